@@ -62,12 +62,12 @@ def _read_values(plan: Message, graph: ModuleGraph) -> dict[int, _Value]:
     for buffer in plan.logical_buffers:
         place = buffer.defined_at
         # Files of older compilers name the instruction.
-        instruction, computation = (
+        instruction, owner = (
             numbers.get(place.instruction_id)
             or names.get(place.instruction_name)
             or refuse(f"buffer {buffer.id} is of an instruction that the module does not have")
         )
-        is_phi = instruction.opcode in _PHI or (instruction.opcode == "parameter" and computation in loops)
+        is_phi = instruction.opcode in _PHI or (instruction.opcode == "parameter" and owner in loops)
         values[buffer.id] = _Value(buffer.id, instruction, place.shape_index, buffer.color, is_phi)
     return values
 
@@ -130,5 +130,5 @@ def _write_value(value: _Value, size: int, offset: int) -> str:
         if not 0 <= number < len(shape.tuple_shapes):
             refuse(f"buffer {value.number} is of an element that {name} does not have")
         shape = shape.tuple_shapes[number]
-    phi = " (phi)" if value.is_phi else ""
-    return f" value: <{value.number} {name}{index}{phi} @{value.color}> (size={size},offset={offset}): {write_shape(shape)}"
+    text = f"{value.number} {name}{index}{' (phi)' if value.is_phi else ''} @{value.color}"
+    return f" value: <{text}> (size={size},offset={offset}): {write_shape(shape)}"

@@ -1,4 +1,4 @@
-"""Windows, paddings, slices and the roles of dimensions, as XLA writes them (xla/window_util.cc, xla/xla_data helpers)."""
+"""Windows, paddings, slices and the roles of dimensions, as XLA writes them (xla/window_util.cc)."""
 
 from __future__ import annotations
 

@@ -12,7 +12,7 @@ from xla_inspect.hlo_proto.message import store_name
 from xla_inspect.hlo_proto.schema import FIELDS, VALUES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Sequence
 
     from xla_inspect.hlo_proto.message import Message
     from xla_inspect.wire import Field
@@ -97,7 +97,8 @@ custom-call: window! dim_labels=convolution_dimension_numbers! @counts @product 
   output_to_operand_aliasing=output_operand_aliasing? schedule=custom_call_schedule:plain?
   api_version=custom_call_api_version:version?
 threaded: async_execution_thread?
-constructed: statistics=statistics_viz? result_accuracy?
+attributed: frontend_attributes?
+constructed: statistics=statistics_viz? result_accuracy? origin=:origin?
 HloModuleProto: is_scheduled=schedule:true! input_output_alias? buffer_donor?
   entry_computation_layout=host_program_shape! *device_assignment? frontend_attributes?
 DeviceAssignmentProto: replica_count:several? num_partitions=computation_count:several?
@@ -127,9 +128,9 @@ OpMetadata: op_type? op_name? source_file? source_line? source_end_line? source_
 StackFrameIndexProto.FileLocation: file_name_id function_name_id line end_line column end_column
 StackFrameIndexProto.StackFrame: file_location_id parent_frame_id:next
 """
-_ENTRY = re.compile(r"([*@]?)(?:([\w-]+)=)?([\w-]*)(?::(\w+))?([?!]?)")
+_ENTRY = re.compile(r"(?=\S)([*@]?)(?:([\w-]+)=)?([\w-]*)(?::(\w+))?([?!]?)(?:\s+|$)")
 _ROWS = {
-    name: entries.split()
+    name: entries
     for names, _, entries in (row.partition(": ") for row in re.split(r"\n(?! )", _TABLE.strip()))
     for name in names.split()
 }
@@ -175,14 +176,13 @@ def write_message(message: Message, kind: str) -> str:
 
 @cache
 def _read_row(row: str) -> Sequence[_Entry]:
-    owner = row if row in FIELDS else "HloInstructionProto"
-    kinds = {field.name: field for field in FIELDS[owner]}
+    kinds = {field.name: field for field in FIELDS[row if row in FIELDS else "HloInstructionProto"]}
     entries: list[_Entry] = []
-    for sign, key, name, form, mark in (_ENTRY.fullmatch(text).groups("") for text in _ROWS.get(row, ())):
+    for sign, key, name, form, mark in _ENTRY.findall(_ROWS.get(row, "")):
         if sign == "@":
             entries += _read_row(name)
             continue
-        stored = store_name(owner, name)
+        stored = store_name(kinds[name]) if name else ""
         if sign == "*":
             entries.append(_Entry("", name, stored, partial(_join_fields, kinds[name].kind), mark))
         else:

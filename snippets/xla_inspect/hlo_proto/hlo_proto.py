@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from xla_inspect.hlo_proto.buffer_text import write_buffers
 from xla_inspect.hlo_proto.message import MESSAGES, MalformedProtoError, refuse
 from xla_inspect.hlo_proto.module_graph import NAMED
 from xla_inspect.hlo_proto.module_text import ModuleText
 from xla_inspect.hlo_proto.other_kind import name_kind
+
+if TYPE_CHECKING:
+    from xla_inspect.hlo_proto.message import Message
 
 
 @dataclass(frozen=True)
@@ -62,10 +66,10 @@ def _split(data: bytes) -> tuple[Message, Message | None]:
             return whole.hlo_module, whole.buffer_assignment
     is_name = NAMED.fullmatch(inner.decode("utf-8", "replace"))
     # To decode what the bytes are taken for says where they break, if they do.
-    module = MESSAGES["HloModuleProto"]( inner if inner and not is_name else data)
+    module = MESSAGES["HloModuleProto"](inner if inner and not is_name else data)
     if "computations" in module and is_name:
         return module, None
-    refuse(f"there is no computation in its {len(data):,} bytes")
+    return refuse(f"there is no computation in its {len(data):,} bytes")
 
 
 def _try(kind: str, data: bytes) -> Message:

@@ -8,27 +8,29 @@ from xla_inspect.hlo_proto.dimension_text import list_numbers
 from xla_inspect.hlo_proto.field_text import write_fields
 from xla_inspect.hlo_proto.literal_text import write_constant
 from xla_inspect.hlo_proto.message import MESSAGES, refuse
-from xla_inspect.hlo_proto.metadata_text import read_payload, write_frontend, write_metadata, write_origin
+from xla_inspect.hlo_proto.metadata_text import read_payload, write_metadata
 from xla_inspect.hlo_proto.quoted_text import write_config
 from xla_inspect.hlo_proto.shape_text import name_type, number_items, write_shape
 from xla_inspect.hlo_proto.sharding_text import write_sharding
 
 if TYPE_CHECKING:
-    from xla_inspect.hlo_proto.message import Message
     from collections.abc import Iterator, Sequence
 
+    from xla_inspect.hlo_proto.message import Message
     from xla_inspect.hlo_proto.module_graph import Computation, ModuleGraph
 
 _FEW = 5
 _LONGEST = 1 << 26
 _DEPENDENT = frozenset({"compare", "collective-permute", "collective-permute-start"})
+_RARE = frozenset({"_statistics_viz", "_result_accuracy", "_original_value"})
 # The keys of the computations that an instruction calls, with their places among them.
+_APPLIED = {"to_apply": 0}
 _CALLED = {
     "while": {"condition": 1, "body": 0},
     "select-and-scatter": {"select": 0, "scatter": 1},
     "conditional": {"true_computation": 0, "false_computation": 1},
-    **dict.fromkeys(("call", "map", "reduce", "reduce-window", "scan", "scatter", "sort"), {"to_apply": 0}),
-    **dict.fromkeys(("all-reduce", "all-reduce-start", "collective-reduce", "reduce-scatter"), {"to_apply": 0}),
+    **dict.fromkeys(("call", "map", "reduce", "reduce-window", "scan", "scatter", "sort"), _APPLIED),
+    **dict.fromkeys(("all-reduce", "all-reduce-start", "collective-reduce", "reduce-scatter"), _APPLIED),
     "async-start": {"calls": 0},
     "async-update": {},
     "async-done": {},
@@ -75,29 +77,25 @@ class InstructionText:
         return number_items(_list_names(numbers, computation))
 
     def _write_attributes(self, instruction: Message, computation: Computation) -> Iterator[str]:
-        opcode, fields = instruction.opcode, vars(instruction)
+        fields = vars(instruction)
         if "async_execution_thread" in fields:
             yield from write_fields(instruction, "threaded")
-        yield from write_fields(instruction, opcode)
-        if opcode in _DEPENDENT:
+        yield from write_fields(instruction, instruction.opcode)
+        if instruction.opcode in _DEPENDENT:
             yield from _write_operand_rules(instruction, _find_operand(instruction, computation))
         if "called_computation_ids" in fields:
             yield from self._write_called(instruction, computation)
         if "_sharding" in fields:
             yield f"sharding={write_sharding(instruction.sharding)}"
-        if fields.get("_frontend_attributes") and (text := write_frontend(instruction.frontend_attributes)):
-            yield f"frontend_attributes={text}"
+        if fields.get("_frontend_attributes"):
+            yield from write_fields(instruction, "attributed")
         if "control_predecessor_ids" in fields:
             names = _list_names(instruction.control_predecessor_ids, computation)
             yield f"control-predecessors={{{', '.join(names)}}}"
-        if fields.get("_statistics_viz") or fields.get("_result_accuracy"):
+        if not fields.keys().isdisjoint(_RARE):
             yield from write_fields(instruction, "constructed")
-        if "_original_value" in fields and (text := write_origin(instruction)):
-            yield f"origin={text}"
-        if text := self._write_metadata(instruction):
-            yield f"metadata={text}"
-        if text := self._write_config(instruction):
-            yield f"backend_config={text}"
+        texts = {"metadata": self._write_metadata(instruction), "backend_config": self._write_config(instruction)}
+        yield from (f"{key}={text}" for key, text in texts.items() if text)
 
     def _write_metadata(self, instruction: Message) -> str:
         data = vars(instruction).get("_metadata", b"")
@@ -141,7 +139,8 @@ def _list_names(numbers: Sequence[int], computation: Computation) -> list[str]:
 
 def _find_operand(instruction: Message, computation: Computation) -> Message:
     """Return the shape of an instruction's first operand, or of the first array in it."""
-    shape: Message = computation.find(instruction.operand_ids[0]).shape if instruction.operand_ids else MESSAGES["ShapeProto"]()
+    operands = instruction.operand_ids
+    shape: Message = computation.find(operands[0]).shape if operands else MESSAGES["ShapeProto"]()
     while shape.tuple_shapes:
         shape = shape.tuple_shapes[0]
     return shape

@@ -6,13 +6,13 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from xla_inspect.errors import InspectError
-from xla_inspect.hlo_proto.schema import FIELDS, OLDER, VALUES
+from xla_inspect.hlo_proto.schema import FIELDS, VALUES
 from xla_inspect.wire import lay_out, read_message
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from xla_inspect.wire import Field
+    from xla_inspect.wire import Field, Layout
 
 # Protocol buffers themselves allow no more; the reader of HLO text takes fewer levels of shapes.
 _DEEPEST = 100
@@ -73,35 +73,25 @@ class Message:
 
     def __contains__(self, name: str) -> bool:
         """Return whether a field is set."""
-        return store_name(type(self).__name__, name) in self.__dict__
+        is_inner = isinstance(getattr(type(self), name), cached_property)
+        return (f"_{name}" if is_inner else name) in vars(self)
 
     def __bool__(self) -> bool:
         """Return whether the message has any field."""
         return bool(self.data)
 
 
-def store_name(message: str, field: str) -> str:
+def store_name(field: Field) -> str:
     """Return the name under which a message has a field before the field is read."""
-    return _STORED[message].get(field, field)
+    return f"_{field.name}" if field.kind in FIELDS or field.kind in VALUES else field.name
 
 
-def _build(message: str) -> type[Message]:
-    """Return the class of a type of message, with the defaults of its fields."""
-    attributes: dict[str, object] = {
-        field.name: _read_inner(field)
-        if field.name in _STORED[message]
-        else ()
-        if field.repeated
-        else _DEFAULTS.get(field.kind, 0)
-        for field in _ALL[message]
-    }
-    return type(message, (Message,), attributes)
-
-
-def _read_inner(field: Field) -> cached_property[Any]:
-    """Return the attribute that decodes the messages or the enumeration in a field."""
-    key, kind, is_repeated = f"_{field.name}", field.kind, field.repeated
-    names = VALUES.get(kind, {})
+def _find_attribute(field: Field) -> object:
+    """Return the default of a field, or what decodes the messages or the enumeration in it."""
+    if field.kind not in FIELDS and field.kind not in VALUES:
+        return () if field.repeated else _DEFAULTS.get(field.kind, 0)
+    key, kind, is_repeated = store_name(field), field.kind, field.repeated
+    names = VALUES.get(kind)
 
     def decode(value: Any, depth: int) -> Message | str:  # noqa: ANN401 - bytes or a number
         return names.get(value, str(value)) if names else MESSAGES[kind](value, depth)
@@ -116,17 +106,12 @@ def _read_inner(field: Field) -> cached_property[Any]:
     return cached_property(read)
 
 
-_ALL = {message: (*fields, *OLDER.get(message, ())) for message, fields in FIELDS.items()}
-_STORED = {
-    message: {field.name: f"_{field.name}" for field in fields if field.kind in FIELDS or field.kind in VALUES}
-    for message, fields in _ALL.items()
-}
-_LAYOUTS = {
-    message: lay_out(
-        field._replace(name=store_name(message, field.name), kind="message" if field.kind in FIELDS else field.kind)
-        for field in fields
-    )
-    for message, fields in _ALL.items()
-}
-MESSAGES = {message: _build(message) for message in FIELDS}
+MESSAGES: dict[str, type[Message]] = {}
 """The class of each type of message."""
+_LAYOUTS: dict[str, Layout] = {}
+for _message, _fields in FIELDS.items():
+    MESSAGES[_message] = type(_message, (Message,), {field.name: _find_attribute(field) for field in _fields})
+    _LAYOUTS[_message] = lay_out(
+        field._replace(name=store_name(field), kind="message" if field.kind in FIELDS else field.kind)
+        for field in _fields
+    )

@@ -27,9 +27,9 @@ def write_payload(payload: Message) -> str:
 
 
 def read_payload(payload: Message, payloads: Sequence[bytes]) -> bytes:
-    """Return the bytes of a payload, after putting those that it refers to by their place in the module's list into it."""
+    """Return the bytes of a payload, after filling in those that it has in the module's list of payloads."""
     if "value" not in payload and 0 <= payload.id < len(payloads) and "id" in payload:
-        payload.value = payloads[payload.id]
+        vars(payload)["value"] = payloads[payload.id]
     value: bytes = payload.value
     return value
 
@@ -37,8 +37,9 @@ def read_payload(payload: Message, payloads: Sequence[bytes]) -> bytes:
 @form_of("OpMetadata")
 def write_metadata(metadata: Message) -> str:
     """Return the text of an `OpMetadata`, empty where it has nothing that XLA writes."""
-    is_shown = any(map(vars(metadata).get, _SHOWN)) or ("metadata_payload" in metadata and metadata.metadata_payload.value)
-    return write_message(metadata, "OpMetadata") if is_shown else ""
+    if any(map(vars(metadata).get, _SHOWN)) or ("metadata_payload" in metadata and metadata.metadata_payload.value):
+        return write_message(metadata, "OpMetadata")
+    return ""
 
 
 @form_of("FrontendAttributes")
@@ -48,11 +49,14 @@ def write_frontend(attributes: Message) -> str:
     return f"{{{','.join(f'{key}={values[key]}' for key in sorted(values))}}}" if values else ""
 
 
+@form_of("origin")
 def write_origin(instruction: Message) -> str:
     """Return which instruction of the program as given made each array of an instruction's result.
 
     It is empty where the message has the form that it had before jaxlib 0.7, which was another one under this name.
     """
+    if "original_value" not in instruction:
+        return ""
     try:
         origin = instruction.original_value
         text = "()" if origin.is_synthetic_call else _write_elements(origin.elements)

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.wire import Field
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Iterator, Mapping
 
 # Message: number, name and type of each field, `*` where it is repeated.
 _FIELDS = """
@@ -197,25 +197,29 @@ NamedShardingProto.ReductionOpProto: SUM MAX MIN
 """
 
 
-def _split(table: str, row: str) -> Mapping[str, list[tuple[str, ...]]]:
-    messages = (text.partition(":") for text in re.split(r"\n(?! )", table.strip()))
-    return {name: re.findall(row, rest) for name, _, rest in messages}
+def _split(table: str) -> Iterator[tuple[str, str]]:
+    for row in re.split(r"\n(?! )", table.strip()):
+        name, _, rest = row.partition(":")
+        yield name, rest
 
 
 def _read_fields(table: str) -> Mapping[str, tuple[Field, ...]]:
     return {
-        message: tuple(Field(int(number), name, kind, bool(star)) for number, name, kind, star in rows)
-        for message, rows in _split(table, r"(\d+) (\w+) ([\w.]+)(\*?)").items()
+        message: tuple(
+            Field(int(number), name, kind, bool(star))
+            for number, name, kind, star in re.findall(r"(\d+) (\w+) ([\w.]+)(\*?)", fields)
+        )
+        for message, fields in _split(table)
     }
 
 
-FIELDS = _read_fields(_FIELDS)
+OLDER = _read_fields(_OLDER)
+"""The fields of each message that only older compilers write."""
+
+FIELDS = {message: (*fields, *OLDER.get(message, ())) for message, fields in _read_fields(_FIELDS).items()}
 """The fields of each message, by the name that it has within the package `xla`."""
 
-OLDER = _read_fields(_OLDER)
-"""The fields that only older compilers write, in the same form."""
-
 VALUES: Mapping[str, Mapping[int, str]] = {
-    enumeration: dict(enumerate(names)) for enumeration, names in _split(_VALUES, r"\w+").items()
+    enumeration: dict(enumerate(names.split())) for enumeration, names in _split(_VALUES)
 }
 """The names of each enumeration's values by their numbers."""

@@ -20,11 +20,10 @@ _INTERVAL = 5
 @form_of("ShapeProto")
 def write_shape(shape: Message, *, layouts: bool = True) -> str:
     """Return the text of a `ShapeProto`, with its layouts or without."""
-    kind, parts = name_type(shape.element_type), shape.tuple_shapes
-    if kind == "tuple":
-        return f"({number_items(write_shape(part, layouts=layouts) for part in parts)})"
-    if kind == "buffer":
-        return f"b({''.join(write_shape(part, layouts=layouts) for part in parts[:1])})"
+    kind = name_type(shape.element_type)
+    if kind in {"tuple", "buffer"}:
+        parts = [write_shape(part, layouts=layouts) for part in shape.tuple_shapes]
+        return f"({number_items(parts)})" if kind == "tuple" else f"b({''.join(parts[:1])})"
     sizes = shape.dimensions
     text = join_numbers(sizes)
     if any(shape.is_dynamic_dimension):
@@ -51,7 +50,7 @@ def name_type(name: str) -> str:
 
 def _write_layout(layout: Message) -> str:
     padding = layout.tail_padding_alignment_in_elements
-    marks = {
+    marks: dict[str, list[str] | int | str] = {
         "T": [",".join("*" if size == _MARK else str(size) for size in tile.dimensions) for tile in layout.tiles],
         "L": padding if padding != 1 else 0,
         "#": name_type(layout.index_primitive_type) if "index_primitive_type" in layout else "",
@@ -62,8 +61,11 @@ def _write_layout(layout: Message) -> str:
         "P": write_shape(layout.physical_shape) if "physical_shape" in layout else "",
         "M": layout.dynamic_shape_metadata_prefix_bytes,
     }
-    values = {letter: ")(".join(value) if isinstance(value, list) else value for letter, value in marks.items() if value}
-    text = "".join(f"{letter}({value})" for letter, value in values.items())
+    text = "".join(
+        f"{letter}({')('.join(value) if isinstance(value, list) else value})"
+        for letter, value in marks.items()
+        if value
+    )
     return f"{{{join_numbers(layout.minor_to_major)}{':' if text else ''}{text}}}"
 
 

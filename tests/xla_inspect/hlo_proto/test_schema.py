@@ -97,7 +97,9 @@ def compare(kind: str, ours: Any, theirs: Any) -> int:  # noqa: ANN401 - the cla
     compared = 0
     for field in FIELDS[kind]:
         one, other = getattr(ours, field.name), getattr(theirs, field.name)
-        is_map = field.kind in FIELDS and theirs.DESCRIPTOR.fields_by_name[field.name].message_type.GetOptions().map_entry
+        is_map = (
+            field.kind in FIELDS and theirs.DESCRIPTOR.fields_by_name[field.name].message_type.GetOptions().map_entry
+        )
         if is_map or (field.kind in FIELDS and not field.repeated and not theirs.HasField(field.name)):
             continue
         pairs = list(zip(one, other, strict=True)) if field.repeated else [(one, other)]
