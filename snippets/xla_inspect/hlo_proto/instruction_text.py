@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _FEW = 5
 _LONGEST = 1 << 26
 _DEPENDENT = frozenset({"compare", "collective-permute", "collective-permute-start"})
-_RARE = frozenset({"_statistics_viz", "_result_accuracy", "_original_value"})
+_RARE = ("_statistics_viz", "_result_accuracy")
 # The keys of the computations that an instruction calls, with their places among them.
 _APPLIED = {"to_apply": 0}
 _CALLED = {
@@ -64,7 +64,7 @@ class InstructionText:
             self._shapes[shape] = write_shape(instruction.shape)
         operands = self._write_operands(instruction, computation)
         head = f"%{instruction.name} = {self._shapes[shape]} {instruction.opcode}({operands})"
-        return ", ".join([head, *self._write_attributes(instruction, computation)])
+        return ", ".join([head, *filter(None, self._write_attributes(instruction, computation))])
 
     def _write_operands(self, instruction: Message, computation: Computation) -> str:
         if instruction.opcode == "constant":
@@ -92,25 +92,24 @@ class InstructionText:
         if "control_predecessor_ids" in fields:
             names = _list_names(instruction.control_predecessor_ids, computation)
             yield f"control-predecessors={{{', '.join(names)}}}"
-        if not fields.keys().isdisjoint(_RARE):
+        if "_original_value" in fields or any(map(fields.get, _RARE)):
             yield from write_fields(instruction, "constructed")
-        texts = {"metadata": self._write_metadata(instruction), "backend_config": self._write_config(instruction)}
-        yield from (f"{key}={text}" for key, text in texts.items() if text)
+        if data := fields.get("_metadata"):
+            yield self._metadata.get(data) or self._write_metadata(data, instruction)
+        if "backend_config" in fields or "_backend_config_payload" in fields:
+            yield self._write_config(instruction)
 
-    def _write_metadata(self, instruction: Message) -> str:
-        data = vars(instruction).get("_metadata", b"")
-        if data not in self._metadata:
-            if "metadata_payload" in instruction.metadata:
-                read_payload(instruction.metadata.metadata_payload, self._payloads)
-            self._metadata[data] = write_metadata(instruction.metadata)
+    def _write_metadata(self, data: bytes, instruction: Message) -> str:
+        if "metadata_payload" in instruction.metadata:
+            read_payload(instruction.metadata.metadata_payload, self._payloads)
+        text = write_metadata(instruction.metadata)
+        self._metadata[data] = f"metadata={text}" if text else ""
         return self._metadata[data]
 
     def _write_config(self, instruction: Message) -> str:
-        config = instruction.backend_config
-        if not config and "_backend_config_payload" in vars(instruction):
-            config = read_payload(instruction.backend_config_payload, self._payloads)
+        config = instruction.backend_config or read_payload(instruction.backend_config_payload, self._payloads)
         if config not in self._configs:
-            self._configs[config] = write_config(config) if config else ""
+            self._configs[config] = f"backend_config={write_config(config)}" if config else ""
         return self._configs[config]
 
     def _write_called(self, instruction: Message, computation: Computation) -> Iterator[str]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from functools import cached_property
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from xla_inspect.errors import InspectError
@@ -10,7 +9,7 @@ from xla_inspect.hlo_proto.schema import FIELDS, VALUES
 from xla_inspect.wire import lay_out, read_message
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Mapping, Sequence
 
     from xla_inspect.wire import Field, Layout
 
@@ -73,7 +72,7 @@ class Message:
 
     def __contains__(self, name: str) -> bool:
         """Return whether a field is set."""
-        is_inner = isinstance(getattr(type(self), name), cached_property)
+        is_inner = isinstance(getattr(type(self), name), _Inner)
         return (f"_{name}" if is_inner else name) in vars(self)
 
     def __bool__(self) -> bool:
@@ -86,24 +85,47 @@ def store_name(field: Field) -> str:
     return f"_{field.name}" if field.kind in FIELDS or field.kind in VALUES else field.name
 
 
-def _find_attribute(field: Field) -> object:
-    """Return the default of a field, or what decodes the messages or the enumeration in it."""
-    if field.kind not in FIELDS and field.kind not in VALUES:
-        return () if field.repeated else _DEFAULTS.get(field.kind, 0)
-    key, kind, is_repeated = store_name(field), field.kind, field.repeated
-    names = VALUES.get(kind)
+class _Inner:
+    """The messages or the enumeration in a field, decoded when they are first read."""
 
-    def decode(value: Any, depth: int) -> Message | str:  # noqa: ANN401 - bytes or a number
-        return names.get(value, str(value)) if names else MESSAGES[kind](value, depth)
+    def __init__(self, field: Field) -> None:
+        """Describe a field."""
+        self._name, self._key, self._kind, self._is_repeated = field.name, store_name(field), field.kind, field.repeated
+        self._names = VALUES.get(field.kind)
+        self._default = () if field.repeated else self._names[0] if self._names else None
 
-    def read(message: Message) -> object:
-        value = vars(message).get(key)
+    def __get__(self, message: Message | None, owner: type[Message]) -> Any:  # noqa: ANN401 - the table has the types
+        """Return the field of a message, and put it where the next reader has it at once."""
+        if message is None:
+            return self
+        fields = vars(message)
+        value, depth = fields.get(self._key), message.depth + 1
         if value is None:
-            return () if is_repeated else names[0] if names else MESSAGES[kind]()
-        depth = message.depth + 1
-        return [decode(item, depth) for item in value] if is_repeated else decode(value, depth)
+            fields[self._name] = MESSAGES[self._kind]() if self._default is None else self._default
+        elif self._is_repeated:
+            fields[self._name] = self._decode_all(value, depth)
+        else:
+            fields[self._name] = self._decode(value, depth)
+        return fields[self._name]
 
-    return cached_property(read)
+    def _decode(self, value: Any, depth: int) -> Message | str:  # noqa: ANN401 - bytes or a number
+        return self._names.get(value, str(value)) if self._names else MESSAGES[self._kind](value, depth)
+
+    def _decode_all(self, values: Sequence[Any], depth: int) -> list[Message | str]:
+        decoded: list[Message | str] = []
+        try:
+            for value in values:
+                decoded.append(self._decode(value, depth))  # noqa: PERF401 - the error gives the place
+        except MalformedProtoError as error:
+            message = f"{self._name.removesuffix('s')} {len(decoded) + 1} of {len(values)}: {error}"
+            raise MalformedProtoError(message) from error
+        return decoded
+
+
+def _find_attribute(field: Field) -> object:
+    """Return what the class of a message has for a field: its default, or what decodes it."""
+    is_inner = field.kind in FIELDS or field.kind in VALUES
+    return _Inner(field) if is_inner else () if field.repeated else _DEFAULTS.get(field.kind, 0)
 
 
 MESSAGES: dict[str, type[Message]] = {}

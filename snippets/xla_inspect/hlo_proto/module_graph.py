@@ -9,7 +9,7 @@ from xla_inspect.hlo import NAME
 from xla_inspect.hlo_proto.message import MalformedProtoError, look_up, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Sequence
 
     from xla_inspect.hlo_proto.message import Message
 
@@ -28,6 +28,7 @@ class Computation:
         thread: The thread that runs it, empty for the usual one.
         instructions: Its instructions by their ids, in the order of the file.
         root: The id of its root.
+        called: The ids of the computations that it calls, by the ids of the callers.
     """
 
     def __init__(self, proto: Message) -> None:
@@ -41,6 +42,10 @@ class Computation:
         # A file that names no root has it last.
         self.root: int = proto.root_id if proto.root_id in self.instructions else next(reversed(self.instructions))
 
+        callers = (number for number, caller in self.instructions.items() if caller.called_computation_ids)
+        ordered = sorted(callers, key=lambda number: number & _UPPER)
+        self.called = [callee for number in ordered for callee in self.instructions[number].called_computation_ids]
+
     @property
     def parameters(self) -> list[Message]:
         """Its parameters by their numbers."""
@@ -50,11 +55,6 @@ class Computation:
     def find(self, number: int) -> Message:
         """Return the instruction that another one refers to."""
         return look_up(self.instructions, number, "it refers to instruction")
-
-    def find_called(self) -> Iterator[int]:
-        """Yield the ids of the computations that it calls, by the ids of the callers."""
-        for number in sorted(self.instructions, key=lambda number: number & _UPPER):
-            yield from self.instructions[number].called_computation_ids
 
 
 def check_name(name: str, owner: str) -> str:
@@ -107,7 +107,7 @@ class ModuleGraph:
 
         Instructions are gone through by their ids, which is the order in which XLA keeps them.
         """
-        called = {number for computation in self.computations.values() for number in computation.find_called()}
+        called = {number for computation in self.computations.values() for number in computation.called}
         numbers = sorted(self.computations)
         visited: set[int] = set()
         ordered: list[Computation] = []
@@ -121,7 +121,7 @@ class ModuleGraph:
                 if number is not None:
                     visited.add(number)
                     path.append(self.computations[number])
-                    pending.append(path[-1].find_called())
+                    pending.append(iter(path[-1].called))
                 elif pending.pop() and path:
                     ordered.append(path.pop())
         return ordered
