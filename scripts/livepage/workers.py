@@ -166,7 +166,7 @@ class Workers:
     def _serve(self, number: int) -> None:
         while page := self._take(number):
             process = self._find_process()
-            answer = process.run(page, self.on_work)
+            answer = process.answer(page, self.on_work)
             with self._changed:
                 self._idle.append(process)
                 self.ran.add(page)
@@ -205,7 +205,7 @@ class PageProcess:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
         )  # fmt: skip
 
-    def run(self, page: str, on_work: Callable[[str, str], None] = lambda _page, _work: None) -> Answer:
+    def answer(self, page: str, on_work: Callable[[str, str], None] = lambda _page, _work: None) -> Answer:
         """Let it run a page, and return what it came to, or how the process ended."""
         self.errors.seek(0, os.SEEK_END)
         start = self.errors.tell()

@@ -125,7 +125,7 @@ def main(words: Sequence[str] | None = None) -> int:
     rows = {row.name: row for row in ROWS}
     held = True
     for name in names:
-        measured = measure(rows[name], asked.runs, asked.commands.split(",") if asked.commands else [])
+        measured = measure_row(rows[name], asked.runs, asked.commands.split(",") if asked.commands else [])
         keep(rows[name], measured)
         faults = list(list_faults(measured))
         for fault in faults:
@@ -134,7 +134,7 @@ def main(words: Sequence[str] | None = None) -> int:
     return int(not held)
 
 
-def measure(row: Row, runs: int, wanted: Sequence[str]) -> dict[str, Any]:
+def measure_row(row: Row, runs: int, wanted: Sequence[str]) -> dict[str, Any]:
     """Return the medians of JAX alone and of each command, with what the summary counts, date, machine and load."""
     commands = [MEMORY, *([SUMMARY] if row.fits else []), *([STEPPED] if row.stepped else [])]
     commands = [command for command in commands if not wanted or command.split()[0] in wanted]

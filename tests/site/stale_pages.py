@@ -36,10 +36,10 @@ def list_stale(config: MkDocsConfig) -> list[str]:
         return [Outcome(waits=True)] * len(source.pieces)
 
     build = Build(elsewhere=stale.append)  # which would run a page, and returns that it still waits for that
-    with patch.object(outcomes, "run", note):
+    with patch.object(outcomes, "run_pieces", note):
         for page in sorted(project.docs.rglob("*.md")):
             if project.docs / "overrides" not in page.parents:
-                render_one.run(page.absolute(), config, build)
+                render_one.run_only(page.absolute(), config, build)
         for notebook in sorted((project.docs / "practice").glob("*.py")):
             notebook_pages.convert(notebook.absolute(), build)
     return sorted(set(stale))

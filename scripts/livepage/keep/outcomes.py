@@ -42,7 +42,7 @@ def obtain(source: Source, build: Build) -> tuple[list[Outcome], bool]:
     if build.elsewhere and (tool or build.is_apart):
         outcomes = _ask(source, build)
         return outcomes, not any(outcome.waits for outcome in outcomes)
-    return run(source, tool, build), True
+    return run_pieces(source, tool, build), True
 
 
 def _ask(source: Source, build: Build) -> list[Outcome]:
@@ -89,7 +89,7 @@ def list_inputs(name: str, build: Build) -> Inputs:
     return inputs
 
 
-def run(source: Source, tool: set[str], build: Build) -> list[Outcome]:
+def run_pieces(source: Source, tool: set[str], build: Build) -> list[Outcome]:
     """Run the pieces of a page in this process, and keep what they came to where none failed.
 
     Args:

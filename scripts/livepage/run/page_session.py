@@ -39,7 +39,7 @@ def run_page(source: Source) -> list[Outcome]:
     state = State()
     with Guard() as guard:
         session = _Session(source, guard)
-        outcomes = [session.run(piece, state) for piece in source.pieces]
+        outcomes = [session.run_piece(piece, state) for piece in source.pieces]
     return _end(source, outcomes, state, guard, session.modules)
 
 
@@ -91,7 +91,7 @@ class _Session:
             vars(module)[HELPER] = self.asserts
         self.namespace: dict[str, Any] = vars(self.modules[session])
 
-    def run(self, piece: Piece, state: State) -> Outcome:
+    def run_piece(self, piece: Piece, state: State) -> Outcome:
         """Run one piece; whatever it raises is part of the outcome, except an interrupt from the keyboard."""
         printed = Stdout(self.guard.refuse)
         options = piece.options
