@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import importlib.util
+import importlib
 import os
 import pickle
 import resource
@@ -27,7 +27,7 @@ from xla_inspect.play.edited_subject import choose_options, find_subject
 from xla_inspect.play.failures import describe_failure
 from xla_inspect.play.sent_program import pack_program
 from xla_inspect.process import STACKS
-from xla_inspect.subject import load_file, put_on_path
+from xla_inspect.subject import execute_file, load_file, put_on_path
 from xla_inspect.targets import find
 
 if TYPE_CHECKING:
@@ -150,14 +150,7 @@ class _Edit:
         if not package:
             return load_file(self.path)
         importlib.import_module(package)
-        spec = importlib.util.spec_from_file_location(f"{package}.{self.path.stem}", self.path)
-        if spec is None or spec.loader is None:
-            message = f"{self.request['file']} is no Python file"
-            raise InspectError(message)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
-        return module
+        return execute_file(self.path, f"{package}.{self.path.stem}")
 
     def _lower(self, subject: Subject, program: Program, asked: str) -> None:
         target = find(subject.name_target(asked))

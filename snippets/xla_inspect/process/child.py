@@ -16,9 +16,13 @@ from xla_inspect.process.limits import LOOK, UNLIMITED, Excess, Limits
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
+    from resource import struct_rusage
 
 CLOSING = 10.0
 """Seconds that a process may take to end after it has closed its output."""
+
+RUN_MODULE = "import runpy, sys; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+"""A program that runs the module that its first argument names, as `python -m` does."""
 
 _FOLLOW = """\
 import os, signal, threading
@@ -143,6 +147,12 @@ class Child:
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(CLOSING)
         return line
+
+    def measure_use(self) -> struct_rusage:
+        """Wait until it has ended, and return what it used, such as seconds of the processor."""
+        _, status, use = os.wait4(self.process.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        return use
 
     def kill(self) -> None:
         """Let the system end it, with what it started."""
