@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     question.add_forms(parser)
 
 
-def run(options: argparse.Namespace, out: TextIO) -> int:
+def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Check the budgets of a file, and return the exit status: 1 where your code breaks one, 4 where the compiler does.
 
     Raises:
@@ -97,7 +97,7 @@ def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[i
     words += [f"--load-limit={options.load_limit}", *["--update"] * options.update, *["--debug"] * options.debug]
     targets = [*budget.targets, *_list_fitting(budget)]
     asked = argparse.Namespace(subject=[budget.subject], target=targets, load_limit=options.load_limit, debug=False)
-    status = child_process.run(words, asked, folder=options.file.absolute().parent)
+    status = child_process.run_apart(words, asked, folder=options.file.absolute().parent)
     if result.is_file():
         return status, json.loads(result.read_text(encoding="utf-8"))
     if status == command_list.OK:

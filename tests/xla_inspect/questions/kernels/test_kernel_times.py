@@ -17,7 +17,7 @@ from xla_inspect.answers import describe_json, print_answer
 from xla_inspect.questions.kernels.kernel_times import KernelTimes
 from xla_inspect.questions.kernels.profile_join import Names, join_times
 from xla_inspect.terminal import open_answer_paper
-from xla_inspect.traces import Event, measure, open_trace
+from xla_inspect.traces import Event, measure_times, open_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,7 +26,7 @@ STEPS = 2
 
 
 def join(target: str, path: Path) -> KernelTimes:
-    return join_times(capture(scanned, *EXAMPLE, target=target), measure(open_trace(path)))
+    return join_times(capture(scanned, *EXAMPLE, target=target), measure_times(open_trace(path)))
 
 
 def tell(answer: KernelTimes) -> str:
@@ -94,15 +94,15 @@ def test_a_librarys_kernel_is_known_where_its_launch_alone_stands_between_two_th
     planes = profiles.profile_gpu(made, STEPS)
     source = open_trace(profiles.write_nsight(tmp_path / "g.csv", planes))
     row = next(
-        row for row in join_times(made, measure(source, Names(made).symbols)).launches if row.name == library.name
+        row for row in join_times(made, measure_times(source, Names(made).symbols)).launches if row.name == library.name
     )
     assert (row.known_by, row.count, row.seconds) == ("order", STEPS, pytest.approx(STEPS * profiles.COPY * 1e-9))
     # What ran before the program, under the same name, is of none of its launches; and without the order neither is.
     (other,) = (
-        each for each in join_times(made, measure(source, Names(made).symbols)).unjoined if "of a lib" in each.reason
+        row for row in join_times(made, measure_times(source, Names(made).symbols)).unjoined if "of a lib" in row.reason
     )
     assert (other.name, other.count) == (profiles.LIBRARY, 1)
-    assert library.name not in {row.name for row in join_times(made, measure(source)).launches}
+    assert library.name not in {row.name for row in join_times(made, measure_times(source)).launches}
 
 
 def test_what_could_be_of_either_of_two_launches_is_of_none() -> None:
