@@ -46,6 +46,7 @@ from chapters import (
     tile_picture,
     tuned_choices,
     what_changed_page,
+    when_xla_helps_page,
 )
 from chapters.boundary_picture import draw_boundaries
 from chapters.buffer_sharing import list_plans, most_live, share_buffers
@@ -121,4 +122,5 @@ __all__ = [
     "tuned_choices",
     "weigh_orders",
     "what_changed_page",
+    "when_xla_helps_page",
 ]
