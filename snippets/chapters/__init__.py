@@ -3,6 +3,7 @@
 from chapters import (
     anatomy,
     bar_chart,
+    below_hlo_page,
     buffer_slots,
     bundle_picture,
     capture_text,
@@ -62,6 +63,7 @@ __all__ = [
     "StripBox",
     "anatomy",
     "bar_chart",
+    "below_hlo_page",
     "buffer_slots",
     "bundle_picture",
     "capture_text",
