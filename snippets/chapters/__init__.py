@@ -3,6 +3,7 @@
 from chapters import (
     anatomy,
     bar_chart,
+    below_hlo_page,
     buffer_slots,
     buffers_page,
     bundle_picture,
@@ -25,6 +26,7 @@ from chapters import (
     known_inputs,
     layout_picture,
     line_history,
+    low_precision_page,
     matrix_units,
     memory_savings_page,
     memory_sums_page,
@@ -54,6 +56,7 @@ from chapters import (
     tile_picture,
     tuned_choices,
     what_changed_page,
+    when_xla_helps_page,
 )
 from chapters.boundary_picture import draw_boundaries
 from chapters.buffer_sharing import list_plans, most_live, share_buffers
@@ -69,6 +72,7 @@ __all__ = [
     "StripBox",
     "anatomy",
     "bar_chart",
+    "below_hlo_page",
     "buffer_slots",
     "buffers_page",
     "bundle_picture",
@@ -100,6 +104,7 @@ __all__ = [
     "line_history",
     "list_holders",
     "list_plans",
+    "low_precision_page",
     "matrix_units",
     "memory_savings_page",
     "memory_sums_page",
@@ -137,4 +142,5 @@ __all__ = [
     "tuned_choices",
     "weigh_orders",
     "what_changed_page",
+    "when_xla_helps_page",
 ]
