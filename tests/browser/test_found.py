@@ -60,15 +60,6 @@ def test_the_search_finds_an_opcode_or_a_term_first(open_page: Opener, words: st
     assert found[:2] == [first.partition("#")[0], first]
 
 
-@pytest.mark.long("otherwise one search and one notebook stand for all", but=["algsimp-simplification/"])
-@pytest.mark.parametrize(
-    ("words", "chapter"), [("priority-fusion", "fusion/"), ("algsimp", "simplification/"), ("dot_canonicalizer", "")]
-)
-def test_the_search_finds_a_pass(open_page: Opener, words: str, chapter: str) -> None:
-    found = search(open_page(""), words)
-    assert [link for link in found if link.startswith(chapter)] != []
-
-
 def test_the_sitemap_lists_every_page(site: Site) -> None:
     tree = ET.parse(site.folder / "sitemap.xml")  # noqa: S314 - our own build
     listed = {part.text for part in tree.iter() if part.tag.endswith("loc")}

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from .node import RunNode
 
 PROGRAM = "node_modules/html-validate/bin/html-validate.mjs"
-CONFIG = {"root": True, "extends": ["html-validate:standard"], "rules": {"no-unknown-attributes": "error"}}
+CONFIG = {
+    "root": True,
+    "extends": ["html-validate:standard"],
+    "rules": {"no-unknown-attributes": "error", "heading-level": "error"},
+}
 # What is found and stays, by the rule and the beginning of what it says.
 STAYS = {
     # The theme's switches of drawer and search; they stand outside every block of its template.
@@ -138,6 +142,7 @@ def test_a_report_is_valid(validate: Validate, layer: Captures, tmp_path: Path) 
         ("<span><div>a</div></span>", "element-permitted-content"),
         ('<p id="a">a</p><p id="a">b</p>', "no-dup-id"),
         ("<p>a & b < c</p>", "no-raw-characters"),
+        ("<h1>a</h1><h3>b</h3>", "heading-level"),
     ],
 )
 def test_what_is_not_valid_is_found(validate: Validate, tmp_path: Path, planted: str, rule: str) -> None:
