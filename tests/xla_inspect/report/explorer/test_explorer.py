@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import html.parser
 import json
 import re
 from typing import Any
@@ -92,27 +91,6 @@ def test_the_scripts_are_at_most_a_hundred_and_fifty_kilobytes() -> None:
     )
 
 
-class Texts(html.parser.HTMLParser):
-    """Collects the elements of a page, and the JSON in it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-        self.data: list[str] = []
-        self.inside = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.names.append(tag)
-        self.inside = tag == "script" and ("type", "application/json") in attrs
-
-    def handle_endtag(self, tag: str) -> None:
-        self.inside = self.inside and tag != "script"
-
-    def handle_data(self, data: str) -> None:
-        if self.inside:
-            self.data.append(data)
-
-
 def test_html_in_names_stays_text() -> None:
     hostile = "</script><img src=x onerror=alert(1)><!--"
 
@@ -122,11 +100,11 @@ def test_html_in_names_stays_text() -> None:
 
     program.__name__ = hostile
     found = capture(program, jax.ShapeDtypeStruct((8, 8), jnp.float32))
-    reader = Texts()
-    reader.feed(standalone_page.write_report(Captures({"cpu": found}, {"h100": hostile}, ("cpu", "h100"))))
-    assert "img" not in reader.names
+    text = standalone_page.write_report(Captures({"cpu": found}, {"h100": hostile}, ("cpu", "h100")))
+    assert "<img" not in text
     expected = [describe_capture(found, code=True, bundles=True), describe_details(found, code=True, bundles=True)]
-    assert [json.loads(text) for text in reader.data] == json.loads(json.dumps(expected))
+    data = re.findall(r'<script type="application/json"[^>]*>([^<]*)</script>', text)
+    assert [json.loads(each) for each in data] == json.loads(json.dumps(expected))
 
 
 def test_the_page_asks_nothing_of_another_file_or_host(captures: Captures) -> None:
