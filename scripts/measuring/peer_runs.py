@@ -15,7 +15,6 @@ import shutil
 import subprocess
 import sys
 import tempfile
-import time
 import tomllib
 from dataclasses import dataclass
 from enum import StrEnum
@@ -28,7 +27,7 @@ from common import ROOT, say
 from peers import records
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Sequence
 
 FAILED, NOT_RUN = 1, 3
 RECORDED_ON = ("Linux", "x86_64")
@@ -69,7 +68,6 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(prog="scripts/peers", description=__doc__)
     parser.add_argument("peers", nargs="*", metavar="NAME", help=f"some of: {', '.join(known)} (default: all)")
     parser.add_argument("--update", action="store_true", help="rewrite the records that differ")
-    parser.add_argument("--within", type=float, metavar="SECONDS", help="start none after so many seconds")
     parser.add_argument("--list", action="store_true", help="print the names of the compilers, and stop")
     options = parser.parse_args(arguments)
     if unknown := sorted(set(options.peers) - set(known)):
@@ -77,27 +75,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.list:
         print("\n".join(known))
         return 0
-    outcomes = run_all(options.peers or known, update=options.update, within=options.within)
+    outcomes = []
+    for peer in options.peers or known:
+        outcomes.append(run(peer, update=options.update))
+        say(f"{peer}: {outcomes[-1].verdict}{': ' if outcomes[-1].why else ''}{outcomes[-1].why}")
     return judge(outcomes)
-
-
-def run_all(peers: Iterable[str], *, update: bool = False, within: float | None = None) -> list[PeerOutcome]:
-    """Run compilers one after the other, saying what happens.
-
-    Args:
-        peers: Their names.
-        update: Whether to rewrite records that differ.
-        within: After how many seconds to start no further one.
-    """
-    start, outcomes = time.monotonic(), []
-    for peer in peers:
-        if within is not None and time.monotonic() - start > within:
-            outcome = PeerOutcome(peer, PeerVerdict.NOT_RUN, f"the {within:.0f} seconds of --within were over")
-        else:
-            outcome = run(peer, update=update)
-        say(f"{peer}: {outcome.verdict}{': ' if outcome.why else ''}{outcome.why}")
-        outcomes.append(outcome)
-    return outcomes
 
 
 def judge(outcomes: Sequence[PeerOutcome]) -> int:

@@ -155,12 +155,6 @@ def test_a_script_that_fails_is_named_with_its_message(small: Path) -> None:
     assert "small: failed: exit status 1:\n    no target\n" in ended.stdout
 
 
-def test_what_the_time_was_too_short_for_is_named_as_not_run(small: Path) -> None:
-    ended = run(project_of(small), "small", "--within", "-1")
-    assert ended.returncode == 3
-    assert "small: NOT RUN: the -1 seconds of --within were over" in ended.stdout
-
-
 def test_a_difference_weighs_more_than_what_was_not_run(capsys: pytest.CaptureFixture[str]) -> None:
     verdicts = peer_runs.PeerVerdict
     outcomes = [peer_runs.PeerOutcome("a", verdicts.NOT_RUN), peer_runs.PeerOutcome("b", verdicts.DIFFERS)]
