@@ -82,13 +82,14 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 
 def choose_status(report: BudgetReport) -> int:
     """Return the exit status of what came of a check, the weightiest where there are several."""
-    if report.unknown:
+    if report.list_rows("unknown"):
         return command_list.BAD_INPUT
-    if report.broken and not report.is_of_compiler:
+    broken = report.list_rows("broken")
+    if broken and not report.is_of_compiler:
         return command_list.NO
-    if report.missing:
+    if report.list_rows("missing"):
         return command_list.MISSING
-    return command_list.CHANGED if report.broken else command_list.OK
+    return command_list.CHANGED if broken else command_list.OK
 
 
 def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[int, dict[str, Any]]:
@@ -127,8 +128,7 @@ def _run_one(budget: Budget, records: dict[str, Record], options: argparse.Names
     )
     subject = question.read_subject(request, options.load_limit)
     subject.is_timed = False
-    checked = check_budget(budget, subject, records, update=options.update)
-    kept = {key: record.to_json() for key, record in checked.records.items()}
-    data = {"rows": [asdict(row) for row in checked.rows], "records": kept}
+    rows, made = check_budget(budget, subject, records, update=options.update)
+    data = {"rows": list(map(asdict, rows)), "records": {key: record.to_json() for key, record in made.items()}}
     options.result.write_text(json.dumps(data), encoding="utf-8")
     return command_list.OK

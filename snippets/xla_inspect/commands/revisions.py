@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,28 +15,17 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 
-@dataclass(frozen=True)
-class Checkout:
-    """A commit's files.
-
-    Attributes:
-        words: The subject in them.
-        folder: What stands for the working folder.
-        paths: Folders to import from: those of the reader's checkout that Python imports from, as the commit has them.
-    """
-
-    words: tuple[str, ...]
-    folder: Path
-    paths: tuple[str, ...]
-
-
-def check_out(words: Sequence[str], revision: str, folder: Path) -> Checkout:
+def check_out(words: Sequence[str], revision: str, folder: Path) -> tuple[tuple[str, ...], Path, tuple[str, ...]]:
     """Write the files of a commit into a folder, and return the subject there.
 
     Args:
         words: The subject, as on the command line.
         revision: The commit: a hash, a branch, a tag, `HEAD~2`, ...
         folder: An empty folder.
+
+    Returns:
+        The words of the subject, what stands for the working folder, and the folders to import from: those of the
+        reader's checkout that Python imports from, as the commit has them.
 
     Raises:
         InspectError: The subject is in no repository, or that has no such commit, or the commit no such file.
@@ -79,7 +67,7 @@ def check_out(words: Sequence[str], revision: str, folder: Path) -> Checkout:
         moved = ("run", named, *words[2:])
     else:
         moved = (named + words[0][len(place) :], *words[1:])
-    return Checkout(moved, working, tuple(_find_paths(root, files)))
+    return moved, working, tuple(_find_paths(root, files))
 
 
 def _find_root(folder: Path, place: str) -> Path:
