@@ -95,7 +95,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         result = yield
     except Exception as error:
-        if _LOG not in item.stash or not _is_missing_target(error):
+        if _LOG not in item.stash:
+            raise
+        from xla_inspect import TargetUnavailableError
+
+        if not isinstance(error, TargetUnavailableError):
             raise
         if item.config.option.xla_require_targets:
             pytest.fail(str(error), pytrace=False)
@@ -124,12 +128,6 @@ def _list_places(traceback: Iterable[Any]) -> set[str]:
         for entry in traceback
         for more in range(len(entry.statement.lines))
     }
-
-
-def _is_missing_target(error: Exception) -> bool:
-    from xla_inspect import TargetUnavailableError
-
-    return isinstance(error, TargetUnavailableError)
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
@@ -178,7 +176,10 @@ def _lent_environment(config: pytest.Config) -> Iterator[None]:
     """
     first, was_there = _LENT not in config.stash, "xla_inspect" in sys.modules
     if first and not was_there:
-        _start_jax()
+        import jax
+
+        # With the settings that it has, whichever test comes first.
+        jax.devices()
         _leave_platform()
     before = dict(os.environ)
     if first:
@@ -226,10 +227,3 @@ def _leave_platform() -> None:
         os.environ.pop(_PLATFORMS)
     if (jax := sys.modules.get("jax")) is not None and jax.config.jax_platforms == "cpu":
         jax.config.update("jax_platforms", None)
-
-
-def _start_jax() -> None:
-    """Start JAX with the settings that it has, whichever test comes first."""
-    import jax
-
-    jax.devices()

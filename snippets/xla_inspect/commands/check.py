@@ -25,8 +25,6 @@ from xla_inspect.targets import count_devices
 from xla_inspect.terminal import print_note
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from xla_inspect.budgets import Budget
 
 USUAL_FILE = "xla-budget.toml"
@@ -96,7 +94,8 @@ def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[i
     """Return what a process of its own finds of a program, with its exit status."""
     words = ["check", str(options.file.absolute()), f"--only={budget.name}", f"--result={result}"]
     words += [f"--load-limit={options.load_limit}", *["--update"] * options.update, *["--debug"] * options.debug]
-    targets = [*budget.targets, *_list_fitting(budget)]
+    # Those too that it has to fit.
+    targets = [*budget.targets, *(claim.given for claim in budget.claims if claim.name == "fits" and claim.given)]
     asked = argparse.Namespace(subject=[budget.subject], target=targets, load_limit=options.load_limit, debug=False)
     status = child_process.run(words, asked, folder=options.file.absolute().parent)
     if result.is_file():
@@ -104,11 +103,6 @@ def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[i
     if status == command_list.OK:
         print_note(f"{budget.name}: its process ended and left no result; does {budget.subject} end Python?")
     return status or command_list.BAD_INPUT, {}
-
-
-def _list_fitting(budget: Budget) -> Sequence[str]:
-    """Return the targets that a program has to fit."""
-    return [claim.given for claim in budget.claims if claim.name == "fits" and claim.given]
 
 
 def _run_one(budget: Budget, records: dict[str, Record], options: argparse.Namespace) -> int:
