@@ -107,19 +107,7 @@ def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[i
 
 def _run_one(budget: Budget, records: dict[str, Record], options: argparse.Namespace) -> int:
     """Check one program in this process, and write down what is found."""
-    call = budget.call
-    request = Request(
-        words=(budget.subject,),
-        args=call.get("args", ""),
-        args_from=call.get("args_from", ""),
-        mesh=call.get("mesh", {}),
-        donate=call.get("donate", ()),
-        static=call.get("static", ()),
-        grad=call.get("grad", False),
-        vmap=call.get("vmap", 0),
-        xla=call.get("xla", {}),
-        devices=max(map(count_devices, budget.targets)),
-    )
+    request = Request((budget.subject,), devices=max(map(count_devices, budget.targets)), **budget.call)
     subject = question.read_subject(request, options.load_limit)
     subject.is_timed = False
     rows, made = check_budget(budget, subject, records, update=options.update)
