@@ -76,14 +76,10 @@ def hlo(request: pytest.FixtureRequest) -> Iterator[Callable[..., CompiledProgra
 
         def compile_for_test(function: Callable[..., Any], *args: Any, **options: Any) -> CompiledProgram:  # noqa: ANN401 - whatever it takes
             __tracebackhide__ = True
-            keys: list[str] = []
-
-            def find_record(program: str) -> Any:  # noqa: ANN401 - a record
-                keys.append(snapshots.name(test, program))
-                return snapshots.find(keys[-1])
-
-            made = hold_call(function, *args, log=log, find_record=find_record, **options)
-            snapshots.keep(keys[-1], made)
+            made = hold_call(function, *args, log=log, **options)
+            key = snapshots.name(test, f"{made.subject.name} {made.target}")
+            made.record = snapshots.find(key)
+            snapshots.keep(key, made)
             return made
 
         yield compile_for_test
