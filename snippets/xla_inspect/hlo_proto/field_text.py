@@ -67,16 +67,16 @@ pad: padding=padding_config
 sort: dimensions is_stable?
 topk: k largest is_stable
 scan: dimensions num_carries is_reverse? is_associative:word?
-shuffle: dimensions *shuffle_mode
+shuffle: dimensions *shuffle_mode?
 compare: direction=comparison_direction:plain
 fft: fft_type:plain fft_length
-cholesky: *cholesky_options
-triangular-solve: *triangular_solve_options
+cholesky: *cholesky_options?
+triangular-solve: *triangular_solve_options?
 reduce-precision: exponent_bits mantissa_bits
 rng: distribution
 rng-bit-generator: algorithm=rng_algorithm
 rng-get-and-update-state: delta
-parameter: *parameter_replication
+parameter: *parameter_replication?
 get-tuple-element: index=tuple_index
 infeed: infeed_config?
 outfeed: outfeed_shape outfeed_config?
@@ -87,9 +87,9 @@ fusion: kind=fusion_kind:plain output_to_operand_aliasing=output_operand_aliasin
 gather: *gather_dimension_numbers slice_sizes=gather_slice_sizes indices_are_sorted?
 scatter: *scatter_dimension_numbers indices_are_sorted? unique_indices?
 reduce-window select-and-scatter: window?
-product: *precision_config sparsity_config? block_scaling_config?
+product: *precision_config? sparsity_config? block_scaling_config?
 dot scaled-dot: *dot_dimension_numbers @product
-ragged-dot: *ragged_dot_dimension_numbers *precision_config
+ragged-dot: *ragged_dot_dimension_numbers *precision_config?
 counts: feature_group_count:several? batch_group_count:several?
 convolution: window? dim_labels=convolution_dimension_numbers @counts @product convolution_kind=conv_kind:word?
 custom-call: window! dim_labels=convolution_dimension_numbers! @counts @product padding_type:plain?
@@ -99,7 +99,7 @@ custom-call: window! dim_labels=convolution_dimension_numbers! @counts @product 
 threaded: async_execution_thread?
 constructed: statistics=statistics_viz? result_accuracy?
 HloModuleProto: is_scheduled=schedule:true! input_output_alias? buffer_donor?
-  entry_computation_layout=host_program_shape! *device_assignment frontend_attributes?
+  entry_computation_layout=host_program_shape! *device_assignment? frontend_attributes?
 DeviceAssignmentProto: replica_count:several? num_partitions=computation_count:several?
 DotDimensionNumbers: lhs_batch_dims=lhs_batch_dimensions? lhs_contracting_dims=lhs_contracting_dimensions
   rhs_batch_dims=rhs_batch_dimensions? rhs_contracting_dims=rhs_contracting_dimensions

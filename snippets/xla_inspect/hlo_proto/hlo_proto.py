@@ -58,12 +58,12 @@ def _split(data: bytes) -> tuple[Message, Message | None]:
     """
     inner: bytes = vars(_try("HloProto", data)).get("_hlo_module", b"")
     for whole in (_try("HloProto", data), _try("HloProto", inner)):
-        if _try("HloModuleProto", vars(whole).get("_hlo_module", b"")).computations:
+        if "computations" in _try("HloModuleProto", vars(whole).get("_hlo_module", b"")):
             return whole.hlo_module, whole.buffer_assignment
     is_name = NAMED.fullmatch(inner.decode("utf-8", "replace"))
     # To decode what the bytes are taken for says where they break, if they do.
     module = MESSAGES["HloModuleProto"]( inner if inner and not is_name else data)
-    if module.computations and is_name:
+    if "computations" in module and is_name:
         return module, None
     refuse(f"there is no computation in its {len(data):,} bytes")
 

@@ -85,12 +85,13 @@ class InstructionText:
             yield from self._write_called(instruction, computation)
         if "_sharding" in fields:
             yield f"sharding={write_sharding(instruction.sharding)}"
-        if "_frontend_attributes" in fields and (text := write_frontend(instruction.frontend_attributes)):
+        if fields.get("_frontend_attributes") and (text := write_frontend(instruction.frontend_attributes)):
             yield f"frontend_attributes={text}"
         if "control_predecessor_ids" in fields:
             names = _list_names(instruction.control_predecessor_ids, computation)
             yield f"control-predecessors={{{', '.join(names)}}}"
-        yield from write_fields(instruction, "constructed")
+        if fields.get("_statistics_viz") or fields.get("_result_accuracy"):
+            yield from write_fields(instruction, "constructed")
         if "_original_value" in fields and (text := write_origin(instruction)):
             yield f"origin={text}"
         if text := self._write_metadata(instruction):
@@ -101,7 +102,8 @@ class InstructionText:
     def _write_metadata(self, instruction: Message) -> str:
         data = vars(instruction).get("_metadata", b"")
         if data not in self._metadata:
-            read_payload(instruction.metadata.metadata_payload, self._payloads)
+            if "metadata_payload" in instruction.metadata:
+                read_payload(instruction.metadata.metadata_payload, self._payloads)
             self._metadata[data] = write_metadata(instruction.metadata)
         return self._metadata[data]
 

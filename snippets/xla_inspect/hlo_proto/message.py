@@ -100,16 +100,18 @@ def _build(message: str) -> type[Message]:
 
 def _read_inner(field: Field) -> cached_property[Any]:
     """Return the attribute that decodes the messages or the enumeration in a field."""
-    key, kind = f"_{field.name}", field.kind
+    key, kind, is_repeated = f"_{field.name}", field.kind, field.repeated
+    names = VALUES.get(kind, {})
 
     def decode(value: Any, depth: int) -> Message | str:  # noqa: ANN401 - bytes or a number
-        return MESSAGES[kind](value, depth) if kind in FIELDS else VALUES[kind].get(value, str(value))
+        return names.get(value, str(value)) if names else MESSAGES[kind](value, depth)
 
     def read(message: Message) -> object:
         value = vars(message).get(key)
-        if field.repeated:
-            return [decode(item, message.depth + 1) for item in value or ()]
-        return decode(value or (b"" if kind in FIELDS else 0), message.depth + 1 if value else 0)
+        if value is None:
+            return () if is_repeated else names[0] if names else MESSAGES[kind]()
+        depth = message.depth + 1
+        return [decode(item, depth) for item in value] if is_repeated else decode(value, depth)
 
     return cached_property(read)
 

@@ -37,7 +37,7 @@ def read_payload(payload: Message, payloads: Sequence[bytes]) -> bytes:
 @form_of("OpMetadata")
 def write_metadata(metadata: Message) -> str:
     """Return the text of an `OpMetadata`, empty where it has nothing that XLA writes."""
-    is_shown = any(map(vars(metadata).get, _SHOWN)) or metadata.metadata_payload.value
+    is_shown = any(map(vars(metadata).get, _SHOWN)) or ("metadata_payload" in metadata and metadata.metadata_payload.value)
     return write_message(metadata, "OpMetadata") if is_shown else ""
 
 
