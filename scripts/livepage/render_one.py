@@ -50,11 +50,11 @@ def render(page: Path, root: Path, build: Build | None = None) -> tuple[str, lis
     return _convert(page, text, config, build), failures
 
 
-def run(page: Path, config: MkDocsConfig, build: Build | None = None) -> Answer:
+def run_only(page: Path, config: MkDocsConfig, build: Build | None = None) -> Answer:
     """Run what stands on a page, as a build does, and render nothing."""
     build = build or Build()
     if page.suffix != ".md":
-        text, failures = notebook_pages.run(page, build)
+        text, failures = notebook_pages.run_notebook(page, build)
         return Answer(text=text, failure=failures[0] if failures else None)
     build.only_run, build.report = True, lambda _: None
     with contextlib.suppress(PageRanError):

@@ -59,7 +59,7 @@ def main() -> None:
     while True:
         page = jobs.get()
         try:
-            answer = render_one.run(Path(page), config)
+            answer = render_one.run_only(Path(page), config)
         except Exception as error:  # noqa: BLE001 - whatever it is, the build must hear of it
             answer = Answer(failure=Failure(Origin(page, 1), f"{type(error).__name__}: {error}"))
         _tell(output, answer)

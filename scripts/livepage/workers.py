@@ -135,7 +135,7 @@ class Workers:
     def _serve(self) -> None:
         while page := self._take():
             process = self._find_process()
-            answer = process.run(page, self.progress)
+            answer = process.answer(page, self.progress)
             with self._changed:
                 self._idle.append(process)
                 self.ran.add(page)
@@ -178,7 +178,7 @@ class PageProcess:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
         )  # fmt: skip
 
-    def run(self, page: str, progress: Progress | None = None) -> Answer:
+    def answer(self, page: str, progress: Progress | None = None) -> Answer:
         """Let it run a page, and return what it came to, or how the process ended."""
         self.line = ""
         self.errors.seek(0, os.SEEK_END)

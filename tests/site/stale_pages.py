@@ -34,7 +34,7 @@ def list_stale(config: MkDocsConfig) -> list[str]:
     build = Build(elsewhere=stale.append)  # which would run a page, and returns that it still waits for that
     for page in sorted(project.docs.rglob("*.md")):
         if project.docs / "overrides" not in page.parents:
-            render_one.run(page.absolute(), config, build)
+            render_one.run_only(page.absolute(), config, build)
     for notebook in sorted((project.docs / "practice").glob("*.py")):
         notebook_pages.convert(notebook.absolute(), build)
     return sorted(set(stale))

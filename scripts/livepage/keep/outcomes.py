@@ -41,7 +41,7 @@ def obtain(source: Source, build: Build) -> tuple[list[Outcome], bool]:
     if build.elsewhere:
         outcomes = _ask(source, build)
         return outcomes, not any(outcome.waits for outcome in outcomes)
-    return run(source, build), True
+    return run_pieces(source, build), True
 
 
 def _ask(source: Source, build: Build) -> list[Outcome]:
@@ -84,7 +84,7 @@ def recall(source: Source, build: Build) -> list[Outcome] | None:
     return outcomes
 
 
-def run(source: Source, build: Build) -> list[Outcome]:
+def run_pieces(source: Source, build: Build) -> list[Outcome]:
     """Run the pieces of a page in this process, and keep what they came to where none failed."""
     with unwatched():
         tool = list_tool_files(piece.code for piece in source.pieces)

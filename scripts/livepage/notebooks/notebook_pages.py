@@ -204,7 +204,7 @@ def convert(path: Path, build: Build) -> tuple[str, list[Failure]]:
     if kept is not None:
         return kept, _review(path, kept, build)
     if not build.elsewhere:
-        return run(path, build)
+        return run_notebook(path, build)
     answer = build.elsewhere(name)
     if answer is None:
         build.pending.add(name)
@@ -214,7 +214,7 @@ def convert(path: Path, build: Build) -> tuple[str, list[Failure]]:
     return answer.text, _review(path, answer.text, build)
 
 
-def run(path: Path, build: Build) -> tuple[str, list[Failure]]:
+def run_notebook(path: Path, build: Build) -> tuple[str, list[Failure]]:
     """Run a notebook, keep what it was converted to, and return it, or a note in its place, and what is wrong."""
     try:
         markdown = conversions.convert(path, _prepare())

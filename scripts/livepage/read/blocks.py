@@ -149,7 +149,7 @@ def read_pieces(name: str, lines: Sequence[str], origins: Sequence[Origin]) -> S
         origins: Where each line stands, as many as there are lines.
     """
     reader = _BlockReader(lines, origins)
-    reader.run()
+    reader.scan()
     return Source(name, tuple(reader.out), tuple(reader.pieces), tuple(reader.faults))
 
 
@@ -163,7 +163,7 @@ class _BlockReader:
         self.pieces: list[Piece] = []
         self.faults: list[Failure] = []
 
-    def run(self) -> None:
+    def scan(self) -> None:
         prose: list[int] = []
         at = 0
         while at < len(self.lines):

@@ -48,7 +48,7 @@ def run_page(source: Source) -> list[Outcome]:
     with Guard() as guard:
         session = _Session(source, guard)
         with rewrite_imports(session.asserts):
-            outcomes = [session.run(piece, state) for piece in source.pieces]
+            outcomes = [session.run_piece(piece, state) for piece in source.pieces]
     return _end(source, outcomes, state, guard, session.modules)
 
 
@@ -100,7 +100,7 @@ class _Session:
             vars(module)[HELPER] = self.asserts
         self.namespace: dict[str, Any] = vars(self.modules[session])
 
-    def run(self, piece: Piece, state: State) -> Outcome:
+    def run_piece(self, piece: Piece, state: State) -> Outcome:
         """Run one piece; whatever it raises is part of the outcome, except an interrupt from the keyboard."""
         printed = Stdout(self.guard.refuse)
         options = piece.options
