@@ -112,8 +112,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
     report = yield
     log = item.stash.get(_LOG, None)
     if log is not None and report.failed and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
-        for verdict in log.find_broken(_list_places(call.excinfo.traceback)):
-            report.sections.append(("xla-inspect", verdict.explain()))
+        places = _list_places(call.excinfo.traceback)
+        report.sections += [("xla-inspect", verdict.explain()) for verdict, where in log.broken if where in places]
     return report
 
 

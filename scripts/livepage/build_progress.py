@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 from livepage.read import log, project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 PAUSE = 10.0
 """Seconds between two lines in a log."""
@@ -32,7 +32,7 @@ class Progress:
         done: The pages that are done.
     """
 
-    weights: Mapping[str, int]
+    weights: dict[str, int] = field(default_factory=dict)
     work: int = 0
     done: set[str] = field(default_factory=set)
 
@@ -42,7 +42,11 @@ class Progress:
         self._lock = Lock()
         self._line = _Line() if sys.stderr.isatty() else None
 
-    def note_work(self, page: str, _work: str) -> None:
+    def begin(self) -> None:
+        """Begin again, with nothing to run yet."""
+        self.weights, self.work, self.done, self.started = {}, 0, set(), time.monotonic()
+
+    def note_work(self, page: str) -> None:
         """Count a piece of slow work."""
         with self._lock:
             self.work += 1

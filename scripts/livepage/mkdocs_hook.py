@@ -138,11 +138,10 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     if _site.pending:
         read = [(project.docs / page.file.src_uri).as_posix() for page in nav.pages]
         _site.pending.begin(build, [*read, *(name for name in names if name not in read)])
-    else:
+    elif _site.command == "build":
         # Native code that a page calls may end its process with success: it must not be that of a command that builds.
-        build.is_apart = _site.command == "build"
-        told = build_progress.Progress(build_progress.weigh(names))
-        _site.workers = Workers(names, on_done=told.note_done, on_work=told.note_work, on_end=told.end, ran=build.ran)
+        progress = build_progress.Progress(build_progress.weigh(names))
+        _site.workers = Workers(names, progress, ran=build.ran, waiting={*progress.weights})
         build.elsewhere = _site.workers.obtain
     return nav
 

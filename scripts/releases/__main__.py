@@ -18,7 +18,7 @@ from releases.compacting import compact
 from releases.record_update import join, list_lacking
 from xla_inspect import targets
 from xla_inspect.errors import InspectError
-from xla_inspect.releases import ReleaseError, read_releases, write_release
+from xla_inspect.releases import ReleaseError, list_releases, read_releases, write_release
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,7 @@ class Asked:
 
 def list_asked(options: argparse.Namespace) -> list[Asked]:
     """Return what the options ask for; with another libtpu, what it is compared with too."""
-    versions = [*options.versions, *([pinned_environments.find_newest()] if options.newest else [])]
+    versions = [*options.versions, *([list_releases()[-1]] if options.newest else [])]
     if options.pinned or options.libtpu:
         versions.append(pinned_environments.read_pins()["jax"])
     return [*(Asked(versions[-1], libtpu) for libtpu in options.libtpu), *map(Asked, dict.fromkeys(versions))]

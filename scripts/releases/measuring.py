@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import importlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -137,7 +136,6 @@ def describe(task: Task, figures: Mapping[str, str], folder: Path) -> dict[str, 
         "file": str(PROGRAMS / f"{task['program']}.py"),
         "module": module.__name__,
         "root": str(ROOT),
-        "prefix": re.escape(f"{ROOT}{os.sep}"),
         "name": task["program"] if is_own else task["member"],
         "layout": task["member"] if is_own else "",
         "args": None,

@@ -1,7 +1,5 @@
 """Run pages of the site under the JAX that is installed here, and write down what does not hold.
 
-    python -m releases.page_probe JOB.json
-
 Run by the interpreter of each release's own environment, with what pages need installed beside JAX. Where captures use
 a private name of JAX that this release calls otherwise, it is given that name first; what is left then is the release.
 """
@@ -113,7 +111,3 @@ def tell(piece: Any) -> str:  # noqa: ANN401 - livepage's own
     """Return what a reader knows a piece by: a check's claim, a value's expression, a block's first line."""
     first = next((line.strip() for line in piece.code.splitlines() if line.strip()), "")
     return str(piece.options.get("check") or first)[:200]
-
-
-if __name__ == "__main__":
-    main()

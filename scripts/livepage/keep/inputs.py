@@ -8,13 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from livepage.read import project
+from livepage.read import CACHES, project
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
-
-CACHES = frozenset({".cache", ".git", ".venv", ".uv", "__pycache__", "site"})
-"""The folders of which no page's content depends: they hold what was made."""
 
 type Stamp = tuple[int, int] | None
 """When a file was written, and how long it is; None where there is none."""
@@ -41,15 +38,9 @@ class Inputs:
     fleeting: str = ""
 
     @classmethod
-    def take(
-        cls, files: Iterable[str], folders: Iterable[str] = (), variables: Mapping[str, str | None] | None = None
-    ) -> Inputs:
-        """Return the state of files and folders of the project now; others do not count."""
-        return cls(
-            {_name(path): hash_file(path) for path in sorted(set(files)) if _is_own(path)},
-            {_name(path): hash_names(path) for path in sorted(set(folders)) if _is_own(path)},
-            dict(sorted((variables or {}).items())),
-        )
+    def take(cls, files: Iterable[str]) -> Inputs:
+        """Return the state of files of the project now; others do not count."""
+        return cls({name: hash_file(path) for path in set(files) if (name := project.find_name(path))})
 
     def are_current(self) -> bool:
         """Return whether all of it can be held, and is as it was."""
@@ -99,11 +90,3 @@ def hash_names(path: str) -> str:
     except OSError:
         return ""
     return hashlib.sha256("\0".join(names).encode()).hexdigest()[:32]
-
-
-def _is_own(path: str) -> bool:
-    return path.startswith(f"{project.root}{os.sep}") and not CACHES.intersection(Path(_name(path)).parts)
-
-
-def _name(path: str) -> str:
-    return path[len(str(project.root)) + 1 :]

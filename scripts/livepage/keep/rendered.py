@@ -40,14 +40,8 @@ class _Rendered:
     inputs: tuple[Inputs, ...]
 
 
-def drop(name: str, build: Build) -> None:
-    """Let one page be rendered anew, whatever is kept of it, by its file below the folder of the pages."""
-    build.rendered.pop(name, None)
-    build.dropped.add(name)
-
-
 def is_kept(name: str, build: Build) -> bool:
-    """Return whether a page was rendered without a warning, and not dropped since; it may wait for what it shows."""
+    """Return whether a page was rendered without a warning; it may wait for what it shows."""
     return name in build.rendered and build.rendered[name].is_clean
 
 
@@ -70,10 +64,9 @@ def _render_or_restore(page: Page, build: Build, config: MkDocsConfig, files: Fi
         page.markdown,
         sorted(files.src_uris),
     )
-    kept = None if page.file.src_uri in build.dropped else page_store.find(KIND, name, key)
-    build.dropped.discard(page.file.src_uri)
-    if kept and _restore(page, build, files, kept):
-        _note(page, build, page_store.list_inputs(KIND, name), is_clean=True)
+    entry = page_store.find(KIND, name, key)
+    if entry and _restore(page, build, files, entry.data):
+        _note(page, build, entry.inputs, is_clean=True)
         return
     warnings, log = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
     log.addHandler(warnings)
@@ -83,7 +76,7 @@ def _render_or_restore(page: Page, build: Build, config: MkDocsConfig, files: Fi
     finally:
         log.removeHandler(warnings)
     source, ran = build.sources.get(name, (None, []))
-    inputs = watch.make_inputs(without=[str(project.root / name)])
+    inputs = watch.make_inputs(without=name)
     is_clean = not warnings.get_counts() and not any(outcome.failure for outcome in ran)
     if is_clean and name not in build.pending:
         page_store.keep(KIND, name, key, inputs, _tell(page, source, ran))

@@ -22,8 +22,8 @@ KIND = "notebooks"
 
 def recall(path: Path) -> str | None:
     """Return what is kept of a notebook, or None."""
-    text: str | None = page_store.find(KIND, relative(path, project.root), _make_key(path))
-    return text
+    entry = page_store.find(KIND, relative(path, project.root), _make_key(path))
+    return entry.data if entry else None
 
 
 def convert(path: Path, run: Callable[[Path], str]) -> str:
@@ -44,11 +44,6 @@ def convert(path: Path, run: Callable[[Path], str]) -> str:
         log.info("%s is not kept: it read %s", name, inputs.fleeting)
     page_store.keep(KIND, name, key, inputs, text)
     return text
-
-
-def reaches_tool(path: Path) -> bool:
-    """Return whether a notebook imports one of the packages that the project names as its tool."""
-    return bool(outcomes.list_tool_files(cell.source for cell in read_notebook(path).code_cells))
 
 
 @contextmanager

@@ -215,7 +215,7 @@ def convert(path: Path, build: Build) -> tuple[str, list[Failure]]:
     kept = conversions.recall(path)
     if kept is not None:
         return kept, _review(path, kept, build)
-    if not (build.elsewhere and conversions.reaches_tool(path)):
+    if not build.elsewhere:
         return run_notebook(path, build)
     answer = build.elsewhere(name)
     if answer is None:

@@ -19,9 +19,10 @@ from livepage.read.sentences import (
     read_sentences,
 )
 from livepage.read.source_lines import Failure, Includes, Origin, relative
-from livepage.read.this_project import GARBAGE, WAITS, log, project
+from livepage.read.this_project import CACHES, GARBAGE, WAITS, log, project
 
 __all__ = [
+    "CACHES",
     "EXTENSION",
     "FENCE",
     "FENCE_MARK",

@@ -5,7 +5,9 @@ import __future__
 
 import ast
 import contextlib
+import itertools
 import linecache
+import logging
 import os
 import re
 import symtable
@@ -19,8 +21,8 @@ from typing import TYPE_CHECKING, Any
 from markdown_exec import console_width, working_directory
 
 from livepage.read import SHELLS, Failure, Kind, Origin, Outcome, Piece, SearchEntry, Source, log, project, relative
-from livepage.run import crash_reporter
 from livepage.run.asserts import HELPER, Asserts, find_fault
+from livepage.run.checked_modules import rewrite_imports
 from livepage.run.guard import Guard
 from livepage.run.process_state import State
 from livepage.run.rewriter import last_name, rewrite
@@ -29,6 +31,12 @@ from livepage.run.stdout import Stdout, find_trace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
+
+    from livepage.run.asserts import Site
+
+LINE_LOG = "livepage.lines"
+"""The logger of each line before it runs: of a process that ends, the last one says where it did."""
+_lines = logging.getLogger(LINE_LOG)
 
 ENTRIES = "search_entries"
 """The name under which a block hands over what the search finds of what it prints, as rows of a `SearchEntry`."""
@@ -39,7 +47,8 @@ def run_page(source: Source) -> list[Outcome]:
     state = State()
     with Guard() as guard:
         session = _Session(source, guard)
-        outcomes = [session.run_piece(piece, state) for piece in source.pieces]
+        with rewrite_imports(session.asserts):
+            outcomes = [session.run_piece(piece, state) for piece in source.pieces]
     return _end(source, outcomes, state, guard, session.modules)
 
 
@@ -113,7 +122,6 @@ class _Session:
         finally:
             printed.end()
             self.guard.watch(None)
-            crash_reporter.note(None)
         if outcome.gap:
             self._forget(piece, before)
         if piece.kind is not Kind.VALUE:
@@ -123,7 +131,7 @@ class _Session:
     def _evaluate(self, piece: Piece) -> tuple[str, str]:
         """Run a piece, and return what a value shows, and what it stands for where it shows less."""
         if piece.kind is Kind.VALUE:
-            crash_reporter.note(piece.origin)
+            _lines.info("%s", piece.origin)
             value = ast.parse(piece.code, str(piece.origin.file), mode="eval")
             ast.increment_lineno(value, piece.origin.line - 1)
             result = eval(compile(value, piece.origin.file, "eval"), self.namespace)  # noqa: S307 - the page's own code
@@ -132,26 +140,43 @@ class _Session:
                 self.guard.refuse(trace)
             return text, str(exact) if isinstance(exact, str) else ""
         if piece.language not in {"python", "pycon"}:
-            crash_reporter.note(piece.origin)
+            _lines.info("%s", piece.origin)
             sys.stdout.write(run_shell(piece) if piece.language in SHELLS else piece.code)
             return "", ""
         tree = ast.parse(piece.code, piece.lines[0].file if piece.lines else piece.origin.file)
         calls = {last_name(part.func) for part in ast.walk(tree) if isinstance(part, ast.Call)}
         sites, runs = rewrite(tree, self.asserts), self.asserts.runs
+        counts = [site.ran for site in self.asserts.sites]
         for origin, code in compile_piece(tree, piece):
-            crash_reporter.note(origin)
+            _lines.info("%s", origin)
             exec(code, self.namespace)  # noqa: S102 - the page's own code
             if self.namespace.get(HELPER) is not self.asserts:
                 self.namespace[HELPER] = self.asserts
                 self.guard.complaints.append((origin, "a block must not clear the names of its page"))
         if piece.kind is Kind.CHECK:
-            whole = is_whole()
-            waits = bool(sites) and not whole
-            asserted = waits or self.asserts.runs > runs or any(name.startswith("assert") for name in calls)
-            line, fault = find_fault(sites, is_whole=whole) or (0, "" if asserted else "this check asserts nothing")
-            if fault:
-                self.guard.complaints.append((piece.lines[line - 1] if line else piece.origin, fault))
+            asserted = self.asserts.runs > runs or any(name.startswith("assert") for name in calls)
+            self._complain(piece, sites, counts, asserted=asserted)
         return "", ""
+
+    def _complain(self, piece: Piece, sites: Sequence[Site], counts: Sequence[int], *, asserted: bool) -> None:
+        """Complain of a check whose asserts, here or in a module that it called, checked nothing.
+
+        Args:
+            piece: The check.
+            sites: Its own asserts.
+            counts: How often each assert of the page had run before it, in order.
+            asserted: Whether it asserted at all.
+        """
+        whole = is_whole()
+        line, fault = find_fault(sites, is_whole=whole) or (
+            0,
+            "" if asserted or not whole else "this check asserts nothing",
+        )
+        if fault:
+            self.guard.complaints.append((piece.lines[line - 1] if line else piece.origin, fault))
+        for site, count in zip(self.asserts.sites, itertools.chain(counts, itertools.repeat(0)), strict=False):
+            if site.file and site.ran > count and (weak := find_fault([site], is_whole=whole)):
+                self.guard.complaints.append((piece.origin, f"{site.file}:{weak[0]}: {weak[1]}"))
 
     def _forget(self, piece: Piece, before: Mapping[str, object]) -> None:
         """Take away the names that a piece would have set: what they held was of pieces before it."""

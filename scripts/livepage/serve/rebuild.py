@@ -7,10 +7,8 @@ edited page is there first; the search, the lists and the pages that read others
 from __future__ import annotations
 
 import contextlib
-import ctypes
 import gc
 import logging
-import threading
 import time
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
@@ -40,9 +38,6 @@ DELAY = 0.03
 EVERY = 0.05
 """Seconds between two looks at the pages."""
 
-SHARE = 0.05
-"""How much of a core's time rebuilds take for pages that arrive while nobody looks at them."""
-
 _KNOWN = {"material/search", "markdown-exec"}
 """The plugins of which it is known what they keep from page to page. Hooks are the project's own."""
 
@@ -69,8 +64,6 @@ class Rebuild:
         self._pending, self._last = pending, last
         self._browsers = Browsers(server, pending.describe, self._visit)
         self._wanted: set[str] = set()
-        self._wanted_later: set[str] = set()
-        self._rested = 0.0
         self._waiting: dict[str, None] = {}
         self._is_finished = True
         server.build_delay = DELAY
@@ -78,13 +71,12 @@ class Rebuild:
 
     def begin(self, folder: str) -> None:
         """Let MkDocs look for edits in the folder of the pages often, and take those that were made meanwhile."""
-        _set_aside()
         for emitter in self._server.observer.emitters:
             if emitter.watch.path == folder:
                 emitter._timeout = EVERY  # noqa: SLF001 - MkDocs' own is half a second
         if self._last.is_changed():
             self._wake()
-        self._pending.tell(self.want, self.want_later)
+        self._pending.tell(self.want)
 
     def want(self, pages: Iterable[str]) -> None:
         """Ask, from any thread, for pages to be rendered again whose text need not have changed.
@@ -99,25 +91,6 @@ class Rebuild:
             self._wanted.update(pages)
         if is_first:  # or, where one follows the other, the server would wait for ever until they end
             self._wake()
-
-    def want_later(self, pages: Iterable[str]) -> None:
-        """Ask for pages that nobody waits for: they are rendered with the next, or once rebuilds took their share.
-
-        Args:
-            pages: As for `want`.
-        """
-        rest = self._rested - time.perf_counter()
-        with self._server._rebuild_cond:  # noqa: SLF001 - as in `want`
-            is_first = not self._wanted_later
-            self._wanted_later.update(pages)
-        if is_first:
-            timer = threading.Timer(max(0.0, rest), self._want_now)
-            timer.daemon = True
-            timer.start()
-
-    def _want_now(self) -> None:
-        if pages := [*self._wanted_later]:
-            self.want(pages)
 
     def _visit(self, address: str) -> None:
         """Let the page come first at which somebody looks."""
@@ -134,22 +107,11 @@ class Rebuild:
 
     def __call__(self, *_: object) -> None:
         """Build what changed since the last build."""
-        start = time.perf_counter()
-        try:
-            self._build_changed()
-        finally:
-            end = time.perf_counter()
-            self._rested = end + (end - start) / SHARE
-
-    def _build_changed(self) -> None:
         with self._server._rebuild_cond:  # noqa: SLF001 - as in `want`
-            wanted = sorted(self._wanted | self._wanted_later)
+            wanted = sorted(self._wanted)
             self._wanted.clear()
-            self._wanted_later.clear()
         built, edited = self._last.built, self._last.take_edited()
         build = find_build(built.config) if built else Build()
-        for name in wanted:
-            rendered.drop(name, build)
         if (
             built is None
             or edited is None
@@ -182,7 +144,6 @@ class Rebuild:
         self._waiting.clear()
         self._is_finished = True
         self._browsers.hold([], ready=[])
-        gc.unfreeze()
         try:
             self._build_all()
         except BaseException:
@@ -192,7 +153,6 @@ class Rebuild:
             for page in built.pages.values():
                 self._settle(page, find_build(built.config))
         self._browsers.show_all()
-        _set_aside()
 
     def _settle(self, page: Page, build: Build) -> None:
         """Let nobody wait any longer for a page that was built whole."""
@@ -218,20 +178,7 @@ class Rebuild:
             _finish(built)
         self._is_finished = True
         self._browsers.release()
-        _give_back()
-
-
-def _set_aside() -> None:
-    """Keep what is there by now out of the search for garbage, which then is quick enough to be made at each edit."""
-    gc.collect()
-    gc.freeze()
-
-
-def _give_back() -> None:
-    """Free what an edit left, to the system too where its library lets one ask: a server stands for days."""
-    gc.collect()
-    with contextlib.suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
+        gc.collect()  # by its own thresholds Python would wait for long
 
 
 def _list_plugins(config: MkDocsConfig) -> set[str]:

@@ -69,7 +69,7 @@ class CompiledProgram(ProgramNumbers):
             BrokenError: There is one.
             InspectError: As `collectives`.
         """
-        self._log.note_asserted()
+        self._log.asserted = True
         self.require()
         least = read_amount(larger_than, "bytes", "larger_than")
         found = [each for each in self._measured.choose_exchanges(kind, over) if size_exchange(each) > least]
@@ -89,7 +89,7 @@ class CompiledProgram(ProgramNumbers):
         Raises:
             BrokenError: Something is.
         """
-        self._log.note_asserted()
+        self._log.asserted = True
         self.require()
         least = read_amount(larger_than, "bytes", "larger_than")
         found = [each for each in self._measured.copies if each.bytes > least]
@@ -133,7 +133,7 @@ class CompiledProgram(ProgramNumbers):
         return True
 
     def _find_argument(self, argument: int | str) -> tuple[str, tuple[Instruction, ...]]:
-        self._log.note_asserted()
+        self._log.asserted = True
         self.require()
         if self.subject.call is None:
             message = "what becomes of an argument is asserted of a function, and this is a capture that was saved"
@@ -154,7 +154,7 @@ class CompiledProgram(ProgramNumbers):
             BrokenError: They are in several.
             InspectError: The program has no such part; with those that it has.
         """
-        self._log.note_asserted()
+        self._log.asserted = True
         self.require()
         shared = SharedKernel(self.capture)
         launches = shared.find_all(names)
@@ -177,7 +177,7 @@ class CompiledProgram(ProgramNumbers):
             BrokenError: One does.
             InspectError: The program has no such part; with those that it has.
         """
-        self._log.note_asserted()
+        self._log.asserted = True
         self.require()
         shared = SharedKernel(self.capture)
         left, right = ({each.name for each in shared.find(name)} for name in (one, other))
@@ -198,7 +198,7 @@ class CompiledProgram(ProgramNumbers):
             InspectError: Nobody knows how much memory a device of the target has.
             TargetUnavailableError: This machine cannot compile for the target.
         """
-        self._log.note_asserted()
+        self._log.asserted = True
         capture = self.subject.capture(target, code=False) if target else self.capture
         told = explain_memory(capture, "")
         if told.fits is None and not capture.error:
@@ -223,7 +223,7 @@ class CompiledProgram(ProgramNumbers):
         Raises:
             BrokenError: It did not.
         """
-        self._log.note_asserted()
+        self._log.asserted = True
         self.require()
         other.require()
         found = compare_captures(self.capture, other.capture, (self.subject.name, other.subject.name))

@@ -48,15 +48,19 @@ class Quantity:
         self.name, self.number, self.unit, self.of = name, number, unit, of
         self._explain, self._log = explain, log
         if log is not None:
-            log.note_read(self, find_caller())
+            log.note_made(self, find_caller())
+
+    @property
+    def forgotten(self) -> str:
+        """What a test forgot that reads it and does nothing with it."""
+        return f"{self.name} of {self.of} was read and compared with nothing"
 
     def _compare(self, sign: str, other: object) -> Verdict:
-        verdict = Verdict(self, sign, other)
+        verdict = Verdict(self, sign, other, self._log)
         if self._log is not None:
-            for each in (self, other):
-                if isinstance(each, Quantity):
-                    self._log.note_use(each)
-            self._log.note_verdict(verdict, find_caller())
+            self._log.note_use(self)
+            self._log.note_use(other)
+            self._log.note_made(verdict, find_caller())
         return verdict
 
     def __lt__(self, other: object) -> Verdict:
@@ -124,24 +128,30 @@ class Quantity:
 
 
 class Verdict:
-    """Whether a comparison holds: what `assert` takes. One that nobody takes is reported at the end of the test.
+    """Whether a comparison holds, for `assert`. One that nobody asserts is reported at the end of the test.
 
     Args:
         quantity: What was measured.
         sign: One of `OPERATORS`.
         other: What it is compared with: another quantity, a number or text.
+        log: What notes that it was asserted, or None.
     """
 
-    def __init__(self, quantity: Quantity, sign: str, other: object) -> None:
+    def __init__(self, quantity: Quantity, sign: str, other: object, log: AssertionLog | None = None) -> None:
         """Decide it."""
-        self.quantity, self.sign = quantity, sign
+        self.quantity, self.sign, self._log = quantity, sign, log
         self.limit = other.number if isinstance(other, Quantity) else read_amount(other, quantity.unit, quantity.name)
         self.holds = bool(OPERATORS[sign](quantity.number, self.limit))
-        self.is_taken = False
+
+    @property
+    def forgotten(self) -> str:
+        """What a test forgot that makes the comparison and does nothing with it."""
+        return f"{self!r} was compared and not asserted; write assert in front of it"
 
     def __bool__(self) -> bool:
-        """Return whether it holds, and be taken."""
-        self.is_taken = True
+        """Return whether it holds, and count as asserted."""
+        if self._log is not None:
+            self._log.note_asserted(self)
         return self.holds
 
     def __repr__(self) -> str:

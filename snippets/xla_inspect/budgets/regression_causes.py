@@ -13,7 +13,7 @@ from xla_inspect.questions.why import WhyFinder
 from xla_inspect.units import format_bytes, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from xla_inspect.budgets.budget_record import Record
     from xla_inspect.captured import Capture
@@ -42,30 +42,23 @@ class Causes:
     def finder(self) -> WhyFinder | None:
         """What answers why, or None where the program does not compile with its passes dumped."""
         axes = self.subject.call.settings.get("mesh") if self.subject.call else None
-        for reasons in (True, False):
-            try:
-                capture = self.subject.capture(self.capture.target, passes=True, reasons=reasons)
-                return WhyFinder(capture, axes)
-            except (InspectError, RuntimeError):
-                continue
-        return None
+        try:
+            capture, _ = self.subject.capture_most(self.capture.target, ("reasons",), passes=True)
+            return WhyFinder(capture, axes)
+        except (InspectError, RuntimeError):
+            return None
 
     def explain(self, name: str) -> Finding | None:
         """Return why an instruction, a line or an argument is as it is, or None where nobody knows."""
-        if self.finder is None:
-            return None
-        try:
-            findings, _ = self.finder.explain(name)
-        except InspectError:
-            return None
-        return findings[0] if findings else None
+        return self._ask(lambda finder: finder.explain(name))
 
     def explain_apart(self, one: str, other: str) -> Finding | None:
         """Return why two things are in two kernels, or None where nobody knows."""
-        if self.finder is None:
-            return None
+        return self._ask(lambda finder: finder.explain_apart(one, other))
+
+    def _ask(self, explain: Callable[[WhyFinder], tuple[tuple[Finding, ...], object]]) -> Finding | None:
         try:
-            findings, _ = self.finder.explain_apart(one, other)
+            findings = explain(self.finder)[0] if self.finder else ()
         except InspectError:
             return None
         return findings[0] if findings else None

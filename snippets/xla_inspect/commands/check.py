@@ -20,7 +20,6 @@ from xla_inspect.budgets import (
 )
 from xla_inspect.commands import child_process, command_list, question
 from xla_inspect.errors import InspectError
-from xla_inspect.output_file import check_output
 from xla_inspect.subject import Request
 from xla_inspect.targets import count_devices
 from xla_inspect.terminal import print_note
@@ -51,8 +50,6 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     Raises:
         InspectError: The file, its records, or something in it is not as it should be.
     """
-    if options.html:
-        check_output(options.html, force=options.force)
     budgets = read_budgets(options.file)
     if options.only and not (budgets := tuple(each for each in budgets if each.name == options.only)):
         known = ", ".join(each.name for each in read_budgets(options.file))

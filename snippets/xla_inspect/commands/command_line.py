@@ -34,6 +34,8 @@ USAGE = """\
 usage: xla-inspect COMMAND SUBJECT [options]
        xla-inspect COMMAND --help
 """
+_OUTPUTS = ("html", "issue", "output")
+"""The options that name a file to write."""
 EXAMPLES = """\
 examples:
   xla-inspect model.py:step                        the summary, for CPU, GPU and TPU
@@ -239,6 +241,12 @@ def build_parser(chosen: str = "") -> tuple[argparse.ArgumentParser, Parser]:
 
 
 def _run(options: argparse.Namespace, out: TextIO) -> int:
+    if outputs := [path for name in _OUTPUTS if (path := getattr(options, name, None))]:
+        from xla_inspect.output_file import check_output
+
+        # Before anything is compiled.
+        for path in outputs:
+            check_output(path, force=options.force)
     if options.command in QUESTIONS:
         from xla_inspect.commands import question
 

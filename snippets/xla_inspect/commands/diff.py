@@ -14,7 +14,6 @@ from xla_inspect.analysis import use_lines_of
 from xla_inspect.captured import Times
 from xla_inspect.commands import child_process, command_list, question, revisions
 from xla_inspect.errors import InspectError
-from xla_inspect.output_file import check_output
 from xla_inspect.questions.diff import compare_captures
 from xla_inspect.subject import Request, is_dump, is_saved, list_call_options, read_dump, read_saved
 from xla_inspect.terminal import print_note
@@ -79,8 +78,6 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     Raises:
         InspectError: There are not two sides, or one of them cannot be had.
     """
-    if options.html:
-        check_output(options.html, force=options.force)
     sides = find_sides(options)
     with tempfile.TemporaryDirectory(prefix="xla_inspect_diff_") as folder:
         captures: list[Capture] = []

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from xla_inspect.commands import child_process, command_list, issue_text, question
 from xla_inspect.commands.program_history import ProgramHistory
 from xla_inspect.errors import InspectError, TargetUnavailableError
-from xla_inspect.output_file import check_output, write_file
+from xla_inspect.output_file import write_file
 from xla_inspect.releases import (
     COMPILE_LIMIT,
     QUESTIONS,
@@ -79,9 +79,6 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     Raises:
         InspectError: Something is wrong with what was asked, or no release can be measured.
     """
-    for path in (options.html, options.issue):
-        if path:
-            check_output(path, force=options.force)
     asked = _choose_questions(options)
     options.target = list(split_list(options.target or ["cpu"]))
     request = question.read_request(options)

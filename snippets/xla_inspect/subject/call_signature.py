@@ -95,8 +95,8 @@ def split_static(
     function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments that are traced, and those that are static, each by name."""
-    names = _name_positions(info, len(args))
-    positions = {at % len(args) for at in info.static_argnums if -len(args) <= at < len(args)} if args else set()
+    names = name_positions(getattr(info, "fun_signature", None), len(args), "argument ")
+    positions = find_static(info, len(args))
     static_names = {*info.static_argnames}
     named: dict[str, Any] = {}
     statics: dict[str, Any] = {}
@@ -107,12 +107,23 @@ def split_static(
     return _open_equinox(function, named, statics)
 
 
-def _name_positions(info: Any, count: int) -> list[str]:
-    signature = getattr(info, "fun_signature", None)
+def find_static(info: Any, count: int) -> set[int]:
+    """Return the places of the static arguments among so many that are given by position."""
+    return {at % count for at in info.static_argnums if -count <= at < count}
+
+
+def name_positions(signature: inspect.Signature | None, count: int, rest: str = "args") -> list[str]:
+    """Return the names of so many positional arguments, as JAX calls them.
+
+    Args:
+        signature: That of the function, or None where it is not known.
+        count: How many arguments there are.
+        rest: What those are called for which the function has no name.
+    """
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = list(signature.parameters.values()) if signature else []
     names = [parameter.name for parameter in parameters if parameter.kind in kinds]
-    rest = next((each.name for each in parameters if each.kind == inspect.Parameter.VAR_POSITIONAL), "argument ")
+    rest = next((each.name for each in parameters if each.kind == inspect.Parameter.VAR_POSITIONAL), rest)
     return names[:count] + [f"{rest}[{at - len(names)}]" for at in range(len(names), count)]
 
 

@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -97,14 +95,13 @@ class ReleaseTask:
             "file": self.place["file"],
             "module": self.place["module"],
             "root": str(self.root),
-            "prefix": re.escape(f"{self.root}{os.sep}"),
             "name": self.name,
             "args": self._list_args(),
             "args_from": self._find_maker(),
             "mesh": dict(request.mesh),
             "vmap": request.vmap,
             "grad": request.grad,
-            "jit": self._list_jit_options(),
+            "jit": request.jit_options,
             "xla": dict(request.xla),
             "kind": kind,
             "target": self.target.name,
@@ -145,24 +142,11 @@ class ReleaseTask:
         found = self._find_place(place)
         return {"file": found["file"], "module": found["module"], "name": name}
 
-    def _list_jit_options(self) -> dict[str, Any]:
-        options: dict[str, Any] = {}
-        for option, given in (("donate", self.request.donate), ("static", self.request.static)):
-            numbers = [int(item) for item in given if item.lstrip("-").isdecimal()]
-            names = [item for item in given if not item.lstrip("-").isdecimal()]
-            options |= {f"{option}_argnums": numbers} if numbers else {}
-            options |= {f"{option}_argnames": names} if names else {}
-        return options
-
     def _describe_topology(self, environment: Environment) -> list[Any] | None:
         if self.target.kind == "cpu":
             return None
-        spec = ""
-        if self.target.kind == "gpu":
-            spec = targets.read_spec(self.target.base)
-            spec = adapt_figures(spec, environment.plugin) if environment.plugin else spec
-        name, platform_name, options = targets.describe_topology(self.target, spec)
-        return [name, platform_name, dict(options)]
+        figures = targets.read_spec(self.target.base) if self.target.kind == "gpu" else ""
+        return [*targets.describe_topology(self.target, adapt_figures(figures, environment.plugin))]
 
 
 def _name_kind(request: Request) -> str:

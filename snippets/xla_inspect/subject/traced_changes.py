@@ -3,19 +3,14 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
-
-
-@contextmanager
-def nothing() -> Iterator[None]:
-    """Change nothing."""
-    yield
 
 
 @contextmanager
@@ -41,11 +36,8 @@ def checkpoint_scans() -> Iterator[None]:
     def checkpointed(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return scan(jax.checkpoint(f, policy=jax.checkpoint_policies.nothing_saveable), *args, **kwargs)
 
-    jax.lax.scan = checkpointed
-    try:
+    with patch.object(jax.lax, "scan", checkpointed):
         yield
-    finally:
-        jax.lax.scan = scan
 
 
 @contextmanager
@@ -53,13 +45,11 @@ def without_barriers() -> Iterator[None]:
     """Let each `optimization_barrier` that is traced hand its operands on, those of `jax.checkpoint` too."""
     import jax
 
-    primitive = jax.lax.optimization_barrier_p
-    with _traced_anew():
-        primitive.bind = lambda *operands, **_: list(operands)  # type: ignore[method-assign]  # of this one, for now
-        try:
-            yield
-        finally:
-            del primitive.bind
+    def hand_on(*operands: Any, **_: Any) -> list[Any]:
+        return list(operands)
+
+    with _traced_anew(), patch.object(jax.lax.optimization_barrier_p, "bind", hand_on):
+        yield
 
 
 @contextmanager
@@ -129,17 +119,9 @@ def checkpoint(function: Any) -> Callable[[], AbstractContextManager[None]]:
 @contextmanager
 def replaced(function: Any, other: Any) -> Iterator[None]:
     """Let modules that are loaded have another function wherever they hold one."""
-    holders = [
-        (module, name)
-        for module in list(sys.modules.values())
-        if getattr(module, "__file__", None)
-        for name, value in list(vars(module).items())
-        if value is function
-    ]
-    for module, name in holders:
-        setattr(module, name, other)
-    try:
+    with ExitStack() as patches:
+        for module in list(sys.modules.values()):
+            if getattr(module, "__file__", None):
+                for name in [name for name, value in vars(module).items() if value is function]:
+                    patches.enter_context(patch.object(module, name, other))
         yield
-    finally:
-        for module, name in holders:
-            setattr(module, name, function)

@@ -128,7 +128,7 @@ def test_a_bad_version_is_named_and_the_others_are_compared(
         message = f"there is no release {asked} of JAX"
         raise ReleaseError(message)
 
-    monkeypatch.setattr(pinned_environments, "find_newest", lambda: "0.12.0.1")
+    monkeypatch.setattr("releases.__main__.list_releases", lambda: ("0.12.0.1",))
     if reason is None:
         monkeypatch.setattr(pinned_environments, "make", refuse)
         reason = "there is no release 0.12 of JAX"
@@ -145,7 +145,7 @@ def test_a_bad_version_is_named_and_the_others_are_compared(
 def test_the_newest_release_is_compared_with_the_one_before_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pinned_environments, "find_newest", lambda: "0.12.0.1")
+    monkeypatch.setattr("releases.__main__.list_releases", lambda: ("0.12.0.1",))
     for known in ("0.10.2", "0.11.2", "0.12.0.1"):
         text = (ROOT / "docs/data/drift" / f"{known}.json").read_text(encoding="utf-8")
         (tmp_path / f"{known}.json").write_text(text, encoding="utf-8")

@@ -15,13 +15,13 @@ from planting import BY_KEY, plant
 from xla_inspect import capture
 from xla_inspect.practice.marking.dump_faults import FAULTS
 from xla_inspect.practice.marking.marker import mark
-from xla_inspect.practice.marking.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from xla_inspect import Capture
+    from xla_inspect.practice.marking.sandbox import Sandbox
     from xla_inspect.practice.marking.verdict import ExerciseVerdict
 
     type Trial = Callable[..., tuple[ExerciseVerdict, str]]
@@ -51,13 +51,6 @@ def proofs(before: Capture) -> dict[str, str]:
 def list_shown(found: Capture) -> tuple[str, ...]:
     """Return the faults that a dump shows."""
     return tuple(fault for fault, find in FAULTS.items() if find(found))
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    """One process for all answers."""
-    with Sandbox(limit=120) as sandbox:
-        yield sandbox
 
 
 def shape(*dimensions: int) -> jax.ShapeDtypeStruct:

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import KernelParts, ValueFlow, find_lines, is_fusion, read_line, show_place
-from xla_inspect.questions.why.why_copied import MOVING, is_move
+from xla_inspect.questions.why.why_copied import MOVING, find_made, find_taken, is_move
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -59,22 +59,13 @@ class _Copies:
         for launch in self.kernels.launches:
             if launch.role != "collective" and is_move(self.kernels, launch):
                 moved = self._find_moved(launch)
-                made, taken = _find_made(launch.instruction), self._find_taken(launch, moved)
+                made, taken = find_made(launch.instruction), find_taken(self.module, moved, launch.scheduled)
                 if _space(made) == _space(taken.shape):
                     yield self._describe(launch, moved, made, taken)
 
     def _find_moved(self, launch: Launch) -> Instruction:
         parts = [part for part in self.kernels.parts(launch) if part.opcode in MOVING and not is_fusion(part)]
         return parts[0] if parts else launch.instruction
-
-    def _find_taken(self, launch: Launch, moved: Instruction) -> Instruction:
-        """Return what is moved, outside of the fusion that moves it."""
-        value = self.module.operands(moved)[0] if moved.operands else moved
-        if moved.computation != launch.scheduled.computation and value.opcode == "parameter":
-            outer = self.module.operands(launch.scheduled)
-            number = value.parameter_number or 0
-            return outer[number] if number < len(outer) else value
-        return value
 
     def _describe(self, launch: Launch, moved: Instruction, made: Shape, taken: Instruction) -> Copy:
         line = self.lines.get(moved) or self.lines.get(launch.scheduled)
@@ -92,11 +83,6 @@ class _Copies:
             is_same=is_same,
             is_result=launch.scheduled.computation == self.module.entry.name and self.kernels.is_returned(launch),
         )
-
-
-def _find_made(instruction: Instruction) -> Shape:
-    """Return the shape of what is made: what starts a copy yields where it goes, where it came from, and a mark."""
-    return instruction.shape.elements[0] if instruction.shape.elements else instruction.shape
 
 
 def _space(shape: Shape) -> int:

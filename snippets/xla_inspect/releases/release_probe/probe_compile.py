@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import statistics
 import time
@@ -71,7 +72,7 @@ def compile_task(task: Mapping[str, Any], folder: Path, begin: Callable[[str], N
     import jax
 
     with suppress(AttributeError):
-        jax.config.update("jax_hlo_source_file_canonicalization_regex", task["prefix"])
+        jax.config.update("jax_hlo_source_file_canonicalization_regex", re.escape(task["root"] + os.sep))
     called = load(task)
     devices = find_devices(task)
     begin("tracing")
