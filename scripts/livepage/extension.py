@@ -64,13 +64,13 @@ class LivePages(Extension):
         snippets: dict[str, Any] = {}
         for extension in md.registeredExtensions:
             if hasattr(extension, "get_pymdownx_highlighter"):
-                extension.get_pymdownx_highlighter = html_output.highlighter
+                extension.get_pymdownx_highlighter = lambda: html_output.Lean
             if hasattr(extension, "extend_super_fences"):
                 for language in formatters:
                     extension.extend_super_fences(language, _format_block, _accept_block, None)
             if type(extension).__name__ == "SnippetExtension":
                 snippets = extension.getConfigs()
-        md.preprocessors.register(_Read(snippets, md), "snippet", 32)
+        md.preprocessors.register(_Read(md, project.root, **snippets), "snippet", 32)
         md.parser.blockprocessors.register(_IndentedHtml(md.parser), "livepage_html", 85)
         md.inlinePatterns.register(_Value(rf"`{VALUE_MARK}(\d+)`", md), "livepage_value", 195)
         md.treeprocessors.register(_References(md), "livepage_references", 5)
@@ -106,12 +106,6 @@ class _OfPage:
 
 class _Read(_OfPage, Includes):
     """Expands includes, then reads and runs the page; in the output of a block it only expands includes."""
-
-    def __init__(self, options: dict[str, Any], md: Markdown) -> None:
-        options = {**Includes.DEFAULTS, "check_paths": True, **options}
-        bases = options["base_path"] if isinstance(options["base_path"], list) else [options["base_path"]]
-        super().__init__({**options, "base_path": [str(project.root / base) for base in bases]}, md)
-        self.md = md
 
     def run(self, lines: list[str]) -> list[str]:
         if self.page.inner:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import markdown
@@ -13,9 +12,11 @@ from mkdocs.utils import meta
 
 from livepage.keep import outcomes
 from livepage.notebooks import notebook_pages
-from livepage.read import EXTENSION, Answer, Build, PageRanError, load_adapter, project, relative
+from livepage.read import EXTENSION, Answer, Build, PageRanError, project, relative
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mkdocs.config.defaults import MkDocsConfig
 
     from livepage.read import Failure
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 def load(root: Path) -> MkDocsConfig:
     """Return the configuration of a project, and let it be the one whose pages are read."""
     config = load_config(str(root / "mkdocs.yml"))
-    project.root, project.docs = root.resolve(), Path(config.docs_dir).relative_to(root.resolve())
-    project.adapter = load_adapter((config.mdx_configs.get(EXTENSION) or {}).get("adapter", ""))
+    project.adopt(config)
     return config
 
 

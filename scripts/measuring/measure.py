@@ -84,8 +84,8 @@ def measure_programs(programs: Sequence[str], platform: str, runs: int) -> dict[
         environment["XLA_FLAGS"] = f"{flags} --xla_gpu_enable_command_buffer=".strip()
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "times.json"
-        command = [sys.executable, "-m", "measuring.gpu_profile", "--platform", platform]
-        command += ["--runs", str(runs), "--out", str(result), *programs]
+        job = {"platform": platform, "runs": runs, "out": str(result), "programs": [*programs]}
+        command = [sys.executable, "-m", "measuring.gpu_profile", json.dumps(job)]
         ended = subprocess.run(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True, check=False)
         if ended.returncode == NO_DEVICE:
             print(ABSENT.format(reason=find_reason(ended.stderr)), file=sys.stderr)

@@ -117,7 +117,6 @@ def main(words: Sequence[str] | None = None) -> int:
     """Measure what the command line names, and return the exit status: 1 where a bar is not held."""
     parser = argparse.ArgumentParser(prog=SCRIPT, description=__doc__)
     parser.add_argument("--only", default="", help=f"some of {', '.join(row.name for row in ROWS)}")
-    parser.add_argument("--commands", default="", help="some of memory, summary, show (default: those of each row)")
     parser.add_argument("--runs", type=int, default=1, help="pairs of each (default: %(default)s)")
     asked = parser.parse_args(words)
     names = asked.only.split(",") if asked.only else [row.name for row in ROWS]
@@ -126,7 +125,7 @@ def main(words: Sequence[str] | None = None) -> int:
     rows = {row.name: row for row in ROWS}
     held = True
     for name in names:
-        measured = measure_row(rows[name], asked.runs, asked.commands.split(",") if asked.commands else [])
+        measured = measure_row(rows[name], asked.runs)
         keep(rows[name], measured)
         faults = list(list_faults(measured))
         for fault in faults:
@@ -135,10 +134,9 @@ def main(words: Sequence[str] | None = None) -> int:
     return int(not held)
 
 
-def measure_row(row: Row, runs: int, wanted: Sequence[str]) -> dict[str, Any]:
+def measure_row(row: Row, runs: int) -> dict[str, Any]:
     """Return the medians of JAX alone and of each command, with what the summary counts, date, machine and load."""
     commands = [MEMORY, *([SUMMARY] if row.fits else []), *([STEPPED] if row.stepped else [])]
-    commands = [command for command in commands if not wanted or command.split()[0] in wanted]
     laid = ["--mesh", row.mesh] if row.mesh else []
     told: dict[str, list[Run]] = {"bare": [], **{command: [] for command in commands}}
     load, counted = os.getloadavg()[0], {}

@@ -39,10 +39,9 @@ def main() -> None:
     settle()
     for page, out in job["pages"].items():
         print(json.dumps({"at": page}), flush=True)
-        Path(job["at"]).write_text(json.dumps(page), encoding="utf-8")
         result = probe_page(Path(job["root"]) / page, page, Path(job["root"]))
         store.write(Path(out), json.dumps(result).encode())
-        Path(job["at"]).unlink()
+        print(json.dumps({"at": ""}), flush=True)
 
 
 def settle() -> None:

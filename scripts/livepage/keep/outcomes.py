@@ -61,14 +61,14 @@ def _ask(source: Source, build: Build) -> list[Outcome]:
 
 def _blame(source: Source, failure: Failure) -> list[Outcome]:
     """Return outcomes for a page whose process ended: that of the piece which did it, and others that follow."""
-    at = next((at for at, piece in enumerate(source.pieces) if failure.origin in (piece.origin, *piece.lines)), 0)
+    at = next((at for at, piece in enumerate(source.pieces) if piece.holds(failure.origin)), 0)
     return [Outcome(failure=failure, follows=number != at) for number in range(len(source.pieces))]
 
 
 def answer(source: Source, build: Build) -> Answer:
     """Return what the process that runs a page for another says."""
     _, outcomes = build.sources[source.name]
-    return Answer(_tell_text(source), outcomes, inputs=list_inputs(source.name, build))
+    return Answer(_tell_text(source), outcomes, inputs=build.inputs.get(source.name))
 
 
 def recall(source: Source, build: Build) -> list[Outcome] | None:
@@ -82,12 +82,6 @@ def recall(source: Source, build: Build) -> list[Outcome] | None:
     build.inputs[source.name] = entry.inputs
     outcomes: list[Outcome] = entry.data
     return outcomes
-
-
-def list_inputs(name: str, build: Build) -> Inputs:
-    """Return what went into the outcomes of a page besides its own code, as the build heard of it last."""
-    inputs: Inputs = build.inputs.get(name, Inputs())
-    return inputs
 
 
 def run_pieces(source: Source, build: Build) -> list[Outcome]:
@@ -113,7 +107,7 @@ def run_pieces(source: Source, build: Build) -> list[Outcome]:
 
 def _gather(source: Source, watch: Watch, tool: set[str], imported: Mapping[str, str]) -> Inputs:
     """Return what went into what ran."""
-    watch.files.update({project.find_name(file): value for file, value in imported.items()})
+    watch.facts.update({f"file {project.find_name(file)}": value for file, value in imported.items()})
     reached = tool | imported_files(watch.children) | {*_list_declared(source)}
     return watch.make_inputs(reached, without=source.name)
 

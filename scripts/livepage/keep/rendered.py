@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,18 +11,17 @@ from typing import TYPE_CHECKING, Any
 from mkdocs.utils import CountHandler
 
 from livepage.keep import outcomes, page_store
-from livepage.keep.inputs import hash_file
+from livepage.keep.inputs import Inputs, hash_file
 from livepage.keep.watch import Watch
 from livepage.read import project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
-    from livepage.keep.inputs import Inputs
     from livepage.read import Build, Outcome, Source
 
 KIND = "renderings"
@@ -38,6 +38,17 @@ class _Rendered:
 
     is_clean: bool
     inputs: tuple[Inputs, ...]
+
+
+@contextmanager
+def count_warnings() -> Iterator[CountHandler]:
+    """Count what MkDocs warns of meanwhile."""
+    counter, log = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
+    log.addHandler(counter)
+    try:
+        yield counter
+    finally:
+        log.removeHandler(counter)
 
 
 def is_kept(name: str, build: Build) -> bool:
@@ -68,13 +79,8 @@ def _render_or_restore(page: Page, build: Build, config: MkDocsConfig, files: Fi
     if entry and _restore(page, build, files, entry.data):
         _note(page, build, entry.inputs, is_clean=True)
         return
-    warnings, log = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
-    log.addHandler(warnings)
-    try:
-        with Watch() as watch:
-            type(page).render(page, config, files)
-    finally:
-        log.removeHandler(warnings)
+    with count_warnings() as warnings, Watch() as watch:
+        type(page).render(page, config, files)
     source, ran = build.sources.get(name, (None, []))
     inputs = watch.make_inputs(without=name)
     is_clean = not warnings.get_counts() and not any(outcome.failure for outcome in ran)
@@ -84,7 +90,7 @@ def _render_or_restore(page: Page, build: Build, config: MkDocsConfig, files: Fi
 
 
 def _note(page: Page, build: Build, inputs: Inputs, *, is_clean: bool) -> None:
-    ran = outcomes.list_inputs((project.docs / page.file.src_uri).as_posix(), build)
+    ran = build.inputs.get((project.docs / page.file.src_uri).as_posix(), Inputs())
     build.rendered[page.file.src_uri] = _Rendered(is_clean, (inputs, ran))
 
 

@@ -51,10 +51,7 @@ class Watch:
     """Notes what this process reads meanwhile; one watch may stand inside another.
 
     Attributes:
-        files: The project's files that were opened, each with a hash of what it held then.
-        folders: The project's folders that were listed, each with a hash of the names.
-        variables: The environment's variables that the project's own code asked for, with their values before.
-        asked: Whether the project's files and folders were there that were asked for.
+        facts: What was read of the project, and of the environment by its own code, as `Inputs` has it.
         children: What programs were told that were started, each argument.
         fleeting: What nobody can keep, in words, where it was read first.
     """
@@ -68,10 +65,7 @@ class Watch:
             if sys.monitoring.get_tool(_TOOL) is None:
                 sys.monitoring.use_tool_id(_TOOL, "livepage")
                 sys.monitoring.register_callback(_TOOL, sys.monitoring.events.CALL, _on_call)
-        self.files: dict[str, str] = {}
-        self.folders: dict[str, str] = {}
-        self.variables: dict[str, str | None] = {}
-        self.asked: dict[str, bool] = {}
+        self.facts: dict[str, object] = {}
         self.children: list[str] = []
         self.fleeting = ""
         self._before = dict(os.environ)
@@ -88,10 +82,8 @@ class Watch:
 
     def make_inputs(self, files: Iterable[str] = (), without: str = "") -> Inputs:
         """Return what was read, with files of which it is known otherwise that they count, and without one."""
-        met = {**Inputs.take(files).files, **self.files}
-        met.pop(without, None)
-        asked = {name: value for name, value in self.asked.items() if name not in met}
-        return Inputs(met, dict(self.folders), dict(self.variables), asked, self.fleeting)
+        inputs = Inputs.take(files) | Inputs(self.facts, self.fleeting)
+        return Inputs({fact: value for fact, value in inputs.facts.items() if fact != f"file {without}"}, self.fleeting)
 
     def note_fleeting(self, what: str) -> None:
         """Note that something was read that nobody can keep."""
@@ -103,7 +95,7 @@ class Watch:
         Who hands on all of them asks for the name of this build too, which no page depends on.
         """
         if name != BUILD:
-            self.variables.setdefault(name, self._before.get(name))
+            self.facts.setdefault(f"variable {name}", self._before.get(name))
 
 
 @contextmanager
@@ -125,7 +117,7 @@ def _on_open(_event: str, details: tuple[Any, ...]) -> None:
     path = os.path.abspath(os.fsdecode(details[0]))  # noqa: PTH100 - called for every file that the process opens
     if name := project.find_name(path):
         for watch in _watches:
-            watch.files.setdefault(name, hash_file(path))
+            watch.facts.setdefault(f"file {name}", hash_file(path))
     elif _is_outside(path) and not is_writing(details):
         for watch in _watches:
             watch.note_fleeting(f"the file {Path(path).name}, which lies outside the project")
@@ -141,7 +133,7 @@ def _on_ask(_event: str, details: tuple[Any, ...]) -> None:
     path = details[0]
     if isinstance(path, str | bytes | os.PathLike) and (name := project.find_name(path)):
         for watch in _watches:
-            watch.asked.setdefault(name, os.path.exists(path))  # noqa: PTH110 - as above
+            watch.facts.setdefault(f"asked {name}", os.path.exists(path))  # noqa: PTH110 - as above
 
 
 def _on_list(_event: str, details: tuple[Any, ...]) -> None:
@@ -150,9 +142,9 @@ def _on_list(_event: str, details: tuple[Any, ...]) -> None:
     path = os.path.abspath(os.fsdecode(details[0] or "."))  # noqa: PTH100 - as above
     name = project.find_name(path)
     # An import lists the folders that it looks through.
-    if name not in {"", "."} and not _find_caller().f_code.co_filename.startswith("<frozen importlib"):
+    if name not in {"", "."} and not sys._getframe(2).f_code.co_filename.startswith("<frozen importlib"):  # noqa: SLF001
         for watch in _watches:
-            watch.folders.setdefault(name, hash_names(path))
+            watch.facts.setdefault(f"folder {name}", hash_names(path))
 
 
 def _is_outside(path: str) -> bool:
@@ -224,15 +216,6 @@ def _on_call(code: CodeType, _offset: int, called: object, _first: object) -> ob
             watch.note_fleeting("the clock")
     return None
 
-
-def _find_caller() -> FrameType:
-    frame = sys._getframe(2)  # noqa: SLF001 - as above
-    while frame.f_back and frame.f_code.co_filename == _AUDIT:
-        frame = frame.f_back
-    return frame
-
-
-_AUDIT = sys.modules[listen.__module__].__file__ or ""
 
 listen(_on_open, ("open",))
 listen(_on_ask, (_ASKED,))

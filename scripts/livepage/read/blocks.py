@@ -70,6 +70,10 @@ class Piece:
     language: str = "python"
     listing: str = ""
 
+    def holds(self, origin: Origin) -> bool:
+        """Return whether a line is one of its own."""
+        return origin == self.origin or origin in self.lines
+
 
 @dataclass(frozen=True, slots=True)
 class SearchEntry:
@@ -86,10 +90,6 @@ class SearchEntry:
     title: str
     text: str
     boost: float = 1.0
-
-    def to_plain(self) -> SearchEntry:
-        """Return the same without classes of the page, which another process does not know."""
-        return SearchEntry(str(self.id), str(self.title), str(self.text), float(self.boost))
 
 
 @dataclass(frozen=True, slots=True)

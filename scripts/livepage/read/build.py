@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from livepage.read.source_lines import relative
-from livepage.read.this_project import project
+from livepage.read.this_project import EXTENSION, project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from livepage.read.adapter import Term
     from livepage.read.blocks import Outcome, Source
     from livepage.read.source_lines import Failure
-
-EXTENSION = "livepage.extension"
-"""The extension whose option `build` hands a build to its pages."""
 
 
 @dataclass(frozen=True)

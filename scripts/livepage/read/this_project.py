@@ -10,9 +10,15 @@ import os
 import tempfile
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from livepage.read.adapter import Adapter
+from livepage.read.adapter import Adapter, load_adapter
+
+if TYPE_CHECKING:
+    from mkdocs.config.defaults import MkDocsConfig
+
+EXTENSION = "livepage.extension"
+"""The extension whose options hold the adapter, and hand a build to its pages."""
 
 log = logging.getLogger("mkdocs.plugins.livepage")
 """The log that a build listens to."""
@@ -43,6 +49,12 @@ class Project:
     root: Path = field(default_factory=Path.cwd)
     docs: Path = Path("docs")
     adapter: Adapter = field(default_factory=Adapter)
+
+    def adopt(self, config: MkDocsConfig) -> None:
+        """Become the project of a configuration."""
+        self.root = Path(config.config_file_path).resolve().parent
+        self.docs = Path(config.docs_dir).relative_to(self.root)
+        self.adapter = load_adapter((config.mdx_configs.get(EXTENSION) or {}).get("adapter", ""))
 
     def find_name(self, path: str | bytes | os.PathLike[Any], caches: frozenset[str] = CACHES) -> str:
         """Return a path relative to the project, or an empty string where it lies elsewhere or in a cache.

@@ -46,6 +46,7 @@ class Guard:
     Attributes:
         complaints: What the pieces did and must not, each with its line.
         variables: The environment's variables that the page's own code set or removed.
+        piece: The piece that runs.
     """
 
     def __init__(self) -> None:
@@ -53,7 +54,6 @@ class Guard:
         self.complaints: list[tuple[Origin, str]] = []
         self.variables: set[str] = set()
         self.piece: Piece | None = None
-        self._lines: set[tuple[str, int]] = set()
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -69,11 +69,6 @@ class Guard:
         os._exit, threading.excepthook = self._before
         _guards.remove(self)
 
-    def watch(self, piece: Piece | None) -> None:
-        """Say which piece runs from now on."""
-        self.piece = piece
-        self._lines = {(origin.file, origin.line) for origin in (piece.origin, *piece.lines)} if piece else set()
-
     def refuse(self, message: str) -> NoReturn:
         """Note what the block does, and stop it.
 
@@ -86,9 +81,9 @@ class Guard:
 
     def find_place(self, frame: FrameType | None) -> Origin | None:
         """Return the innermost line of the piece among the callers, or None when the piece did not lead here."""
-        while frame:
-            if (frame.f_code.co_filename, frame.f_lineno) in self._lines:
-                return Origin(frame.f_code.co_filename, frame.f_lineno)
+        while frame and self.piece:
+            if self.piece.holds(origin := Origin(frame.f_code.co_filename, frame.f_lineno)):
+                return origin
             frame = frame.f_back
         return None
 
@@ -97,9 +92,10 @@ class Guard:
 
     def _hear_thread(self, failed: threading.ExceptHookArgs) -> None:
         for frame in reversed(traceback.extract_tb(failed.exc_traceback)):
-            if (frame.filename, frame.lineno) in self._lines:
+            origin = Origin(frame.filename, frame.lineno or 0)
+            if self.piece and self.piece.holds(origin):
                 error = "".join(traceback.format_exception_only(failed.exc_value)[-1:]).strip()
-                self.complaints.append((Origin(frame.filename, frame.lineno or 1), f"{error} (in a thread)"))
+                self.complaints.append((origin, f"{error} (in a thread)"))
                 return
         self._before[1](failed)
 

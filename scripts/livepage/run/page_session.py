@@ -10,6 +10,7 @@ import linecache
 import logging
 import os
 import re
+import subprocess
 import symtable
 import sys
 import traceback
@@ -26,7 +27,6 @@ from livepage.run.checked_modules import rewrite_imports
 from livepage.run.guard import Guard
 from livepage.run.process_state import State
 from livepage.run.rewriter import last_name, rewrite
-from livepage.run.shell_blocks import run_shell
 from livepage.run.stdout import Stdout, find_trace
 
 if TYPE_CHECKING:
@@ -106,12 +106,14 @@ class _Session:
         options = piece.options
         self.enter(options.get("session", ""))
         before = dict(self.namespace)
-        self.guard.watch(piece)
+        self.guard.piece = piece
         try:
             place = working_directory(options.get("workdir"))
             with place, console_width(int(options.get("width", "0"))), contextlib.redirect_stdout(printed):
                 text, exact = self._evaluate(piece)
-            entries = tuple(SearchEntry(*entry).to_plain() for entry in self.namespace.pop(ENTRIES, ()))
+            # Without classes of the page, which another process does not know.
+            rows = self.namespace.pop(ENTRIES, ())
+            entries = tuple(SearchEntry(*map(str, row[:3]), *map(float, row[3:])) for row in rows)  # type: ignore[arg-type]  # three texts
             shown = text if piece.kind is Kind.VALUE else printed.getvalue()
             outcome = Outcome(shown, entries=entries, exact=exact)
         except KeyboardInterrupt as error:
@@ -121,7 +123,7 @@ class _Session:
             outcome = self._judge(piece, error, printed.getvalue())
         finally:
             printed.end()
-            self.guard.watch(None)
+            self.guard.piece = None
         if outcome.gap:
             self._forget(piece, before)
         if piece.kind is not Kind.VALUE:
@@ -201,6 +203,24 @@ class _Session:
         return Outcome(failure=Failure(origin, describe(error) + _raised_at(error, origin)), follows=follows)
 
 
+def run_shell(piece: Piece) -> str:
+    """Return what a block of a shell prints, errors among it.
+
+    Raises:
+        RuntimeError: It ends with another exit status than it names.
+    """
+    shell, wanted = SHELLS[piece.language], int(piece.options.get("returncode", "0"))
+    done = subprocess.run(
+        [shell, "-c", piece.code],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", check=False,
+    )  # fmt: skip
+    if done.returncode != wanted:
+        last = done.stdout.strip().rpartition("\n")[2]
+        message = f"`{shell}` ended with exit status {done.returncode}, not {wanted}: {last or 'it printed nothing'}"
+        raise RuntimeError(message)
+    return done.stdout
+
+
 def show(value: object) -> str:
     """Return a value as prose shows it: an int with thousands separators, text as it is."""
     if isinstance(value, int) and not isinstance(value, bool):
@@ -244,15 +264,14 @@ def locate(error: BaseException, piece: Piece) -> Origin:
 
     A line of a file that the block includes counts as the page's; a line of an imported module does not.
     """
-    lines = {(origin.file, origin.line) for origin in (piece.origin, *piece.lines)}
     if isinstance(error, SyntaxError) and error.lineno and piece.kind is not Kind.VALUE:
         at = min(error.lineno, len(piece.lines)) - 1
         if error.filename in {origin.file for origin in piece.lines} and piece.lines:
             return piece.lines[at]
     place = piece.origin
     for frame in _list_frames(error):
-        if (frame.filename, frame.lineno) in lines:
-            place = Origin(frame.filename, frame.lineno or place.line)
+        if piece.holds(origin := Origin(frame.filename, frame.lineno or 0)):
+            place = origin
     return place
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from livepage import build_progress
@@ -98,9 +97,7 @@ class PagesPending:
     def _take(self, page: str) -> Answer | None:
         """Return the answer for a page as it stands in its file now, if it is there."""
         if answer := self._workers.answers.pop(page, None):
-            inputs = self._asked.pop(page, Inputs())
-            met = answer.inputs or Inputs()
-            self._known[page] = answer, replace(met, files={**inputs.files, **met.files})
+            self._known[page] = answer, self._asked.pop(page, Inputs()) | (answer.inputs or Inputs())
         if page in self._known and self._known[page][1].are_same():
             return self._known[page][0]
         self._known.pop(page, None)

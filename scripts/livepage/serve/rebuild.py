@@ -6,16 +6,13 @@ edited page is there first; the search, the lists and the pages that read others
 
 from __future__ import annotations
 
-import contextlib
 import gc
-import logging
 import time
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mkdocs.commands import build as steps
 from mkdocs.exceptions import Abort
-from mkdocs.utils import CountHandler
 
 from livepage.keep import rendered
 from livepage.publish import term_links
@@ -23,7 +20,7 @@ from livepage.read import Build, find_build, log, project
 from livepage.serve.browsers import Browsers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.livereload import LiveReloadServer
@@ -128,14 +125,14 @@ class Rebuild:
         self._waiting = dict.fromkeys(name for name in reached if name in built.pages)
         self._is_finished = False
         try:
-            with _count_warnings(built.config) as counter:
+            with rendered.count_warnings() as counter:
                 self._build_waiting(built)
         except Exception as error:  # noqa: BLE001 - whatever it is, a full build says it again
             if not isinstance(error, _ReachesFurtherError):
                 log.info("these pages cannot be built alone: %s", error)
             self._build_whole()
             return
-        if counts := counter.get_counts():
+        if built.config.strict and (counts := counter.get_counts()):
             told = ", ".join(f"{number} {name.lower()}s" for name, number in counts)
             message = f"Aborted with {told} in strict mode!"
             raise Abort(message)
@@ -166,16 +163,17 @@ class Rebuild:
         build.totals.clear()
         pages = [built.pages[name] for name in self._waiting]
         self._browsers.hold([page.file.url for page in pages], ready=[file.url for file in built.files])
-        with _dressed(built.config):
-            for page in pages:
-                _build(page, built)
-                self._settle(page, build)
-                del self._waiting[page.file.src_uri]
-                self._browsers.show(page.file.url)
-                log.debug("%s is built after %.2f seconds", page.file.src_uri, time.perf_counter() - start)
-                if self._server._want_rebuild:  # noqa: SLF001 - what MkDocs' own watch sets
-                    return
-            _finish(built)
+        if plugin := built.config.plugins.get("markdown-exec"):
+            plugin.on_config(built.config)  # which it forgets at the end of a build
+        for page in pages:
+            _build(page, built)
+            self._settle(page, build)
+            del self._waiting[page.file.src_uri]
+            self._browsers.show(page.file.url)
+            log.debug("%s is built after %.2f seconds", page.file.src_uri, time.perf_counter() - start)
+            if self._server._want_rebuild:  # noqa: SLF001 - what MkDocs' own watch sets
+                return
+        _finish(built)
         self._is_finished = True
         self._browsers.release()
         gc.collect()  # by its own thresholds Python would wait for long
@@ -183,32 +181,6 @@ class Rebuild:
 
 def _list_plugins(config: MkDocsConfig) -> set[str]:
     return {name for name in config.plugins if name not in config.hooks}
-
-
-@contextlib.contextmanager
-def _count_warnings(config: MkDocsConfig) -> Iterator[CountHandler]:
-    """Count warnings, where a build would fail for them."""
-    counter, mkdocs = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
-    if config.strict:
-        mkdocs.addHandler(counter)
-    try:
-        yield counter
-    finally:
-        mkdocs.removeHandler(counter)
-
-
-@contextlib.contextmanager
-def _dressed(config: MkDocsConfig) -> Iterator[None]:
-    """Let markdown-exec know the configuration, which it forgets at the end of a build."""
-    plugin = config.plugins.get("markdown-exec")
-    if plugin is None:
-        yield
-        return
-    plugin.on_config(config)
-    try:
-        yield
-    finally:
-        plugin.on_post_build(config=config)
 
 
 def _build(page: Page, built: Built) -> None:
@@ -226,9 +198,8 @@ def _build(page: Page, built: Built) -> None:
     entries = search.search_index.entries if search else []
     entries[:] = [entry for entry in entries if _page_of(entry) != page.url]
     is_draft = page.file.inclusion.is_excluded()  # type: ignore[no-untyped-call]  # MkDocs leaves it untyped
-    steps._build_page(  # noqa: SLF001 - the step of MkDocs' own build
-        page, built.config, built.page_files, built.nav, built.env, excluded=is_draft
-    )
+    files = [other.file for other in built.pages.values()]
+    steps._build_page(page, built.config, files, built.nav, built.env, excluded=is_draft)  # noqa: SLF001 - as above
     order = {other.url: place for place, other in enumerate(built.pages.values())}
     entries.sort(key=lambda entry: order[_page_of(entry)])
 

@@ -15,8 +15,6 @@ from xla_inspect.subject import name_arguments, read_call, read_shapes
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
-    from xla_inspect.budgets.budget_record import Record
-
 type Arguments = int | str | Sequence[int | str]
 """Arguments by their numbers or names."""
 
@@ -32,7 +30,6 @@ def hold_call(  # noqa: PLR0913 - what is compiled for what
     options: Mapping[str, str | int | bool] | None = None,
     calls: Iterable[tuple[Any, ...] | str] = (),
     log: AssertionLog | None = None,
-    find_record: Callable[[str], Record | None] = lambda _: None,
     **kwargs: Any,  # noqa: ANN401 - likewise
 ) -> CompiledProgram:
     """Return a function compiled for a target, to be asserted of.
@@ -48,7 +45,6 @@ def hold_call(  # noqa: PLR0913 - what is compiled for what
         options: Options of XLA.
         calls: The positional arguments of further calls, for `traces`.
         log: What notes that it was compiled, and what is asserted of it.
-        find_record: What finds what was recorded, by the program's name and target.
         **kwargs: Keyword arguments of the function; `donate_argnums` and the like as `jax.jit` takes them.
 
     Raises:
@@ -63,7 +59,7 @@ def hold_call(  # noqa: PLR0913 - what is compiled for what
     named = subject.name_target(target)
     log.compiled.append((f"{subject.name} for {named}", find_caller()))
     further = [_read_arguments((each,) if isinstance(each, str) else tuple(each)) for each in calls]
-    return CompiledProgram(subject, named, calls=further, log=log, record=find_record(f"{subject.name} {named}"))
+    return CompiledProgram(subject, named, calls=further, log=log)
 
 
 __tracebackhide__ = True

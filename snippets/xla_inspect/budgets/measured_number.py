@@ -18,6 +18,20 @@ __tracebackhide__ = True
 _OWN = ("xla_inspect.", "pytest_xla_inspect")
 
 
+def _comparing(sign: str) -> Callable[[Quantity, object], Verdict]:
+    """Return the comparison of a number by a sign."""
+
+    def compare(self: Quantity, other: object) -> Verdict:
+        verdict = Verdict(self, sign, other, self.log)
+        if self.log is not None:
+            self.log.note_use(self)
+            self.log.note_use(other)
+            self.log.note_made(verdict, find_caller())
+        return verdict
+
+    return compare
+
+
 class Quantity:
     """A number that was measured, which compares with numbers and with text such as `9 GiB`.
 
@@ -46,7 +60,7 @@ class Quantity:
     ) -> None:
         """Compare it with nothing yet."""
         self.name, self.number, self.unit, self.of = name, number, unit, of
-        self._explain, self._log = explain, log
+        self._explain, self.log = explain, log
         if log is not None:
             log.note_made(self, find_caller())
 
@@ -55,37 +69,8 @@ class Quantity:
         """What a test forgot that reads it and does nothing with it."""
         return f"{self.name} of {self.of} was read and compared with nothing"
 
-    def _compare(self, sign: str, other: object) -> Verdict:
-        verdict = Verdict(self, sign, other, self._log)
-        if self._log is not None:
-            self._log.note_use(self)
-            self._log.note_use(other)
-            self._log.note_made(verdict, find_caller())
-        return verdict
-
-    def __lt__(self, other: object) -> Verdict:
-        """Return whether it is less."""
-        return self._compare("<", other)
-
-    def __le__(self, other: object) -> Verdict:
-        """Return whether it is no more."""
-        return self._compare("<=", other)
-
-    def __gt__(self, other: object) -> Verdict:
-        """Return whether it is more."""
-        return self._compare(">", other)
-
-    def __ge__(self, other: object) -> Verdict:
-        """Return whether it is no less."""
-        return self._compare(">=", other)
-
-    def __eq__(self, other: object) -> Verdict:  # type: ignore[override]
-        """Return whether it is as much."""
-        return self._compare("==", other)
-
-    def __ne__(self, other: object) -> Verdict:  # type: ignore[override]
-        """Return whether it is another number."""
-        return self._compare("!=", other)
+    __lt__, __le__, __gt__, __ge__ = map(_comparing, ("<", "<=", ">", ">="))
+    __eq__, __ne__ = map(_comparing, ("==", "!="))  # type: ignore[assignment]  # they give a verdict
 
     def __bool__(self) -> bool:
         """Refuse, since a number that is asserted without a bound says nothing.
@@ -102,14 +87,14 @@ class Quantity:
 
     def __float__(self) -> float:
         """Return the bare number."""
-        if self._log is not None:
-            self._log.note_use(self)
+        if self.log is not None:
+            self.log.note_use(self)
         return float(self.number)
 
     def __str__(self) -> str:
         """Return the number in its unit."""
-        if self._log is not None:
-            self._log.note_use(self)
+        if self.log is not None:
+            self.log.note_use(self)
         return show_amount(self.number, self.unit)
 
     def __repr__(self) -> str:

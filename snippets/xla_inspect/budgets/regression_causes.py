@@ -86,17 +86,16 @@ class Causes:
     def tell_copies(self, copies: Sequence[Copy]) -> Iterator[str]:
         """Yield copies with why each is there, the largest first."""
         for each in sorted(copies, key=lambda each: -each.bytes)[:_ROWS]:
-            runs = "" if each.runs == 1 else f" x {each.runs or '?'}"
-            yield _row(f"{format_bytes(each.bytes)}{runs}", f"{each.where} {_quote(each.text)}".strip(), each.name)
+            size = _show_moved(each.bytes, each.runs)
+            yield _row(size, f"{each.where} {_quote(each.text)}", each.name)
             yield from self.tell_finding(each.name)
 
     def tell_exchanges(self, exchanges: Sequence[Exchange]) -> Iterator[str]:
         """Yield collectives with who asked for each, those that carry most first."""
         for each in sorted(exchanges, key=lambda each: -each.total_bytes)[:_ROWS]:
             along = f" over {' x '.join(each.axes)}" if each.axes else ""
-            runs = "" if each.runs == 1 else f" x {each.runs or '?'}"
             text = each.places[0].text if each.places else ""
-            size = f"{format_bytes(each.operand_bytes)}{runs}"
+            size = _show_moved(each.operand_bytes, each.runs)
             yield _row(size, f"{each.where} {_quote(text)}", f"{each.kind}{along}")
             yield from self.tell_finding(each.name)
 
@@ -146,6 +145,10 @@ def tell_finding(found: Finding) -> Iterator[str]:
     # Where it stands in the verdict already, it is not said twice.
     for reason in [] if " because " in found.verdict else said[:1]:
         yield f"      {reason.pass_name}: {reason.meaning}"
+
+
+def _show_moved(size: int, runs: int | None) -> str:
+    return format_bytes(size) if runs == 1 else f"{format_bytes(size)} x {runs or '?'}"
 
 
 def _row(*cells: str) -> str:

@@ -180,8 +180,7 @@ def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture |
             raise InspectError(message)
         return found
     if side.revision:
-        checkout = revisions.check_out(words, side.revision, folder)
-        words, working, paths = checkout.words, checkout.folder, checkout.paths
+        words, working, paths = revisions.check_out(words, side.revision, folder)
     file = folder / "side.xla.json"
     target = ("--target", side.target) if side.target else ()
     line = ["show", "--stage", "capture", "-o", str(file), *_repeat(options), *target, *side.more, *words]

@@ -83,7 +83,9 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     options.target = list(split_list(options.target or ["cpu"]))
     request = question.read_request(options)
     tasks = [ReleaseTask(request, target) for target in dict.fromkeys(options.target)]
-    _check_targets(tasks)
+    for task in tasks:
+        if reason := find_obstacle(task.target.kind):
+            raise TargetUnavailableError(task.target.name, reason)
     if "run-time" in asked and any(task.target.kind != "cpu" for task in tasks):
         message = "--run times on this machine's CPU: leave --target out, or say --target cpu"
         raise InspectError(message)
@@ -121,12 +123,6 @@ def _choose_questions(options: argparse.Namespace) -> tuple[str, ...]:
         options.run = True
     chosen = asked or USUAL
     return (*chosen, "run-time") if options.run and "run-time" not in chosen else tuple(chosen)
-
-
-def _check_targets(tasks: Sequence[ReleaseTask]) -> None:
-    for task in tasks:
-        if reason := find_obstacle(task.target.kind):
-            raise TargetUnavailableError(task.target.name, reason)
 
 
 def _choose_span(options: argparse.Namespace) -> tuple[str, ...]:

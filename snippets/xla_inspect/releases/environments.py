@@ -68,14 +68,10 @@ class Environment:
         return find_python(self.folder / "env")
 
     @property
-    def packages(self) -> Path:
-        """The folder that packages are installed in."""
-        return next((self.folder / "env").glob("[Ll]ib*/python*/site-packages"), self.folder / "env/Lib/site-packages")
-
-    @property
     def plugin(self) -> Path | None:
         """The library that compiles for NVIDIA GPUs, or None."""
-        return next(iter(sorted((self.packages / "jax_plugins").glob("xla_cuda*/xla_cuda_plugin.so"))), None)
+        named = "jax_plugins/xla_cuda*/xla_cuda_plugin.so"
+        return next(iter(sorted((self.folder / "env").glob(f"lib*/python*/site-packages/{named}"))), None)
 
 
 def find_python(environment: Path) -> Path:

@@ -48,10 +48,10 @@ def sign(function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs:
     nodes: dict[str, Value] = {}
     for name, value in named.items():
         flat, tree = jax.tree.flatten(value)
-        outline = _outline(name, tree, value)
-        leaves.update(zip(outline.leaves, map(_describe, flat), strict=True))
-        nodes |= outline.nodes
-        statics |= outline.held
+        paths, containers, held = _outline(name, tree, value)
+        leaves.update(zip(paths, map(_describe, flat), strict=True))
+        nodes |= containers
+        statics |= held
     options = {
         name: ", ".join(map(str, next(filter(None, (_list(getattr(info, field, ())) for field in fields)), ())))
         for name, fields in _OPTIONS.items()
@@ -69,22 +69,14 @@ def sign(function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Outline:
-    """The paths of a pytree: of its leaves, of its containers with what they are, and of what these hold besides."""
-
-    leaves: list[str]
-    nodes: dict[str, Value]
-    held: dict[str, Any]
-
-
-def _outline(name: str, tree: Any, value: Any) -> _Outline:
+def _outline(name: str, tree: Any, value: Any) -> tuple[list[str], dict[str, Value], dict[str, Any]]:
+    """Return the paths of a pytree's leaves, its containers with what they are, and what these hold besides."""
     paths = [name + jax.tree_util.keystr(keys) for keys, _ in jax.tree_util.tree_flatten_with_path(value)[0]]
     nodes, held = {}, {}
     for path, container, fields in _list_nodes(tree, name):
         nodes[path] = Value(container)
         held.update({f"{path}.{field}" if field else path: part for field, part in fields.items()})
-    return _Outline(paths, nodes, held)
+    return paths, nodes, held
 
 
 def _list(value: Any) -> tuple[Any, ...]:

@@ -8,6 +8,8 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any
 from unittest.mock import patch
 
+from xla_inspect.subject.nn_models import hold_rest
+
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
@@ -98,17 +100,12 @@ def checkpoint(function: Any) -> Callable[[], AbstractContextManager[None]]:
         import jax
 
         def again(*args: Any, **kwargs: Any) -> Any:
-            leaves, tree = jax.tree.flatten((args, kwargs))
-            is_array = [hasattr(leaf, "dtype") for leaf in leaves]
-
-            def call(arrays: list[Any]) -> Any:
-                given = iter(arrays)
-                whole = [next(given) if it else leaf for leaf, it in zip(leaves, is_array, strict=True)]
-                inner, named = jax.tree.unflatten(tree, whole)
-                return function(*inner, **named)
-
-            arrays = [leaf for leaf, it in zip(leaves, is_array, strict=True) if it]
-            return jax.checkpoint(call, policy=jax.checkpoint_policies.nothing_saveable)(arrays)
+            call, arrays = hold_rest(
+                lambda args, kwargs: function(*args, **kwargs),
+                (args, kwargs),
+                is_array=lambda leaf: hasattr(leaf, "dtype"),
+            )
+            return jax.checkpoint(call, policy=jax.checkpoint_policies.nothing_saveable)(*arrays)
 
         with replaced(function, again):
             yield

@@ -128,9 +128,6 @@ def test_code_for_a_tpu_is_told_kernel_by_kernel_and_then_bundle_by_bundle(capsy
     assert "==== fusion (bundles)\n" in printed
     assert " = vmatmul." in printed
     assert "==== module (hlo)\n" in printed
-    asked = ["show", LAYER, "--target", "tpu-v5e", "--stage", "code", "--kernel", "fusion"]
-    assert command_line.run_here(asked) == 0
-    assert [line for line in capsys.readouterr().out.splitlines() if "====" in line] == ["==== fusion (bundles)"]
 
 
 @pytest.mark.usefixtures("all_targets")
