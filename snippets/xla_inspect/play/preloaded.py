@@ -3,13 +3,21 @@
 import gc
 import os
 import warnings
-from importlib import import_module
 
-# An interrupt of the terminal is the server's alone.
-os.setsid()
-warnings.filterwarnings("ignore", message=".*fork", category=Warning)
-import_module("xla_inspect.targets").settle()
-for role in ("compile_process", "edit_process"):
-    import_module(f"xla_inspect.play.{role}")
-gc.collect()
-gc.freeze()
+
+def _prepare() -> None:
+    # An interrupt of the terminal is the server's alone.
+    os.setsid()
+    warnings.filterwarnings("ignore", message=".*fork", category=Warning)
+    from xla_inspect import targets
+
+    targets.settle()
+    from xla_inspect.play import compile_process, edit_process
+
+    # What these imported is shared by the processes that are forked.
+    del compile_process, edit_process
+    gc.collect()
+    gc.freeze()
+
+
+_prepare()

@@ -10,8 +10,7 @@ import threading
 import time
 from typing import IO, TYPE_CHECKING, Self
 
-from xla_inspect.process.family import kill_below
-from xla_inspect.process.limits import LOOK, UNLIMITED, Excess, Limits
+from xla_inspect.process.limits import LOOK, UNLIMITED, Excess, Limits, kill_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence

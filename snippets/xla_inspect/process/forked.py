@@ -16,8 +16,7 @@ from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.process.family import kill_below
-from xla_inspect.process.limits import LOOK, Excess, Limits
+from xla_inspect.process.limits import LOOK, Excess, Limits, kill_below
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
