@@ -2,6 +2,7 @@
 
 from chapters import (
     anatomy,
+    autotuning_page,
     bar_chart,
     buffer_slots,
     buffers_page,
@@ -12,6 +13,7 @@ from chapters import (
     console,
     decision_tree,
     exchange_picture,
+    explorer_page,
     frameworks_page,
     fusion_cost_page,
     fusion_page,
@@ -30,7 +32,9 @@ from chapters import (
     mix_chart,
     opcode_cards,
     opcode_rows,
+    open_a_dump_page,
     operation_marks,
+    operations_page,
     origin_graph,
     overlap_picture,
     pass_cards,
@@ -49,6 +53,7 @@ from chapters import (
     tile_choices,
     tile_picture,
     tuned_choices,
+    your_code_page,
 )
 from chapters.boundary_picture import draw_boundaries
 from chapters.buffer_sharing import list_plans, most_live, share_buffers
@@ -63,6 +68,7 @@ from chapters.run_strips import StripBox, draw_strips
 __all__ = [
     "StripBox",
     "anatomy",
+    "autotuning_page",
     "bar_chart",
     "buffer_slots",
     "buffers_page",
@@ -76,6 +82,7 @@ __all__ = [
     "draw_boundaries",
     "draw_strips",
     "exchange_picture",
+    "explorer_page",
     "find_on_line",
     "find_passes",
     "find_said",
@@ -101,7 +108,9 @@ __all__ = [
     "most_live",
     "opcode_cards",
     "opcode_rows",
+    "open_a_dump_page",
     "operation_marks",
+    "operations_page",
     "origin_graph",
     "overlap_picture",
     "pad_shape",
@@ -127,4 +136,5 @@ __all__ = [
     "tile_picture",
     "tuned_choices",
     "weigh_orders",
+    "your_code_page",
 ]
