@@ -2,6 +2,7 @@
 
 from chapters import (
     anatomy,
+    autotuning_page,
     bar_chart,
     below_hlo_page,
     buffer_slots,
@@ -13,6 +14,7 @@ from chapters import (
     console,
     decision_tree,
     exchange_picture,
+    explorer_page,
     frameworks_page,
     function_texts_page,
     fusion_cost_page,
@@ -33,7 +35,9 @@ from chapters import (
     mix_chart,
     opcode_cards,
     opcode_rows,
+    open_a_dump_page,
     operation_marks,
+    operations_page,
     origin_graph,
     overlap_picture,
     pass_cards,
@@ -57,6 +61,7 @@ from chapters import (
     tuned_choices,
     what_changed_page,
     when_xla_helps_page,
+    your_code_page,
 )
 from chapters.boundary_picture import draw_boundaries
 from chapters.buffer_sharing import list_plans, most_live, share_buffers
@@ -71,6 +76,7 @@ from chapters.run_strips import StripBox, draw_strips
 __all__ = [
     "StripBox",
     "anatomy",
+    "autotuning_page",
     "bar_chart",
     "below_hlo_page",
     "buffer_slots",
@@ -85,6 +91,7 @@ __all__ = [
     "draw_boundaries",
     "draw_strips",
     "exchange_picture",
+    "explorer_page",
     "find_on_line",
     "find_passes",
     "find_said",
@@ -112,7 +119,9 @@ __all__ = [
     "most_live",
     "opcode_cards",
     "opcode_rows",
+    "open_a_dump_page",
     "operation_marks",
+    "operations_page",
     "origin_graph",
     "overlap_picture",
     "pad_shape",
@@ -143,4 +152,5 @@ __all__ = [
     "weigh_orders",
     "what_changed_page",
     "when_xla_helps_page",
+    "your_code_page",
 ]

@@ -1,0 +1,111 @@
+"""The programs and checks of the chapter on autotuning."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from programs import attention, conv_step, gelu, layer, layernorm, mlp, scatter_update, softmax
+from xla_inspect import capture
+from xla_inspect.analysis import list_kernels, main_memory_bytes
+from xla_inspect.report import markdown
+from xla_inspect.targets import TILING_MODEL
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from chapters.tile_choices import Choice
+    from xla_inspect import Capture
+    from xla_inspect.analysis.reasons import Decision
+
+_MODULES = (layer, mlp, attention, conv_step, gelu, softmax, layernorm, scatter_update)
+PROGRAMS = {
+    name: (getattr(module, name), module.EXAMPLE) for module in _MODULES if (name := module.__name__.rpartition(".")[2])
+}
+TILE = "block_m: 128 block_n: 128 block_k: 64 num_stages: 3 num_warps: 8 num_ctas: 1"
+WAYS: dict[str, dict[str, bool | str]] = {
+    "as on this site": {},
+    "a larger tile": {"xla_gpu_override_gemm_autotuner": TILE},
+    "the first tile on the list": {TILING_MODEL: False},
+    "without split-K": {"xla_disable_hlo_passes": "splitk-rewriter"},
+    "cuBLAS": {"xla_gpu_enable_triton_gemm": False},
+}
+"""The options of each way to compute the matmul of the dense layer."""
+BEFORE = ["layout-assignment", "splitk-rewriter", "priority-fusion"]
+"""The passes of the H100 that decide before configurations are assigned."""
+
+
+def compile_program(name: str, options: Mapping[str, bool | str | int] | None = None) -> Capture:
+    """Return a program of the page for the H100."""
+    function, example = PROGRAMS[name]
+    return capture(function, *example, target="h100", options=options or {})
+
+
+def check_order(plain: Mapping[str, Capture], tiled: Decision) -> None:
+    """Check the decisions that come before configurations are assigned, which only the GPU's compiler does.
+
+    Args:
+        plain: The programs on the H100.
+        tiled: The decision about the tiles of the softmax.
+    """
+    for name, found in plain.items():
+        ran = [run.name for run in found.runs]
+        tuned = ran.index("config-assigner")
+        order = [*map(ran.index, BEFORE), tuned]
+        assert order == sorted(order)
+        assert not {*BEFORE} & set(ran[tuned:])
+        assert name != "softmax" or ran.index(tiled.pass_name) < tuned
+    assert "the tiles that the cost model found" in tiled.sentence
+    for target in ("cpu", "tpu-v5e"):
+        names = [run.name for run in capture(layer.layer, *layer.EXAMPLE, target=target).runs]
+        assert not any("config-assigner" in name or "autotun" in name for name in names)
+
+
+def show_ways(ways: Mapping[str, Capture], blocks: Mapping[str, int]) -> str:
+    """Return a table of the kernels, the bytes and the temporary memory of each way to compute the layer.
+
+    Args:
+        ways: The captures by way.
+        blocks: The number of blocks of the matmul where XLA chooses it.
+    """
+    rows = [
+        (
+            name,
+            len(list_kernels(found)),
+            blocks.get(name, "cuBLAS chooses"),
+            markdown.size(main_memory_bytes(found.module)),
+            markdown.size(found.memory.temporaries),
+        )
+        for name, found in ways.items()
+    ]
+    header = ["the dense layer", "kernels", "blocks of the matmul", "bytes moved", "temporary memory"]
+    return markdown.table(header, rows, numbers=[1, 2, 3, 4])
+
+
+def check_ways(ways: Mapping[str, Capture], blocks: Mapping[str, int]) -> None:
+    """Check the differences between the ways: of a tile in blocks alone, of others in kernels and memory too."""
+    usual, tiled, listed, whole, library = ways.values()
+    for found in (tiled, listed):
+        assert main_memory_bytes(found.module) == main_memory_bytes(usual.module)
+    assert tiled.memory.temporaries == usual.memory.temporaries
+    assert blocks["a larger tile"] < blocks["as on this site"] < blocks["the first tile on the list"]
+    assert len(list_kernels(whole)) == len(list_kernels(library)) == 1
+    assert whole.memory.temporaries == 0 < usual.memory.temporaries < library.memory.temporaries
+
+
+def format_sizes(sizes: tuple[int, ...]) -> str:
+    """Return sizes as in `128 x 64`."""
+    return " x ".join(map(str, sizes))
+
+
+def show_tiles(modelled: Mapping[Choice, tuple[int, int]]) -> str:
+    """Return a table of the tiles of the cost model next to public ones."""
+    rows = [
+        (
+            format_sizes(choice.shape),
+            format_sizes(tile),
+            format_sizes(choice.tile),
+            f'<a href="{choice.source}">{markdown.escape(choice.by)}</a>',
+        )
+        for choice, tile in modelled.items()
+    ]
+    return markdown.cards(["matmul", "by the cost model", "public", "of"], rows)

@@ -1,0 +1,50 @@
+"""The captures and checks of the page of the explorer."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from programs import gallery
+from xla_inspect import TARGETS, Captures, capture_all
+from xla_inspect.compilation import USUAL
+
+if TYPE_CHECKING:
+    from collections.abc import Collection, Iterable, Mapping, Sequence
+
+
+def compile_programs(whole: Collection[str]) -> dict[str, Captures]:
+    """Return the gallery's programs for all targets, some with machine code and reasons for the usual ones.
+
+    Args:
+        whole: The names of those.
+    """
+
+    def compile_one(name: str, targets: Sequence[str], *, everything: bool) -> Captures:
+        piece = gallery.PROGRAMS[name]
+        names = piece.name_targets(targets)
+        return capture_all(
+            piece.function,
+            *piece.example,
+            targets=names,
+            machine=everything,
+            reasons=everything,
+            **piece.arguments,
+        )
+
+    captured = {}
+    for name in gallery.PROGRAMS:
+        plain = compile_one(name, TARGETS, everything=False)
+        more = compile_one(name, USUAL, everything=True) if name in whole else {}
+        captured[name] = Captures({**plain, **more}, plain.missing, plain.targets) if more else plain
+    return captured
+
+
+def check_code(captured: Mapping[str, Captures], names: Iterable[str]) -> None:
+    """Check that the captures of some programs hold the code of their kernels and the compiler's words."""
+    for name in names:
+        captured[name].require()
+        for target in USUAL:
+            found = captured[name][target]
+            languages = {"asm" if target == "cpu" else "sass", "llvm"}
+            assert found.log
+            assert found.low_level or {piece.language for piece in found.code} >= languages

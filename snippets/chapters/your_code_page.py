@@ -1,0 +1,101 @@
+"""The tables and checks of the page about the reader's own code."""
+
+from __future__ import annotations
+
+import importlib
+import math
+import sys
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import jax
+
+import xla_inspect
+from chapters import console
+from scale import llama
+from xla_inspect import capture_all
+from xla_inspect.commands import BAD_INPUT, build_parser, list_questions
+from xla_inspect.errors import InspectError
+from xla_inspect.questions import QUESTIONS
+from xla_inspect.report import format_bytes, markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+LAYERS = "import jax.numpy as jnp\n\ndef dense(w, x):\n    return jnp.tanh(x @ w)\n"
+MODEL = "import small_layers\n\ndef step(w, x):\n    y = small_layers.dense(w, x)\n    return y.sort()\n"
+
+
+def count_billions(name: str) -> int:
+    """Return the parameters of a program of `llama` in billions."""
+    state, _ = llama.PROGRAMS[name].example
+    sizes: list[int] = [math.prod(leaf.shape) for leaf in jax.tree.leaves(state["params"])]
+    return round(sum(sizes) / 1e9)
+
+
+def check_lines_of() -> None:
+    """Check the lines of an answer with and without `--lines-of`, the questions that take it, and its error."""
+    with tempfile.TemporaryDirectory() as place:
+        folder = Path(place, "site-packages")
+        folder.mkdir()
+        (folder / "small_layers.py").write_text(LAYERS, encoding="utf-8")
+        Path(place, "small_model.py").write_text(MODEL, encoding="utf-8")
+        sys.path[:0] = [str(folder), place]
+        step = importlib.import_module("small_model").step
+        shapes = [jax.ShapeDtypeStruct((64, 64), "float32")] * 2
+        answers = [xla_inspect.kernels(step, *shapes, lines_of=package) for package in ("", "small_layers")]
+        try:
+            xla_inspect.kernels(step, *shapes, lines_of="flaxx")
+            refused = ""
+        except InspectError as error:
+            refused = str(error)
+        sys.path.remove(str(folder))
+        sys.path.remove(place)
+    own, library = ({(row.where, row.text) for row in answer.launches} for answer in answers)
+    assert own == {("small_model.py:4", "y = small_layers.dense(w, x)"), ("small_model.py:5", "return y.sort()")}
+    assert library == {("small_layers.py:4", "return jnp.tanh(x @ w)"), ("small_model.py:5", "return y.sort()")}
+    takers = {name for name in list_questions() if "--lines-of" in build_parser(name)[1].format_help()}
+    assert takers == {*QUESTIONS, "diff", "since", "show", "report"}
+    console.output("xla-inspect recompiles --lines-of flax run snippets/training/train.py", expected=BAD_INPUT)
+    assert refused == "--lines-of: there is no package 'flaxx' here; the program has lines of small_layers.py"
+
+
+def check_scopes() -> None:
+    """Check that what has no line of the reader is shown by its scopes, and collectives of one line likewise."""
+
+    def two_layers(x: jax.Array) -> jax.Array:
+        for name in ("first", "second"):
+            with jax.named_scope(name):
+                x = jax.numpy.sort(jax.numpy.tanh(x @ x))
+        return x
+
+    square = jax.ShapeDtypeStruct((64, 64), "float32")
+    unplaced = capture_all(two_layers, square, targets=["cpu"])["cpu"].retold(sources={})
+    kernels, memory = xla_inspect.kernels(unplaced), xla_inspect.memory(unplaced)
+    spread = xla_inspect.collectives(two_layers, square, mesh={"data": 8}, specs=(jax.P("data"),))
+    for scopes in (kernels.scopes, memory.scopes, spread.scopes):
+        assert {scope.text for scope in scopes} >= {"first", "second"}
+    assert all("first" in str(answer) for answer in (kernels, memory, xla_inspect.summary(unplaced)))
+
+
+def show_scale(rows: Mapping[str, Mapping[str, Any]]) -> str:
+    """Return the cost of compiling large training steps and of asking about them, next to the compile by JAX alone."""
+    cells = []
+    for row in rows.values():
+        costs = row["costs"]
+        bare, asked = costs["bare"], costs["summary"] if "summary" in costs else costs["memory"]
+        cells.append(
+            (
+                row["title"],
+                row["target"],
+                f"{asked['processor']:.0f} s",
+                f"{asked['processor'] / bare['processor']:.2f}",
+                format_bytes(int(asked["peak"])),
+                f"{asked['peak'] / bare['peak']:.2f}",
+                f"{asked['answering']:.1f} s",
+            )
+        )
+    jax_alone = "beside JAX alone"
+    header = ["program", "target", "processor", jax_alone, "memory of the tool", jax_alone, "answer after the compile"]
+    return markdown.cards(header, cells)
