@@ -45,7 +45,7 @@ def main() -> None:
     programs: dict[str, Any] = {}
     for name in job["programs"]:
         try:
-            programs[name] = run(name, device, job["runs"])
+            programs[name] = profile_program(name, device, job["runs"])
         except Exception as error:  # noqa: BLE001 - one program that does not run here must not cost the others
             programs[name] = {"skipped": f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"}
         print(name, "skipped" if "skipped" in programs[name] else "measured", flush=True)
@@ -64,7 +64,7 @@ def find_versions() -> dict[str, str]:
     return versions
 
 
-def run(name: str, device: jax.Device, runs: int) -> dict[str, Any]:
+def profile_program(name: str, device: jax.Device, runs: int) -> dict[str, Any]:
     """Return the optimized module of a program and the times of its kernels, over several runs after one to warm up.
 
     Args:

@@ -77,7 +77,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 0
     outcomes = []
     for peer in options.peers or known:
-        outcomes.append(run(peer, update=options.update))
+        outcomes.append(check_peer(peer, update=options.update))
         say(f"{peer}: {outcomes[-1].verdict}{': ' if outcomes[-1].why else ''}{outcomes[-1].why}")
     return judge(outcomes)
 
@@ -95,7 +95,7 @@ def judge(outcomes: Sequence[PeerOutcome]) -> int:
     return NOT_RUN if PeerVerdict.NOT_RUN in verdicts else 0
 
 
-def run(peer: str, *, update: bool = False) -> PeerOutcome:
+def check_peer(peer: str, *, update: bool = False) -> PeerOutcome:
     """Install what a compiler needs, run its script, and compare what it wrote with the record."""
     if (platform.system(), platform.machine()) != RECORDED_ON:
         return PeerOutcome(

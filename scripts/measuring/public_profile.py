@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import stamps
 from common import ROOT
-from xla_inspect.hlo_proto import decode
+from xla_inspect.hlo_proto import MESSAGES
 from xla_inspect.traces import name_op
 
 if TYPE_CHECKING:
@@ -42,13 +42,8 @@ TPU = {
 MODULE = "pjit__wrapped_step_fn"
 TABLE = "nvtx_gpu_proj_trace/trace.parquet"
 LONGEST = 12
-_TOLD: Mapping[str, tuple[str, str | int]] = {
-    "op_name": ("op_name", ""),
-    "file": ("source_file", ""),
-    "line": ("source_line", 0),
-    "shares": ("deduplicated_name", ""),
-}
-"""What is kept of an instruction's metadata, with the field that holds it and what stands for none."""
+_METADATA = {"op_name": "op_name", "file": "source_file", "line": "source_line", "shares": "deduplicated_name"}
+"""The columns about an instruction's metadata, with the fields that hold them."""
 _EVENT = re.compile(r"%([\w.-]+) = [^\"]+")
 
 
@@ -115,13 +110,10 @@ def read_instructions(proto: bytes) -> Iterator[tuple[str, dict[str, str | int]]
     Args:
         proto: A serialized HloProto.
     """
-    module = decode("HloModuleProto", decode("HloProto", proto)["hlo_module"])
-    for computation in module["computations"]:
-        for part in decode("HloComputationProto", computation)["instructions"]:
-            instruction = decode("HloInstructionProto", part)
-            metadata = decode("OpMetadata", instruction.get("metadata", b""))
-            told = {name: metadata.get(field, none) for name, (field, none) in _TOLD.items()}
-            yield instruction["name"], {"opcode": instruction["opcode"], **told}
+    for computation in MESSAGES["HloProto"](proto).hlo_module.computations:
+        for instruction in computation.instructions:
+            columns = {column: getattr(instruction.metadata, field) for column, field in _METADATA.items()}
+            yield instruction.name, {"opcode": instruction.opcode, **columns}
 
 
 def read_names(profile: bytes) -> Iterator[str]:

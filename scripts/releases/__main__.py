@@ -150,14 +150,14 @@ def bring(asked: Asked, known: Release | None, options: argparse.Namespace) -> R
     record = known
     if record is None or compiles:
         due = tasks if options.again else lacks
-        measured = compact(environment, due, measuring.measure(environment, due, say))
+        measured = compact(environment, due, measuring.measure_release(environment, due, say))
         if asked.libtpu:  # what JAX itself is stands in the record of the release
             measured = replace(measured, names={}, texts={})
         record = join(record, measured, measuring.list_tasks()) if record else measured
         # Kept at once: running the pages takes as long as all of the above.
         write(path, record)
     if runs_pages:
-        counts, failed = pages.run(environment, say)
+        counts, failed = pages.run_pages(environment, say)
         record = replace(record, pages=counts, disagreements=failed)
         write(path, record)
     say(f"{asked}: {len(record.programs)} programs, written to {path.name}, {path.stat().st_size // 1024} KiB")

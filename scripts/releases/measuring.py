@@ -73,7 +73,7 @@ def list_tasks(programs: Iterable[str] = (), only: Iterable[str] = ()) -> list[T
     return sorted(tasks, key=lambda task: order.index(task["base"]))
 
 
-def measure(environment: Environment, tasks: list[Task], say: Callable[[str], None]) -> dict[str, int]:
+def measure_release(environment: Environment, tasks: list[Task], say: Callable[[str], None]) -> dict[str, int]:
     """Compile what has no result yet under a release; return the number of GPU figures that it has no field for.
 
     Args:

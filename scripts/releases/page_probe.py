@@ -39,7 +39,7 @@ def main() -> None:
     settle()
     for page, out in job["pages"].items():
         print(json.dumps({"at": page}), flush=True)
-        result = run(Path(job["root"]) / page, page, Path(job["root"]))
+        result = probe_page(Path(job["root"]) / page, page, Path(job["root"]))
         store.write(Path(out), json.dumps(result).encode())
         print(json.dumps({"at": ""}), flush=True)
 
@@ -83,7 +83,7 @@ def settle() -> None:
     jax.stages.Lowered.compile = patient  # type: ignore[method-assign]
 
 
-def run(path: Path, page: str, root: Path) -> dict[str, Any]:
+def probe_page(path: Path, page: str, root: Path) -> dict[str, Any]:
     """Return how many pieces of each kind a page has, and those that failed."""
     from livepage import render_one
     from livepage.read import Build

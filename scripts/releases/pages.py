@@ -41,7 +41,7 @@ ABOUT_RELEASES = "docs/what-changed.md"
 Result = tuple[dict[str, dict[str, int]], tuple[Disagreement, ...]]
 
 
-def run(environment: Environment, say: Callable[[str], None], *, pages: tuple[str, ...] = ()) -> Result:
+def run_pages(environment: Environment, say: Callable[[str], None], *, pages: tuple[str, ...] = ()) -> Result:
     """Return how many pieces each page has, and those that do not hold, in the order of the pages.
 
     The pages are those of the last commit, so that they can be edited meanwhile; what was run of the same commit's

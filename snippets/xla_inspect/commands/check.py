@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     question.add_forms(parser)
 
 
-def run(options: argparse.Namespace, out: TextIO) -> int:
+def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Check the budgets of a file, and return the exit status: 1 where your code breaks one, 4 where the compiler does.
 
     Raises:
@@ -97,7 +97,7 @@ def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[i
     # Those too that it has to fit.
     targets = [*budget.targets, *(claim.given for claim in budget.claims if claim.name == "fits" and claim.given)]
     asked = argparse.Namespace(subject=[budget.subject], target=targets, load_limit=options.load_limit, debug=False)
-    status = child_process.run(words, asked, folder=options.file.absolute().parent)
+    status = child_process.run_apart(words, asked, folder=options.file.absolute().parent)
     if result.is_file():
         return status, json.loads(result.read_text(encoding="utf-8"))
     if status == command_list.OK:

@@ -65,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run_here(words)
     from xla_inspect.commands import child_process
 
-    return child_process.run(words, options)
+    return child_process.run_apart(words, options)
 
 
 def _is_dump(named: str) -> bool:
@@ -250,10 +250,10 @@ def _run(options: argparse.Namespace, out: TextIO) -> int:
     if options.command in QUESTIONS:
         from xla_inspect.commands import question
 
-        return question.run(options, out)
+        return question.run_command(options, out)
     from xla_inspect.commands.command_modules import load_command
 
-    status: int = load_command(options.command).run(options, out)
+    status: int = load_command(options.command).run_command(options, out)
     return status
 
 

@@ -72,7 +72,7 @@ class Side:
     revision: str = ""
 
 
-def run(options: argparse.Namespace, out: TextIO) -> int:
+def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Compare two programs, print what differs, and return the exit status: 1 where anything does.
 
     Raises:
@@ -185,7 +185,7 @@ def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture |
     target = ("--target", side.target) if side.target else ()
     line = ["show", "--stage", "capture", "-o", str(file), *_repeat(options), *target, *side.more, *words]
     asked = argparse.Namespace(subject=[*words], target=side.target, load_limit=options.load_limit, debug=options.debug)
-    status = child_process.run(line, asked, folder=working, paths=paths)
+    status = child_process.run_apart(line, asked, folder=working, paths=paths)
     if not file.is_file():
         print_note(f"so there is nothing to compare with: that was {side.name}")
         return status or command_list.BAD_INPUT

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="compile nothing")
 
 
-def run(options: argparse.Namespace, out: TextIO) -> int:
+def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Print what there is and what is wrong, and return the exit status: 1 where something is wrong."""
     versions = {name: find_version(name) for kind in ("gpu", "tpu") for name in PACKAGES[kind]}
     installed = {name: version for name, version in versions.items() if version}

@@ -143,7 +143,7 @@ def _explain_second(words: Sequence[str]) -> str:
     return f"what is {second!r}?"
 
 
-def run(options: argparse.Namespace, out: TextIO) -> int:
+def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Answer a question, and return the exit status.
 
     Raises:

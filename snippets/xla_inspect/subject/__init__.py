@@ -9,7 +9,15 @@ if TYPE_CHECKING:
     from xla_inspect.subject.call_signature import name_positions
     from xla_inspect.subject.command_words import list_call_options, write_subject
     from xla_inspect.subject.dump import is_dump, open_dump, read_dump, read_module
-    from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path
+    from xla_inspect.subject.loading import (
+        FORMS,
+        execute_file,
+        find_listed,
+        find_named,
+        find_root,
+        load_file,
+        put_on_path,
+    )
     from xla_inspect.subject.python_subject import take_capture
     from xla_inspect.subject.release_task import ReleaseTask, list_unknown
     from xla_inspect.subject.request import (
@@ -42,8 +50,10 @@ __all__ = [
     "Subject",
     "Trial",
     "answer_each",
+    "execute_file",
     "find_listed",
     "find_named",
+    "find_root",
     "is_dump",
     "is_saved",
     "list_call_options",

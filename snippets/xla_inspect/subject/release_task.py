@@ -14,7 +14,7 @@ from xla_inspect.folders import find_project
 from xla_inspect.releases import adapt_figures
 from xla_inspect.spelling import suggest_file
 from xla_inspect.subject.dump import is_dump
-from xla_inspect.subject.loading import split_name
+from xla_inspect.subject.loading import find_root, split_name
 from xla_inspect.subject.saved import is_saved
 from xla_inspect.subject.shapes import read_shapes
 
@@ -125,9 +125,7 @@ class ReleaseTask:
         if not path.is_file():
             message = f"no file {place}{suggest_file(path)}"
             raise InspectError(message)
-        root = path.parent
-        while (root / "__init__.py").is_file():
-            root = root.parent
+        root = find_root(path)
         parts = path.relative_to(root).with_suffix("").parts
         dotted = ".".join(parts[:-1] if parts[-1] == "__init__" else parts) if root != path.parent else ""
         return {"file": str(path), "module": dotted, "folder": str(path.parent), "path": str(root)}

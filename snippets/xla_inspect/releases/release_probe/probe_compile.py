@@ -61,7 +61,7 @@ def jit(called: Called) -> tuple[Any, dict[str, Any]]:
     return jitted, around
 
 
-def measure(task: Mapping[str, Any], folder: Path, begin: Callable[[str], None]) -> dict[str, Any]:
+def compile_task(task: Mapping[str, Any], folder: Path, begin: Callable[[str], None]) -> dict[str, Any]:
     """Trace, lower and compile a program, leave the dumps in a folder, and return what else is to be known of it.
 
     Args:
