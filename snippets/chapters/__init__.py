@@ -13,9 +13,12 @@ from chapters import (
     exchange_picture,
     fusion_picture,
     gallery_matrix,
+    gallery_page,
     jaxpr_arcs,
+    jaxpr_page,
     kernel_tables,
     known_inputs,
+    layout_page,
     layout_picture,
     line_history,
     matrix_units,
@@ -27,8 +30,11 @@ from chapters import (
     overlap_picture,
     pass_cards,
     pass_rows,
+    pipeline_page,
+    pjrt_plugin,
     prediction,
     pytest_run,
+    questions_page,
     ratio_chart,
     reason_quotes,
     recorded_history,
@@ -37,10 +43,13 @@ from chapters import (
     rewrite_matrix,
     rooms,
     shard_picture,
+    simplification_page,
+    stablehlo_page,
     stage_picture,
     tile_choices,
     tile_picture,
     tuned_choices,
+    why_page,
 )
 from chapters.boundary_picture import draw_boundaries
 from chapters.buffer_sharing import list_plans, most_live, share_buffers
@@ -48,9 +57,11 @@ from chapters.element_order import pad_shape, place_element, share_of_padding, w
 from chapters.launch_table import show_origins
 from chapters.opcode_index import find_sightings
 from chapters.pass_index import find_passes
-from chapters.program_lines import change_line, find_on_line, list_holders
+from chapters.pass_order import find_change, find_first_fusing, run_in_order, runs_once_before
+from chapters.program_lines import change_line, find_on_line, list_holders, show_source
 from chapters.reason_quotes import find_said, quote_reasons
 from chapters.run_strips import StripBox, draw_strips
+from chapters.watched_calls import count_compiles, describe_error
 
 __all__ = [
     "StripBox",
@@ -63,19 +74,26 @@ __all__ = [
     "code_anatomy",
     "compiler_table",
     "console",
+    "count_compiles",
     "decision_tree",
+    "describe_error",
     "draw_boundaries",
     "draw_strips",
     "exchange_picture",
+    "find_change",
+    "find_first_fusing",
     "find_on_line",
     "find_passes",
     "find_said",
     "find_sightings",
     "fusion_picture",
     "gallery_matrix",
+    "gallery_page",
     "jaxpr_arcs",
+    "jaxpr_page",
     "kernel_tables",
     "known_inputs",
+    "layout_page",
     "layout_picture",
     "line_history",
     "list_holders",
@@ -91,9 +109,12 @@ __all__ = [
     "pad_shape",
     "pass_cards",
     "pass_rows",
+    "pipeline_page",
+    "pjrt_plugin",
     "place_element",
     "prediction",
     "pytest_run",
+    "questions_page",
     "quote_reasons",
     "ratio_chart",
     "reason_quotes",
@@ -102,13 +123,19 @@ __all__ = [
     "release_tables",
     "rewrite_matrix",
     "rooms",
+    "run_in_order",
+    "runs_once_before",
     "shard_picture",
     "share_buffers",
     "share_of_padding",
     "show_origins",
+    "show_source",
+    "simplification_page",
+    "stablehlo_page",
     "stage_picture",
     "tile_choices",
     "tile_picture",
     "tuned_choices",
     "weigh_orders",
+    "why_page",
 ]
