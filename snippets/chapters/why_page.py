@@ -18,7 +18,6 @@ if TYPE_CHECKING:
 
     from xla_inspect import Capture, Captures
     from xla_inspect.analysis.reasons import Decision, Reasons
-    from xla_inspect.analysis.reasons.decision import Topic
 
 STANDARDIZED = ("mean = ", "std = ", "z = (y")
 """The lines that standardize rows."""
@@ -203,12 +202,15 @@ def show_decisions(captures: Captures, reasons: Mapping[str, Reasons]) -> str:
         captures: By target, with reasons.
         reasons: The same as decisions; topics that others of them have are rows too.
     """
-    topics = list(dict.fromkeys(decision.topic for each in reasons.values() for decision in each.decisions))
+    examples = {decision.topic: decision for each in reasons.values() for decision in each.decisions}
     logs = (markdown.size(sum(len(event.text.encode()) for event in it.log)) for it in captures.values())
     table = markdown.table(
         ["decisions on", *map(title, captures)],
         [
-            *((topic, *(_count_topic(reasons[target], topic) for target in captures)) for topic in topics),
+            *(
+                (topic, *(_count_topic(reasons[target], example) for target in captures))
+                for topic, example in examples.items()
+            ),
             ("lines of the log that are explained", *(f"{reasons[target].share:.0%}" for target in captures)),
             ("the log", *logs),
         ],
@@ -220,6 +222,7 @@ def show_decisions(captures: Captures, reasons: Mapping[str, Reasons]) -> str:
     return "\n".join([table, *silent])
 
 
-def _count_topic(reasons: Reasons, topic: Topic) -> str:
-    number = len(reasons.of(topic))
-    return f"{number:,}" if number else "silent" if topic in reasons.silent else "0"
+def _count_topic(reasons: Reasons, example: Decision) -> str:
+    """Return how many decisions a log has on the topic of one."""
+    number = len(reasons.of(example.topic))
+    return f"{number:,}" if number else "silent" if example.topic in reasons.silent else "0"
