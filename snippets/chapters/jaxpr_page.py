@@ -67,7 +67,7 @@ def trace_explicit(function: Callable[..., jax.Array], x: jax.ShapeDtypeStruct) 
 def find_exponentials(row: jax.ShapeDtypeStruct) -> dict[str, bool]:
     """Return whether an exponential reaches StableHLO, by where it is computed; only the last of them is needed."""
     pair = jax.jit(lambda x: (jnp.sin(x), jnp.exp(x)))
-    loop = (lambda carry: jnp.sum(carry[0]) < 9, lambda carry: (carry[0] + 1, jnp.exp(carry[1])))  # noqa: PLR2004
+    loop = (lambda carry: jnp.sum(carry[0]) < 9, lambda carry: (carry[0] + 1, jnp.exp(carry[1])))
     programs: dict[str, Callable[[jax.Array], jax.Array]] = {
         "a function": lambda x: pair(x)[0],
         "a branch": lambda x: jax.lax.cond(jnp.sum(x) > 0, pair, pair, x)[0],

@@ -12,13 +12,14 @@ from string import Formatter
 from typing import TYPE_CHECKING
 
 from chapters.pass_cards import SOURCE
-from xla_inspect.analysis.reasons import Decision, list_messages
+from xla_inspect.analysis.reasons import Decision, list_messages, read_reasons
 from xla_inspect.errors import InspectError
 from xla_inspect.report import lane, markdown, title
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence
 
+    from xla_inspect import Capture
     from xla_inspect.analysis.reasons import Reasons
 
 LLVM = "https://github.com/llvm/llvm-project/blob/main/"
@@ -81,6 +82,22 @@ def find_said(reasons: Reasons, *kinds: str, about: Collection[str] = ()) -> tup
 
     found = (next((each for each in reasons.decisions if each.kind == kind and has_part(each)), None) for kind in kinds)
     return tuple(each for each in found if each)
+
+
+def find_decisions(found: Capture, kind: str, about: str = "", others: Collection[str] = ()) -> list[Decision]:
+    """Return the decisions of a kind, in the order of the log.
+
+    Args:
+        found: A capture with its compiler's reasons.
+        kind: The key of a message, as in `Decision.kind`.
+        about: The beginning of the name of the instruction that each is about.
+        others: Instructions that all had a part in each.
+    """
+    return [
+        each
+        for each in read_reasons(found).decisions
+        if each.kind == kind and each.instruction.startswith(about) and {*others} <= {*each.others}
+    ]
 
 
 def tell(text: str) -> str:

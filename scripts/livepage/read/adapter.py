@@ -48,6 +48,7 @@ class Adapter:
         replaced: By the class of an element that lives on its page alone, what stands for it in a page's Markdown.
         packages: The project's own packages that ask the environment and the clock for what shows on no page, or is
             told by `describe_machine`.
+        checks: The packages whose asserts count as those of the page that calls them.
         stopwatches: Files, relative to the project, that compare times and show none.
         settings: By the name of a library's settings, what reads them, and what sets one by its name.
     """
@@ -56,6 +57,7 @@ class Adapter:
     caches: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
     packages: tuple[str, ...] = ()
+    checks: tuple[str, ...] = ()
     stopwatches: tuple[str, ...] = ()
     replaced: ClassVar[Mapping[str, str]] = {}
     settings: ClassVar[Mapping[str, tuple[Callable[[], Mapping[str, Any]], Callable[[str, Any], None]]]] = {}

@@ -41,6 +41,7 @@ class Site:
 
     Attributes:
         line: Its line in the source that was read.
+        file: The module that it stands in, if that is not the page.
         fault: Why it cannot fail, if so.
         must_run: Whether it runs whenever its code does: it stands in no function, and does not forbid its place.
         ran: How often it ran.
@@ -51,6 +52,7 @@ class Site:
 
     line: int
     fault: str = ""
+    file: str = ""
     must_run: bool = True
     ran: int = 0
     failed: bool = False

@@ -107,6 +107,31 @@ def test_a_check_that_checks_something_passes(site: Site, code: str) -> None:
     assert site.render("a")[1] == []
 
 
+MODULE = """
+def check_sizes(sizes):
+    assert all(size < 3 for size in sizes), "sizes"
+"""
+
+
+@pytest.mark.usefixtures("all_targets")
+@pytest.mark.parametrize(
+    ("sizes", "expected"),
+    [
+        ("[1]", []),
+        ("[1, 4]", ["docs/a.md:5: AssertionError: sizes: sizes was [1, 4], size was 4 (raised at snippets/chapters/"]),
+        ("[]", ["docs/a.md:3: snippets/chapters/sizes.py:2: this assert looked at nothing: what its `all` or `any`"]),
+    ],
+)
+def test_asserts_of_a_module_count_as_those_of_the_check_that_calls_it(
+    site: Site, sizes: str, expected: list[str]
+) -> None:
+    site.write({"snippets/chapters/__init__.py": "", "snippets/chapters/sizes.py": MODULE})
+    code = f"from chapters import sizes\nsizes.check_sizes({sizes})"
+    site.write({"docs/a.md": f'# A\n\n```python check="It holds"\n{code}\n```\n'})
+    failures = map(str, site.render("a")[1])
+    assert [failure[: len(start)] for failure, start in zip(failures, expected, strict=True)] == expected
+
+
 def test_where_a_target_is_missing_a_check_may_wait_for_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_session, "is_whole", lambda: False)
     site.write({"docs/a.md": '# A\n\n```python check="One kernel"\nfor kernels in []:\n    assert kernels == 1\n```\n'})

@@ -6,17 +6,12 @@ import io
 import logging
 from typing import TYPE_CHECKING
 
+from screens import Terminal
+
 from xla_inspect.practice import progress
 
 if TYPE_CHECKING:
     import pytest
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def test_in_a_pipe_each_thing_is_a_line() -> None:

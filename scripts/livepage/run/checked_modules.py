@@ -1,0 +1,69 @@
+"""Modules whose asserts report to the page that calls them, as those of its own checks do."""
+
+from __future__ import annotations
+
+import ast
+import sys
+from contextlib import contextmanager
+from importlib.abc import MetaPathFinder
+from importlib.machinery import ModuleSpec, PathFinder, SourceFileLoader
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from livepage.read import project, relative
+from livepage.run.asserts import HELPER
+from livepage.run.rewriter import rewrite
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import CodeType, ModuleType
+
+    from livepage.run.asserts import Asserts
+
+
+@contextmanager
+def rewrite_imports(asserts: Asserts) -> Iterator[None]:
+    """Rewrite the asserts of what is imported meanwhile from the packages that the project names for its checks."""
+    finder = _Finder(asserts)
+    sys.meta_path.insert(0, finder)
+    try:
+        yield
+    finally:
+        sys.meta_path.remove(finder)
+
+
+class _Finder(MetaPathFinder):
+    def __init__(self, asserts: Asserts) -> None:
+        self.asserts = asserts
+
+    def find_spec(
+        self, fullname: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> ModuleSpec | None:
+        if fullname.partition(".")[0] not in project.adapter.checks:
+            return None
+        spec = PathFinder.find_spec(fullname, path, target)
+        if spec and spec.origin and isinstance(spec.loader, SourceFileLoader):
+            spec.loader = _Loader(fullname, spec.origin, self.asserts)
+        return spec
+
+
+class _Loader(SourceFileLoader):
+    """Compiles a module with its asserts rewritten, and leaves Python's compiled copy of it alone."""
+
+    def __init__(self, fullname: str, path: str, asserts: Asserts) -> None:
+        super().__init__(fullname, path)
+        self.asserts = asserts
+
+    def get_code(self, fullname: str) -> CodeType | None:
+        text = self.get_data(self.path)
+        if b"assert " not in text:
+            return super().get_code(fullname)
+        tree = ast.parse(text, self.path)
+        for site in rewrite(tree, self.asserts):
+            site.file = relative(Path(self.path), project.root)
+            site.must_run = False
+        return compile(tree, self.path, "exec", dont_inherit=True, optimize=0)
+
+    def exec_module(self, module: ModuleType) -> None:
+        vars(module)[HELPER] = self.asserts
+        super().exec_module(module)

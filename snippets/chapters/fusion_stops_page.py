@@ -1,0 +1,253 @@
+"""The tables and checks of the chapter on fusion: what stops one, what forces one, and kernels of several results."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import jax
+import jax.numpy as jnp
+
+from chapters.fusion_page import TARGETS, Programs, count_kernels, find_decision, list_counts
+from chapters.reason_quotes import quote_reasons
+from programs import forced
+from xla_inspect import Capture, capture, capture_all
+from xla_inspect.analysis import list_fusions, list_kernels, main_memory_bytes
+from xla_inspect.analysis.reasons import read_reasons
+from xla_inspect.report import markdown, title
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from xla_inspect import Captures
+
+type Stops = Mapping[str, tuple[str, Captures]]
+type Requests = Mapping[str, Mapping[str, Capture | str]]
+
+FUSION_PASSES = {"cpu": "fusion", "h100": "priority-fusion", "tpu-v5e": "tpu_fusion"}
+# What is quoted of a stop: the program, the target, the kind of the decision and how its instruction's name begins.
+QUOTED = (
+    ("a barrier", "h100", "gpu-producer-not-fusible", "optimization_barrier"),
+    ("a barrier", "cpu", "not-a-loop", "optimization_barrier"),
+    ("a barrier", "tpu-v5e", "tpu-not-a-loop", "optimization_barrier"),
+    ("a sort", "cpu", "not-a-loop", "sort"),
+    ("a sort", "h100", "gpu-producer-not-fusible", ""),
+    ("a sort", "tpu-v5e", "tpu-tuple", "sort"),
+    ("a reduction over everything", "cpu", "not-a-loop", "ynn_fusion"),
+    ("a reduction over everything", "tpu-v5e", "tpu-scalar", "reduce"),
+    ("a library's kernel", "h100", "gpu-producer-not-fusible", "gemm_fusion"),
+)
+UNQUOTED = (
+    ("several users", "h100", "costs-when-fused", "exp"),
+    ("the cost model", "h100", "costs-when-fused", "fusion"),
+)
+SHORT_NAMES = {"cpu": "CPU", "h100": "H100", "tpu-v5e": "TPU"}
+
+FORCED = {
+    "nothing": ("exp(x) * 2", "nothing"),
+    "barrier": ("exp(x) * 2", "`optimization_barrier` between them"),
+    "limit on the first": ("exp(x) * 2", "`fuse_limit()` around `exp`"),
+    "limit on the second": ("exp(x) * 2", "`fuse_limit()` around `* 2`"),
+    "two arrays": ("sin(x), cos(y)", "nothing"),
+    "two arrays, must fuse": ("sin(x), cos(y)", "`must_fuse_call`"),
+    "softmax, must fuse": ("softmax(x)", "`must_fuse_call`"),
+}
+"""By program of `forced`, its expression and what is asked for in it."""
+
+
+def show_stops(stops: Stops) -> str:
+    """Return a table of the number of kernels of each program in which something stops a fusion."""
+    rows = [
+        (f"<b>{reason}</b><br>{markdown.code(call)}", *map(str, list_counts(found)))
+        for reason, (call, found) in stops.items()
+    ]
+    return markdown.table(["what stands between", *map(title, TARGETS)], rows, numbers=(1, 2, 3))
+
+
+def show_stop_reasons(stops: Stops, soft: Captures) -> str:
+    """Return the words of the compilers about what stops a fusion, those of two stops in sight and others folded."""
+    whole, users = (stops[name][1]["h100"] for name in ("a reduction over everything", "several users"))
+    first = {
+        "A reduction over everything, on the H100": find_decision(whole, "reduction-split"),
+        "Several users, on the H100": find_decision(users, "costs-when-fused", "exp"),
+    }
+    others = {}
+    for name, target, kind, about in QUOTED:
+        if name == "a library's kernel":
+            others["A library's kernel, on the CPU"] = find_decision(soft["cpu"], "not-a-loop", "ynn_fusion")
+        others[f"{name.capitalize()}, on the {SHORT_NAMES[target]}"] = find_decision(
+            stops[name][1][target], kind, about
+        )
+    more = markdown.fold("The other stops, and the words of the other compilers", quote_reasons(others))
+    return f"{quote_reasons(first)}\n{more}"
+
+
+def check_stops(stops: Stops) -> None:
+    """Check the number of kernels where something stops a fusion, and who refuses it."""
+    assert list_counts(stops["a barrier"][1]) == [2, 2, 2]
+    assert min(list_counts(stops["a sort"][1])) >= 3
+    split = find_decision(stops["a reduction over everything"][1]["h100"], "reduction-split")
+    assert (split.verdict, split.pass_name) == ("done", "tree-reduction-rewriter")
+    for name, target, kind, about in (*QUOTED, *UNQUOTED):
+        decision = find_decision(stops[name][1][target], kind, about)
+        assert (decision.verdict, decision.pass_name) == ("refused", FUSION_PASSES[target])
+    closed = find_decision(stops["a barrier"][1]["tpu-v5e"], "tpu-without-words", "exp")
+    assert "Not allowed at:" in closed.words
+    assert list_counts(stops["the cost model"][1]) == [1, 2, 1]
+    steps = stops["a library's kernel"][1]["cpu"].passes
+    at = next(number for number, step in enumerate(steps) if step.name == "fusion")
+    for step in steps[at - 1 : at + 1]:
+        library = [fusion for fusion in list_fusions(step.module) if fusion.custom_kind == "__ynn_fusion"]
+        assert [fusion.opcodes for fusion in library] == [("dot",)]
+
+
+def check_users(users: Capture) -> None:
+    """Check that the H100 computes the exponential of several users again in the matmul's kernel."""
+    assert len(find_decision(users, "costs-when-fused", "exp").others) == 2
+    into = find_decision(users, "operand-into-triton-dot", "exp")
+    assert (into.pass_name, into.verdict) == ("triton-gemm-rewriter", "done")
+    product = next(fusion for fusion in list_fusions(users.module) if "dot" in fusion.opcodes)
+    assert product.opcodes == ("exponential", "dot")
+    passes = [run.name for run in users.runs]
+    assert passes.index("triton-gemm-rewriter") < passes.index("priority-fusion")
+
+
+def check_shape_changes(joint: Captures, programs: Programs) -> None:
+    """Check that no reshape or broadcast is left on CPU and H100, where a concatenation is part of a fusion."""
+    for target in ("cpu", "h100"):
+        (fusion,) = list_fusions(joint[target].module)
+        assert set(fusion.opcodes) >= {"exponential", "sine", "concatenate", "multiply"}
+        for found in programs.values():
+            assert "reshape" not in found[target].module.opcode_counts()
+            assert "broadcast" not in found[target].module.opcode_counts(entry_only=True)
+    assert count_kernels(joint["tpu-v5e"]) > 1
+
+
+def compile_forced() -> dict[str, dict[str, Capture | str]]:
+    """Return the programs of `forced` by name and target, with the compiler's error in place of a failed compile."""
+
+    def compile_one(name: str, target: str) -> Capture | str:
+        function, example = forced.PROGRAMS[name]
+        try:
+            return capture(function, *example, target=target)
+        except jax.errors.JaxRuntimeError as error:
+            return str(error)
+
+    return {name: {target: compile_one(name, target) for target in TARGETS} for name in forced.PROGRAMS}
+
+
+def count_requested(requests: Requests, name: str) -> dict[str, int | str]:
+    """Return the number of kernels by target, and the error where the compiler refused the program."""
+    found = requests[name]
+    return {target: one if isinstance(one, str) else count_kernels(one) for target, one in found.items()}
+
+
+def show_requests(requests: Requests) -> str:
+    """Return a table of the number of kernels by what is asked for."""
+    rows = []
+    for name, (call, request) in FORCED.items():
+        counts = count_requested(requests, name).values()
+        marked = re.sub("`([^`]*)`", lambda match: markdown.code(match[1]), request)
+        rows.append((markdown.code(call), marked, *("refused" if isinstance(n, str) else str(n) for n in counts)))
+    return markdown.table(["program", "asked for", *map(title, TARGETS)], rows, numbers=(2, 3, 4))
+
+
+def count_main_bytes(requests: Requests, name: str) -> dict[str, int]:
+    """Return the bytes in main memory by target, of the targets for which a program compiled."""
+    found = requests[name]
+    return {target: main_memory_bytes(one.module) for target, one in found.items() if isinstance(one, Capture)}
+
+
+def check_barrier(requests: Requests) -> None:
+    """Check the kernels and the traffic that a barrier adds, for a small array and for a large one."""
+    assert list(count_requested(requests, "barrier").values()) == [2, 2, 2]
+    assert list(count_requested(requests, "nothing").values()) == [1, 1, 1]
+    for found in requests["barrier"].values():
+        assert isinstance(found, Capture)
+        assert found.unoptimized_module.opcode_counts()["opt-barrier"] == 1
+    large, fused = (count_main_bytes(requests, name) for name in ("barrier, large", "nothing, large"))
+    assert large == {target: 2 * fused[target] for target in TARGETS}
+    on_chip = [count_main_bytes(requests, name)["tpu-v5e"] for name in ("barrier", "nothing")]
+    assert on_chip[0] == on_chip[1]
+
+
+def check_crossing(million: jax.ShapeDtypeStruct) -> None:
+    """Check what crosses a barrier, and that no fusion holds the producer and the consumer of its value."""
+    hold: Callable[[Any], Any] = jax.lax.optimization_barrier
+    square = jax.ShapeDtypeStruct((64, 64), jnp.float32)
+    for found in capture_all(lambda x, y: hold((x + 1, y @ y))[0], square, square, passes=False).values():
+        assert found.unoptimized_module.opcode_counts()["dot"] == 1
+        assert not {"dot", "convolution"} & set(found.module.opcode_counts())
+    undone = capture_all(lambda x: hold(x.T + 1).T, million, passes=False)
+    transposed = {target: "transpose" in undone[target].module.opcode_counts() for target in TARGETS}
+    assert transposed == {"cpu": True, "h100": False, "tpu-v5e": False}
+    narrow = jax.ShapeDtypeStruct((64, 64), jnp.bfloat16)
+    widened = capture_all(lambda x: hold(x.astype(jnp.float32)).astype(x.dtype), narrow, passes=False)
+    conversions = {target: widened[target].module.opcode_counts()["convert"] for target in TARGETS}
+    assert conversions == {"cpu": 2, "h100": 2, "tpu-v5e": 0}
+    products = {"dot", "convolution"}
+    pairs: tuple[tuple[Callable[[Any], Any], set[str], set[str]], ...] = (
+        (lambda x: hold(jnp.exp(x)) * 2, {"exponential"}, {"multiply"}),
+        (lambda x: hold(jnp.exp(x)).sum(1), {"exponential"}, {"reduce"}),
+        (lambda x: jnp.exp(hold(x @ x.T)), products, {"exponential"}),
+        (lambda x: hold(jnp.exp(x)) @ x.T, {"exponential"}, products),
+    )
+    for function, producers, consumers in pairs:
+        for found in capture_all(function, jax.ShapeDtypeStruct((256, 512), jnp.float32), passes=False).values():
+            entry = found.module.entry.name
+            bodies = [{each.opcode for each in block} for block in found.module.computations if block.name != entry]
+            assert not any(body & producers and body & consumers for body in bodies)
+
+
+def check_marks(requests: Requests) -> None:
+    """Check that the TPU alone follows the marks of a limit and of a demand, which the others carry to the end."""
+    counts = {name: count_requested(requests, name) for name in requests}
+    for name, without, mark in (
+        ("limit on the first", "nothing", "FUSE_LIMIT"),
+        ("limit on the second", "nothing", "FUSE_LIMIT"),
+        ("two arrays, must fuse", "two arrays", "MUST_FUSE"),
+    ):
+        for target in ("cpu", "h100"):
+            assert counts[name][target] == counts[without][target]
+            assert mark in _take(requests[name][target]).after
+    on_tpu = {name: counts[name]["tpu-v5e"] for name in (*FORCED,)[2:6]}
+    assert list(on_tpu.values()) == [2, 1, 2, 1]
+    moved = [count_main_bytes(requests, name)["tpu-v5e"] for name in ("two arrays", "two arrays, must fuse")]
+    assert moved[0] == moved[1]
+    assert 'FUSE_LIMIT="true"' in _take(requests["limit on the first"]["cpu"]).before
+    demanded = _take(requests["two arrays, must fuse"]["cpu"])
+    assert 'MUST_FUSE="1"' in demanded.before
+    assert demanded.unoptimized_module.opcode_counts()["call"] == 1
+
+
+def _take(found: Capture | str) -> Capture:
+    """Return a capture that there must be."""
+    assert isinstance(found, Capture)
+    return found
+
+
+def check_siblings(two_sums: Captures, pair: Captures) -> None:
+    """Check which target joins two results of one array in a kernel, and by which pass."""
+
+    def list_tuples(found: Capture) -> list[str]:
+        kernels = list_kernels(found)
+        return [kernel.name for kernel in kernels if kernel.instruction.shape.is_tuple and kernel.opcode == "fusion"]
+
+    assert list_counts(two_sums) == [2, 1, 1]
+    assert [bool(list_tuples(two_sums[target])) for target in TARGETS] == [False, True, True]
+    assert list_counts(pair) == [2, 2, 1]
+    narrow = jax.ShapeDtypeStruct((64, 128), jnp.bfloat16)
+    assert count_kernels(capture(lambda x: (jnp.sin(x), jnp.cos(x)), narrow, target="h100", passes=False)) == 1
+    for target in ("h100", "tpu-v5e"):
+        assert main_memory_bytes(two_sums[target].module) < 1.1 * two_sums[target].memory.arguments
+    assert not any(re.search("multi.?output", run.name) for run in two_sums["cpu"].runs)
+    for target, kind, name in (
+        ("h100", "siblings-fused", "multi_output_fusion"),
+        ("tpu-v5e", "pair-fused", "tpu_multi_output_fusion"),
+    ):
+        decision = find_decision(two_sums[target], kind)
+        assert (decision.verdict, decision.pass_name) == ("done", name)
+    kinds = {each.kind for each in read_reasons(pair["h100"]).of("fusion")}
+    assert kinds == {"gpu-user-not-fusible", "not-to-triton"}
+    assert pair["h100"].module.entry.root.opcode == "tuple"
+    assert find_decision(pair["tpu-v5e"], "pair-fused").verdict == "done"
