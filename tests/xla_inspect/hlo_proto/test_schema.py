@@ -49,6 +49,7 @@ def test_each_field_is_as_jaxlib_describes_it() -> None:
         (message, field.number, field.name, field.kind, field.repeated)
         for message, fields in FIELDS.items()
         for field in fields
+        if field not in OLDER.get(message, ())
     }
     theirs = {
         (
@@ -95,7 +96,7 @@ def test_messages_are_decoded_as_protobuf_decodes_them(name: str) -> None:
 def compare(kind: str, ours: Any, theirs: Any) -> int:  # noqa: ANN401 - the classes are built at run time
     """Compare the fields of a message and of those within it; return how many there were."""
     compared = 0
-    for field in FIELDS[kind]:
+    for field in (field for field in FIELDS[kind] if field not in OLDER.get(kind, ())):
         one, other = getattr(ours, field.name), getattr(theirs, field.name)
         is_map = (
             field.kind in FIELDS and theirs.DESCRIPTOR.fields_by_name[field.name].message_type.GetOptions().map_entry
