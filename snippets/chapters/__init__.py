@@ -8,7 +8,6 @@ from chapters import (
     buffers_page,
     bundle_picture,
     capture_text,
-    code_anatomy,
     compiler_table,
     console,
     decision_tree,
@@ -74,11 +73,10 @@ from chapters.pass_index import find_passes
 from chapters.pass_order import find_change, find_first_fusing, run_in_order, runs_once_before
 from chapters.program_lines import change_line, find_on_line, list_holders, show_source
 from chapters.reason_quotes import find_said, quote_reasons
-from chapters.run_strips import StripBox, draw_strips
+from chapters.run_strips import draw_strips
 from chapters.watched_calls import count_compiles, describe_error
 
 __all__ = [
-    "StripBox",
     "anatomy",
     "bar_chart",
     "below_hlo_page",
@@ -87,7 +85,6 @@ __all__ = [
     "bundle_picture",
     "capture_text",
     "change_line",
-    "code_anatomy",
     "compiler_table",
     "console",
     "count_compiles",
