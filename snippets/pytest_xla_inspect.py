@@ -76,14 +76,10 @@ def hlo(request: pytest.FixtureRequest) -> Iterator[Callable[..., CompiledProgra
 
         def compile_for_test(function: Callable[..., Any], *args: Any, **options: Any) -> CompiledProgram:  # noqa: ANN401 - whatever it takes
             __tracebackhide__ = True
-            keys: list[str] = []
-
-            def find_record(program: str) -> Any:  # noqa: ANN401 - a record
-                keys.append(snapshots.name(test, program))
-                return snapshots.find(keys[-1])
-
-            made = hold_call(function, *args, log=log, find_record=find_record, **options)
-            snapshots.keep(keys[-1], made)
+            made = hold_call(function, *args, log=log, **options)
+            key = snapshots.name(test, f"{made.subject.name} {made.target}")
+            made.record = snapshots.find(key)
+            snapshots.keep(key, made)
             return made
 
         yield compile_for_test
@@ -95,7 +91,11 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
     try:
         result = yield
     except Exception as error:
-        if _LOG not in item.stash or not _is_missing_target(error):
+        if _LOG not in item.stash:
+            raise
+        from xla_inspect import TargetUnavailableError
+
+        if not isinstance(error, TargetUnavailableError):
             raise
         if item.config.option.xla_require_targets:
             pytest.fail(str(error), pytrace=False)
@@ -112,8 +112,8 @@ def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[Any]) -> 
     report = yield
     log = item.stash.get(_LOG, None)
     if log is not None and report.failed and call.excinfo is not None and call.excinfo.errisinstance(AssertionError):
-        for verdict in log.find_broken(_list_places(call.excinfo.traceback)):
-            report.sections.append(("xla-inspect", verdict.explain()))
+        places = _list_places(call.excinfo.traceback)
+        report.sections += [("xla-inspect", verdict.explain()) for verdict, where in log.broken if where in places]
     return report
 
 
@@ -124,12 +124,6 @@ def _list_places(traceback: Iterable[Any]) -> set[str]:
         for entry in traceback
         for more in range(len(entry.statement.lines))
     }
-
-
-def _is_missing_target(error: Exception) -> bool:
-    from xla_inspect import TargetUnavailableError
-
-    return isinstance(error, TargetUnavailableError)
 
 
 def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str] | None:
@@ -178,7 +172,10 @@ def _lent_environment(config: pytest.Config) -> Iterator[None]:
     """
     first, was_there = _LENT not in config.stash, "xla_inspect" in sys.modules
     if first and not was_there:
-        _start_jax()
+        import jax
+
+        # With the settings that it has, whichever test comes first.
+        jax.devices()
         _leave_platform()
     before = dict(os.environ)
     if first:
@@ -226,10 +223,3 @@ def _leave_platform() -> None:
         os.environ.pop(_PLATFORMS)
     if (jax := sys.modules.get("jax")) is not None and jax.config.jax_platforms == "cpu":
         jax.config.update("jax_platforms", None)
-
-
-def _start_jax() -> None:
-    """Start JAX with the settings that it has, whichever test comes first."""
-    import jax
-
-    jax.devices()

@@ -31,9 +31,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
 
 FOLDER = Path(".cache/portable")
-USUAL = re.compile(
-    r"Build started|No issues found|Build finished in [\d.]+m?s|compiling .+ \.\.\.|\S+ still running after \d+ s"
-)
+USUAL = re.compile(r"Build started|No issues found|Build finished in [\d.]+m?s|compiling .+ \.\.\.")
 COMPILER_LOG = re.compile(r"[IWEF]\d{4} [\d:.]+ +\d+ \S+:\d+\]")
 """The beginning of a message of a compiler. Its further lines are HLO and where in XLA it was written."""
 _CONTINUED = re.compile(r"[\s(}]|=== Source Location|external/")

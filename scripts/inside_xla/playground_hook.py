@@ -11,7 +11,7 @@ from http import HTTPStatus
 from typing import TYPE_CHECKING, Any
 
 from common import ROOT
-from xla_inspect.process import Child
+from xla_inspect.process import RUN_MODULE, Child
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -25,7 +25,6 @@ PREFIX = "/play/"
 MOST = 3
 """Playgrounds that run at a time; one more ends the oldest."""
 
-_PROGRAM = "import runpy; runpy.run_module('xla_inspect.commands', run_name='__main__', alter_sys=True)"
 _PATIENCE = 60.0
 """Seconds that a playground may take until it tells its address."""
 _PLACE = re.compile(r'<div class="program-edit" [^>]*data-file="([^"]*)" data-function="([^"]*)"[^>]*>')
@@ -109,8 +108,8 @@ class Playgrounds:
                 self._running.pop(oldest)[0].end()
             child = Child(
                 [sys.executable],
-                _PROGRAM,
-                ["play", program, "--no-browser"],
+                RUN_MODULE,
+                ["xla_inspect.commands", "play", program, "--no-browser"],
                 folder=self._root,
                 source=subprocess.DEVNULL,
             )

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING
 from livepage.read import log, project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
+    from collections.abc import Iterable
 
 PAUSE = 10.0
 """Seconds between two lines in a log."""
 
 _RUNS = re.compile(r"^ *```[a-z]+ (?:exec|check)=|`= |^# %%(?! \[markdown\])", re.MULTILINE)
 _WIDTH = 100
+_CLEAR = "\r\x1b[2K"
 
 
 @dataclass
@@ -32,7 +33,7 @@ class Progress:
         done: The pages that are done.
     """
 
-    weights: Mapping[str, int]
+    weights: dict[str, int] = field(default_factory=dict)
     work: int = 0
     done: set[str] = field(default_factory=set)
 
@@ -40,9 +41,16 @@ class Progress:
         """Begin now."""
         self.started = self._told = time.monotonic()
         self._lock = Lock()
-        self._line = _Line() if sys.stderr.isatty() else None
+        # A line of a terminal is written over, and makes room for what is logged.
+        self._handlers = [*logging.getLogger("mkdocs").handlers] if sys.stderr.isatty() else []
+        for handler in self._handlers:
+            handler.addFilter(self._clear)
 
-    def note_work(self, page: str, _work: str) -> None:
+    def begin(self) -> None:
+        """Begin again, with nothing to run yet."""
+        self.weights, self.work, self.done, self.started = {}, 0, set(), time.monotonic()
+
+    def note_work(self, page: str) -> None:
         """Count a piece of slow work."""
         with self._lock:
             self.work += 1
@@ -56,13 +64,12 @@ class Progress:
 
     def find_share(self) -> float:
         """Return how much of it is done, from nothing to one."""
-        total = sum(self.weights.values())
-        return sum(self.weights.get(name, 0) for name in self.done) / total if total else 1.0
+        done, total = self._add_up()
+        return done / total if total else 1.0
 
     def describe(self, page: str = "") -> str:
         """Return how far it is, in one line."""
-        done = sum(self.weights.get(name, 1) for name in self.done)
-        total = sum(self.weights.values())
+        done, total = self._add_up()
         said = f"{self.work} compiled, {len(self.done)} of {len(self.weights)} pages done"
         if done and done < total:
             left = (time.monotonic() - self.started) * (total - done) / done
@@ -71,42 +78,25 @@ class Progress:
 
     def end(self) -> None:
         """Take the line away."""
-        if self._line:
-            self._line.end()
+        if self._handlers:
+            self._clear()
+        for handler in self._handlers:
+            handler.removeFilter(self._clear)
+
+    def _add_up(self) -> tuple[int, int]:
+        return sum(self.weights[name] for name in self.done), sum(self.weights.values())
+
+    def _clear(self, _record: object = None) -> bool:
+        sys.stderr.write(_CLEAR)
+        return True
 
     def _tell(self, page: str) -> None:
-        if self._line:
-            self._line.show(self.describe(page))
+        if self._handlers:
+            sys.stderr.write(f"{_CLEAR}{self.describe(page)[:_WIDTH]}")
+            sys.stderr.flush()
         elif time.monotonic() - self._told >= PAUSE:
             self._told = time.monotonic()
             log.info("%s", self.describe(page))
-
-
-class _Line(logging.Filter):
-    """A line of the terminal that is written over, and makes room for what is logged."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._handlers = list(logging.getLogger("mkdocs").handlers)
-        for handler in self._handlers:
-            handler.addFilter(self)
-
-    def show(self, text: str) -> None:
-        """Write over the line."""
-        sys.stderr.write(f"\r\x1b[2K{text[:_WIDTH]}")
-        sys.stderr.flush()
-
-    def filter(self, record: logging.LogRecord) -> bool:
-        """Clear the line for a record."""
-        del record
-        sys.stderr.write("\r\x1b[2K")
-        return True
-
-    def end(self) -> None:
-        """Clear the line for good."""
-        self.filter(logging.makeLogRecord({}))
-        for handler in self._handlers:
-            handler.removeFilter(self)
 
 
 def weigh(pages: Iterable[str]) -> dict[str, int]:

@@ -19,7 +19,7 @@ from markdown.treeprocessors import Treeprocessor
 from markdown.util import HTML_PLACEHOLDER_RE, AtomicString
 from markdown_exec import formatter, formatters, validator
 
-from livepage.read import FENCE_MARK, VALUE_MARK, Build, Includes, load_adapter, project
+from livepage.read import VALUE_MARK, Build, Includes, load_adapter, project
 from livepage.render import Page, html_output
 
 if TYPE_CHECKING:
@@ -60,25 +60,31 @@ class LivePages(Extension):
         if self.getConfig("root"):
             project.root, project.docs = Path(self.getConfig("root")).resolve(), Path(self.getConfig("docs"))
         project.adapter = load_adapter(self.getConfig("adapter"))
-        page = Page(md, self.getConfig("build") or Build())
-        md.livepage = page  # type: ignore[attr-defined]  # how the output of a block finds its page
+        md.livepage = Page(md, self.getConfig("build") or Build())  # type: ignore[attr-defined]  # where processors find it
         snippets: dict[str, Any] = {}
         for extension in md.registeredExtensions:
             if hasattr(extension, "get_pymdownx_highlighter"):
-                extension.get_pymdownx_highlighter = html_output.highlighter
+                extension.get_pymdownx_highlighter = lambda: html_output.Lean
             if hasattr(extension, "extend_super_fences"):
                 for language in formatters:
-                    extension.extend_super_fences(language, _format_block, validator, None)
-                checks = _Checks(page)
-                extension.extend_super_fences("python", checks.show, checks.accept, None)
+                    extension.extend_super_fences(language, _format_block, _accept_block, None)
             if type(extension).__name__ == "SnippetExtension":
                 snippets = extension.getConfigs()
-        md.preprocessors.register(_Read(snippets, md, page), "snippet", 32)
+        md.preprocessors.register(_Read(md, project.root, **snippets), "snippet", 32)
         md.parser.blockprocessors.register(_IndentedHtml(md.parser), "livepage_html", 85)
-        md.inlinePatterns.register(_Value(md, page), "livepage_value", 195)
-        md.treeprocessors.register(_References(md, page), "livepage_references", 5)
-        md.treeprocessors.register(_LastTree(md, page), "livepage_last", -100)
-        md.postprocessors.register(_Finish(md, page), "livepage_finish", -100)
+        md.inlinePatterns.register(_Value(rf"`{VALUE_MARK}(\d+)`", md), "livepage_value", 195)
+        md.treeprocessors.register(_References(md), "livepage_references", 5)
+        md.treeprocessors.register(_LastTree(md), "livepage_last", -100)
+        md.postprocessors.register(_Finish(md), "livepage_finish", -100)
+
+
+def _accept_block(language: str, inputs: dict[str, str], *rest: Any) -> bool:  # noqa: ANN401 - as the validator takes them
+    """Accept the fences of markdown-exec, of which the page's checks are some."""
+    page: Page = rest[-1].livepage
+    if page.inner and "check" in inputs:
+        page.complain("a block printed a check: only the page's own checks are run")
+    accepted: bool = validator(language, inputs, *rest)
+    return accepted
 
 
 def _format_block(*, src: str, language: str, options: dict[str, Any], md: Markdown, **_: object) -> str:
@@ -86,36 +92,20 @@ def _format_block(*, src: str, language: str, options: dict[str, Any], md: Markd
     return formatter(src, language, "", options, md)
 
 
-class _Checks:
-    """Functions for fences of checks, by the keyword of `pymdownx.superfences`."""
+class _OfPage:
+    """A processor of a converter, which knows its page."""
 
-    def __init__(self, page: Page) -> None:
-        self.page = page
+    md: Markdown
 
-    def accept(
-        self, _language: str, inputs: dict[str, str], options: dict[str, object], _attrs: object, _md: Markdown
-    ) -> bool:
-        """Accept the fences that stand for checks; leave the other `python` fences to markdown-exec."""
-        if inputs.keys() == {FENCE_MARK} and not self.page.inner:
-            options["index"] = int(inputs[FENCE_MARK])
-            return True
-        if self.page.inner and "check" in inputs:
-            self.page.complain("a block printed a check: only the page's own checks are run")
-        return False
-
-    def show(self, *, options: dict[str, int], **_: object) -> str:
-        """Return the HTML of a fence that was accepted."""
-        return self.page.show_fence(options["index"], {})
+    @property
+    def page(self) -> Page:
+        """The page."""
+        page: Page = self.md.livepage  # type: ignore[attr-defined]  # set by `LivePages`
+        return page
 
 
-class _Read(Includes):
+class _Read(_OfPage, Includes):
     """Expands includes, then reads and runs the page; in the output of a block it only expands includes."""
-
-    def __init__(self, options: dict[str, Any], md: Markdown, page: Page) -> None:
-        options = {**Includes.DEFAULTS, "check_paths": True, **options}
-        bases = options["base_path"] if isinstance(options["base_path"], list) else [options["base_path"]]
-        super().__init__({**options, "base_path": [str(project.root / base) for base in bases]}, md)
-        self.md, self.page = md, page
 
     def run(self, lines: list[str]) -> list[str]:
         if self.page.inner:
@@ -138,12 +128,8 @@ class _IndentedHtml(BlockProcessor):
         SubElement(parent, "p").text = self.parser.md.htmlStash.store(blocks.pop(0).strip())
 
 
-class _Value(InlineProcessor):
+class _Value(_OfPage, InlineProcessor):
     """Puts a value in the place of its mark."""
-
-    def __init__(self, md: Markdown, page: Page) -> None:
-        super().__init__(rf"`{VALUE_MARK}(\d+)`", md)
-        self.page = page
 
     def handleMatch(  # type: ignore[override]  # noqa: N802 - the name that Python-Markdown calls
         self,
@@ -155,12 +141,8 @@ class _Value(InlineProcessor):
         return self.page.show_value(int(m[1])), m.start(0), m.end(0)
 
 
-class _References(Treeprocessor):
+class _References(_OfPage, Treeprocessor):
     """Finds the references to links and footnotes that nothing defines: Markdown leaves them as they are."""
-
-    def __init__(self, md: Markdown, page: Page) -> None:
-        super().__init__(md)
-        self.page = page
 
     def run(self, root: Element) -> None:
         for element in root.iter():
@@ -170,12 +152,8 @@ class _References(Treeprocessor):
                         self.page.miss(reference)
 
 
-class _LastTree(Treeprocessor):
+class _LastTree(_OfPage, Treeprocessor):
     """Notes that the tree is done: before that, others run the postprocessors on parts of the page."""
-
-    def __init__(self, md: Markdown, page: Page) -> None:
-        super().__init__(md)
-        self.page = page
 
     def run(self, root: Element) -> None:
         self.page.complete = True
@@ -187,12 +165,8 @@ class _LastTree(Treeprocessor):
         self.page.place_marks(root)
 
 
-class _Finish(Postprocessor):
+class _Finish(_OfPage, Postprocessor):
     """Ends the page: nothing may have been dropped without a word."""
-
-    def __init__(self, md: Markdown, page: Page) -> None:
-        super().__init__(md)
-        self.page = page
 
     def run(self, text: str) -> str:
         if self.page.complete and not self.page.inner:

@@ -14,13 +14,14 @@ from jinja2 import FileSystemBytecodeCache
 from markupsafe import escape
 from mkdocs.exceptions import PluginError
 from mkdocs.plugins import CombinedEvent, event_priority
+from mkdocs.structure.nav import Navigation
 from mkdocs.utils import CountHandler
 
 from livepage import build_progress
 from livepage.keep import page_store, rendered
 from livepage.notebooks import notebook_pages
 from livepage.publish import build_info, reading_time, search, site_checksum, social_cards, term_links, text_outputs
-from livepage.read import EXTENSION, GARBAGE, Build, find_build, load_adapter, log, project
+from livepage.read import EXTENSION, GARBAGE, Build, find_build, log, project
 from livepage.render import LineOfLink
 from livepage.serve import SCRIPT_ADDRESS, Built, LastBuild, PagesPending, Rebuild
 from livepage.workers import Workers
@@ -32,7 +33,6 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.livereload import LiveReloadServer
     from mkdocs.structure.files import Files
-    from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page
 
     from livepage.read import Failure, SearchEntry
@@ -63,7 +63,7 @@ class _Site:
     pending: PagesPending | None = None
     workers: Workers | None = None
     asked: dict[str, dict[str, list[str]]] = field(default_factory=dict)
-    nav: Navigation | None = None
+    nav: Navigation = field(default_factory=lambda: Navigation([], []))
     pages: dict[str, Page] = field(default_factory=dict)
 
 
@@ -79,8 +79,7 @@ def on_startup(command: str, *, dirty: bool) -> None:
 
 def on_config(config: MkDocsConfig) -> None:
     """Say where the project lies and who hears of failures, and date the build by its commit."""
-    project.root = Path(config.config_file_path).resolve().parent
-    project.docs = Path(config.docs_dir).relative_to(project.root)
+    project.adopt(config)
     build = Build(report=_warn, started=time.perf_counter())
     config.mdx_configs[EXTENSION] = {**(config.mdx_configs.get(EXTENSION) or {}), "build": build}
     if config.strict:
@@ -92,7 +91,6 @@ def on_config(config: MkDocsConfig) -> None:
         _site.last.begin(config)
     site_checksum.remove(Path(config.site_dir))
     gc.set_threshold(*GARBAGE)
-    project.adapter = load_adapter(config.mdx_configs[EXTENSION].get("adapter", ""))
     if project.adapter.slow_work:
         # What takes seconds is named in the build's log.
         slow = logging.getLogger(project.adapter.slow_work)
@@ -110,8 +108,7 @@ def on_config(config: MkDocsConfig) -> None:
 def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
     """Keep the compiled templates of the theme, and tell them of a feed."""
     _end_workers()
-    nav = _find_nav()
-    config.extra["feed"] = any("feed" in page.meta for page in nav.pages)
+    config.extra["feed"] = any("feed" in page.meta for page in _site.nav.pages)
     published = bool(config.site_url) and _site.command != "serve"
     config.extra["cards"] = published and bool(social_cards.find_browser())
     if published and not config.extra["cards"]:
@@ -120,7 +117,7 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
     templates = project.root / ".cache" / "templates"
     templates.mkdir(parents=True, exist_ok=True)
     env.bytecode_cache = FileSystemBytecodeCache(str(templates))
-    _site.last.built = Built(config, files, nav, env)
+    _site.last.built = Built(config, files, _site.nav, env)
     return env
 
 
@@ -138,11 +135,10 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
     if _site.pending:
         read = [(project.docs / page.file.src_uri).as_posix() for page in nav.pages]
         _site.pending.begin(build, [*read, *(name for name in names if name not in read)])
-    else:
+    elif _site.command == "build":
         # Native code that a page calls may end its process with success: it must not be that of a command that builds.
-        build.is_apart = _site.command == "build"
-        told = build_progress.Progress(build_progress.weigh(names))
-        _site.workers = Workers(names, on_done=told.note_done, on_work=told.note_work, on_end=told.end, ran=build.ran)
+        progress = build_progress.Progress(build_progress.weigh(names))
+        _site.workers = Workers(names, progress, ran=build.ran, waiting={*progress.weights})
         build.elsewhere = _site.workers.obtain
     return nav
 
@@ -218,7 +214,7 @@ on_page_context = CombinedEvent(_hide_listings, _show_listings)
 def on_post_build(config: MkDocsConfig, **_: object) -> None:
     """Publish what reads no HTML, sum up the build in the log, and write last that the site is finished."""
     build = find_build(config)
-    text_outputs.publish(_find_nav(), list(_site.pages.values()), config)
+    text_outputs.publish(_site.nav, list(_site.pages.values()), config)
     addresses = {name: page.file.url for name, page in _site.pages.items()}
     term_links.publish(Path(config.site_dir), lambda name: addresses.get(name, ""))
     if config.extra["cards"]:
@@ -270,13 +266,6 @@ def _end_workers() -> None:
     if _site.workers:
         _site.workers.end()
         _site.workers = None
-
-
-def _find_nav() -> Navigation:
-    if _site.nav is None:
-        message = "MkDocs tells of no navigation before this event"
-        raise PluginError(message)
-    return _site.nav
 
 
 def _warn(failure: Failure) -> None:

@@ -72,7 +72,7 @@ class Twin:
 
     def _run(self, page: Path) -> Answer:
         self._process = self._process or self._start()
-        return self._process.run(str(page))
+        return self._process.answer(str(page))
 
 
 def list_differences(source: Source, here: Sequence[str], there: Sequence[str]) -> Iterator[str]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 import markdown
@@ -13,9 +12,11 @@ from mkdocs.utils import meta
 
 from livepage.keep import outcomes
 from livepage.notebooks import notebook_pages
-from livepage.read import EXTENSION, Answer, Build, PageRanError, load_adapter, project, relative
+from livepage.read import EXTENSION, Answer, Build, PageRanError, project, relative
 
 if TYPE_CHECKING:
+    from pathlib import Path
+
     from mkdocs.config.defaults import MkDocsConfig
 
     from livepage.read import Failure
@@ -24,8 +25,7 @@ if TYPE_CHECKING:
 def load(root: Path) -> MkDocsConfig:
     """Return the configuration of a project, and let it be the one whose pages are read."""
     config = load_config(str(root / "mkdocs.yml"))
-    project.root, project.docs = root.resolve(), Path(config.docs_dir).relative_to(root.resolve())
-    project.adapter = load_adapter((config.mdx_configs.get(EXTENSION) or {}).get("adapter", ""))
+    project.adopt(config)
     return config
 
 
@@ -50,11 +50,11 @@ def render(page: Path, root: Path, build: Build | None = None) -> tuple[str, lis
     return _convert(page, text, config, build), failures
 
 
-def run(page: Path, config: MkDocsConfig, build: Build | None = None) -> Answer:
+def run_only(page: Path, config: MkDocsConfig, build: Build | None = None) -> Answer:
     """Run what stands on a page, as a build does, and render nothing."""
     build = build or Build()
     if page.suffix != ".md":
-        text, failures = notebook_pages.run(page, build)
+        text, failures = notebook_pages.run_notebook(page, build)
         return Answer(text=text, failure=failures[0] if failures else None)
     build.only_run, build.report = True, lambda _: None
     with contextlib.suppress(PageRanError):

@@ -19,19 +19,21 @@ from typing import IO
 
 from livepage import render_one
 from livepage.read import GARBAGE, Answer, Failure, Origin, log, project
+from livepage.run import LINE_LOG
+from livepage.workers import LINES, WORK
 
 _leave = os._exit  # which a page must not call
 
 
 class _Teller(logging.Handler):
-    """Hands on what is logged: a level, None for slow work, and the text."""
+    """Hands on what is logged: its kind, or its level, and the text."""
 
-    def __init__(self, output: IO[bytes], *, is_work: bool = False) -> None:
+    def __init__(self, output: IO[bytes], kind: str = "") -> None:
         super().__init__(logging.INFO)
-        self.output, self.is_work = output, is_work
+        self.output, self.kind = output, kind
 
     def emit(self, record: logging.LogRecord) -> None:
-        _tell(self.output, (None if self.is_work else record.levelno, record.getMessage()))
+        _tell(self.output, (self.kind or record.levelno, record.getMessage()))
 
 
 def _tell(output: IO[bytes], message: object) -> None:
@@ -46,20 +48,18 @@ def main() -> None:
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a page lets be printed past Python is no answer
     config = render_one.load(Path.cwd())
-    log.addHandler(_Teller(output))
-    log.setLevel(logging.INFO)
-    log.propagate = False
-    if project.adapter.slow_work:
-        slow = logging.getLogger(project.adapter.slow_work)
-        slow.addHandler(_Teller(output, is_work=True))
-        slow.setLevel(logging.INFO)
-        slow.propagate = False
+    tellers = {log.name: "", LINE_LOG: LINES, project.adapter.slow_work: WORK}
+    for name in filter(None, tellers):
+        logger = logging.getLogger(name)
+        logger.addHandler(_Teller(output, tellers[name]))
+        logger.setLevel(logging.INFO)
+        logger.propagate = False
     jobs: Queue[str] = Queue()
     threading.Thread(target=_read, args=(jobs,), daemon=True).start()
     while True:
         page = jobs.get()
         try:
-            answer = render_one.run(Path(page), config)
+            answer = render_one.run_only(Path(page), config)
         except Exception as error:  # noqa: BLE001 - whatever it is, the build must hear of it
             answer = Answer(failure=Failure(Origin(page, 1), f"{type(error).__name__}: {error}"))
         _tell(output, answer)

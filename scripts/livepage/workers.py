@@ -9,7 +9,6 @@ from __future__ import annotations
 import contextlib
 import os
 import pickle
-import re
 import subprocess
 import sys
 import tempfile
@@ -17,6 +16,7 @@ import threading
 from dataclasses import dataclass, field
 from typing import IO, TYPE_CHECKING
 
+from livepage.build_progress import Progress
 from livepage.keep import page_store
 from livepage.read import Answer, Failure, Origin, log, project
 
@@ -27,7 +27,8 @@ if TYPE_CHECKING:
 MOST = 4
 """How many processes run side by side at most: each takes a core, and up to a gigabyte."""
 
-_PLACE = re.compile(r"^(?P<file>[^\s:][^:\n]*):(?P<line>\d+): the process ended while this line ran$", re.MULTILINE)
+WORK, LINES = "work", "lines"
+"""The kinds of messages of a process that are no log: a piece of slow work, and the line of a page that runs now."""
 
 
 @dataclass
@@ -35,23 +36,22 @@ class Workers:
     """The processes of one build, or of one server.
 
     Attributes:
-        pages: The names of the pages, in the order of the build, or in a server in that of reading.
-        on_done: Who hears of each page that is done, in a thread of its own.
-        on_work: Who hears of each piece of slow work, and of the page that asked for it.
-        on_end: Who hears of the end.
-        most: How many processes run side by side at most, once more is asked for.
+        pages: The names of the pages, in the order in which they run.
+        progress: The record of what they have done.
+        on_done: Hears of each page that is done, in a thread of its own.
         ran: The pages that ran.
-        serves: Whether the site is served, and each page may be looked at while others run.
+        waiting: The pages that are to run.
+        wanted: Those that come before the others, the last one first.
+        running: The pages that run.
+        answers: The outcomes of pages that ran, until somebody takes them.
     """
 
     pages: Sequence[str]
+    progress: Progress = field(default_factory=Progress)
     on_done: Callable[[str], None] = lambda _: None
-    on_work: Callable[[str, str], None] = lambda _page, _work: None
-    on_end: Callable[[], None] = lambda: None
-    most: int = MOST
     ran: set[str] = field(default_factory=set)
-    serves: bool = False
-    waiting: list[str] = field(default_factory=list)
+    waiting: set[str] = field(default_factory=set)
+    wanted: list[str] = field(default_factory=list)
     running: set[str] = field(default_factory=set)
     answers: dict[str, Answer] = field(default_factory=dict)
 
@@ -62,56 +62,33 @@ class Workers:
         self._processes: list[PageProcess] = []
         self._idle: list[PageProcess] = []
         self._ended = False
-        self._asked = ""
+
+    def start(self) -> None:
+        """Let what waits run, in as many processes as there may be."""
+        with self._changed:
+            while len(self._threads) < min(count_cores(), MOST):
+                self._threads.append(threading.Thread(target=self._serve, daemon=True))
+                self._threads[-1].start()
 
     def ask(self, page: str) -> None:
-        """Let a page run next, unless it runs already, and after it those that follow it."""
+        """Let a page run in its turn."""
         with self._changed:
-            self.answers.pop(page, None)
-            if not self._threads and page in self.pages:
-                self.waiting = [*self.pages[self.pages.index(page) + 1 :]]
-            self._put_first(page)
-            self._start()
-
-    def _start(self) -> None:
-        with self._changed:
-            while len(self._threads) < min(count_cores(), self.most):
-                number = len(self._threads)
-                name = f"worker-{number}"
-                self._threads.append(threading.Thread(target=self._serve, args=(number,), name=name, daemon=True))
-                self._threads[-1].start()
+            self.waiting.add(page)
             self._changed.notify_all()
-
-    def ask_in_order(self, page: str) -> None:
-        """Let a page run in its turn: after those that wait and stand before it in `pages`."""
-        with self._changed:
-            self.answers.pop(page, None)
-            if page not in self.waiting:
-                places = {name: place for place, name in enumerate(self.pages)}
-                own = places.get(page, len(places))
-                before = [at for at, name in enumerate(self.waiting, 1) if places.get(name, own) <= own]
-                is_first_asked_for = self.waiting[:1] == [self._asked]
-                self.waiting.insert(max(before, default=int(is_first_asked_for)), page)
-            self._start()
-
-    def widen(self) -> None:
-        """Let as many processes run as there may be."""
-        with self._changed:
-            self.most = MOST
-            if self.waiting:
-                self._start()
 
     def prefer(self, page: str) -> None:
         """Let a page that waits run next."""
         with self._changed:
             if page in self.waiting:
-                self._put_first(page)
+                self.wanted.append(page)
 
     def obtain(self, page: str) -> Answer | None:
         """Return what a page came to, once it did; None where the processes end before."""
         with self._changed:
             if page not in self.answers and page not in self.running:
                 self.ask(page)
+                self.prefer(page)
+            self.start()
             self.await_answer(page, None)
             return self.answers.pop(page, None)
 
@@ -131,42 +108,34 @@ class Workers:
             process.popen.wait()
         for thread in self._threads:
             thread.join(timeout=5)
-        self.on_end()
+        self.progress.end()
 
-    def _put_first(self, page: str) -> None:
-        if page in self.running:
-            return
-        with contextlib.suppress(ValueError):
-            self.waiting.remove(page)
-        self.waiting.insert(0, page)
-        self._asked = page
+    def choose(self) -> str:
+        """Return the page that runs next: the one that was wanted last, or the first in the order of the pages."""
+        wanted = [page for page in self.wanted if page in self.waiting]
+        places = {name: place for place, name in enumerate(self.pages)}
+        return wanted[-1] if wanted else min(self.waiting, key=lambda page: places.get(page, len(places)))
 
-    def _take(self, number: int) -> str:
+    def _take(self) -> str:
         """Wait for the page that a process runs next; an empty string at the end."""
         with self._changed:
             while not self._ended:
-                if not (page := self.choose(number)):
+                if not self.waiting:
                     self._changed.wait()
                     continue
+                page = self.choose()
                 self.waiting.remove(page)
-                if page == self._asked or not page_store.seems_kept(page):
+                if page in self.wanted or not page_store.seems_kept(page):
+                    self.wanted = [name for name in self.wanted if name != page]
                     self.running.add(page)
                     return page
-                self.on_done(page)
+                self._end_page(page)
             return ""
 
-    def choose(self, number: int) -> str:
-        """Return the page that a thread takes next: in a server every other thread begins at the end.
-
-        So reading can begin, and a long page near the end is not left for one process to run at last.
-        """
-        is_from_start = not self.serves or number % 2 == 0 or self.waiting[:1] == [self._asked]
-        return self.waiting[0 if is_from_start else -1] if self.waiting else ""
-
-    def _serve(self, number: int) -> None:
-        while page := self._take(number):
+    def _serve(self) -> None:
+        while page := self._take():
             process = self._find_process()
-            answer = process.run(page, self.on_work)
+            answer = process.answer(page, self.progress)
             with self._changed:
                 self._idle.append(process)
                 self.ran.add(page)
@@ -175,7 +144,11 @@ class Workers:
                     return
                 self.answers[page] = answer
                 self._changed.notify_all()
-            self.on_done(page)
+            self._end_page(page)
+
+    def _end_page(self, page: str) -> None:
+        self.progress.note_done(page)
+        self.on_done(page)
 
     def _find_process(self) -> PageProcess:
         """Return the process that was busy last, in which most is imported already, or a new one."""
@@ -205,8 +178,9 @@ class PageProcess:
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
         )  # fmt: skip
 
-    def run(self, page: str, on_work: Callable[[str, str], None] = lambda _page, _work: None) -> Answer:
+    def answer(self, page: str, progress: Progress | None = None) -> Answer:
         """Let it run a page, and return what it came to, or how the process ended."""
+        self.line = ""
         self.errors.seek(0, os.SEEK_END)
         start = self.errors.tell()
         with contextlib.suppress(OSError):
@@ -214,25 +188,23 @@ class PageProcess:
             self.popen.stdin.flush()  # type: ignore[union-attr]  # likewise
         with contextlib.suppress(EOFError):
             while not isinstance(message := pickle.load(self.popen.stdout), Answer):  # type: ignore[arg-type]  # noqa: S301 - a pipe of our own process
-                level, text = message
-                if level is None:
-                    on_work(page, text)
-                else:
-                    log.log(level, "%s", text)
+                kind, text = message
+                if kind == LINES:
+                    self.line = text
+                elif kind != WORK:
+                    log.log(kind, "%s", text)
+                elif progress:
+                    progress.note_work(page)
             return message
         return Answer(failure=self._explain(page, self.popen.wait(), start))
 
     def _explain(self, page: str, code: int, start: int) -> Failure:
         """Return how the process ended, at the line of a page over which it did."""
-        heard = ""
-        for _ in range(20):  # who names the line hears of the end a moment later
-            self.errors.seek(start)
-            heard = self.errors.read()
-            if place := _PLACE.search(heard):
-                origin = Origin(place["file"], int(place["line"]))
-                return Failure(origin, f"this line ended the process, with {_name_end(code)}")
-            threading.Event().wait(0.1)
-        last = heard.strip().rpartition("\n")[2]
+        if self.line:
+            file, _, line = self.line.rpartition(":")
+            return Failure(Origin(file, int(line)), f"this line ended the process, with {_name_end(code)}")
+        self.errors.seek(start)
+        last = self.errors.read().strip().rpartition("\n")[2]
         return Failure(Origin(page, 1), f"the process that ran this page ended, with {_name_end(code)}: {last}")
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from common import ROOT
 from maintaining.browser_bundle import BrowserBundle, Built
-from maintaining.npm_packages import collect_licences, run
+from maintaining.npm_packages import collect_licences, run_node
 
 STATIC = ROOT / "snippets" / "xla_inspect" / "play" / "static"
 SCRIPT, LICENCES = "codemirror.js", "codemirror.LICENSE.txt"
@@ -32,7 +32,7 @@ def build(packages: Path) -> Built:
     folder = packages.parent
     out, meta = folder / SCRIPT, folder / "meta.json"
     esbuild = packages / "esbuild" / "bin" / "esbuild"
-    run(folder, "node", str(esbuild), "entry.mjs", *FORM, f"--outfile={out}", f"--metafile={meta}")
+    run_node(folder, "node", str(esbuild), "entry.mjs", *FORM, f"--outfile={out}", f"--metafile={meta}")
     inputs = json.loads(meta.read_text(encoding="utf-8"))["inputs"]
     names = sorted({match[1] for path in inputs if (match := re.search(r"node_modules/((?:@[^/]+/)?[^/]+)/", path))})
     return Built({SCRIPT: out.read_bytes(), LICENCES: collect_licences(packages, names)}, names, ("esbuild",))

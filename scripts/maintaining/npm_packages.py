@@ -34,12 +34,12 @@ def install_packages(pinned: Path, folder: Path) -> Path:
         shutil.copy(path, folder)
     stamp, lock = folder / "installed-lock.json", (pinned / "package-lock.json").read_bytes()
     if not stamp.exists() or stamp.read_bytes() != lock:
-        run(folder, "npm", "ci", f"--cache={folder / 'npm'}", "--ignore-scripts", "--no-audit", "--no-fund")
+        run_node(folder, "npm", "ci", f"--cache={folder / 'npm'}", "--ignore-scripts", "--no-audit", "--no-fund")
         stamp.write_bytes(lock)
     return folder / "node_modules"
 
 
-def run(folder: Path, program: str, *arguments: str) -> None:
+def run_node(folder: Path, program: str, *arguments: str) -> None:
     """Run node or npm in the folder of packages.
 
     Raises:

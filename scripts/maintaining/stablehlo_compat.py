@@ -76,7 +76,7 @@ def read(folder: Path) -> None:
     print(json.dumps({"version": jax.__version__, "stablehlo": stablehlo.get_current_version(), "reads": readable}))
 
 
-def run(release: str, step: str, folder: Path) -> str:
+def run_step(release: str, step: str, folder: Path) -> str:
     """Run one step of this file under a release of JAX, and return what it prints."""
     packages = [f"--with={package}" for package in (f"jax=={release}", f"jaxlib=={release}", "flatbuffers", "absl-py")]
     command = ["uv", "run", "--no-project", "--isolated", f"--python={sys.executable}", *packages, "python", __file__]
@@ -94,8 +94,8 @@ def record() -> None:
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         for release in RELEASES:
-            run(release, "write", folder)
-        readers = [json.loads(run(release, "read", folder).splitlines()[-1]) for release in RELEASES]
+            run_step(release, "write", folder)
+        readers = [json.loads(run_step(release, "read", folder).splitlines()[-1]) for release in RELEASES]
         files = sorted(file.name for file in folder.iterdir())
         [oldest] = folder.glob(f"{RELEASES[0]}|layer|StableHLO 1.7.*")
         (data / f"layer-jax-{RELEASES[0]}.mlirbc").write_bytes(oldest.read_bytes())

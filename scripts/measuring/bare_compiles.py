@@ -52,7 +52,7 @@ def note(build: Callable[[], None]) -> BareWork:
         for module, name, noted in (
             (compiler, "backend_compile_and_load", noting.compile),
             (getmodule(capture_program), "capture_program", noting.capture),
-            (recorded_runs, "_write", noting.run),
+            (recorded_runs, "_write", noting.note_run),
             (evidence, "run_code", noting.run_code),
         ):
             known = getattr(module, name)
@@ -96,7 +96,7 @@ class _Noting:
         self.names.add(target.name)
         return known(program, target, *rest, **options)
 
-    def run(self, known: Known, function: Known) -> Any:  # noqa: ANN401 - what `known` returns
+    def note_run(self, known: Known, function: Known) -> Any:  # noqa: ANN401 - what `known` returns
         self.work.functions.append((function.__module__, function.__qualname__))
         self.within.a_run = True
         try:

@@ -24,7 +24,7 @@ from measuring import bare_compiles, log_costs, scale, served_site
 from measuring.paired_runs import call_python, compare_builds
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator, Mapping
 
     from livepage.read import Outcome, Piece
 
@@ -36,14 +36,13 @@ def main() -> None:
     """Measure and print what was asked for."""
     if sys.argv[1:2] == ["scale"]:
         sys.exit(scale.main(sys.argv[2:]))
-    known = {"first": time_first_start, "cold": time_cold, "warm": time_warm, "edit": time_edits, "reasons": time_logs}
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
-    parser.add_argument("what", nargs="*", help=f"{', '.join(known)}; all by default; or scale alone")
+    parser.add_argument("what", nargs="*", help=f"{', '.join(BENCHMARKS)}; all by default; or scale alone")
     parser.add_argument("--runs", type=int, default=5, help="paired runs of each (default: 5)")
     asked = parser.parse_args()
-    if unknown := [name for name in asked.what if name not in known]:
-        parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(known)}")
-    names = asked.what or list(known)
+    if unknown := [name for name in asked.what if name not in BENCHMARKS]:
+        parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
+    names = asked.what or list(BENCHMARKS)
     os.environ["NO_MKDOCS_2_WARNING"] = "1"
     # Everything is measured with its byte code in place, as on a machine that used it before.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
@@ -53,12 +52,7 @@ def main() -> None:
             say(f"reading the site once, for its programs and its text ({asked.runs} paired runs follow)")
             read_site(place, is_cold=names != ["edit"])
         for name in names:
-            known[name](place, asked.runs)
-
-
-def time_first_start(place: Path, runs: int) -> None:
-    """Serve a fresh clone until its home page, and then all of it, is there, beside a cold build."""
-    served_site.time_first_starts(place, runs)
+            BENCHMARKS[name](place, asked.runs)
 
 
 def time_cold(place: Path, runs: int) -> None:
@@ -86,17 +80,14 @@ def time_warm(place: Path, runs: int) -> None:
     compare_builds("warm build", runs, (1.2, 1.2), build, floor)
 
 
-def time_edits(place: Path, runs: int) -> None:
-    """Edit a sentence on each chapter while the site is served, beside plain MkDocs on the same text."""
-    del runs  # each chapter is a pair
-    cache = place / "cache"
-    served_site.time_edits(place, cache if cache.is_dir() else ROOT / ".cache" / "xla_inspect")
-
-
-def time_logs(place: Path, runs: int) -> None:
-    """Compile with the compilers' logs, beside the same compiles without."""
-    del place
-    log_costs.time_logs(runs)
+BENCHMARKS: Mapping[str, Callable[[Path, int], None]] = {
+    "first": served_site.time_first_starts,
+    "cold": time_cold,
+    "warm": time_warm,
+    "edit": lambda place, _: served_site.time_edits(place),
+    "reasons": lambda _, runs: log_costs.time_logs(runs),
+}
+"""What can be measured, given the folder of the benchmark and how often."""
 
 
 def build_plain(place: Path) -> None:

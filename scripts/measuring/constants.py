@@ -23,7 +23,7 @@ MEBIBYTES = (4, 32, 128)
 WIDTH = 1024
 
 
-def measure(pairs: int) -> tuple[dict[str, str], dict[str, Any]]:
+def time_sizes(pairs: int) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the version of JAX, and what compiles of each size took."""
     targets.settle()
     return {"jax": jax.__version__}, {"sizes": [compare(size, pairs) for size in MEBIBYTES]}
@@ -63,4 +63,4 @@ def spend(function: Callable[..., jax.Array], *example: jax.ShapeDtypeStruct) ->
 
 
 if __name__ == "__main__":
-    measure_here("constants.json", "constants.py", ("pairs", 5), measure)
+    measure_here("constants.json", "constants.py", ("pairs", 5), time_sizes)

@@ -24,7 +24,7 @@ NANOSECONDS = 1000
 """Of a microsecond, in which a Chrome trace counts."""
 
 
-def measure(runs: int) -> tuple[dict[str, str], dict[str, Any]]:
+def profile_step(runs: int) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the version of JAX, and the events of a Chrome trace of some runs of the step."""
     targets.settle()
     step = jax.jit(transformer_block_grad.transformer_block_grad)
@@ -55,4 +55,4 @@ def as_chrome(profile: Source) -> Iterator[dict[str, Any]]:
 
 
 if __name__ == "__main__":
-    measure_here("profile-cpu.json", "cpu_profile.py", ("runs", 20), measure)
+    measure_here("profile-cpu.json", "cpu_profile.py", ("runs", 20), profile_step)

@@ -54,7 +54,7 @@ STAGES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 }
 
 
-def measure(pairs: int) -> tuple[dict[str, str], dict[str, Any]]:
+def time_eager_and_jit(pairs: int) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the versions of the compilers, and the times of calls, of compile stages and of the persistent cache."""
     targets.settle()
     measured = {
@@ -142,4 +142,4 @@ def time_cache(function: Callable[..., Any], example: tuple[Any, ...], runs: int
 
 
 if __name__ == "__main__":
-    measure_here("speed.json", "eager_vs_jit.py", ("pairs", 40), measure)
+    measure_here("speed.json", "eager_vs_jit.py", ("pairs", 40), time_eager_and_jit)

@@ -5,7 +5,6 @@
 
 from __future__ import annotations
 
-import argparse
 import importlib
 import importlib.metadata
 import json
@@ -36,27 +35,22 @@ PACKAGES = ("jax", "jaxlib", "jax-cuda13-plugin", "jax-cuda13-pjrt", "nvidia-cub
 
 
 def main() -> None:
-    """Run what the command line names."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--platform", default="cuda")
-    parser.add_argument("--runs", type=int, default=20)
-    parser.add_argument("--out", type=Path, required=True)
-    parser.add_argument("programs", nargs="*")
-    options = parser.parse_args()
+    """Run the programs of a job, which is JSON on the command line, and write what was measured."""
+    job = json.loads(sys.argv[1])
     try:
-        device = jax.devices(options.platform)[0]
+        device = jax.devices(job["platform"])[0]
     except RuntimeError as error:
         print(error, file=sys.stderr)
         sys.exit(NO_DEVICE)
     programs: dict[str, Any] = {}
-    for name in options.programs:
+    for name in job["programs"]:
         try:
-            programs[name] = run(name, device, options.runs)
+            programs[name] = profile_program(name, device, job["runs"])
         except Exception as error:  # noqa: BLE001 - one program that does not run here must not cost the others
             programs[name] = {"skipped": f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"}
         print(name, "skipped" if "skipped" in programs[name] else "measured", flush=True)
-    record = {"device": device.device_kind, "versions": find_versions(), "runs": options.runs, "programs": programs}
-    options.out.write_text(json.dumps(record), encoding="utf-8")
+    record = {"device": device.device_kind, "versions": find_versions(), "runs": job["runs"], "programs": programs}
+    Path(job["out"]).write_text(json.dumps(record), encoding="utf-8")
 
 
 def find_versions() -> dict[str, str]:
@@ -70,7 +64,7 @@ def find_versions() -> dict[str, str]:
     return versions
 
 
-def run(name: str, device: jax.Device, runs: int) -> dict[str, Any]:
+def profile_program(name: str, device: jax.Device, runs: int) -> dict[str, Any]:
     """Return the optimized module of a program and the times of its kernels, over several runs after one to warm up.
 
     Args:

@@ -60,7 +60,7 @@ def main() -> None:
     if unknown := sorted(set(options.programs) - set(known)):
         parser.error(f"no program with an EXAMPLE is named {', '.join(unknown)}; there are {', '.join(known)}")
     out = options.out or ROOT / TIMES
-    measured = measure(options.programs or known, options.platform, options.runs)
+    measured = measure_programs(options.programs or known, options.platform, options.runs)
     target = find_target(measured["device"], options.platform)
     record = describe(measured, target)
     written = stamps.read(out) if out.is_file() else {}
@@ -75,7 +75,7 @@ def find_programs() -> list[str]:
     return [path.stem for path in sorted(PROGRAMS.glob("*.py")) if list_names(path) >= {path.stem, "EXAMPLE"}]
 
 
-def measure(programs: Sequence[str], platform: str, runs: int) -> dict[str, Any]:
+def measure_programs(programs: Sequence[str], platform: str, runs: int) -> dict[str, Any]:
     """Return what `measuring.gpu_profile` measured in a process of its own, or leave where there is no such device."""
     environment = {**os.environ, "JAX_PLATFORMS": platform if platform == "cpu" else f"{platform},cpu"}
     if platform == "cuda":
@@ -84,8 +84,8 @@ def measure(programs: Sequence[str], platform: str, runs: int) -> dict[str, Any]
         environment["XLA_FLAGS"] = f"{flags} --xla_gpu_enable_command_buffer=".strip()
     with tempfile.TemporaryDirectory() as folder:
         result = Path(folder) / "times.json"
-        command = [sys.executable, "-m", "measuring.gpu_profile", "--platform", platform]
-        command += ["--runs", str(runs), "--out", str(result), *programs]
+        job = {"platform": platform, "runs": runs, "out": str(result), "programs": [*programs]}
+        command = [sys.executable, "-m", "measuring.gpu_profile", json.dumps(job)]
         ended = subprocess.run(command, cwd=ROOT, env=environment, stderr=subprocess.PIPE, text=True, check=False)
         if ended.returncode == NO_DEVICE:
             print(ABSENT.format(reason=find_reason(ended.stderr)), file=sys.stderr)

@@ -43,7 +43,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     known, versions, done = written["costs"], written["versions"], []
     for peer in named:
         try:
-            known[peer] = measure(peer)
+            known[peer] = measure_peer(peer)
         except CostError as error:
             print(f"{peer}: {error}", file=sys.stderr)
             continue
@@ -55,7 +55,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return int(done != named)
 
 
-def measure(peer: str) -> dict[str, Any]:
+def measure_peer(peer: str) -> dict[str, Any]:
     """Install a compiler from nothing and run it.
 
     Returns:

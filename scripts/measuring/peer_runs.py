@@ -94,7 +94,7 @@ def run_all(peers: Iterable[str], *, update: bool = False, within: float | None 
         if within is not None and time.monotonic() - start > within:
             outcome = PeerOutcome(peer, PeerVerdict.NOT_RUN, f"the {within:.0f} seconds of --within were over")
         else:
-            outcome = run(peer, update=update)
+            outcome = check_peer(peer, update=update)
         say(f"{peer}: {outcome.verdict}{': ' if outcome.why else ''}{outcome.why}")
         outcomes.append(outcome)
     return outcomes
@@ -113,7 +113,7 @@ def judge(outcomes: Sequence[PeerOutcome]) -> int:
     return NOT_RUN if PeerVerdict.NOT_RUN in verdicts else 0
 
 
-def run(peer: str, *, update: bool = False) -> PeerOutcome:
+def check_peer(peer: str, *, update: bool = False) -> PeerOutcome:
     """Install what a compiler needs, run its script, and compare what it wrote with the record."""
     if (platform.system(), platform.machine()) != RECORDED_ON:
         return PeerOutcome(

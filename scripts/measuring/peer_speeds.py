@@ -66,7 +66,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     with tempfile.TemporaryDirectory() as folder:
         servers = [server for name in list_names() if (server := start(name, folder)) is not None]
         try:
-            record = measure(servers, rounds)
+            record = compare_peers(servers, rounds)
         finally:
             for server in servers:
                 server.child.end()
@@ -120,7 +120,7 @@ def listen(child: Child) -> Any:  # noqa: ANN401 - what it answers
     raise RuntimeError(message)
 
 
-def measure(servers: Sequence[PeerServer], rounds: int) -> dict[str, Any]:
+def compare_peers(servers: Sequence[PeerServer], rounds: int) -> dict[str, Any]:
     """Return what the file holds: for each program and way the ratio to XLA, its quartiles, and XLA's own time."""
     base = next(server for server in servers if server.name == "xla")
     ratios: dict[str, dict[str, list[float]]] = {program: {} for program in given.SHAPES}

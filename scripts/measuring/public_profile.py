@@ -18,8 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import stamps
 from common import ROOT
+from xla_inspect.hlo_proto import MESSAGES
 from xla_inspect.traces import name_op
-from xla_inspect.wire import Field, lay_out, read_message
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -42,26 +42,8 @@ TPU = {
 MODULE = "pjit__wrapped_step_fn"
 TABLE = "nvtx_gpu_proj_trace/trace.parquet"
 LONGEST = 12
-# Fields of messages in hlo.proto and xla_data.proto of the OpenXLA sources.
-_PROTO = lay_out([Field(1, "module", "message", repeated=False)])
-_MODULE = lay_out([Field(3, "computations", "message", repeated=True)])
-_COMPUTATION = lay_out([Field(2, "instructions", "message", repeated=True)])
-_INSTRUCTION = lay_out(
-    [
-        Field(1, "name", "string", repeated=False),
-        Field(2, "opcode", "string", repeated=False),
-        Field(7, "metadata", "message", repeated=False),
-    ]
-)
-_METADATA = lay_out(
-    [
-        Field(2, "op_name", "string", repeated=False),
-        Field(3, "file", "string", repeated=False),
-        Field(4, "line", "int32", repeated=False),
-        Field(12, "shares", "string", repeated=False),
-    ]
-)
-_UNNAMED: dict[str, str | int] = {"op_name": "", "file": "", "line": 0, "shares": ""}
+_METADATA = {"op_name": "op_name", "file": "source_file", "line": "source_line", "shares": "deduplicated_name"}
+"""The columns about an instruction's metadata, with the fields that hold them."""
 _EVENT = re.compile(r"%([\w.-]+) = [^\"]+")
 
 
@@ -128,11 +110,10 @@ def read_instructions(proto: bytes) -> Iterator[tuple[str, dict[str, str | int]]
     Args:
         proto: A serialized HloProto.
     """
-    for computation in read_message(read_message(proto, _PROTO)["module"], _MODULE)["computations"]:
-        for part in read_message(computation, _COMPUTATION)["instructions"]:
-            instruction = read_message(part, _INSTRUCTION)
-            metadata = read_message(instruction.get("metadata", b""), _METADATA)
-            yield instruction["name"], {"opcode": instruction["opcode"], **_UNNAMED, **metadata}
+    for computation in MESSAGES["HloProto"](proto).hlo_module.computations:
+        for instruction in computation.instructions:
+            columns = {column: getattr(instruction.metadata, field) for column, field in _METADATA.items()}
+            yield instruction.name, {"opcode": instruction.opcode, **columns}
 
 
 def read_names(profile: bytes) -> Iterator[str]:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 import stamps
 from common import ROOT, say
 from measuring.run_stamp import name_machine, today
+from xla_inspect.process import RUN_MODULE, Child, name_end
 from xla_inspect.targets import find
 
 if TYPE_CHECKING:
@@ -116,7 +117,6 @@ def main(words: Sequence[str] | None = None) -> int:
     """Measure what the command line names, and return the exit status: 1 where a bar is not held."""
     parser = argparse.ArgumentParser(prog=SCRIPT, description=__doc__)
     parser.add_argument("--only", default="", help=f"some of {', '.join(row.name for row in ROWS)}")
-    parser.add_argument("--commands", default="", help="some of memory, summary, show (default: those of each row)")
     parser.add_argument("--runs", type=int, default=1, help="pairs of each (default: %(default)s)")
     asked = parser.parse_args(words)
     names = asked.only.split(",") if asked.only else [row.name for row in ROWS]
@@ -125,7 +125,7 @@ def main(words: Sequence[str] | None = None) -> int:
     rows = {row.name: row for row in ROWS}
     held = True
     for name in names:
-        measured = measure(rows[name], asked.runs, asked.commands.split(",") if asked.commands else [])
+        measured = measure_row(rows[name], asked.runs)
         keep(rows[name], measured)
         faults = list(list_faults(measured))
         for fault in faults:
@@ -134,22 +134,21 @@ def main(words: Sequence[str] | None = None) -> int:
     return int(not held)
 
 
-def measure(row: Row, runs: int, wanted: Sequence[str]) -> dict[str, Any]:
+def measure_row(row: Row, runs: int) -> dict[str, Any]:
     """Return the medians of JAX alone and of each command, with what the summary counts, date, machine and load."""
     commands = [MEMORY, *([SUMMARY] if row.fits else []), *([STEPPED] if row.stepped else [])]
-    commands = [command for command in commands if not wanted or command.split()[0] in wanted]
     laid = ["--mesh", row.mesh] if row.mesh else []
     told: dict[str, list[Run]] = {"bare": [], **{command: [] for command in commands}}
     load, counted = os.getloadavg()[0], {}
     for turn in range(runs):
-        bare = [sys.executable, "-m", "measuring.bare_scale", row.subject, row.mesh, row.target]
-        told["bare"].append(start(bare, fits=row.fits)[0])
+        bare = ["measuring.bare_scale", row.subject, row.mesh, row.target]
+        told["bare"].append(time_module(bare, fits=row.fits)[0])
         say(f"{row.name}, turn {turn + 1}: JAX alone {show(told['bare'][-1])}")
         for command in commands:
             name, *options = command.split()
             form = ["--json"] if name == SUMMARY else []
             line = [name, row.subject, *laid, "--target", row.target, *options, *form]
-            run, printed = start([sys.executable, "-m", "xla_inspect.commands", *line], fits=row.fits)
+            run, printed = time_module(["xla_inspect.commands", *line], fits=row.fits)
             told[command].append(run)
             say(f"{row.name}, turn {turn + 1}: {command} {show(run)}; {compare(run, told['bare'][-1])}")
             if name == SUMMARY:
@@ -169,32 +168,31 @@ def measure(row: Row, runs: int, wanted: Sequence[str]) -> dict[str, Any]:
     }
 
 
-def start(command: Sequence[str], *, fits: bool) -> tuple[Run, str]:
-    """Run a process to its end, and return what it took and printed; stop where it fails."""
+def time_module(words: Sequence[str], *, fits: bool) -> tuple[Run, str]:
+    """Run a module with the words after it to its end, and return what it took and printed; stop where it fails."""
     environment = {**os.environ, "XLA_INSPECT_CACHE": "off", "JAX_LOG_COMPILES": "1"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     compiled: list[tuple[float, float]] = []
     said: list[str] = []
     begun = time.perf_counter()
-    process = subprocess.Popen(
-        command, cwd=ROOT, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
-    )
+    with Child(
+        [sys.executable], RUN_MODULE, words, folder=ROOT, variables=environment, errors=subprocess.PIPE
+    ) as child:
 
-    def listen() -> None:
-        for line in process.stderr or ():
-            said.append(line)
-            if match := _COMPILED.search(line):
-                compiled.append((time.perf_counter(), float(match[1])))
+        def listen() -> None:
+            for line in child.process.stderr or ():
+                said.append(line)
+                if match := _COMPILED.search(line):
+                    compiled.append((time.perf_counter(), float(match[1])))
 
-    listener = threading.Thread(target=listen)
-    listener.start()
-    printed = process.stdout.read() if process.stdout else ""
-    listener.join()
-    _, status, used = os.wait4(process.pid, 0)
-    process.returncode = os.waitstatus_to_exitcode(status)
-    ended = time.perf_counter()
-    if process.returncode != (0 if fits else 1):
-        sys.exit(f"{' '.join(command)} ended with {process.returncode}:\n{printed[-2000:]}{''.join(said[-20:])}")
+        listener = threading.Thread(target=listen)
+        listener.start()
+        printed = "".join(child)
+        listener.join()
+        used = child.measure_use()
+        ended = time.perf_counter()
+    if (code := child.process.returncode) != (0 if fits else 1):
+        sys.exit(f"{' '.join(words)} ended ({name_end(code)}):\n{printed[-2000:]}{''.join(said[-20:])}")
     # Small programs may be compiled besides, as those of arrays that a file makes.
     end, seconds = max(compiled, key=lambda each: each[1], default=(ended, 0.0))
     return Run(ended - begun, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, seconds, ended - end), printed

@@ -59,14 +59,15 @@ def time_first_starts(place: Path, runs: int) -> None:
     print_ratios("all of the site", wholes, "a cold build", ALL)
 
 
-def time_edits(place: Path, cache: Path) -> None:
+def time_edits(place: Path) -> None:
     """Edit chapters of a copy of the site while `mkdocs serve` shows it, and print what it takes.
 
     Args:
-        place: The folder of the benchmark, which holds the plain text of the site and its configuration.
-        cache: That of the captures.
+        place: The folder of the benchmark, which holds the plain text of the site and its configuration, and where a
+            build was measured the cache of its captures.
     """
-    copy = place / "copy"
+    copy, cache = place / "copy", place / "cache"
+    cache = cache if cache.is_dir() else ROOT / ".cache" / "xla_inspect"
     copy_site(copy)
     for store in ("pages", "explorer"):
         with contextlib.suppress(FileNotFoundError):  # or its pages run once more

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping, Sequence
+    from collections.abc import Iterator, Mapping
 
 ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
 TOKEN = re.compile(r'<meta name="play-token" content="([^"]+)"')
@@ -148,7 +148,6 @@ def play(
     *options: str,
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
-    before: Sequence[str] = (),
 ) -> Iterator[Playground]:
     """Start a playground, and end it with all that it started.
 
@@ -156,13 +155,12 @@ def play(
         options: What is written after `xla-inspect play`.
         folder: Where it is started.
         environment: Variables beside those of this process.
-        before: A command that runs the playground, as `unshare` does.
 
     Raises:
         RuntimeError: It did not start.
     """
     mark = uuid.uuid4().hex
-    command = [*before, *COMMAND, *([] if "--port" in options else ["--port", "0"]), *options]
+    command = [*COMMAND, *([] if "--port" in options else ["--port", "0"]), *options]
     process = subprocess.Popen(
         command,
         cwd=folder,

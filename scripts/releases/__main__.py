@@ -18,7 +18,7 @@ from releases.compacting import compact
 from releases.record_update import join, list_lacking
 from xla_inspect import targets
 from xla_inspect.errors import InspectError
-from xla_inspect.releases import ReleaseError, read_releases, write_release
+from xla_inspect.releases import ReleaseError, list_releases, read_releases, write_release
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -88,7 +88,7 @@ class Asked:
 
 def list_asked(options: argparse.Namespace) -> list[Asked]:
     """Return what the options ask for; with another libtpu, what it is compared with too."""
-    versions = [*options.versions, *([pinned_environments.find_newest()] if options.newest else [])]
+    versions = [*options.versions, *([list_releases()[-1]] if options.newest else [])]
     if options.pinned or options.libtpu:
         versions.append(pinned_environments.read_pins()["jax"])
     return [*(Asked(versions[-1], libtpu) for libtpu in options.libtpu), *map(Asked, dict.fromkeys(versions))]
@@ -150,14 +150,14 @@ def bring(asked: Asked, known: Release | None, options: argparse.Namespace) -> R
     record = known
     if record is None or compiles:
         due = tasks if options.again else lacks
-        measured = compact(environment, due, measuring.measure(environment, due, say))
+        measured = compact(environment, due, measuring.measure_release(environment, due, say))
         if asked.libtpu:  # what JAX itself is stands in the record of the release
             measured = replace(measured, names={}, texts={})
         record = join(record, measured, measuring.list_tasks()) if record else measured
         # Kept at once: running the pages takes as long as all of the above.
         write(path, record)
     if runs_pages:
-        counts, failed = pages.run(environment, say)
+        counts, failed = pages.run_pages(environment, say)
         record = replace(record, pages=counts, disagreements=failed)
         write(path, record)
     say(f"{asked}: {len(record.programs)} programs, written to {path.name}, {path.stat().st_size // 1024} KiB")

@@ -39,15 +39,15 @@ def describe(step: Drift) -> str:
     if step.new.pages:
         parts.append(f"### Sentences on the site that became false: {len(became)}\n")
         if became:
-            parts.append(shown.tabulate_disagreements(became, place, tabulate, fold))
+            parts.append(shown.tabulate_disagreements(became, place, markdown.table, fold))
     for heading, text in (
-        ("Launches", shown.tabulate_launches(step, tabulate, fold)),
-        ("Passes", shown.tabulate_passes(step, tabulate)),
-        ("Code of programs that launch the same", shown.tabulate_code(step, tabulate, fold)),
-        ("Memory", shown.tabulate_bytes(step, tabulate, fold)),
-        ("Jaxpr and StableHLO", shown.tabulate_forms(step, tabulate)),
-        ("Public names", shown.tabulate_names(step, tabulate, fold)),
-        ("Compiles under one of the two alone", shown.tabulate_failures(step, tabulate)),
+        ("Launches", shown.tabulate_launches(step, markdown.table, fold)),
+        ("Passes", shown.tabulate_passes(step, markdown.table)),
+        ("Code of programs that launch the same", shown.tabulate_code(step, markdown.table, fold)),
+        ("Memory", shown.tabulate_bytes(step, markdown.table, fold)),
+        ("Jaxpr and StableHLO", shown.tabulate_forms(step, markdown.table)),
+        ("Public names", shown.tabulate_names(step, markdown.table, fold)),
+        ("Compiles under one of the two alone", shown.tabulate_failures(step, markdown.table)),
     ):
         if text:
             parts.append(f"### {heading}\n\n{text}")
@@ -80,11 +80,6 @@ def list_became_false(step: Drift) -> tuple[Disagreement, ...]:
 def place(disagreement: Disagreement) -> str:
     """Return page and line."""
     return f"`{disagreement.page}:{disagreement.line}`"
-
-
-def tabulate(head: Sequence[str], rows: Sequence[Sequence[str]]) -> str:
-    """Return a table that GitHub shows."""
-    return markdown.table(head, rows)
 
 
 def fold(line: str, body: str) -> str:

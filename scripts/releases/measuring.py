@@ -6,7 +6,6 @@ import gzip
 import hashlib
 import importlib
 import json
-import os
 import re
 import shutil
 import subprocess
@@ -74,7 +73,7 @@ def list_tasks(programs: Iterable[str] = (), only: Iterable[str] = ()) -> list[T
     return sorted(tasks, key=lambda task: order.index(task["base"]))
 
 
-def measure(environment: Environment, tasks: list[Task], say: Callable[[str], None]) -> dict[str, int]:
+def measure_release(environment: Environment, tasks: list[Task], say: Callable[[str], None]) -> dict[str, int]:
     """Compile what has no result yet under a release; return the number of GPU figures that it has no field for.
 
     Args:
@@ -137,7 +136,6 @@ def describe(task: Task, figures: Mapping[str, str], folder: Path) -> dict[str, 
         "file": str(PROGRAMS / f"{task['program']}.py"),
         "module": module.__name__,
         "root": str(ROOT),
-        "prefix": re.escape(f"{ROOT}{os.sep}"),
         "name": task["program"] if is_own else task["member"],
         "layout": task["member"] if is_own else "",
         "args": None,

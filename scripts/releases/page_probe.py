@@ -1,7 +1,5 @@
 """Run pages of the site under the JAX that is installed here, and write down what does not hold.
 
-    python -m releases.page_probe JOB.json
-
 Run by the interpreter of each release's own environment, with what pages need installed beside JAX. Where captures use
 a private name of JAX that this release calls otherwise, it is given that name first; what is left then is the release.
 """
@@ -41,10 +39,9 @@ def main() -> None:
     settle()
     for page, out in job["pages"].items():
         print(json.dumps({"at": page}), flush=True)
-        Path(job["at"]).write_text(json.dumps(page), encoding="utf-8")
-        result = run(Path(job["root"]) / page, page, Path(job["root"]))
+        result = probe_page(Path(job["root"]) / page, page, Path(job["root"]))
         store.write(Path(out), json.dumps(result).encode())
-        Path(job["at"]).unlink()
+        print(json.dumps({"at": ""}), flush=True)
 
 
 def settle() -> None:
@@ -86,7 +83,7 @@ def settle() -> None:
     jax.stages.Lowered.compile = patient  # type: ignore[method-assign]
 
 
-def run(path: Path, page: str, root: Path) -> dict[str, Any]:
+def probe_page(path: Path, page: str, root: Path) -> dict[str, Any]:
     """Return how many pieces of each kind a page has, and those that failed."""
     from livepage import render_one
     from livepage.read import Build
@@ -113,7 +110,3 @@ def tell(piece: Any) -> str:  # noqa: ANN401 - livepage's own
     """Return what a reader knows a piece by: a check's claim, a value's expression, a block's first line."""
     first = next((line.strip() for line in piece.code.splitlines() if line.strip()), "")
     return str(piece.options.get("check") or first)[:200]
-
-
-if __name__ == "__main__":
-    main()

@@ -41,7 +41,7 @@ ABOUT_RELEASES = "docs/what-changed.md"
 Result = tuple[dict[str, dict[str, int]], tuple[Disagreement, ...]]
 
 
-def run(environment: Environment, say: Callable[[str], None], *, pages: tuple[str, ...] = ()) -> Result:
+def run_pages(environment: Environment, say: Callable[[str], None], *, pages: tuple[str, ...] = ()) -> Result:
     """Return how many pieces each page has, and those that do not hold, in the order of the pages.
 
     The pages are those of the last commit, so that they can be edited meanwhile; what was run of the same commit's
@@ -67,12 +67,8 @@ def run(environment: Environment, say: Callable[[str], None], *, pages: tuple[st
     chosen = [page for page in pages or known if page != ABOUT_RELEASES]
     results = {page: store / f"{hashlib.sha256(page.encode()).hexdigest()[:12]}.json" for page in chosen}
     while waiting := {page: str(out) for page, out in results.items() if not out.exists()}:
-        at = environment.folder / "at-page.json"
-        at.unlink(missing_ok=True)
         job = {"root": str(tree), "cache": str(environment.folder / "captures"), "figures": str(specs)}
-        (environment.folder / "pages.json").write_text(
-            json.dumps({**job, "pages": waiting, "at": str(at)}), encoding="utf-8"
-        )
+        (environment.folder / "pages.json").write_text(json.dumps({**job, "pages": waiting}), encoding="utf-8")
         _follow(environment, waiting, len(results), say)
     return gather({page: json.loads(out.read_text(encoding="utf-8")) for page, out in results.items()})
 
@@ -91,27 +87,31 @@ def gather(results: Mapping[str, Mapping[str, object]]) -> Result:
 
 def _follow(environment: Environment, waiting: Mapping[str, str], total: int, say: Callable[[str], None]) -> None:
     """Run the probe once; a page at which its process ended has that as its result."""
-    folder, done = environment.folder, total - len(waiting)
-    python, program = pinned_environments.list_command(environment, "releases.page_probe")
+    folder, done, page = environment.folder, total - len(waiting), ""
+    # Its interpreter finds nothing else of ours.
+    program = f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); from releases.page_probe import main; main()"
     with (
         (folder / "pages.log").open("w", encoding="utf-8") as log,
         Child(
-            python, program, [str(folder / "pages.json")], variables=clean_environment(), source=None, errors=log
+            ["nice", "-n", "10", str(environment.python), "-I"],
+            program,
+            [str(folder / "pages.json")],
+            variables=clean_environment(),
+            source=None,
+            errors=log,
         ) as child,
     ):
         for line in child:
-            if line.startswith('{"at"'):
+            if line.startswith('{"at"') and (page := json.loads(line)["at"]):
                 done += 1
-                say(f"{environment.version}: page {done} of {total}, {json.loads(line)['at']}")
+                say(f"{environment.version}: page {done} of {total}, {page}")
         code = child.process.wait()
     if code == 0:
         return
-    at = folder / "at-page.json"
-    if not at.exists():
+    if not page:
         tail = (folder / "pages.log").read_text(encoding="utf-8", errors="replace").strip().splitlines()[-1:]
         message = f"pages do not run under JAX {environment.version}: {' '.join(tail) or 'nothing was said'}"
         raise ReleaseError(message)
-    page = json.loads(at.read_text(encoding="utf-8"))
     end = f"ended the process ({name_end(code)})"
     say(f"{environment.version}: {page} {end}")
     ended = [[1, "page", page, f"it {end}"]]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tomllib
+from itertools import chain
 from typing import TYPE_CHECKING
 
 from common import ROOT
@@ -12,29 +13,19 @@ from xla_inspect.releases import (
     VERSION,
     ReleaseError,
     adapt_figures,
-    list_releases,
     list_requirements,
     make_environment,
 )
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Sequence
 
     from xla_inspect.releases import Environment
 
 STORE = ROOT / ".cache" / "drift"
 
 KINDS = ("cpu", "tpu", "gpu")
-RECORDED = (
-    "jax",
-    "jaxlib",
-    "libtpu",
-    "jax-cuda13-plugin",
-    "jax-cuda13-pjrt",
-    "nvidia-cuda-nvcc",
-    "nvidia-nvvm",
-    "numpy",
-)
+RECORDED = frozenset({*chain.from_iterable(targets.PACKAGES.values()), "numpy"})
 """The packages that records name."""
 
 
@@ -76,13 +67,12 @@ def list_wanted(version: str, libtpu: str = "") -> dict[str, Sequence[str]]:
     return {kind: list_requirements(version, kind) for kind in KINDS}
 
 
-def make(version: str, libtpu: str = "", say: Callable[[str], None] = lambda _: None) -> Environment:
+def make(version: str, libtpu: str = "") -> Environment:
     """Return the environment of a release, installed unless it is already.
 
     Args:
         version: The release of JAX.
         libtpu: Another version of libtpu than the release's; then no other accelerator's compiler is installed.
-        say: Hears of an installation.
 
     Raises:
         ReleaseError: There is no such release, or it does not install under a Python of this machine.
@@ -90,7 +80,7 @@ def make(version: str, libtpu: str = "", say: Callable[[str], None] = lambda _: 
     if bad := next((number for number in (version, libtpu or version) if not VERSION.fullmatch(number)), ""):
         message = f"{bad!r} is no version of {'JAX: one looks like 0.11.2' if bad == version else 'libtpu'}"
         raise ReleaseError(message)
-    made = make_environment(version, list_wanted(version, libtpu), store=STORE, say=say)
+    made = make_environment(version, list_wanted(version, libtpu), store=STORE)
     left_out = {"gpu": "not asked for"} if libtpu else {}
     versions = {name: number for name, number in made.versions.items() if name in RECORDED}
     return type(made)(version, made.folder, versions, {**made.missing, **left_out})
@@ -102,19 +92,3 @@ def adapt_all(environment: Environment) -> dict[str, str]:
         return {}
     names = [name for name in targets.TARGETS if targets.find_entry(name).kind == "gpu"]
     return {name: adapt_figures(targets.read_spec(name), environment.plugin) for name in names}
-
-
-def find_newest() -> str:
-    """Return the newest release of JAX that a Python of this machine can install.
-
-    Raises:
-        ReleaseError: It cannot be found out.
-    """
-    return list_releases()[-1]
-
-
-def list_command(environment: Environment, module: str) -> tuple[list[str], str]:
-    """Return a release's interpreter, and a program that runs a module of `scripts` with nothing else of ours."""
-    setup = f"sys.path.insert(0, {str(ROOT / 'scripts')!r})"
-    run = f"import runpy, sys; {setup}; runpy.run_module({module!r}, run_name='__main__', alter_sys=True)"
-    return ["nice", "-n", "10", str(environment.python), "-I"], run

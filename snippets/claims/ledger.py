@@ -112,7 +112,7 @@ def judge(claims: Iterable[Claim] | None = None) -> ClaimLedger:
     findings: dict[tuple[str, tuple[int, ...]], Finding] = {}
     for claim in read() if claims is None else claims:
         try:
-            entry = run(claim, findings)
+            entry = check_claim(claim, findings)
         except TargetUnavailableError as error:
             entry = Entry(claim, missing=error)
         except Exception as error:  # noqa: BLE001 - whatever a check raises, the claim is not decided
@@ -128,7 +128,7 @@ def judge(claims: Iterable[Claim] | None = None) -> ClaimLedger:
     return ClaimLedger(tuple(entries))
 
 
-def run(claim: Claim, findings: dict[tuple[str, tuple[int, ...]], Finding] | None = None) -> Entry:
+def check_claim(claim: Claim, findings: dict[tuple[str, tuple[int, ...]], Finding] | None = None) -> Entry:
     """Run the check of a claim.
 
     Args:

@@ -80,7 +80,7 @@ loss(step(params), x, y)
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    return command.run(command.build_parser("basics", DESCRIPTION, target=False), show, arguments)
+    return command.show_and_exit(command.build_parser("basics", DESCRIPTION, target=False), show, arguments)
 
 
 def show(paper: Paper, _: argparse.Namespace) -> int:

@@ -15,6 +15,12 @@ def find_project(start: Path | None = None) -> Path | None:
     return next((folder for folder in (start, *start.parents) if (folder / PROJECT_MARK).is_file()), None)
 
 
+def shorten_path(file: str) -> str:
+    """Return a file as one names it from the working folder, or as it is where it lies elsewhere."""
+    path = Path(file)
+    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
+
+
 def find_cache() -> Path | None:
     """Return the folder of the capture cache, or None when `XLA_INSPECT_CACHE=off`.
 

@@ -58,7 +58,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser.add_argument(
         "--to", type=Path, metavar="DIR", help="write every dump into this folder, which is made where it is missing"
     )
-    return command.run(parser, show, arguments)
+    return command.show_and_exit(parser, show, arguments)
 
 
 def show(paper: Paper, options: argparse.Namespace) -> int:

@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         default=PHASE.number,
         help="which of the two to show (default: %(default)s)",
     )
-    return command.run(parser, show, arguments)
+    return command.show_and_exit(parser, show, arguments)
 
 
 def show(paper: Paper, options: argparse.Namespace) -> int:

@@ -60,7 +60,7 @@ ASKED = {
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
-    return command.run(build_parser(), show, arguments)
+    return command.show_and_exit(build_parser(), show, arguments)
 
 
 def build_parser() -> argparse.ArgumentParser:

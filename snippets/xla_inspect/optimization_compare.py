@@ -45,7 +45,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         metavar="N,N,N",
         help="your guesses for the three programs, to be compared; without it a terminal asks for them",
     )
-    return command.run(parser, show, arguments)
+    return command.show_and_exit(parser, show, arguments)
 
 
 def read_guesses(text: str) -> tuple[int, int, int]:

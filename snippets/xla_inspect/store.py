@@ -13,9 +13,6 @@ from pathlib import Path
 from threading import get_ident
 from typing import IO, TYPE_CHECKING, Self
 
-if sys.platform != "win32":
-    import fcntl
-
 if TYPE_CHECKING:
     from collections.abc import Container
 
@@ -52,6 +49,23 @@ def read(path: Path) -> bytes | None:
     return data
 
 
+def lock(file: IO[str], *, shared: bool = False) -> bool:
+    """Lock a file until it is closed, and return whether that succeeded: no other process holds it.
+
+    Windows has no such lock.
+
+    Raises:
+        OSError: The file lies where there are no locks.
+    """
+    try:
+        import fcntl
+
+        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+    except (ImportError, BlockingIOError):
+        return False
+    return True
+
+
 class Claim:
     """The right to make a file that several processes want, so that one makes it and the others find it.
 
@@ -78,18 +92,11 @@ class Claim:
             self._lock = path.with_name(f".{path.name}-claim{UNFINISHED}").open("w")
             self._wait(self._lock, patience)
 
-    def _wait(self, lock: IO[str], patience: float) -> None:
-        if sys.platform == "win32":
-            return
-        end = time.monotonic() + patience
-        while time.monotonic() < end:
-            try:
-                fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
-            except BlockingIOError:
-                self.waited = True
-                time.sleep(0.02)
-            else:
-                return
+    def _wait(self, file: IO[str], patience: float) -> None:
+        end = time.monotonic() + (0 if sys.platform == "win32" else patience)
+        while time.monotonic() < end and not lock(file):
+            self.waited = True
+            time.sleep(0.02)
 
     def __enter__(self) -> Self:
         """Do nothing: the right is there already."""

@@ -6,7 +6,8 @@ import json
 from string import Template
 from typing import Any
 
-from xla_inspect.captured import Capture, Cost, Memory, PassChange
+from xla_inspect import capture
+from xla_inspect.captured import PassChange
 from xla_inspect.report.explorer import LATER, SCRIPTS, STYLE, describe_capture, join_scripts, read_asset
 
 WHOLE = 3
@@ -60,24 +61,10 @@ def make_data(instructions: int, states: int) -> dict[str, Any]:
         states: How many states, each of which changes one instruction in a hundred; `WHOLE` changes all.
     """
     before, *after = (write_module(instructions, state) for state in range(states))
-    texts = dict.fromkeys(
-        ("source_file", "source", "jaxpr", "stablehlo", "stablehlo_locations", "buffers", "live_ranges"), ""
-    )
-    capture = Capture(
-        program="large",
-        target="cpu",
-        versions={},
-        options={},
-        before=before,
-        after=after[-1],
-        runs=(),
-        passes=tuple(PassChange("passes", f"pass-{state}", text) for state, text in enumerate(after, 1)),
-        memory=Memory(0, 0, 0, 0, 0, 0),
-        cost=Cost(0, 0, 0, "", {}),
-        thunks=(),
-        **texts,
-    )
-    return describe_capture(capture)
+    passes = tuple(PassChange("passes", f"pass-{state}", text) for state, text in enumerate(after, 1))
+    texts = {"before": before, "after": after[-1], "buffers": "", "live_ranges": ""}
+    small = capture(abs, 1.0, passes=False)
+    return describe_capture(small.retold(program="large", passes=passes, sources={}, **texts))
 
 
 def write_module(instructions: int, state: int) -> str:

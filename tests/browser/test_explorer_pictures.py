@@ -3,25 +3,20 @@
 from __future__ import annotations
 
 from itertools import product
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import pytest
 
 from programs import gallery
 from xla_inspect import capture_all
 
-from .waiting import wait_until
-
 if TYPE_CHECKING:
-    from playwright.sync_api import Page
-
     from xla_inspect import Captures
 
     from .conftest import Opened, Show
 
 TARGETS = ("cpu", "h100", "tpu-v5e")
 VIEWS = ("graph", "kernels", "buffers")
-ROOT = "const root = document.querySelector('#explorer').shadowRoot;"
 
 # What is seen of each text of the view: boxes of its lines, cut where something around it cuts them.
 MEASURE = """
@@ -73,15 +68,10 @@ def compile_piece(name: str) -> Captures:
     return capture_all(piece.function, *piece.example, targets=piece.name_targets(TARGETS), **piece.arguments)
 
 
-def evaluate(page: Page, body: str) -> Any:  # noqa: ANN401 - what a script returns
-    """Evaluate JavaScript over `root`, the explorer's own tree."""
-    return page.evaluate(f"() => {{ {ROOT} {body} }}")
-
-
 def open_graph(show: Show, name: str, target: str, **options: object) -> Opened:
     """Open the graph of a program of the gallery, and wait until it is laid out."""
     opened = show(compile_piece(name), f"x=report&target={target}&view=graph", **options)
-    wait_until(opened.page, f"() => {{ {ROOT} return root.querySelector('.sheet')?.offsetHeight > 0 }}")
+    opened.await_inside("root.querySelector('.sheet')?.offsetHeight > 0")
     return opened
 
 
@@ -96,8 +86,8 @@ def test_no_label_lies_on_another_or_leaves_its_window(show: Show, name: str) ->
         opened.choose(target)
         opened.choose(view)
         opened.page.locator(f".pane.{view}").wait_for()
-        evaluate(opened.page, "return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        found = evaluate(opened.page, MEASURE)
+        opened.inside("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
+        found = opened.inside(MEASURE)
         assert found["texts"] > 0
         if found["over"] or found["cut"] or found["wide"] or found["page"]:
             faults[width, target, view] = found
@@ -108,8 +98,7 @@ def test_no_label_lies_on_another_or_leaves_its_window(show: Show, name: str) ->
 @pytest.mark.parametrize("width", [390, 1280])
 def test_the_graph_fills_its_pane_at_a_size_to_read(show: Show, target: str, width: int) -> None:
     opened = open_graph(show, "attention-long", target, viewport={"width": width, "height": 900})
-    measured = evaluate(
-        opened.page,
+    measured = opened.inside(
         """const [pane, it] = [root.querySelector('.pane'), root.querySelector('.window')];
         const [outer, inner] = [pane.getBoundingClientRect(), it.getBoundingClientRect()];
         const scale = parseFloat(root.querySelector('.percent').textContent) / 100;
@@ -128,7 +117,7 @@ def test_a_box_that_opens_covers_no_other(show: Show, width: int) -> None:
     opened = open_graph(show, "attention-long", "h100", viewport={"width": width, "height": 900})
     opened.page.locator(".box summary").first.click()
     opened.page.locator(".box[open] .line").first.wait_for()
-    assert evaluate(opened.page, MEASURE)["over"] == []
+    assert opened.inside(MEASURE)["over"] == []
 
 
 def test_buttons_keys_and_the_wheel_zoom_and_fit_shows_all(show: Show) -> None:
@@ -146,7 +135,7 @@ def test_buttons_keys_and_the_wheel_zoom_and_fit_shows_all(show: Show) -> None:
     page.get_by_role("button", name="All of it").click()
     overflow = """const it = root.querySelector('.window');
     return [it.scrollHeight - it.clientHeight, it.scrollWidth - it.clientWidth];"""
-    assert max(evaluate(page, overflow)) <= 1
+    assert max(opened.inside(overflow)) <= 1
     fitted = zoom()
     assert fitted < first
     page.locator(".box summary").first.focus()
@@ -161,7 +150,7 @@ def test_buttons_keys_and_the_wheel_zoom_and_fit_shows_all(show: Show) -> None:
     for _ in range(6):
         page.mouse.wheel(0, -200)
     page.keyboard.up("Control")
-    wait_until(page, f"() => {{ {ROOT} return parseFloat(root.querySelector('.percent').textContent) > {2 * fitted} }}")
+    opened.await_inside(f"parseFloat(root.querySelector('.percent').textContent) > {2 * fitted}")
     assert page.evaluate("visualViewport.scale") == 1
 
 
@@ -174,7 +163,7 @@ def test_dragging_the_ground_moves_the_graph(show: Show) -> None:
     opened.page.mouse.down()
     opened.page.mouse.move(x, y - 150, steps=4)
     opened.page.mouse.up()
-    assert abs(evaluate(opened.page, "return root.querySelector('.window').scrollTop") - 150) <= 2
+    assert abs(opened.inside("return root.querySelector('.window').scrollTop") - 150) <= 2
 
 
 @pytest.mark.parametrize("view", [*VIEWS, "code"])
@@ -201,9 +190,9 @@ def test_a_kind_has_one_letter_one_pattern_and_one_colour_in_both_schemes_and_in
     looks = {}
     for scheme in ("light", "dark"):
         opened = open_graph(show, "block-grad", "tpu-v5e", color_scheme=scheme)
-        looks[scheme] = sorted(evaluate(opened.page, script))
+        looks[scheme] = sorted(opened.inside(script))
         opened.page.emulate_media(media="print", color_scheme=scheme)
-        looks[f"{scheme} print"] = sorted(evaluate(opened.page, script))
+        looks[f"{scheme} print"] = sorted(opened.inside(script))
     kinds = {tuple(each) for each in looks["light"]}
     assert len(kinds) > 1
     assert len({kind for kind, *_ in kinds}) == len({letter for _, letter, *_ in kinds}) == len(kinds)
@@ -212,5 +201,5 @@ def test_a_kind_has_one_letter_one_pattern_and_one_colour_in_both_schemes_and_in
 
 def test_the_bars_of_long_attention_show_what_fusion_saves(show: Show) -> None:
     opened = open_graph(show, "attention-long", "h100")
-    widths = evaluate(opened.page, "return [...root.querySelectorAll('.traffic i')].map((bar) => bar.offsetWidth)")
+    widths = opened.inside("return [...root.querySelectorAll('.traffic i')].map((bar) => bar.offsetWidth)")
     assert widths[1] < widths[0] / 3

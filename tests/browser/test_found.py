@@ -7,13 +7,12 @@ import json
 import re
 import xml.etree.ElementTree as ET
 from typing import TYPE_CHECKING
-from urllib.parse import unquote
 
 import pytest
 
-if TYPE_CHECKING:
-    from pathlib import Path
+from .links import leads_somewhere
 
+if TYPE_CHECKING:
     from playwright.sync_api import Page
 
     from .conftest import Opener
@@ -60,15 +59,6 @@ def test_the_search_finds_an_opcode_or_a_term_first(open_page: Opener, words: st
     assert found[:2] == [first.partition("#")[0], first]
 
 
-@pytest.mark.long("otherwise one search and one notebook stand for all", but=["algsimp-simplification/"])
-@pytest.mark.parametrize(
-    ("words", "chapter"), [("priority-fusion", "fusion/"), ("algsimp", "simplification/"), ("dot_canonicalizer", "")]
-)
-def test_the_search_finds_a_pass(open_page: Opener, words: str, chapter: str) -> None:
-    found = search(open_page(""), words)
-    assert [link for link in found if link.startswith(chapter)] != []
-
-
 def test_the_sitemap_lists_every_page(site: Site) -> None:
     tree = ET.parse(site.folder / "sitemap.xml")  # noqa: S314 - our own build
     listed = {part.text for part in tree.iter() if part.tag.endswith("loc")}
@@ -103,19 +93,6 @@ def test_a_page_lies_beside_its_html_as_markdown_whose_links_lead_somewhere(site
     prose = re.sub(r"`[^`\n]*`", "", _FENCE.sub("", text))
     links = {first or second for first, second in _LINK.findall(prose)}
     assert [link for link in sorted(links) if not leads_somewhere(path, link)] == []
-
-
-def leads_somewhere(path: Path, link: str) -> bool:
-    """Say whether a link of a file leads to a file of the site, and to an anchor in it."""
-    if re.match(r"[a-z][a-z+.-]*:", link):
-        return True
-    name, _, anchor = link.partition("#")
-    target = path if not name else (path.parent / unquote(name)).resolve()
-    target = target / "index.html" if target.is_dir() else target
-    if not target.is_file():
-        return False
-    text = target.read_text(encoding="utf-8", errors="replace")
-    return not anchor or anchor.startswith("x=") or f'id="{unquote(anchor)}"' in text
 
 
 def test_the_list_of_pages_names_a_text_for_each(site: Site) -> None:

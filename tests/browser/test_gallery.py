@@ -19,13 +19,3 @@ def test_a_pointer_opens_the_explorer_at_the_pass_it_names(open_page: Opener) ->
     page.get_by_role("link", name="Split-K splits a matmul").click()
     page.locator('[aria-selected="true"]', has_text="splitk-rewriter").wait_for()
     assert page.locator('#explorer-layer select[name="target"]').input_value() == "h100"
-
-
-def test_a_matrix_fits_a_phone(open_page: Opener) -> None:
-    page: Page = open_page("gallery/index.html")
-    page.set_viewport_size({"width": 390, "height": 844})
-    tables = page.locator("table.matrix")
-    edges = tables.evaluate_all("(all) => all.map((each) => each.getBoundingClientRect().right)")
-    assert len(edges) == tables.count() > 1
-    assert max(edges) <= 390
-    assert page.evaluate("document.documentElement.scrollWidth") == 390

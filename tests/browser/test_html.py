@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 import json
-import posixpath
-import re
 from html.parser import HTMLParser
 from typing import TYPE_CHECKING, Protocol
-from urllib.parse import unquote, urlsplit
 
 import pytest
 
 from xla_inspect.report.explorer import write_report
+
+from .links import leads_somewhere, read
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -23,7 +22,11 @@ if TYPE_CHECKING:
     from .node import RunNode
 
 PROGRAM = "node_modules/html-validate/bin/html-validate.mjs"
-CONFIG = {"root": True, "extends": ["html-validate:standard"], "rules": {"no-unknown-attributes": "error"}}
+CONFIG = {
+    "root": True,
+    "extends": ["html-validate:standard"],
+    "rules": {"no-unknown-attributes": "error", "heading-level": "error"},
+}
 # What is found and stays, by the rule and the beginning of what it says.
 STAYS = {
     # The theme's switches of drawer and search; they stand outside every block of its template.
@@ -69,38 +72,23 @@ def test_every_page_is_valid(validate: Validate, site: Site) -> None:
 
 
 class Links(HTMLParser):
-    """Collects where a page leads, and what others may lead to in it."""
+    """Collects where a page leads."""
 
     def __init__(self, text: str) -> None:
         """Read a page."""
         super().__init__()
         self.targets: set[str] = set()
-        self.ids: set[str] = {""}
         self.feed(text)
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         """Note what a tag tells."""
         self.targets |= {value or "" for name, value in attrs if name in {"href", "src"} and tag != "base"}
-        self.ids |= {value or "" for name, value in attrs if name == "id"}
 
 
 def find_dead(folder: Path, pages: Iterable[str]) -> list[str]:
     """Return each link of pages that leads to no file of the site or to no place in it, as `page: link`."""
-    links = {page: Links((folder / page).read_text(encoding="utf-8")) for page in pages}
-    dead = []
-    for page, found in links.items():
-        for target in found.targets:
-            address = urlsplit(target)
-            # A state of an explorer or of a filter is no place.
-            if address.scheme or address.netloc or re.match("[a-z]+=", address.fragment):
-                continue
-            path = posixpath.normpath(posixpath.join(posixpath.dirname(page), unquote(address.path)))
-            path = page if not address.path else path
-            path = posixpath.normpath(f"{path}/index.html") if (folder / path).is_dir() else path
-            known = path not in links or unquote(address.fragment) in links[path].ids
-            if not ((folder / path).is_file() and known):
-                dead.append(f"{page}: {target}")
-    return sorted(dead)
+    links = ((page, target) for page in pages for target in Links(read(folder / page)).targets)
+    return sorted(f"{page}: {target}" for page, target in links if not leads_somewhere(folder / page, target))
 
 
 def test_every_link_leads_to_a_page_and_a_place(site: Site) -> None:
@@ -138,6 +126,7 @@ def test_a_report_is_valid(validate: Validate, layer: Captures, tmp_path: Path) 
         ("<span><div>a</div></span>", "element-permitted-content"),
         ('<p id="a">a</p><p id="a">b</p>', "no-dup-id"),
         ("<p>a & b < c</p>", "no-raw-characters"),
+        ("<h1>a</h1><h3>b</h3>", "heading-level"),
     ],
 )
 def test_what_is_not_valid_is_found(validate: Validate, tmp_path: Path, planted: str, rule: str) -> None:

@@ -6,10 +6,7 @@ import json
 from typing import TYPE_CHECKING
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
-from programs import transformer_block
-from xla_inspect import Captures, capture_all
 from xla_inspect.report import STATEMENT, hash_program, model_launches
 
 from .waiting import wait_until
@@ -17,7 +14,7 @@ from .waiting import wait_until
 if TYPE_CHECKING:
     from pathlib import Path
 
-    from playwright.sync_api import Page
+    from xla_inspect import Captures
 
     from .conftest import Opened, Show
 
@@ -26,20 +23,10 @@ TARGETS = ("cpu", "h100", "tpu-v5e")
 pytestmark = pytest.mark.usefixtures("all_targets")
 
 
-@pytest.fixture(scope="module")
-def block() -> Captures:
-    return capture_all(transformer_block.transformer_block, *transformer_block.EXAMPLE)
-
-
 def open_table(opened: Opened) -> None:
     """Open the table with all figures."""
     opened.page.locator(".all-figures summary").click()
     opened.page.locator(".launches").wait_for()
-
-
-def evaluate(page: Page, body: str) -> object:
-    """Evaluate JavaScript over `root`, the explorer's own tree."""
-    return page.evaluate(f"() => {{ const root = document.querySelector('#explorer').shadowRoot; {body} }}")
 
 
 @pytest.mark.long("otherwise one search and one notebook stand for all", but=["h100"])
@@ -50,7 +37,7 @@ def test_the_table_holds_the_launches_with_their_lines(show: Show, block: Captur
     lines = "(row) => [...row.querySelectorAll('.place')].map((button) => Number(button.textContent))"
     names = "(row) => row.querySelector('th').firstChild.textContent"
     rows = "[...root.querySelectorAll('.launches tbody tr')]"
-    shown = evaluate(opened.page, f"return {rows}.map((row) => [({names})(row), ({lines})(row)])")
+    shown = opened.inside(f"return {rows}.map((row) => [({names})(row), ({lines})(row)])")
     expected = [[each.launch.name, [line.number for line in each.lines]] for each in model_launches(block[target])]
     assert shown == expected
 
@@ -80,7 +67,7 @@ def test_a_dot_is_reached_and_pressed_with_the_keyboard_and_says_what_it_is(
     lit = [each for each in kernels if (line.file, line.number) in {(at.file, at.number) for at in each.lines}]
     assert opened.page.locator(".dot.lit").count() == len(lit)
     # The focus stays on the dot that was pressed.
-    name = evaluate(opened.page, "return root.activeElement.getAttribute('aria-label')")
+    name = opened.inside("return root.activeElement.getAttribute('aria-label')")
     assert str(name).startswith(f"{kernels[-1].launch.name}: ")
 
 
@@ -134,21 +121,3 @@ def test_what_was_measured_stands_beside_the_model(show: Show, block: Captures, 
     opened.choose("tpu-v5e")
     opened.page.locator("circle.measured").wait_for(state="detached")
     assert "Measured" not in opened.page.locator(".launches thead th").all_inner_texts()
-
-
-@pytest.mark.long("otherwise a page of each kind has one look", but=["1280-light"])
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [390, 1280])
-def test_it_fits_and_is_accessible(show: Show, block: Captures, width: int, scheme: str) -> None:
-    opened = show(
-        block, "x=report&target=h100&view=kernels", viewport={"width": width, "height": 844}, color_scheme=scheme
-    )
-    open_table(opened)
-    opened.page.locator(".ask").click()
-    wider = "const { scrollWidth, clientWidth } = root.querySelector('.pane'); return scrollWidth > clientWidth"
-    assert evaluate(opened.page, wider) is False
-    assert opened.page.evaluate("document.documentElement.scrollWidth > innerWidth") is False
-    heights = "[...root.querySelectorAll('.roofline text')].map((text) => text.getBoundingClientRect().height)"
-    assert float(str(evaluate(opened.page, f"return Math.min(...{heights})"))) >= 10
-    found = Axe().run(opened.page)
-    assert found.response["violations"] == []

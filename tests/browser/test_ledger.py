@@ -55,15 +55,6 @@ def test_a_verdict_is_a_word_to_filter_by(page: Page) -> None:
     assert len(left(page)) < len(CLAIMS) / 2
 
 
-def test_enter_goes_to_the_first_claim_and_escape_shows_all_again(page: Page) -> None:
-    box = page.get_by_label("Filter")
-    box.fill("scatter h100")
-    box.press("Enter")
-    assert page.evaluate("document.activeElement.closest('.entry').id") == "koutput-is-scatter"
-    box.press("Escape")
-    assert len(left(page)) == len(CLAIMS)
-
-
 def test_a_claim_has_an_address_and_its_check_another(open_page: Opener) -> None:
     page = open_page(f"{PATH}#layer-is-one-kernel")
     wait_until(page, "Math.abs(document.getElementById('layer-is-one-kernel').getBoundingClientRect().top) < 120")

@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections import Counter
-from html.parser import HTMLParser
-from itertools import pairwise
 from typing import TYPE_CHECKING
 
 import pytest
@@ -22,29 +19,6 @@ if TYPE_CHECKING:
     from .host import Site
 
 MOST_BYTES = 200_000
-
-
-class Ids(HTMLParser):
-    """Collects the ids and the heading levels of a page as it lies on disk."""
-
-    def __init__(self) -> None:
-        """Start with none."""
-        super().__init__()
-        self.ids: list[str] = []
-        self.levels: list[int] = []
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        """Note what a tag tells."""
-        self.ids += [value for name, value in attrs if name == "id" and value]
-        if len(tag) == 2 and tag[0] == "h" and tag[1].isdigit():
-            self.levels.append(int(tag[1]))
-
-
-def read(site: Site, page_path: str) -> Ids:
-    """Return the ids and headings of a page."""
-    found = Ids()
-    found.feed((site.folder / page_path).read_text(encoding="utf-8"))
-    return found
 
 
 def test_every_built_page_is_tested(site: Site, page_paths: list[str]) -> None:
@@ -135,13 +109,6 @@ def test_the_search_loads_when_somebody_searches_and_finds(site: Site, open_page
     assert sorted(name.partition(".")[0] for name in fetched) == ["search", "search", "search_index"]
     page.keyboard.press("Enter")
     page.wait_for_url("**/pipeline/**")
-
-
-def test_its_html_has_each_id_once_and_headings_that_go_down_one_level_at_a_time(site: Site, page_path: str) -> None:
-    written = read(site, page_path)
-    assert [name for name, count in Counter(written.ids).items() if count > 1] == []
-    assert written.levels[0] == 1
-    assert [pair for pair in pairwise(written.levels) if pair[1] > pair[0] + 1] == []
 
 
 @pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])

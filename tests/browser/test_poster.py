@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
-from axe_playwright_python.sync_playwright import Axe
 
 from inside_xla import explorer_files
 from livepage.read import project
@@ -16,6 +15,7 @@ from xla_inspect import capture_all
 from xla_inspect.report.explorer import embed_explorer
 
 from .host import Site, serve
+from .test_access import judge
 from .visits import PHONE, WIDE
 
 if TYPE_CHECKING:
@@ -114,9 +114,7 @@ def test_it_fits_a_phone_and_its_text_can_be_read(chapter: Site, browser: Browse
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_nothing_of_it_shuts_anybody_out(chapter: Site, browser: Browser, scheme: str) -> None:
     page = visit(chapter, browser, scheme)
-    page.evaluate(Axe().axe_script)
-    found = page.evaluate("axe.run('.explorer').then(({ violations }) => violations.map(({ id }) => id))")
-    assert found == []
+    assert judge(page, ".explorer") == []
     page.close()
 
 

@@ -175,13 +175,6 @@ def test_everyone_can_use_it_and_it_fits(asked_page: Page, guessed: Literal[True
     assert min(heights) >= 24
 
 
-@pytest.mark.parametrize("asked_context", [{"java_script_enabled": False}], indirect=True)
-def test_the_page_beside_it_in_markdown_has_question_choices_and_answer(asked_page: Page, asked_folder: Path) -> None:
-    assert asked_page.url
-    text = (asked_folder / "site" / "asked" / "index.md").read_text(encoding="utf-8")
-    assert "- 2\n- 3\n- 4\n\nAnswer: 2. The same for CPU." in text
-
-
 def test_the_search_leaves_questions_out_and_the_reading_time_their_answers(
     asked_page: Page, asked_folder: Path
 ) -> None:

@@ -171,18 +171,6 @@ def test_what_a_second_pane_needs_comes_when_it_is_asked_for_or_says_that_it_did
     page.get_by_role("region", name="Result beside").wait_for()
 
 
-def test_a_link_to_two_panes_opens_both(recorded: Site, page: Page) -> None:
-    page.goto("about:blank")
-    page.goto(
-        f"{recorded.address}/#x=all&program=layer&target=h100&view=code&program2=layer&target2=tpu-v5e&view2=graph"
-    )
-    page.locator(".pane.graph").wait_for()
-    assert page.locator("select[name='target']").evaluate_all("all => all.map((it) => it.value)")[-2:] == [
-        "h100",
-        "tpu-v5e",
-    ]
-
-
 def test_an_old_link_to_a_program_leads_to_it(recorded: Site, page: Page) -> None:
     page.goto("about:blank")
     page.goto(f"{recorded.address}/#x=gelu&target=tpu-v5e&view=kernels")

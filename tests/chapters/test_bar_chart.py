@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import re
 
 import pytest
@@ -59,26 +58,3 @@ def test_nothing_to_draw_draws_nothing() -> None:
     assert "<rect" not in bar_chart.chart_bars({}, "Nothing", "things")
     assert "<rect" not in bar_chart.chart_bars({"a": {"cpu": 0}}, "Nothing", "things")
     assert "<path" not in chart_instructions(Captures({}, {"cpu": "no"}, ("cpu",)))
-
-
-def test_html_in_labels_is_shown_as_text() -> None:
-    shown = bar_chart.chart_bars({"<b>a": {"cpu": 1}}, "<i>caption", "<u>unit")
-    assert [tag for tag in ("<b>", "<i>", "<u>") if tag in shown] == []
-    assert "<b>a" in html.unescape(shown)
-
-
-@pytest.mark.parametrize(
-    ("number", "said"),
-    [
-        (0, "0 B"),
-        (1023, "1023 B"),
-        (1024, "1 KiB"),
-        (1536, "1.5 KiB"),
-        (131072, "128 KiB"),
-        (1 << 20, "1 MiB"),
-        (11_999_999, "11.4 MiB"),
-        (1 << 50, "1024 TiB"),
-    ],
-)
-def test_bytes_are_said_in_the_largest_unit_they_fill(number: int, said: str) -> None:
-    assert format_bytes(number) == said

@@ -26,7 +26,3 @@ def test_answers_are_nested_under_their_question_in_order() -> None:
         ("/ul", ""),
         ("/ul", ""),
     ]
-
-
-def test_the_caption_is_text() -> None:
-    assert "<figcaption>how &#38; why</figcaption>" in DRAWN

@@ -16,8 +16,3 @@ def test_writers_stand_before_what_they_write_and_readers_after_it() -> None:
 
 def test_each_call_is_code_of_its_own() -> None:
     assert "<li><b>IREE</b><code>a</code><code>b</code></li>" in DRAWN
-
-
-def test_what_would_be_markup_is_shown_as_it_is() -> None:
-    assert "five &lt;years&gt;" in DRAWN
-    assert "Who &amp; who" in DRAWN

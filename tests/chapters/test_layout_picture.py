@@ -32,9 +32,3 @@ def test_padding_is_drawn_and_marked() -> None:
 def test_only_two_dimensions_are_drawn() -> None:
     with pytest.raises(ValueError, match="1 dimensions"):
         layout_picture.draw_order(parse_shape("f32[3]{0}"))
-
-
-def test_names_are_shown_as_text() -> None:
-    shown = layout_picture.draw_orders({"<i>": parse_shape("f32[2,2]{1,0}")}, "<b>")
-    assert "&lt;i&gt;" in shown
-    assert "<i>" not in shown

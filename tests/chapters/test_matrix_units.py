@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, cast
 
 import pytest
@@ -13,22 +13,6 @@ from xla_inspect import capture
 
 if TYPE_CHECKING:
     from xla_inspect.captured import Capture
-
-
-@dataclass(frozen=True)
-class _Slot:
-    operation: str
-
-
-@dataclass(frozen=True)
-class _Bundle:
-    slots: tuple[_Slot, ...]
-
-
-@dataclass(frozen=True)
-class _Kernel:
-    bundles: tuple[_Bundle, ...]
-    is_kernel: bool
 
 
 @pytest.mark.parametrize(
@@ -44,10 +28,13 @@ class _Kernel:
 def test_an_operation_counts_for_the_type_that_it_makes(
     monkeypatch: pytest.MonkeyPatch, operations: list[str], mnemonic: str, counted: dict[str, int]
 ) -> None:
-    kernels = tuple(
-        _Kernel((_Bundle(tuple(map(_Slot, listed))),), is_kernel=listed is operations)
+    kernels = [
+        SimpleNamespace(
+            bundles=[SimpleNamespace(slots=[SimpleNamespace(operation=name) for name in listed])],
+            is_kernel=listed is operations,
+        )
         for listed in (operations, [mnemonic])
-    )
+    ]
     monkeypatch.setattr(matrix_units, "read_below", lambda _: kernels)
     empty = cast("Capture", None)
     assert dict(matrix_units.count_types(empty, mnemonic)) == counted

@@ -67,15 +67,6 @@ def test_a_change_in_a_file_that_it_depends_on_runs_it_again(
     assert (tmp_path / "log").read_text(encoding="utf-8") == "ran ran "
 
 
-def test_a_change_beside_it_that_it_does_not_import_runs_nothing_again(
-    load: Callable[..., object], tmp_path: Path
-) -> None:
-    recorded_runs.run(load(COUNT, "STEP = 1").count)
-    (tmp_path / "stranger.py").write_text("", encoding="utf-8")
-    recorded_runs.run(load(COUNT, "STEP = 1").count)
-    assert (tmp_path / "log").read_text(encoding="utf-8") == "ran "
-
-
 def test_what_json_cannot_hold_is_refused_with_the_functions_name(load: Callable[..., object]) -> None:
     with pytest.raises(InspectError, match=r"recorded_main\.unprintable returns what JSON cannot hold"):
         recorded_runs.run(load(COUNT, "STEP = 1").unprintable)

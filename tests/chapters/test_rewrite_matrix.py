@@ -42,12 +42,6 @@ def test_a_row_is_as_wide_as_the_head_and_each_type_stands_before_its_cells() ->
     assert re.findall(r'data-kind="(\w+)" title="\w+, (\w+)', body) == [("float32", "CPU"), ("int32", "CPU")]
 
 
-def test_a_rewrite_is_named_as_text() -> None:
-    shown = rewrite_matrix.rewrite_matrix({"a < b": {"<i>": {"cpu": KEPT}}}, "<u>")
-    assert "a &#60; b" in shown
-    assert [tag for tag in ("<i>", "<u>") if tag in shown] == []
-
-
 def test_the_history_ends_with_the_pass_that_decided(captures: Captures) -> None:
     capture = captures["cpu"]
     fate = find_fate(capture, ("call",), 0)

@@ -35,10 +35,6 @@ def test_every_look_is_explained() -> None:
     ]
 
 
-def test_what_would_be_markup_in_the_caption_is_shown_as_it_is() -> None:
-    assert "<figcaption>a &amp; b</figcaption>" in DRAWN
-
-
 def test_a_box_of_a_kind_that_nothing_explains_is_refused_by_name() -> None:
     with pytest.raises(ValueError, match="no look for boxes of kind other; there are kernel, launch"):
         draw_strips({"row": [StripBox("x", "other")]}, KINDS, "")

@@ -14,11 +14,10 @@ from mkdocs.config import load_config
 from mkdocs.exceptions import Abort
 
 from livepage import render_one
-from livepage.keep import page_store
 from livepage.read import Build, find_build
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Mapping
+    from collections.abc import Callable, Mapping
 
     from livepage.read import Failure
 
@@ -100,11 +99,10 @@ def _make(root: Path) -> Site:
 
 
 @pytest.fixture
-def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Site]:
+def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
     """An empty site whose snippets can be imported."""
     monkeypatch.syspath_prepend(str(tmp_path / "site" / "snippets"))
-    yield _make(tmp_path / "site")
-    page_store.forget()
+    return _make(tmp_path / "site")
 
 
 @pytest.fixture

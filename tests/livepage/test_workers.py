@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
+from mkdocs.config import load_config
 
 from livepage import workers
 from livepage.keep import page_store
@@ -89,7 +90,8 @@ def pool(tooled: Callable[..., Site]) -> Iterator[Callable[..., workers.Workers]
 
     def start(**pages: str) -> workers.Workers:
         tooled(**pages)
-        started.append(workers.Workers([f"docs/{name}.md" for name in pages]))
+        names = [f"docs/{name}.md" for name in pages]
+        started.append(workers.Workers(names, waiting=set(names)))
         return started[0]
 
     yield start
@@ -124,42 +126,29 @@ def test_a_page_that_ends_its_process_fails_with_its_line_and_the_next_page_runs
     assert capfd.readouterr().err == ""
 
 
-def test_a_build_fails_for_the_line_that_ended_a_process(tooled: Callable[..., Site]) -> None:
+def test_a_build_fails_for_the_line_that_ended_a_process(
+    tooled: Callable[..., Site], monkeypatch: pytest.MonkeyPatch
+) -> None:
     site = tooled(a=LEAVING.format(signal=11), b=PAGE.format(number=2))
+    [hook] = load_config(str(site.root / "mkdocs.yml")).hooks.values()
+    monkeypatch.setattr(hook, "_site", hook._Site(command="build"))  # noqa: SLF001 - as `mkdocs build` leaves it
     assert site.build() == ["docs/a.md:8: this line ended the process, with signal 11"]
     assert "did not run" in site.html("a")
     assert "2 pages" in site.html("b")
 
 
-def test_a_second_process_begins_when_the_pool_is_widened(
-    pool: Callable[..., workers.Workers], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setattr(workers, "count_cores", lambda: 2)
-    begun = tmp_path / "begun"
-    pages = pool(a=ENDLESS.format(path=str(begun)), b=PAGE.format(number=2))
-    pages.most = 1
-    for page in pages.pages:
-        pages.ask_in_order(page)
-    while not begun.exists():
-        time.sleep(0.02)
-    pages.await_answer("docs/b.md", 0.5)
-    assert pages.answers == {}
-    pages.widen()
-    assert texts(pages.obtain("docs/b.md")) == ["2 pages\n"]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="ends a process by a signal")
-def test_pages_run_in_the_order_of_reading_and_from_the_end_and_the_one_that_is_open_first() -> None:
-    pages = workers.Workers(["home", "pipeline", "fusion", "sharding", "glossary"], most=0)
+def test_pages_run_in_the_order_of_reading_and_the_one_that_was_opened_last_first() -> None:
+    pages = workers.Workers(["home", "pipeline", "fusion", "sharding", "glossary"])
     for page in ("glossary", "home", "sharding", "fusion"):
-        pages.ask_in_order(page)
-    pages.prefer("fusion")
-    pages.ask_in_order("pipeline")
-    assert pages.waiting == ["fusion", "home", "pipeline", "sharding", "glossary"]
-    pages.serves = True
-    assert [pages.choose(number) for number in (0, 1)] == ["fusion", "fusion"]
-    pages.waiting.remove("fusion")
-    assert [pages.choose(number) for number in (0, 1)] == ["home", "glossary"]
+        pages.ask(page)
+    for page in ("sharding", "pipeline", "fusion"):
+        pages.prefer(page)
+    pages.ask("pipeline")
+    order = []
+    while pages.waiting:
+        order.append(pages.choose())
+        pages.waiting.remove(order[-1])
+    assert order == ["fusion", "sharding", "home", "pipeline", "glossary"]
 
 
 @pytest.mark.parametrize("tool", ["import tool\n", ""], ids=["slow work", "none"])

@@ -18,7 +18,7 @@ CHEAP = [name for name in records.names() if name in {"iree", "onnxruntime", "tv
 @pytest.mark.long("other compilers are installed and run")
 @pytest.mark.parametrize("peer", CHEAP)
 def test_a_compiler_does_what_its_record_says(peer: str) -> None:
-    outcome = peer_runs.run(peer)
+    outcome = peer_runs.check_peer(peer)
     if outcome.verdict is peer_runs.PeerVerdict.NOT_RUN and os.environ.get("REQUIRE_TARGETS") != "all":
         pytest.skip(f"{peer} was not run: {outcome.why}")
     assert outcome.verdict is peer_runs.PeerVerdict.AGREES, outcome.why

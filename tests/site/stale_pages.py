@@ -19,7 +19,7 @@ from unittest.mock import patch
 from livepage import render_one
 from livepage.keep import outcomes
 from livepage.notebooks import notebook_pages
-from livepage.read import Build, Outcome, Source, project
+from livepage.read import Build, project
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -31,17 +31,12 @@ def list_stale(config: MkDocsConfig) -> list[str]:
     """Return the pages of which nothing is kept that still holds; none of them runs."""
     stale: list[str] = []
 
-    def note(source: Source, _tool: set[str], _build: Build) -> list[Outcome]:
-        stale.append(source.name)
-        return [Outcome(waits=True)] * len(source.pieces)
-
     build = Build(elsewhere=stale.append)  # which would run a page, and returns that it still waits for that
-    with patch.object(outcomes, "run", note):
-        for page in sorted(project.docs.rglob("*.md")):
-            if project.docs / "overrides" not in page.parents:
-                render_one.run(page.absolute(), config, build)
-        for notebook in sorted((project.docs / "practice").glob("*.py")):
-            notebook_pages.convert(notebook.absolute(), build)
+    for page in sorted(project.docs.rglob("*.md")):
+        if project.docs / "overrides" not in page.parents:
+            render_one.run_only(page.absolute(), config, build)
+    for notebook in sorted((project.docs / "practice").glob("*.py")):
+        notebook_pages.convert(notebook.absolute(), build)
     return sorted(set(stale))
 
 

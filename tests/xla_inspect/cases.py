@@ -64,20 +64,8 @@ def block(x: jax.Array, *weights: jax.Array) -> Tree:
     return x + jax.nn.gelu(layernorm(x, scale, bias) @ w1) @ w2
 
 
-def block_gradient(*arguments: jax.Array) -> Tree:
-    return jax.value_and_grad(lambda *a: (block(*a) ** 2).mean(), argnums=tuple(range(7)))(*arguments)
-
-
 def convolution(x: jax.Array, w: jax.Array) -> Tree:
     return jax.nn.relu(lax.conv_general_dilated(x, w, (2, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC")))
-
-
-def convolution_gradient(x: jax.Array, w: jax.Array) -> Tree:
-    return jax.grad(lambda *a: convolution(*a).sum(), argnums=(0, 1))(x, w)
-
-
-def scan(x: jax.Array, w: jax.Array) -> Tree:
-    return lax.scan(lambda carry, _: (jnp.tanh(carry @ w), carry.sum()), x, length=8)
 
 
 def loop(x: jax.Array) -> Tree:
@@ -94,41 +82,9 @@ def order(x: jax.Array) -> Tree:
     return jnp.sort(x, axis=0), jnp.argsort(x, axis=-1), values, indices, jnp.argmax(x, -1), jnp.median(x)
 
 
-def scatter(x: jax.Array, i: jax.Array, u: jax.Array) -> Tree:
-    return x.at[i].add(u), x.at[i].max(u), x.at[i, 0].set(1.0)
-
-
-def gather(x: jax.Array, i: jax.Array) -> Tree:
-    return x[i], jnp.take_along_axis(x, x.argsort(1), axis=1), x[i, i]
-
-
-def spectrum(x: jax.Array) -> Tree:
-    return jnp.fft.rfft(x), jnp.fft.ifft2(x + 1j), jnp.fft.irfft(x[:, :9])
-
-
-def noise(key: jax.Array) -> Tree:
-    return jax.random.normal(key, (32,))
-
-
-def bits(state: jax.Array) -> Tree:
-    return lax.rng_bit_generator(state, (4, 5), dtype=jnp.uint32)
-
-
-def uniform(low: jax.Array, high: jax.Array) -> Tree:
-    return lax.rng_uniform(low, high, (3, 4))
-
-
 def cholesky(x: jax.Array) -> Tree:
     lower = jnp.linalg.cholesky(x @ x.T + jnp.eye(x.shape[0]))
     return lax.linalg.triangular_solve(lower, x, left_side=True, lower=True)
-
-
-def factorise(x: jax.Array) -> Tree:
-    return jnp.linalg.qr(x)
-
-
-def half(x: jax.Array, w: jax.Array) -> Tree:
-    return (x @ w + x.astype(F32).mean().astype(BF16)).astype(jnp.float16)
 
 
 def integers(x: jax.Array, w: jax.Array, p: jax.Array) -> Tree:
@@ -166,17 +122,9 @@ def element_wise(x: jax.Array, y: jax.Array) -> Tree:
     return [f(x) for f in (*unary, lax.is_finite, lax.asinh)], [f(x, y) for f in binary], lax.clamp(0.0, x, 1.0)
 
 
-def reductions(x: jax.Array) -> Tree:
-    return jnp.all(x > 0), jnp.prod(x, 0), jnp.var(x, 1), jnp.argmin(x), jax.nn.logsumexp(x), lax.cummax(x)
-
-
 def barrier(x: jax.Array) -> Tree:
     y = lax.optimization_barrier((x, x + 1))
     return jax.checkpoint(lambda z: jnp.sin(jnp.sin(z)))(y[0]) + y[1]
-
-
-def barrier_gradient(x: jax.Array) -> Tree:
-    return jax.grad(lambda y: barrier(y).sum())(x)
 
 
 def named(x: jax.Array) -> Tree:
@@ -184,22 +132,10 @@ def named(x: jax.Array) -> Tree:
         return jnp.sin(x) + jnp.array([[1.5, -2.0], [jnp.nan, jnp.inf]]) * jnp.array([[True, False], [False, True]])
 
 
-def callback(x: jax.Array) -> Tree:
-    return jax.pure_callback(lambda y: y, jax.ShapeDtypeStruct(x.shape, x.dtype), x) + 1
-
-
 def ring(x: jax.Array) -> Tree:
     n = lax.axis_size("i")
     moved = lax.ppermute(x, "i", [(j, (j + 1) % n) for j in range(n)])
     return moved, lax.all_to_all(x, "i", 0, 0, tiled=True), lax.psum(x, "i")
-
-
-def shards(x: jax.Array) -> Tree:
-    return (
-        lax.psum_scatter(x, "i", tiled=True),
-        lax.all_gather(x, "i", tiled=True),
-        lax.pmax(x, "i") * lax.axis_index("i"),
-    )
 
 
 def tensor_parallel(x: jax.Array, w1: jax.Array, w2: jax.Array) -> Tree:
@@ -209,14 +145,6 @@ def tensor_parallel(x: jax.Array, w1: jax.Array, w2: jax.Array) -> Tree:
 def data_parallel_step(x: jax.Array, w1: jax.Array, w2: jax.Array) -> Tree:
     gradients = jax.grad(lambda a, b: (tensor_parallel(x, a, b) ** 2).mean(), argnums=(0, 1))(w1, w2)
     return w1 - 0.1 * gradients[0], w2 - 0.1 * gradients[1]
-
-
-def reshard(x: jax.Array) -> Tree:
-    return lax.with_sharding_constraint(x * 2, P(None, "i")), lax.with_sharding_constraint(x + 1, P())
-
-
-def donated(x: jax.Array, y: jax.Array) -> Tree:
-    return x + y, y * 2
 
 
 def floats(*shapes: tuple[int, ...]) -> Shapes:
@@ -232,36 +160,76 @@ PROGRAMS = (
     Program("layernorm", layernorm, floats((128, 256), (256,), (256,))),
     Program("attention", attention, (((2, 64, 4, 16), BF16),) * 3),
     Program("block", block, BLOCK),
-    Program("block_gradient", block_gradient, BLOCK),
+    Program("block_gradient", jax.value_and_grad(lambda *a: (block(*a) ** 2).mean(), argnums=tuple(range(7))), BLOCK),
     Program("convolution", convolution, floats((2, 16, 16, 8), (3, 3, 8, 16))),
-    Program("convolution_gradient", convolution_gradient, floats((2, 16, 16, 8), (3, 3, 8, 16))),
-    Program("scan", scan, floats((4, 16), (16, 16))),
+    Program(
+        "convolution_gradient",
+        jax.grad(lambda *a: convolution(*a).sum(), argnums=(0, 1)),
+        floats((2, 16, 16, 8), (3, 3, 8, 16)),
+    ),
+    Program(
+        "scan",
+        lambda x, w: lax.scan(lambda carry, _: (jnp.tanh(carry @ w), carry.sum()), x, length=8),
+        floats((4, 16), (16, 16)),
+    ),
     Program("loop", loop, floats((8,))),
     Program("compact", loop, floats((8,)), options={"xla_dump_compact_gte": True}),
     Program("branches", branches, (((), I32), ((8, 8), F32))),
     Program("order", order, floats((16, 32))),
-    Program("scatter", scatter, (((32, 8), F32), ((5,), I32), ((5, 8), F32))),
-    Program("gather", gather, (((32, 8), F32), ((5,), I32))),
-    Program("spectrum", spectrum, floats((8, 16))),
-    Program("noise", noise, (((2,), jnp.uint32),)),
-    Program("bits", bits, (((4,), jnp.uint32),)),
-    Program("uniform", uniform, floats((), ())),
+    Program(
+        "scatter",
+        lambda x, i, u: (x.at[i].add(u), x.at[i].max(u), x.at[i, 0].set(1.0)),
+        (((32, 8), F32), ((5,), I32), ((5, 8), F32)),
+    ),
+    Program(
+        "gather",
+        lambda x, i: (x[i], jnp.take_along_axis(x, x.argsort(1), axis=1), x[i, i]),
+        (((32, 8), F32), ((5,), I32)),
+    ),
+    Program("spectrum", lambda x: (jnp.fft.rfft(x), jnp.fft.ifft2(x + 1j), jnp.fft.irfft(x[:, :9])), floats((8, 16))),
+    Program("noise", lambda key: jax.random.normal(key, (32,)), (((2,), jnp.uint32),)),
+    Program("bits", lambda state: lax.rng_bit_generator(state, (4, 5), dtype=jnp.uint32), (((4,), jnp.uint32),)),
+    Program("uniform", lambda low, high: lax.rng_uniform(low, high, (3, 4)), floats((), ())),
     Program("cholesky", cholesky, floats((8, 8))),
-    Program("factorise", factorise, floats((6, 6))),
-    Program("half", half, (((32, 64), BF16), ((64, 64), BF16))),
+    Program("factorise", jnp.linalg.qr, floats((6, 6))),
+    Program(
+        "half",
+        lambda x, w: (x @ w + x.astype(F32).mean().astype(BF16)).astype(jnp.float16),
+        (((32, 64), BF16), ((64, 64), BF16)),
+    ),
     Program("integers", integers, (((16, 32), jnp.int8), ((32, 16), jnp.int8), ((64,), jnp.int4))),
     Program("complex_numbers", complex_numbers, floats((8, 8), (8, 8))),
     Program("slices", slices, (((16, 16), F32), ((), I32), ((3, 3), F32))),
     Program("windows", windows, floats((2, 8, 8, 3))),
     Program("eighths", eighths, floats((32, 64), (64, 32))),
     Program("element_wise", element_wise, floats((64,), (64,))),
-    Program("reductions", reductions, floats((16, 24))),
-    Program("barrier", barrier_gradient, floats((8,))),
+    Program(
+        "reductions",
+        lambda x: (jnp.all(x > 0), jnp.prod(x, 0), jnp.var(x, 1), jnp.argmin(x), jax.nn.logsumexp(x), lax.cummax(x)),
+        floats((16, 24)),
+    ),
+    Program("barrier", jax.grad(lambda y: barrier(y).sum()), floats((8,))),
     Program("named", named, floats((2, 2))),
-    Program("callback", callback, floats((4,)), targets=("cpu", "tpu-v5e")),
-    Program("donated", donated, floats((8,), (8,)), donate=(0, 1)),
+    Program(
+        "callback",
+        lambda x: jax.pure_callback(lambda y: y, jax.ShapeDtypeStruct(x.shape, x.dtype), x) + 1,
+        floats((4,)),
+        targets=("cpu", "tpu-v5e"),
+    ),
+    Program("donated", lambda x, y: (x + y, y * 2), floats((8,), (8,)), donate=(0, 1)),
     Program("ring", ring, floats((64, 16)), devices=8, specs=(P("i"),), out_specs=(P("i"), P("i"), P())),
-    Program("shards", shards, floats((64, 16)), devices=8, specs=(P("i"),), out_specs=(P("i"), P("i"), P("i"))),
+    Program(
+        "shards",
+        lambda x: (
+            lax.psum_scatter(x, "i", tiled=True),
+            lax.all_gather(x, "i", tiled=True),
+            lax.pmax(x, "i") * lax.axis_index("i"),
+        ),
+        floats((64, 16)),
+        devices=8,
+        specs=(P("i"),),
+        out_specs=(P("i"), P("i"), P("i")),
+    ),
     Program(
         "tensor_parallel",
         tensor_parallel,
@@ -272,5 +240,11 @@ PROGRAMS = (
     Program(
         "data_parallel", data_parallel_step, floats((16, 32), (32, 64), (64, 32)), devices=8, specs=(P("i"), P(), P())
     ),
-    Program("reshard", reshard, floats((64, 16)), devices=8, specs=(P("i"),)),
+    Program(
+        "reshard",
+        lambda x: (lax.with_sharding_constraint(x * 2, P(None, "i")), lax.with_sharding_constraint(x + 1, P())),
+        floats((64, 16)),
+        devices=8,
+        specs=(P("i"),),
+    ),
 )

@@ -1,11 +1,10 @@
-"""Twenty mistakes that people make, each with the program as it was, what a test asserts of it, and the mistake.
+"""Mistakes that people make, each with the program as it was, what a test asserts of it, and the mistake.
 
 Each pair is called with the same arguments; what is asserted holds of the first and not of the second.
 """
 
 from __future__ import annotations
 
-import functools
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
@@ -20,7 +19,7 @@ if TYPE_CHECKING:
     from xla_inspect.budgets import CompiledProgram
 
 S = jax.ShapeDtypeStruct
-ROWS, CACHE = S((256, 128), jnp.float32), S((4096, 128), jnp.float32)
+ROWS = S((256, 128), jnp.float32)
 
 
 @dataclass(frozen=True)
@@ -48,56 +47,9 @@ class Mistake:
     call_after: dict[str, Any] = field(default_factory=dict)
 
 
-def write_row(cache, row):
-    return jax.lax.dynamic_update_slice(cache, row, (7, 0))
-
-
-def write_row_narrow(cache, row):
-    return jax.lax.dynamic_update_slice(cache, row, (7, 0)).astype(jnp.bfloat16)
-
-
-def write_row_and_read(cache, row):
-    total = cache.sum()
-    return jax.lax.dynamic_update_slice(cache, row, (7, 0)), total
-
-
 def gate(x):
     up = jnp.tanh(x)
     return up * 2.0
-
-
-def gate_apart(x):
-    up = jax.lax.optimization_barrier(jnp.tanh(x))
-    return up * 2.0
-
-
-def narrow(x, w):
-    return jnp.tanh(x @ w)
-
-
-def wide(x, w):
-    return jnp.tanh((x @ w).astype(jnp.float32))
-
-
-def layers(x, ws, *, remat):
-    def layer(x, w):
-        return jnp.sin(jnp.sin(jnp.sin(x @ w))), None
-
-    return jax.lax.scan(jax.checkpoint(layer) if remat else layer, x, ws)[0].sum()
-
-
-kept = jax.grad(functools.partial(layers, remat=False), argnums=1)
-recomputed = jax.grad(functools.partial(layers, remat=True), argnums=1)
-
-
-def spread(x, w):
-    x = jax.lax.with_sharding_constraint(x, P("data", None))
-    return jax.lax.with_sharding_constraint(jnp.tanh(x @ w), P("data", None))
-
-
-def gathered(x, w):
-    x = jax.lax.with_sharding_constraint(x, P("data", None))
-    return jax.lax.with_sharding_constraint(jnp.tanh(x @ w), P(None, None))
 
 
 def reduced(x):
@@ -184,14 +136,6 @@ def whole_batch(x, w):
     return jnp.tanh(jax.lax.with_sharding_constraint(x, P(None, None)) @ w).sum()
 
 
-def one_hot(table, ids):
-    return (jax.nn.one_hot(ids, table.shape[0]) @ table) * 2.0
-
-
-def scaled(x, rate):
-    return x * rate
-
-
 def repeated(x, times):
     return jnp.tile(x, times)
 
@@ -201,31 +145,6 @@ WEIGHTS = S((128, 128), jnp.float32)
 
 MISTAKES = [
     Mistake(
-        "a donation that is lost", write_row, write_row, (CACHE, S((1, 128), jnp.float32)),
-        lambda of: of.in_place(0), "no result takes its place", {}, {"donate": ()},
-    ),
-    Mistake(
-        "a donation that no result can take", write_row, write_row_narrow, (CACHE, S((1, 128), jnp.float32)),
-        lambda of: of.in_place("cache"), "no result takes its place", {"donate": 0},
-    ),
-    Mistake(
-        "a barrier between two operations that were one kernel", gate, gate_apart, (ROWS,),
-        lambda of: of.one_kernel("jnp.tanh(x)", "up * 2.0"), "2 kernels, and it has to be one",
-    ),
-    Mistake(
-        "activations that become float32", narrow, wide, (S((512, 512), jnp.bfloat16), S((512, 512), jnp.bfloat16)),
-        lambda of: of.hold("results", "<= 512 KiB"), "results", {"target": "tpu-v5e"},
-    ),
-    Mistake(
-        "a checkpoint that is taken out", recomputed, kept,
-        (S((512, 128), jnp.float32), S((16, 128, 128), jnp.float32)),
-        lambda of: of.hold("peak", "< 9 MiB"), "saved for the backward pass", {"target": "h100"},
-    ),
-    Mistake(
-        "a specification that gathers the result", spread, gathered, (ROWS, WEIGHTS),
-        lambda of: of.none("all-gather", over="data", larger_than="64 KiB"), "all-gather over data", WIDE,
-    ),
-    Mistake(
         "a sum over all devices too many", reduced, reduced_twice, (ROWS,),
         lambda of: of.collectives("all-reduce").bytes == 512, "all-reduce", WIDE,
     ),
@@ -234,21 +153,8 @@ MISTAKES = [
         lambda of: of.no_copies(larger_than="64 KiB"), "256 KiB x 8", {"donate": 0},
     ),
     Mistake(
-        "the old value read after an update in place", write_row, write_row_and_read, (CACHE, S((1, 128), jnp.float32)),
-        lambda of: of.in_place(0), "cache is copied whole", {"donate": 0},
-    ),
-    Mistake(
-        "a Python number in the place of an array", scaled, scaled, (ROWS, S((), jnp.float32)),
-        lambda of: of.traces == 1, "rate (weak type)",
-        {"calls": [(ROWS, S((), jnp.float32))]}, {"calls": [(ROWS, 0.5)]},
-    ),
-    Mistake(
         "a static argument that changes", repeated, repeated, (ROWS, 2), lambda of: of.traces == 1, "times",
         {"static": 1, "calls": [(ROWS, 2)]}, {"calls": [(ROWS, 3)]},
-    ),
-    Mistake(
-        "a last batch of another size", gate, gate, (ROWS,), lambda of: of.traces == 1, "x (shape)",
-        {"calls": [(ROWS,)]}, {"calls": [(S((255, 128), jnp.float32),)]},
     ),
     Mistake(
         "a loop that is unrolled", steps, unrolled, (ROWS,), lambda of: of.kernels <= 4, "kernels",
@@ -275,9 +181,5 @@ MISTAKES = [
     Mistake(
         "a batch that lies whole on each device", batch, whole_batch, (S((4096, 128), jnp.float32), WEIGHTS),
         lambda of: of.peak < "2 MiB", "peak", WIDE,
-    ),
-    Mistake(
-        "a look-up written as a product", looked_up, one_hot, (S((512, 128), jnp.float32), S((64,), jnp.int32)),
-        lambda of: of.flops < "100 k", "flops",
     ),
 ]  # fmt: skip

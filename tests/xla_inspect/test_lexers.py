@@ -51,11 +51,6 @@ def _errors(captures: Captures) -> list[str]:
     return found
 
 
-def test_no_captured_text_of_a_layer_holds_an_error_token(captures: Captures) -> None:
-    """All targets; unoptimized, after each pass, optimized, and the code."""
-    assert _errors(captures) == []
-
-
 @pytest.mark.long("otherwise the texts of a transformer block stand for all", but=["transformer_block"])
 @pytest.mark.parametrize("program", ["transformer_block", "transformer_block_grad"])
 def test_no_captured_text_of_a_transformer_block_holds_an_error_token(program: str) -> None:

@@ -9,7 +9,15 @@ from xla_inspect.units import format_amount, format_bytes, format_duration, form
 
 @pytest.mark.parametrize(
     ("number", "shown", "exact"),
-    [(0, "0 B", "0 bytes"), (1, "1 B", "1 byte"), (65536, "64 KiB", "65,536 bytes"), (1536, "1.5 KiB", "1,536 bytes")],
+    [
+        (0, "0 B", "0 bytes"),
+        (1, "1 B", "1 byte"),
+        (65536, "64 KiB", "65,536 bytes"),
+        (1536, "1.5 KiB", "1,536 bytes"),
+        (1023, "1023 B", "1,023 bytes"),
+        (11_999_999, "11.4 MiB", "11,999,999 bytes"),
+        (1 << 50, "1024 TiB", f"{1 << 50:,} bytes"),
+    ],
 )
 def test_a_size_is_what_prose_says_and_knows_its_bytes(number: int, shown: str, exact: str) -> None:
     assert (size(number), size(number).exact) == (shown, exact)
@@ -40,7 +48,9 @@ def test_only_nothing_is_0_percent_and_only_the_whole_is_100_percent(share: floa
         (0.0, "0"),
         (1.2e-12, "1.2 ps"),
         (4.1e-10, "410 ps"),
+        (9.8e-8, "98 ns"),
         (9.96e-8, "100 ns"),
+        (1.27e-7, "0.13 µs"),
         (9.96e-5, "100 µs"),
         (0.0123, "12 ms"),
         (0.0996, "100 ms"),
@@ -52,4 +62,5 @@ def test_a_short_time_is_not_0_and_no_time_has_an_exponent(seconds: float, shown
 
 
 def test_an_amount_that_rounds_up_to_a_thousand_takes_the_next_prefix() -> None:
-    assert [format_amount(number) for number in (999_400, 999_600, 999.7)] == ["999 k", "1 M", "1 k"]
+    amounts = {0.25: "0.25", 999.7: "1 k", 999_400: "999 k", 999_600: "1 M", 3.35e12: "3.35 T"}
+    assert {number: format_amount(number) for number in amounts} == amounts

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 
 from livepage.keep.inputs import hash_file
 from livepage.read import project
+from livepage.run import is_own_file
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -43,12 +44,9 @@ def fresh_modules() -> Iterator[dict[str, str]]:
 
 
 def _is_fresh_for_each(name: str) -> bool:
-    top = name.partition(".")[0]
-    if top in project.adapter.packages:
-        return False
     module = sys.modules[name]
     places = [getattr(module, "__file__", None) or "", *map(str, getattr(module, "__path__", ()))]
-    return any(place.startswith(f"{project.root / 'snippets'}{os.sep}") for place in places)
+    return any(os.path.isabs(place) and is_own_file(place) for place in places)  # noqa: PTH117 - for each module
 
 
 def _drop_changed_packages() -> None:

@@ -8,13 +8,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from livepage.read import project
+from livepage.read import CACHES, project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Mapping
-
-CACHES = frozenset({".cache", ".git", ".venv", ".uv", "__pycache__", "site"})
-"""The folders of which no page's content depends: they hold what was made."""
+    from collections.abc import Callable, Iterable, Mapping
 
 type Stamp = tuple[int, int] | None
 """When a file was written, and how long it is; None where there is none."""
@@ -27,29 +24,21 @@ class Inputs:
     """What was read, as it was then.
 
     Attributes:
-        files: By name relative to the project, a hash of the content; empty for a file that was not there.
-        folders: By name, a hash of the names in a folder that was listed.
-        variables: The environment's variables that the project's own code asked for, with their values.
-        asked: By name, whether something was there that was asked for and perhaps not opened.
+        facts: What each of `READERS` returned, by its kind and a name, as in `file docs/index.md`.
         fleeting: What nobody can keep, such as the clock, in words; empty where there was none.
     """
 
-    files: Mapping[str, str] = field(default_factory=dict)
-    folders: Mapping[str, str] = field(default_factory=dict)
-    variables: Mapping[str, str | None] = field(default_factory=dict)
-    asked: Mapping[str, bool] = field(default_factory=dict)
+    facts: Mapping[str, object] = field(default_factory=dict)
     fleeting: str = ""
 
     @classmethod
-    def take(
-        cls, files: Iterable[str], folders: Iterable[str] = (), variables: Mapping[str, str | None] | None = None
-    ) -> Inputs:
-        """Return the state of files and folders of the project now; others do not count."""
-        return cls(
-            {_name(path): hash_file(path) for path in sorted(set(files)) if _is_own(path)},
-            {_name(path): hash_names(path) for path in sorted(set(folders)) if _is_own(path)},
-            dict(sorted((variables or {}).items())),
-        )
+    def take(cls, files: Iterable[str]) -> Inputs:
+        """Return the state of files of the project now; others do not count."""
+        return cls({f"file {name}": hash_file(path) for path in set(files) if (name := project.find_name(path))})
+
+    def __or__(self, other: Inputs) -> Inputs:
+        """Return both; what both have is as the other says."""
+        return Inputs({**self.facts, **other.facts}, self.fleeting or other.fleeting)
 
     def are_current(self) -> bool:
         """Return whether all of it can be held, and is as it was."""
@@ -57,13 +46,11 @@ class Inputs:
 
     def are_same(self) -> bool:
         """Return whether all that can be held is as it was."""
-        root = f"{project.root}{os.sep}"
-        return (
-            all(os.environ.get(name) == value for name, value in self.variables.items())
-            and all(hash_file(root + name) == value for name, value in self.files.items())
-            and all(hash_names(root + name) == value for name, value in self.folders.items())
-            and all((_stamp(root + name) is not None) == value for name, value in self.asked.items())
-        )
+        return all(_read(*fact.split(" ", 1)) == value for fact, value in self.facts.items())
+
+
+def _read(kind: str, name: str) -> object:
+    return READERS[kind](name if kind == "variable" else f"{project.root}{os.sep}{name}")
 
 
 def stamp(files: Iterable[str]) -> dict[str, Stamp]:
@@ -101,9 +88,11 @@ def hash_names(path: str) -> str:
     return hashlib.sha256("\0".join(names).encode()).hexdigest()[:32]
 
 
-def _is_own(path: str) -> bool:
-    return path.startswith(f"{project.root}{os.sep}") and not CACHES.intersection(Path(_name(path)).parts)
-
-
-def _name(path: str) -> str:
-    return path[len(str(project.root)) + 1 :]
+READERS: Mapping[str, Callable[[str], object]] = {
+    "file": hash_file,
+    "folder": hash_names,
+    "asked": os.path.exists,
+    "variable": os.environ.get,
+}
+"""Kinds of inputs, each with what reads one: the content of a file, which is empty where there is none, the names in a
+folder, whether something is there, and a variable of the environment."""

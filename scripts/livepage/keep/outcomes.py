@@ -36,13 +36,12 @@ def obtain(source: Source, build: Build) -> tuple[list[Outcome], bool]:
     """Return what the pieces of a page come to, and whether they had to run for it."""
     with unwatched():
         outcomes = recall(source, build)
-        tool = list_tool_files(piece.code for piece in source.pieces) if outcomes is None else set()
     if outcomes is not None:
         return outcomes, False
-    if build.elsewhere and (tool or build.is_apart):
+    if build.elsewhere:
         outcomes = _ask(source, build)
         return outcomes, not any(outcome.waits for outcome in outcomes)
-    return run(source, tool, build), True
+    return run_pieces(source, build), True
 
 
 def _ask(source: Source, build: Build) -> list[Outcome]:
@@ -62,14 +61,14 @@ def _ask(source: Source, build: Build) -> list[Outcome]:
 
 def _blame(source: Source, failure: Failure) -> list[Outcome]:
     """Return outcomes for a page whose process ended: that of the piece which did it, and others that follow."""
-    at = next((at for at, piece in enumerate(source.pieces) if failure.origin in (piece.origin, *piece.lines)), 0)
+    at = next((at for at, piece in enumerate(source.pieces) if piece.holds(failure.origin)), 0)
     return [Outcome(failure=failure, follows=number != at) for number in range(len(source.pieces))]
 
 
 def answer(source: Source, build: Build) -> Answer:
     """Return what the process that runs a page for another says."""
     _, outcomes = build.sources[source.name]
-    return Answer(_tell_text(source), outcomes, inputs=list_inputs(source.name, build))
+    return Answer(_tell_text(source), outcomes, inputs=build.inputs.get(source.name))
 
 
 def recall(source: Source, build: Build) -> list[Outcome] | None:
@@ -77,26 +76,18 @@ def recall(source: Source, build: Build) -> list[Outcome] | None:
     if not source.pieces:
         return []
     found = (page_store.find(KIND, source.name, key) for key in make_keys(source))
-    outcomes = next((outcomes for outcomes in found if outcomes is not None), None)
-    if outcomes is not None:
-        build.inputs[source.name] = page_store.list_inputs(KIND, source.name)
+    entry = next(filter(None, found), None)
+    if entry is None:
+        return None
+    build.inputs[source.name] = entry.inputs
+    outcomes: list[Outcome] = entry.data
     return outcomes
 
 
-def list_inputs(name: str, build: Build) -> Inputs:
-    """Return what went into the outcomes of a page besides its own code, as the build heard of it last."""
-    inputs: Inputs = build.inputs.get(name, Inputs())
-    return inputs
-
-
-def run(source: Source, tool: set[str], build: Build) -> list[Outcome]:
-    """Run the pieces of a page in this process, and keep what they came to where none failed.
-
-    Args:
-        source: The page.
-        tool: The files of the project's own packages that it reaches.
-        build: The build that it belongs to.
-    """
+def run_pieces(source: Source, build: Build) -> list[Outcome]:
+    """Run the pieces of a page in this process, and keep what they came to where none failed."""
+    with unwatched():
+        tool = list_tool_files(piece.code for piece in source.pieces)
     for path in tool:
         hash_file(path)  # as it is before it is read
     with Watch() as watch, fresh_modules() as imported:
@@ -116,9 +107,9 @@ def run(source: Source, tool: set[str], build: Build) -> list[Outcome]:
 
 def _gather(source: Source, watch: Watch, tool: set[str], imported: Mapping[str, str]) -> Inputs:
     """Return what went into what ran."""
-    watch.files.update(imported)
+    watch.facts.update({f"file {project.find_name(file)}": value for file, value in imported.items()})
     reached = tool | imported_files(watch.children) | {*_list_declared(source)}
-    return watch.make_inputs(reached, without=[str(project.root / source.name)])
+    return watch.make_inputs(reached, without=source.name)
 
 
 def _list_declared(source: Source) -> Iterator[str]:

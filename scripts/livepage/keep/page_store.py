@@ -1,26 +1,24 @@
 """The one store of what was made of pages: what they came to, what they were rendered to, what notebooks became.
 
-Each entry lies on disk under all that it depends on: a key of what is known before, and the inputs that were met on
-the way. With `LIVE=all` in the environment an entry counts in the build alone that made it.
+Each entry lies in a database under all that it depends on: a key of what is known before, and the inputs that were met
+on the way. With `LIVE=all` in the environment an entry counts in the build alone that made it.
 """
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import pickle
+import sqlite3
+import time
+from contextlib import closing
 from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from livepage.keep import file_seal
 from livepage.keep.inputs import Inputs, hash_file
-from livepage.read import project
+from livepage.read import log, project
 
-if TYPE_CHECKING:
-    from pathlib import Path
-
-FOLDER = ".cache/pages"
+FILE = ".cache/pages/pages.sqlite"
 LIMIT = 4
 """How many entries of one kind are kept of a page, so that who goes back to another text finds it again."""
 
@@ -30,17 +28,24 @@ BUILD = "LIVEPAGE_BUILD"
 STORE_OFF = "LIVEPAGE_STORE_OFF"
 """The variable of a process that finds and keeps nothing: it runs pages as nobody else does."""
 
+_TABLE = """CREATE TABLE IF NOT EXISTS entries
+(kind, name, key, inputs, build, text, used, data, PRIMARY KEY (kind, name, key, inputs))"""
+_DROP = """DELETE FROM entries WHERE (kind, name) = (?, ?) AND rowid NOT IN
+(SELECT rowid FROM entries WHERE (kind, name) = (?, ?) ORDER BY used DESC LIMIT ?)"""
+_PATIENCE = 60.0
 
-@dataclass
-class _Entry:
-    key: str
-    inputs: Inputs
-    build: str
-    page: str
+
+@dataclass(frozen=True)
+class Entry:
+    """An entry that is current.
+
+    Attributes:
+        data: What was kept.
+        inputs: Its inputs.
+    """
+
     data: Any
-
-
-_memory: dict[tuple[str, str], _Entry] = {}
+    inputs: Inputs
 
 
 def begin() -> None:
@@ -48,7 +53,7 @@ def begin() -> None:
     os.environ[BUILD] = f"{os.getpid()}-{int.from_bytes(os.urandom(6))}"
 
 
-def find(kind: str, name: str, key: str) -> Any:  # noqa: ANN401 - whatever was kept
+def find(kind: str, name: str, key: str) -> Entry | None:
     """Return what is kept of a page under a key, where its inputs are as they were, or None.
 
     Args:
@@ -58,88 +63,53 @@ def find(kind: str, name: str, key: str) -> Any:  # noqa: ANN401 - whatever was 
     """
     if STORE_OFF in os.environ:
         return None
-    entry = _memory.get((kind, name))
-    if entry and _is_current(entry, key):
-        return entry.data
-    for path in reversed(_list(kind, name)):
-        entry = _read(path)
-        if entry and _is_current(entry, key):
-            os.utime(path)
-            entry.data = pickle.loads(entry.data)  # noqa: S301 - sealed, and written by this code
-            _memory[kind, name] = entry
-            return entry.data
+    wanted = "SELECT rowid, inputs, build, data FROM entries WHERE (kind, name, key) = (?, ?, ?) ORDER BY used DESC"
+    for row, facts, build, data in _execute(wanted, kind, name, key):
+        inputs = Inputs(**json.loads(facts))
+        if _is_current(build, inputs):
+            _execute("UPDATE entries SET used = ? WHERE rowid = ?", time.time_ns(), row)
+            return Entry(pickle.loads(data), inputs)  # noqa: S301 - written by this code, which the key names
     return None
 
 
 def keep(kind: str, name: str, key: str, inputs: Inputs, data: object) -> None:
     """Keep what was made of a page, and drop what was not used for longest; nothing where it read what nobody keeps."""
-    _memory.pop((kind, name), None)
     if inputs.fleeting or STORE_OFF in os.environ:
         return
-    page = hash_file(str(project.root / name))
-    _memory[kind, name] = entry = _Entry(key, inputs, _name_build(), page, data)
-    facts = {"key": key, "inputs": asdict(inputs), "build": entry.build, "page": page}
-    identity = hashlib.sha256(f"{key} {json.dumps(asdict(inputs), sort_keys=True)}".encode()).hexdigest()[:16]
-    content = json.dumps(facts, sort_keys=True).encode() + b"\n" + pickle.dumps(data)
-    file_seal.write(_folder(kind) / f"{_stem(name)}-{identity}.kept", content)
-    for old in _list(kind, name)[:-LIMIT]:
-        old.unlink(missing_ok=True)
-
-
-def list_inputs(kind: str, name: str) -> Inputs:
-    """Return what the entry of a page depends on that was found or kept last."""
-    entry = _memory.get((kind, name))
-    return entry.inputs if entry else Inputs()
+    facts, text = json.dumps(asdict(inputs), sort_keys=True), hash_file(str(project.root / name))
+    entry = (kind, name, key, facts, _name_build(), text, time.time_ns(), pickle.dumps(data))
+    _execute("INSERT OR REPLACE INTO entries VALUES (?, ?, ?, ?, ?, ?, ?, ?)", *entry)
+    _execute(_DROP, kind, name, kind, name, LIMIT)
 
 
 def seems_kept(name: str) -> bool:
     """Return whether something is kept of a page's text as it is now; whether it is current, `find` says."""
-    page = hash_file(str(project.root / name))
-    for kind in ("outcomes", "notebooks"):
-        for path in reversed(_list(kind, name)):
-            if (entry := _read(path)) and entry.page == page:
-                return _is_current(entry, entry.key)
-    return False
+    last = "SELECT build, inputs FROM entries WHERE (name, text) = (?, ?) AND kind != ? ORDER BY used DESC LIMIT 1"
+    rows = _execute(last, name, hash_file(str(project.root / name)), "renderings")
+    return any(_is_current(build, Inputs(**json.loads(facts))) for build, facts in rows)
 
 
-def forget() -> None:
-    """Forget what is in memory, as at the start of a process."""
-    _memory.clear()
+def _execute(statement: str, *values: object) -> list[Any]:
+    """Return the rows that the database answers with; one that is damaged is made again."""
+    path = project.root / FILE
+    path.parent.mkdir(parents=True, exist_ok=True)
+    try:
+        with closing(sqlite3.connect(path, timeout=_PATIENCE)) as database, database:
+            database.execute("PRAGMA synchronous = OFF")  # what a failing machine loses is made again
+            database.execute(_TABLE)
+            return database.execute(statement, values).fetchall()
+    except sqlite3.OperationalError:
+        raise
+    except sqlite3.DatabaseError:
+        log.info("%s is damaged: it is made again", FILE)
+        path.unlink(missing_ok=True)
+        return _execute(statement, *values)
 
 
-def _is_current(entry: _Entry, key: str) -> bool:
-    return entry.key == key and _name_build() in {"", entry.build} and entry.inputs.are_current()
+def _is_current(build: str, inputs: Inputs) -> bool:
+    return _name_build() in {"", build} and inputs.are_current()
 
 
 def _name_build() -> str:
     """Return the name of this build where every page has to run in it, else an empty string."""
     return os.environ.get(BUILD, f"{os.getpid()}") if os.environ.get("LIVE") == "all" else ""
-
-
-def _read(path: Path) -> _Entry | None:
-    """Return an entry whose data is still as it is written, since another version of the engine may have written it."""
-    content = file_seal.read(path)
-    if content is None:
-        return None
-    head, _, body = content.partition(b"\n")
-    facts = json.loads(head)
-    return _Entry(facts["key"], Inputs(**facts["inputs"]), facts["build"], facts["page"], body)
-
-
-def _list(kind: str, name: str) -> list[Path]:
-    """Return the files of a page's entries, the one that was used last at the end."""
-    found = []
-    for path in _folder(kind).glob(f"{_stem(name)}-????????????????.kept"):
-        try:
-            found.append((path.stat().st_mtime_ns, path))
-        except OSError:  # another process dropped it
-            continue
-    return [path for _, path in sorted(found)]
-
-
-def _folder(kind: str) -> Path:
-    return project.root / FOLDER / kind
-
-
-def _stem(name: str) -> str:
-    return name.replace("/", "-")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import partial
 from typing import TYPE_CHECKING, Any
@@ -10,18 +11,17 @@ from typing import TYPE_CHECKING, Any
 from mkdocs.utils import CountHandler
 
 from livepage.keep import outcomes, page_store
-from livepage.keep.inputs import hash_file
+from livepage.keep.inputs import Inputs, hash_file
 from livepage.keep.watch import Watch
 from livepage.read import project
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Iterator
 
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
-    from livepage.keep.inputs import Inputs
     from livepage.read import Build, Outcome, Source
 
 KIND = "renderings"
@@ -40,14 +40,19 @@ class _Rendered:
     inputs: tuple[Inputs, ...]
 
 
-def drop(name: str, build: Build) -> None:
-    """Let one page be rendered anew, whatever is kept of it, by its file below the folder of the pages."""
-    build.rendered.pop(name, None)
-    build.dropped.add(name)
+@contextmanager
+def count_warnings() -> Iterator[CountHandler]:
+    """Count what MkDocs warns of meanwhile."""
+    counter, log = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
+    log.addHandler(counter)
+    try:
+        yield counter
+    finally:
+        log.removeHandler(counter)
 
 
 def is_kept(name: str, build: Build) -> bool:
-    """Return whether a page was rendered without a warning, and not dropped since; it may wait for what it shows."""
+    """Return whether a page was rendered without a warning; it may wait for what it shows."""
     return name in build.rendered and build.rendered[name].is_clean
 
 
@@ -70,20 +75,14 @@ def _render_or_restore(page: Page, build: Build, config: MkDocsConfig, files: Fi
         page.markdown,
         sorted(files.src_uris),
     )
-    kept = None if page.file.src_uri in build.dropped else page_store.find(KIND, name, key)
-    build.dropped.discard(page.file.src_uri)
-    if kept and _restore(page, build, files, kept):
-        _note(page, build, page_store.list_inputs(KIND, name), is_clean=True)
+    entry = page_store.find(KIND, name, key)
+    if entry and _restore(page, build, files, entry.data):
+        _note(page, build, entry.inputs, is_clean=True)
         return
-    warnings, log = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
-    log.addHandler(warnings)
-    try:
-        with Watch() as watch:
-            type(page).render(page, config, files)
-    finally:
-        log.removeHandler(warnings)
+    with count_warnings() as warnings, Watch() as watch:
+        type(page).render(page, config, files)
     source, ran = build.sources.get(name, (None, []))
-    inputs = watch.make_inputs(without=[str(project.root / name)])
+    inputs = watch.make_inputs(without=name)
     is_clean = not warnings.get_counts() and not any(outcome.failure for outcome in ran)
     if is_clean and name not in build.pending:
         page_store.keep(KIND, name, key, inputs, _tell(page, source, ran))
@@ -91,7 +90,7 @@ def _render_or_restore(page: Page, build: Build, config: MkDocsConfig, files: Fi
 
 
 def _note(page: Page, build: Build, inputs: Inputs, *, is_clean: bool) -> None:
-    ran = outcomes.list_inputs((project.docs / page.file.src_uri).as_posix(), build)
+    ran = build.inputs.get((project.docs / page.file.src_uri).as_posix(), Inputs())
     build.rendered[page.file.src_uri] = _Rendered(is_clean, (inputs, ran))
 
 

@@ -12,10 +12,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Self
 
-from livepage.keep.inputs import CACHES, Inputs, hash_file, hash_names
+from livepage.keep.inputs import Inputs, hash_file, hash_names
 from livepage.keep.page_store import BUILD
 from livepage.read import project
-from livepage.run import listen
+from livepage.run import is_own, is_own_file, is_writing, listen
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -51,10 +51,7 @@ class Watch:
     """Notes what this process reads meanwhile; one watch may stand inside another.
 
     Attributes:
-        files: The project's files that were opened, each with a hash of what it held then.
-        folders: The project's folders that were listed, each with a hash of the names.
-        variables: The environment's variables that the project's own code asked for, with their values before.
-        asked: Whether the project's files and folders were there that were asked for.
+        facts: What was read of the project, and of the environment by its own code, as `Inputs` has it.
         children: What programs were told that were started, each argument.
         fleeting: What nobody can keep, in words, where it was read first.
     """
@@ -68,10 +65,7 @@ class Watch:
             if sys.monitoring.get_tool(_TOOL) is None:
                 sys.monitoring.use_tool_id(_TOOL, "livepage")
                 sys.monitoring.register_callback(_TOOL, sys.monitoring.events.CALL, _on_call)
-        self.files: dict[str, str] = {}
-        self.folders: dict[str, str] = {}
-        self.variables: dict[str, str | None] = {}
-        self.asked: dict[str, bool] = {}
+        self.facts: dict[str, object] = {}
         self.children: list[str] = []
         self.fleeting = ""
         self._before = dict(os.environ)
@@ -86,22 +80,10 @@ class Watch:
             sys.monitoring.set_events(_TOOL, 0)
             os.stat, os.environ.__class__ = _stat, _PLAIN
 
-    def make_inputs(self, files: Iterable[str] = (), without: Iterable[str] = ()) -> Inputs:
-        """Return what was read, with files of which it is known otherwise that they count, and without some."""
-        taken = Inputs.take(files, (), self.variables)
-        root = f"{project.root}{os.sep}"
-        met = {path.removeprefix(root): value for path, value in self.files.items()}
-        folders = {path.removeprefix(root): value for path, value in self.folders.items()}
-        left_out = {path.removeprefix(root) for path in without}
-        all_files = {name: value for name, value in {**taken.files, **met}.items() if name not in left_out}
-        asked = {path.removeprefix(root): value for path, value in self.asked.items()}
-        return Inputs(
-            dict(sorted(all_files.items())),
-            dict(sorted(folders.items())),
-            taken.variables,
-            {name: value for name, value in sorted(asked.items()) if name not in all_files},
-            self.fleeting,
-        )
+    def make_inputs(self, files: Iterable[str] = (), without: str = "") -> Inputs:
+        """Return what was read, with files of which it is known otherwise that they count, and without one."""
+        inputs = Inputs.take(files) | Inputs(self.facts, self.fleeting)
+        return Inputs({fact: value for fact, value in inputs.facts.items() if fact != f"file {without}"}, self.fleeting)
 
     def note_fleeting(self, what: str) -> None:
         """Note that something was read that nobody can keep."""
@@ -113,7 +95,7 @@ class Watch:
         Who hands on all of them asks for the name of this build too, which no page depends on.
         """
         if name != BUILD:
-            self.variables.setdefault(name, self._before.get(name))
+            self.facts.setdefault(f"variable {name}", self._before.get(name))
 
 
 @contextmanager
@@ -133,10 +115,10 @@ def _on_open(_event: str, details: tuple[Any, ...]) -> None:
     if not _watches or not isinstance(details[0], str | bytes | os.PathLike):
         return
     path = os.path.abspath(os.fsdecode(details[0]))  # noqa: PTH100 - called for every file that the process opens
-    if _place(path):
+    if name := project.find_name(path):
         for watch in _watches:
-            watch.files.setdefault(path, hash_file(path))
-    elif _is_outside(path) and not _writes(details):
+            watch.facts.setdefault(f"file {name}", hash_file(path))
+    elif _is_outside(path) and not is_writing(details):
         for watch in _watches:
             watch.note_fleeting(f"the file {Path(path).name}, which lies outside the project")
 
@@ -148,53 +130,29 @@ def _tell_and_stat(path: Any, *rest: Any, **named: Any) -> os.stat_result:  # no
 
 
 def _on_ask(_event: str, details: tuple[Any, ...]) -> None:
-    if not isinstance(details[0], str | bytes | os.PathLike):
-        return
-    path = os.path.abspath(os.fsdecode(details[0]))  # noqa: PTH100 - as above
-    if _place(path):
+    path = details[0]
+    if isinstance(path, str | bytes | os.PathLike) and (name := project.find_name(path)):
         for watch in _watches:
-            watch.asked.setdefault(path, os.path.exists(path))  # noqa: PTH110 - as above
-
-
-def _writes(details: tuple[Any, ...]) -> bool:
-    _, mode, flags = details
-    return bool(set(mode or "") & set("wax")) or (isinstance(flags, int) and bool(flags & (os.O_WRONLY | os.O_CREAT)))
+            watch.facts.setdefault(f"asked {name}", os.path.exists(path))  # noqa: PTH110 - as above
 
 
 def _on_list(_event: str, details: tuple[Any, ...]) -> None:
-    if not _watches:
+    if not _watches or isinstance(details[0], int):
         return
-    path = os.path.abspath(os.fsdecode(details[0] or ".")) if not isinstance(details[0], int) else ""  # noqa: PTH100
+    path = os.path.abspath(os.fsdecode(details[0] or "."))  # noqa: PTH100 - as above
+    name = project.find_name(path)
     # An import lists the folders that it looks through.
-    if path and _place(path) and not _find_caller().f_code.co_filename.startswith("<frozen importlib"):
+    if name not in {"", "."} and not sys._getframe(2).f_code.co_filename.startswith("<frozen importlib"):  # noqa: SLF001
         for watch in _watches:
-            watch.folders.setdefault(path, hash_names(path))
-
-
-def _place(path: str) -> bool:
-    """Whether a file or folder is the project's, and no cache's."""
-    root = f"{project.root}{os.sep}"
-    if not path.startswith(root) or CACHES.intersection(path[len(root) :].split(os.sep)):  # noqa: PTH206 - as above
-        return False
-    return not any(_lies_in(path, folder) for folder in _list_caches())
-
-
-def _list_caches() -> list[str]:
-    """Return the folders of the project's own caches; the environment is asked past what notes who asks."""
-    data = os.environ._data  # type: ignore[attr-defined]  # noqa: SLF001 - as above
-    found = (data.get(os.environ.encodekey(name)) for name in project.adapter.caches)
-    return [os.environ.decodevalue(folder) for folder in found if folder]
+            watch.facts.setdefault(f"folder {name}", hash_names(path))
 
 
 def _is_outside(path: str) -> bool:
+    """Whether a file is none of the project, of the system, and of a cache."""
     if path.startswith((f"{project.root}{os.sep}", *_SYSTEM)) or os.path.realpath(path).startswith(_SYSTEM):
         return False
-    caches = [*_list_caches(), tempfile.gettempdir()]
-    return Path(path).is_file() and not any(_lies_in(path, folder) for folder in caches)
-
-
-def _lies_in(path: str, folder: str) -> bool:
-    return f"{path}{os.sep}".startswith(os.path.abspath(folder) + os.sep)  # noqa: PTH100 - as above
+    caches = filter(None, (*map(os.environ.get, project.adapter.caches), tempfile.gettempdir()))
+    return Path(path).is_file() and not any(Path(path).is_relative_to(Path(cache).absolute()) for cache in caches)
 
 
 def _on_network(_event: str, details: tuple[Any, ...]) -> None:
@@ -240,7 +198,7 @@ class _Copy(dict[str, str]):
 
 
 def _note_asked(name: str, frame: FrameType) -> None:
-    if _watches and _is_own(frame):
+    if _watches and is_own(frame):
         for watch in _watches:
             watch.note_variable(name)
 
@@ -258,34 +216,6 @@ def _on_call(code: CodeType, _offset: int, called: object, _first: object) -> ob
             watch.note_fleeting("the clock")
     return None
 
-
-def is_own_file(file: str) -> bool:
-    """Whether a file's code is a page's, or the project's and of no package that the project names as its tool."""
-    if not os.path.isabs(file):  # noqa: PTH117 - as above
-        return file.endswith((".md", ".py"))
-    if f"{os.sep}ipykernel_" in file:  # a cell of a notebook
-        return True
-    folder = f"{project.root / 'snippets'}{os.sep}"
-    return file.startswith(folder) and file[len(folder) :].partition(os.sep)[0] not in project.adapter.packages
-
-
-def _is_own(frame: FrameType | None) -> bool:
-    """Whether the project's own code did what Python's library did for it."""
-    while frame and frame.f_code.co_filename.startswith(("<frozen", _LIBRARY)):
-        if frame.f_code.co_filename.startswith(_PACKAGES):
-            return False
-        frame = frame.f_back
-    return frame is not None and is_own_file(frame.f_code.co_filename)
-
-
-def _find_caller() -> FrameType:
-    frame = sys._getframe(2)  # noqa: SLF001 - as above
-    while frame.f_back and frame.f_code.co_filename == _AUDIT:
-        frame = frame.f_back
-    return frame
-
-
-_AUDIT = sys.modules[listen.__module__].__file__ or ""
 
 listen(_on_open, ("open",))
 listen(_on_ask, (_ASKED,))

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import pickle
 import tempfile
-from contextlib import contextmanager
-from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -15,15 +13,15 @@ from livepage.notebooks.cells import read_notebook
 from livepage.read import log, project, relative
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
 
 KIND = "notebooks"
 
 
 def recall(path: Path) -> str | None:
     """Return what is kept of a notebook, or None."""
-    text: str | None = page_store.find(KIND, relative(path, project.root), _make_key(path))
-    return text
+    entry = page_store.find(KIND, relative(path, project.root), _make_key(path))
+    return entry.data if entry else None
 
 
 def convert(path: Path, run: Callable[[Path], str]) -> str:
@@ -34,35 +32,16 @@ def convert(path: Path, run: Callable[[Path], str]) -> str:
     """
     key, files = _make_key(path), _list_files(path)
     before = Inputs.take(files)
-    with _reported() as report:
+    with tempfile.TemporaryDirectory() as folder:
+        report = Path(folder) / "report"
+        os.environ[KERNEL_REPORT] = str(report)  # which the process of the notebook writes
         text = run(path)
-    name = relative(path, project.root)
-    met: Inputs = pickle.loads(report.read_bytes()) if report.stat().st_size else Inputs()  # noqa: S301 - our own
-    inputs = replace(met, files={**met.files, **before.files})
-    report.unlink()
+        met: Inputs = pickle.loads(report.read_bytes()) if report.is_file() else Inputs()  # noqa: S301 - our own
+    name, inputs = relative(path, project.root), met | before
     if inputs.fleeting:
         log.info("%s is not kept: it read %s", name, inputs.fleeting)
     page_store.keep(KIND, name, key, inputs, text)
     return text
-
-
-def reaches_tool(path: Path) -> bool:
-    """Return whether a notebook imports one of the packages that the project names as its tool."""
-    return bool(outcomes.list_tool_files(cell.source for cell in read_notebook(path).code_cells))
-
-
-@contextmanager
-def _reported() -> Iterator[Path]:
-    """Let the process of a notebook write what it read into a file."""
-    with tempfile.NamedTemporaryFile(delete=False) as file:
-        os.environ[KERNEL_REPORT] = file.name
-    try:
-        yield Path(file.name)
-    except BaseException:
-        Path(file.name).unlink(missing_ok=True)
-        raise
-    finally:
-        os.environ.pop(KERNEL_REPORT)
 
 
 def _make_key(path: Path) -> str:

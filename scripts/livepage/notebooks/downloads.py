@@ -15,6 +15,8 @@ from livepage.read import project
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
+    from mkdocs.structure.files import Files
+
     from livepage.notebooks.cells import Notebook
 
 _KERNEL = {"kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"}}
@@ -90,16 +92,16 @@ def _lead(text: str, find_page: Callable[[str], str | None]) -> str:
     return _LINK.sub(resolve, text)
 
 
-def address_of(site: str, page: str, link: str, find_url: Callable[[str], str | None]) -> str | None:
-    """Return the whole address of what a relative link on a page leads to.
+def address_of(site: str, page: str, files: Files, link: str) -> str | None:
+    """Return the whole address of what a relative link on a page leads to, or None where there is none.
 
     Args:
         site: The address of the site, or an empty string.
         page: The page's file below the folder of the pages.
+        files: The files of the site.
         link: The link, to another such file or to an id of this page.
-        find_url: Returns the address below the site's of a file, or None where there is none.
     """
-    file, hash_, name = link.partition("#")
-    source = posixpath.normpath(posixpath.join(posixpath.dirname(page), file)) if file else page
-    url = find_url(source)
-    return urljoin(site.rstrip("/") + "/", url) + hash_ + name if site and url is not None else None
+    name, hash_, anchor = link.partition("#")
+    source = posixpath.normpath(posixpath.join(posixpath.dirname(page), name)) if name else page
+    file = files.get_file_from_path(source)
+    return urljoin(site.rstrip("/") + "/", file.url) + hash_ + anchor if site and file else None

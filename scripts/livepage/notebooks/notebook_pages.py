@@ -41,11 +41,9 @@ _FIRST_LINES = """\
 import sys
 sys.path.append({path!r})
 from livepage.keep import kernel_watch
-from livepage.run import kernel_asserts
 sys.path.remove({path!r})
-kernel_watch.install({root!r}, {adapter!r})
-kernel_asserts.install(is_whole={whole})
-del kernel_asserts, kernel_watch, sys
+kernel_watch.install({root!r}, {adapter!r}, is_whole={whole})
+del kernel_watch, sys
 """
 _FAILED = '<p class="failed">This notebook did not run in this build.</p>'
 _UNBORN = "Kernel died before replying"
@@ -106,21 +104,11 @@ def read_source(page: Page) -> str | None:
 
 def write_downloads(files: Files, config: MkDocsConfig) -> None:
     """Write what readers take away, now that every page has its address."""
-
-    def find_url(uri: str) -> str | None:
-        file = files.get_file_from_path(uri)
-        return file.url if file else None
-
     for path in list_notebooks(Path(config.docs_dir)):
         name = path.relative_to(config.docs_dir).as_posix()
-        file = files.get_file_from_path(_download(name))
-        if file is None:
-            continue
-
-        def find_page(link: str, name: str = name) -> str | None:
-            return downloads.address_of(config.site_url or "", name, link, find_url)
-
-        file.content_string = downloads.write_download(read_notebook(path), config.repo_url or "", find_page)
+        if file := files.get_file_from_path(_download(name)):
+            find_page = partial(downloads.address_of, config.site_url or "", name, files)
+            file.content_string = downloads.write_download(read_notebook(path), config.repo_url or "", find_page)
 
 
 def _prepare() -> Callable[[Path], str]:
@@ -215,8 +203,8 @@ def convert(path: Path, build: Build) -> tuple[str, list[Failure]]:
     kept = conversions.recall(path)
     if kept is not None:
         return kept, _review(path, kept, build)
-    if not (build.elsewhere and conversions.reaches_tool(path)):
-        return run(path, build)
+    if not build.elsewhere:
+        return run_notebook(path, build)
     answer = build.elsewhere(name)
     if answer is None:
         build.pending.add(name)
@@ -226,7 +214,7 @@ def convert(path: Path, build: Build) -> tuple[str, list[Failure]]:
     return answer.text, _review(path, answer.text, build)
 
 
-def run(path: Path, build: Build) -> tuple[str, list[Failure]]:
+def run_notebook(path: Path, build: Build) -> tuple[str, list[Failure]]:
     """Run a notebook, keep what it was converted to, and return it, or a note in its place, and what is wrong."""
     try:
         markdown = conversions.convert(path, _prepare())

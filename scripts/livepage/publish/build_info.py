@@ -127,10 +127,7 @@ def _count_pieces(name: str, text: str) -> Counter[str]:
 
 @cache
 def _make_reader(root: Path) -> Includes:
-    bases = [str(root / "snippets"), str(root)]
-    reader = Includes({**Includes.DEFAULTS, "check_paths": True, "base_path": bases}, Markdown())
-    reader.root = root
-    return reader
+    return Includes(Markdown(), root, base_path=["snippets", "."])
 
 
 def list_pins() -> dict[str, dict[str, str]]:

@@ -11,6 +11,8 @@ import posixpath
 import re
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from livepage.read import FENCE_MARK, VALUE_MARK, Kind, project
 
 if TYPE_CHECKING:
@@ -30,7 +32,6 @@ _LINK = re.compile(r"(?<=\]\()(?P<path>[^()\s#?]+)(?P<rest>#[^()\s]*)?(?=\)|\s+\
 _NOT_HERE = re.compile(r"<(svg|script|style|template|button)\b.*?</\1>", re.DOTALL)
 _FIGURE = re.compile(r"<figure\b[^>]*>.*?</figure>", re.DOTALL)
 _CAPTION = re.compile(r"<figcaption\b[^>]*>(.*?)</figcaption>", re.DOTALL)
-_TAG = re.compile(r"<[^>]*>")
 
 
 def find_address(name: str) -> str:
@@ -113,7 +114,7 @@ def _describe(text: str) -> str:
 
 def _read_caption(match: re.Match[str]) -> str:
     caption = _CAPTION.search(match[0])
-    words = html.unescape(_TAG.sub("", caption[1])).strip() if caption else ""
+    words = Markup(caption[1]).striptags() if caption else ""  # noqa: S704 - to be stripped
     # A table in a figure is text already.
     tables = "\n".join(re.findall(r"<table\b.*?</table>", match[0], re.DOTALL))
     return f"*(On the page: a picture. {words})*\n{tables}" if words else tables or "*(On the page: a picture.)*"

@@ -18,6 +18,8 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from markupsafe import Markup
+
 from livepage.read import log, project
 
 if TYPE_CHECKING:
@@ -35,7 +37,6 @@ _DRAFT = "card-draft.html"
 _FIGURE = re.compile(r"<figure\b(?P<attributes>[^>]*)>.*?</figure>", re.DOTALL)
 _CAPTION = re.compile(r"<figcaption\b.*?</figcaption>", re.DOTALL)
 _STYLES = re.compile(r'<link\b[^>]*\brel="stylesheet"[^>]*>')
-_TAG = re.compile(r"<[^>]*>")
 _CARD = """\
 <!doctype html>
 <html lang="en"><head><meta charset="utf-8">{styles}
@@ -94,7 +95,8 @@ def publish(pages: Sequence[Page], config: MkDocsConfig) -> None:
     (site / FOLDER).mkdir(parents=True, exist_ok=True)
     kept.mkdir(parents=True, exist_ok=True)
     styles = _digest_styles(site)
-    cards = [_Card(page, write_card(page, _read(site, page), config.site_name), styles) for page in pages]
+    built = {page: (site / page.file.dest_uri).read_text(encoding="utf-8") for page in pages}
+    cards = [_Card(page, write_card(page, text, config.site_name), styles) for page, text in built.items()]
     if missing := [card for card in cards if not (kept / card.file).is_file()]:
         log.info("drawing %d social cards", len(missing))
         # In a thread of its own: Playwright refuses to work in one that runs a loop, as that of a notebook does.
@@ -117,7 +119,8 @@ def write_card(page: Page, built: str, site_name: str) -> str:
     """
     picture = _find_figure(str(page.content or ""), str(page.meta.get("card", "")))
     # The title of a page, and what its front matter says, are HTML already.
-    title = html.escape(html.unescape(_TAG.sub("", str(page.meta.get("title") or page.title))), quote=False)
+    plain = Markup(page.meta.get("title") or page.title).striptags()  # noqa: S704 - to be stripped
+    title = html.escape(plain, quote=False)
     return _CARD.format(
         styles="".join(_STYLES.findall(built)),
         columns="1fr 1fr" if picture else "1fr",
@@ -143,10 +146,6 @@ def _digest_styles(site: Path) -> str:
     for file in sorted((site / "assets").rglob("*.css")):
         digest.update(file.read_bytes())
     return digest.hexdigest()
-
-
-def _read(site: Path, page: Page) -> str:
-    return (site / page.file.dest_uri).read_text(encoding="utf-8")
 
 
 def _draw(cards: Sequence[_Card], site: Path, kept: Path) -> None:

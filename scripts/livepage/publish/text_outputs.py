@@ -13,6 +13,8 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 from xml.sax.saxutils import escape
 
+from markupsafe import Markup
+
 from livepage.publish.page_markdown import find_address, to_markdown
 from livepage.read import find_build, project
 
@@ -29,7 +31,6 @@ _SECTION = re.compile(r'<h(?P<level>[23])\b[^>]*\bid="(?P<id>[^"]+)"[^>]*>(?P<ti
 _BLOCK = re.compile(r"<(h[3-6]|p|ul|ol|table)\b[^>]*>.*?</\1>", re.DOTALL)
 _UNSAID = re.compile(r'<(details|figure|pre|svg|section|button)\b.*?</\1>|<a class="headerlink".*?</a>', re.DOTALL)
 _KEPT = re.compile(r"<(/?(?:h[3-6]|p|ul|ol|li|table|thead|tbody|tr|th|td|code|strong|em))\b[^>]*>|<[^>]*>")
-_TAG = re.compile(r"<[^>]*>")
 _LONGEST = 6000
 """How much of a section the feed says, in characters."""
 
@@ -128,17 +129,14 @@ def list_items(page: Page) -> Iterator[Item]:
         blocks = [_simplify(match[0]) for match in _BLOCK.finditer(_UNSAID.sub("", body))]
         sizes = accumulate(map(len, blocks))
         summary = "".join(block for block, size in zip(blocks, sizes, strict=True) if size <= _LONGEST)
-        yield Item(_text(_UNSAID.sub("", head["title"])), f"{page.url}#{head['id']}", summary)
+        title = Markup(_UNSAID.sub("", head["title"])).striptags()  # noqa: S704 - to be stripped
+        yield Item(title, f"{page.url}#{head['id']}", summary)
 
 
 def _simplify(block: str) -> str:
     """Return HTML with the elements that every reader of feeds shows, without attributes."""
     plain = _KEPT.sub(lambda match: f"<{match[1]}>" if match[1] else "", block)
     return re.sub(r"\s+", " ", plain)
-
-
-def _text(part: str) -> str:
-    return " ".join(html.unescape(_TAG.sub("", part)).split())
 
 
 def to_feed(items: Iterable[Item], title: str, config: MkDocsConfig, address: str) -> str:

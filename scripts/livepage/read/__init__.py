@@ -2,7 +2,7 @@
 
 from livepage.read.adapter import Adapter, Term, load_adapter
 from livepage.read.blocks import SAYS, VALUE_MARK, Kind, Outcome, Piece, SearchEntry, Source, read_pieces
-from livepage.read.build import EXTENSION, Answer, Build, PageError, PageRanError, find_build
+from livepage.read.build import Answer, Build, PageError, PageRanError, find_build
 from livepage.read.fence_headers import FENCE_MARK, SHELLS
 from livepage.read.sentences import (
     FENCE,
@@ -19,9 +19,10 @@ from livepage.read.sentences import (
     read_sentences,
 )
 from livepage.read.source_lines import Failure, Includes, Origin, relative
-from livepage.read.this_project import GARBAGE, WAITS, log, project
+from livepage.read.this_project import CACHES, EXTENSION, GARBAGE, WAITS, log, project
 
 __all__ = [
+    "CACHES",
     "EXTENSION",
     "FENCE",
     "FENCE_MARK",

@@ -70,6 +70,10 @@ class Piece:
     language: str = "python"
     listing: str = ""
 
+    def holds(self, origin: Origin) -> bool:
+        """Return whether a line is one of its own."""
+        return origin == self.origin or origin in self.lines
+
 
 @dataclass(frozen=True, slots=True)
 class SearchEntry:
@@ -86,10 +90,6 @@ class SearchEntry:
     title: str
     text: str
     boost: float = 1.0
-
-    def to_plain(self) -> SearchEntry:
-        """Return the same without classes of the page, which another process does not know."""
-        return SearchEntry(str(self.id), str(self.title), str(self.text), float(self.boost))
 
 
 @dataclass(frozen=True, slots=True)
@@ -149,7 +149,7 @@ def read_pieces(name: str, lines: Sequence[str], origins: Sequence[Origin]) -> S
         origins: Where each line stands, as many as there are lines.
     """
     reader = _BlockReader(lines, origins)
-    reader.run()
+    reader.scan()
     return Source(name, tuple(reader.out), tuple(reader.pieces), tuple(reader.faults))
 
 
@@ -163,7 +163,7 @@ class _BlockReader:
         self.pieces: list[Piece] = []
         self.faults: list[Failure] = []
 
-    def run(self) -> None:
+    def scan(self) -> None:
         prose: list[int] = []
         at = 0
         while at < len(self.lines):

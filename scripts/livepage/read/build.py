@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from livepage.read.source_lines import relative
-from livepage.read.this_project import project
+from livepage.read.this_project import EXTENSION, project
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -18,9 +18,6 @@ if TYPE_CHECKING:
     from livepage.read.adapter import Term
     from livepage.read.blocks import Outcome, Source
     from livepage.read.source_lines import Failure
-
-EXTENSION = "livepage.extension"
-"""The extension whose option `build` hands a build to its pages."""
 
 
 @dataclass(frozen=True)
@@ -60,7 +57,6 @@ class Build:
         started: When the build began, in seconds of the performance counter.
         elsewhere: Runs a page in another process and returns its answer, or None while it runs; None where each page
             runs in this one.
-        is_apart: Whether no page runs in this process, also where it needs no slow work.
         only_run: Whether a page ends once its pieces ran.
         terms: The terms that its pages link.
         totals: How many pages, blocks, values and checks there were.
@@ -70,14 +66,12 @@ class Build:
         sources: Each page as read, by name, with its outcomes.
         inputs: The inputs of the outcomes of each page, by name.
         rendered: The last rendering of each page, by its file below the folder of the pages.
-        dropped: The pages that are to be rendered again, whatever is kept of them.
     """
 
     report: Callable[[Failure], None] | None = None
     current: Path | None = None
     started: float = 0.0
     elsewhere: Callable[[str], Answer | None] | None = None
-    is_apart: bool = False
     only_run: bool = False
     terms: tuple[Term, ...] = ()
     totals: Counter[str] = field(default_factory=Counter)
@@ -87,7 +81,6 @@ class Build:
     sources: dict[str, tuple[Source, list[Outcome]]] = field(default_factory=dict)
     inputs: dict[str, Any] = field(default_factory=dict)
     rendered: dict[str, Any] = field(default_factory=dict)
-    dropped: set[str] = field(default_factory=set)
 
     def find(self, text: str) -> tuple[str, int, str]:
         """Find the page that a Markdown text belongs to.

@@ -50,7 +50,7 @@ class Header:
 
     def write(self, number: int) -> str:
         """Return a header by which the renderer finds the piece of this number; the mark is its last option."""
-        options = {} if self.kind == "check" else self.options
+        options = {"exec": "on"} if self.kind == "check" else self.options
         quoted = [f"{key}='{value}'" if '"' in value else f'{key}="{value}"' for key, value in options.items()]
         return " ".join([self.language, *quoted, f'{FENCE_MARK}="{number}"'])
 

@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from typing import Self
 
+    from markdown import Markdown
+
 _MARKER = re.compile(r"[ \t]*-+8<-+")
 
 
@@ -66,8 +68,14 @@ class _Placed(str):
 class Includes(SnippetPreprocessor):  # type: ignore[misc]  # pymdownx has no type hints
     """Expands `--8<-- "file"` lines as `pymdownx.snippets` does, and keeps where each line came from."""
 
-    DEFAULTS = SnippetExtension().getConfigs()
     root = Path()
+
+    def __init__(self, md: Markdown, root: Path, **options: Any) -> None:  # noqa: ANN401 - as pymdownx has them
+        """Take the options of the extension; the folders are relative to the project."""
+        options = {**SnippetExtension().getConfigs(), "check_paths": True, **options}
+        bases = options["base_path"] if isinstance(options["base_path"], list) else [options["base_path"]]
+        super().__init__({**options, "base_path": [str(root / base) for base in bases]}, md)
+        self.md, self.root = md, root
 
     def read_lines(self, path: str) -> list[str]:
         """Read an included file."""

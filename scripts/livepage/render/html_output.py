@@ -134,14 +134,10 @@ class _OwnIds(IdPrependingTreeprocessor):
                 element.set("href", href)
 
 
-class _Lean(Highlight):  # type: ignore[misc]  # pymdownx ships no types
-    """The highlighter of pymdownx, without marks around what looks like text that has none."""
+class Lean(Highlight):  # type: ignore[misc]  # pymdownx ships no types
+    """The highlighter of `pymdownx.superfences`, without marks around what looks like text that has none."""
 
     def highlight(self, src: str, language: str, *arguments: object, **options: object) -> object:
+        """Return a listing as HTML."""
         shown = super().highlight(src, language, *arguments, **options)
         return shown if options.get("inline") or self.title_mode != "text" else _PLAIN.sub(r"\1", shown)
-
-
-def highlighter() -> type[Highlight]:
-    """Return the highlighter class for `pymdownx.superfences`."""
-    return _Lean

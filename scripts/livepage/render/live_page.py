@@ -6,6 +6,7 @@ import contextlib
 import faulthandler
 import io
 import re
+from collections import Counter
 from typing import TYPE_CHECKING, Any
 from urllib.parse import unquote
 from xml.etree.ElementTree import Element, SubElement
@@ -63,7 +64,6 @@ class Page:
         name, first, self._whole = self.build.find("\n".join(lines))
         self._shown, self._failures, self.complete = set(), [], False
         self._links, self._editors = set(), 0
-        includes.root = project.root
         text, origins, lost = includes.expand(lines, name, first)
         self._source = source = read_pieces(name, text, origins)
         self._failures += lost
@@ -168,7 +168,7 @@ class Page:
                 message = f"this {piece.kind} is not on the page: it stands inside code or raw HTML"
                 self.complain(message, piece.origin)
         ids = _ID.findall(html)
-        for name in _twice(ids):
+        for name in (name for name, number in Counter(ids).items() if number > 1):
             self.complain(f'two elements have the id "{name}"', self._line_of(f"#{name}"))
         for link in dict.fromkeys(_LINK.findall(html)):
             if self._is_dead(link, ids):
@@ -208,8 +208,3 @@ class Page:
             if pattern.search(outcome.text) or text.startswith(f"#{piece.options.get('id')}-"):
                 return piece.origin
         return Origin(self.source.name, 1)
-
-
-def _twice(names: list[str]) -> list[str]:
-    seen = set[str]()
-    return list(dict.fromkeys(name for name in names if name in seen or seen.add(name)))  # type: ignore[func-returns-value]  # the usual idiom

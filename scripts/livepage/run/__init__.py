@@ -1,17 +1,22 @@
 """Run what stands on a page, watch over what it does, and hold what the page says to the checks that back it."""
 
-from livepage.run import backing, sentence_checks
-from livepage.run.audit_events import listen
+from livepage.run import backing, kernel_asserts, sentence_checks
+from livepage.run.audit_events import is_own, is_own_file, is_writing, listen
 from livepage.run.backing import KINDS, SOURCE, Backings, Record
-from livepage.run.page_session import is_whole, remember, run_page
+from livepage.run.page_session import LINE_LOG, is_whole, remember, run_page
 
 __all__ = [
     "KINDS",
+    "LINE_LOG",
     "SOURCE",
     "Backings",
     "Record",
     "backing",
+    "is_own",
+    "is_own_file",
     "is_whole",
+    "is_writing",
+    "kernel_asserts",
     "listen",
     "remember",
     "run_page",

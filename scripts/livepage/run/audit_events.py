@@ -1,15 +1,24 @@
-"""Hear of what this process opens, writes and starts, through Python's audit events."""
+"""Hear of what this process opens, writes and starts, through Python's audit events, and whose code does it."""
 
 from __future__ import annotations
 
+import os
 import sys
+import sysconfig
 import threading
 from typing import TYPE_CHECKING, Any
 
+from livepage.read import project
+
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from types import FrameType
 
 type Listener = Callable[[str, tuple[Any, ...]], None]
+
+_FOR_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
+_LIBRARY = sysconfig.get_path("stdlib") + os.sep
+_PACKAGES = sysconfig.get_path("purelib") + os.sep
 
 _inside = threading.local()
 _listeners: dict[str, list[Listener]] = {}
@@ -21,6 +30,31 @@ def listen(listener: Listener, events: tuple[str, ...]) -> None:
         sys.addaudithook(_hear)
     for event in events:
         _listeners.setdefault(event, []).append(listener)
+
+
+def is_writing(details: tuple[Any, ...]) -> bool:
+    """Return whether an event `open` is that of a file which is opened to be written."""
+    _, mode, flags = details
+    return bool(set(mode or "") & set("wax+")) or (isinstance(flags, int) and bool(flags & _FOR_WRITING))
+
+
+def is_own_file(file: str) -> bool:
+    """Whether a file's code is a page's, or the project's and of no package that the project names as its tool."""
+    if not os.path.isabs(file):  # noqa: PTH117 - called for each call of a clock, and each variable that is asked for
+        return file.endswith((".md", ".py"))
+    if f"{os.sep}ipykernel_" in file:  # a cell of a notebook
+        return True
+    folder = f"{project.root / 'snippets'}{os.sep}"
+    return file.startswith(folder) and file[len(folder) :].partition(os.sep)[0] not in project.adapter.packages
+
+
+def is_own(frame: FrameType | None) -> bool:
+    """Whether the project's own code did what Python's library did for it."""
+    while frame and frame.f_code.co_filename.startswith(("<frozen", _LIBRARY)):
+        if frame.f_code.co_filename.startswith(_PACKAGES):
+            return False
+        frame = frame.f_back
+    return frame is not None and is_own_file(frame.f_code.co_filename)
 
 
 def _hear(event: str, details: tuple[Any, ...]) -> None:

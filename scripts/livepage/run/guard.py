@@ -7,11 +7,9 @@ from __future__ import annotations
 
 import os
 import sys
-import sysconfig
 import tempfile
 import threading
 import traceback
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, Self
 
 from livepage.read import Origin, project
@@ -33,10 +31,7 @@ _WRITES = {
     "os.rename": ((0, 2), (1, 3)), "os.link": ((1, 3),), "os.symlink": ((1, 2),), "shutil.rmtree": ((0, -1),),
 }  # fmt: skip
 _CHANGES = ("os.putenv", "os.unsetenv")
-_FOR_WRITING = os.O_WRONLY | os.O_RDWR | os.O_CREAT | os.O_TRUNC | os.O_APPEND
-_CACHES = {".cache", "__pycache__"}
-_LIBRARY = sysconfig.get_path("stdlib") + os.sep
-_PACKAGES = sysconfig.get_path("purelib") + os.sep
+_CACHES = frozenset({".cache", "__pycache__"})
 
 _guards: list[Guard] = []
 
@@ -51,6 +46,7 @@ class Guard:
     Attributes:
         complaints: What the pieces did and must not, each with its line.
         variables: The environment's variables that the page's own code set or removed.
+        piece: The piece that runs.
     """
 
     def __init__(self) -> None:
@@ -58,7 +54,6 @@ class Guard:
         self.complaints: list[tuple[Origin, str]] = []
         self.variables: set[str] = set()
         self.piece: Piece | None = None
-        self._lines: set[tuple[str, int]] = set()
 
     def __enter__(self) -> Self:
         """Begin."""
@@ -74,11 +69,6 @@ class Guard:
         os._exit, threading.excepthook = self._before
         _guards.remove(self)
 
-    def watch(self, piece: Piece | None) -> None:
-        """Say which piece runs from now on."""
-        self.piece = piece
-        self._lines = {(origin.file, origin.line) for origin in (piece.origin, *piece.lines)} if piece else set()
-
     def refuse(self, message: str) -> NoReturn:
         """Note what the block does, and stop it.
 
@@ -91,9 +81,9 @@ class Guard:
 
     def find_place(self, frame: FrameType | None) -> Origin | None:
         """Return the innermost line of the piece among the callers, or None when the piece did not lead here."""
-        while frame:
-            if (frame.f_code.co_filename, frame.f_lineno) in self._lines:
-                return Origin(frame.f_code.co_filename, frame.f_lineno)
+        while frame and self.piece:
+            if self.piece.holds(origin := Origin(frame.f_code.co_filename, frame.f_lineno)):
+                return origin
             frame = frame.f_back
         return None
 
@@ -102,9 +92,10 @@ class Guard:
 
     def _hear_thread(self, failed: threading.ExceptHookArgs) -> None:
         for frame in reversed(traceback.extract_tb(failed.exc_traceback)):
-            if (frame.filename, frame.lineno) in self._lines:
+            origin = Origin(frame.filename, frame.lineno or 0)
+            if self.piece and self.piece.holds(origin):
                 error = "".join(traceback.format_exception_only(failed.exc_value)[-1:]).strip()
-                self.complaints.append((Origin(frame.filename, frame.lineno or 1), f"{error} (in a thread)"))
+                self.complaints.append((origin, f"{error} (in a thread)"))
                 return
         self._before[1](failed)
 
@@ -114,34 +105,17 @@ def _on_event(event: str, details: tuple[Any, ...]) -> None:
     if guard is None or guard.piece is None:
         return
     if event in _CHANGES:
-        if _is_own(sys._getframe(2), guard):  # noqa: SLF001 - who called is not told otherwise
+        if audit_events.is_own(sys._getframe(2)):  # noqa: SLF001 - who called is not told otherwise
             guard.variables.add(os.fsdecode(details[0]))
         return
     if event == "open":
-        path, mode, flags = details
-        if not (set(mode or "") & set("wax+") or (isinstance(flags, int) and flags & _FOR_WRITING)):
-            return
-        written = [path]
+        written = [details[0]] if audit_events.is_writing(details) else []
     else:
         written = [_join(details, *places) for places in _WRITES.get(event, ())]
-    names = [name for path in written if (name := _name_in_project(path))]
+    paths = [path for path in written if isinstance(path, str | bytes | os.PathLike)]
+    names = [name for path in paths if (name := project.find_name(path, _CACHES))]
     if (event in _STARTS or names) and guard.find_place(sys._getframe(2)):  # noqa: SLF001 - as above
         guard.refuse(_STARTS.get(event) or f"a block must not write into the project: {names[0]}")
-
-
-def _is_own(frame: FrameType | None, guard: Guard) -> bool:
-    """Whether the page, or a module that is no package's, did what Python's own library did for it."""
-    while (
-        frame
-        and (frame.f_code.co_filename.startswith(("<frozen", _LIBRARY)))
-        and not (frame.f_code.co_filename.startswith(_PACKAGES))
-    ):
-        frame = frame.f_back
-    if frame is None:
-        return False
-    path = Path(frame.f_code.co_filename)
-    in_snippets = path.is_relative_to(project.root / "snippets") and not (path.parent / "__init__.py").is_file()
-    return in_snippets or (not path.is_absolute() and guard.find_place(frame) is not None)
 
 
 def _join(details: tuple[Any, ...], at: int, folder: int) -> Any:  # noqa: ANN401 - as the event has it
@@ -155,25 +129,6 @@ def _join(details: tuple[Any, ...], at: int, folder: int) -> Any:  # noqa: ANN40
         return os.path.join(os.readlink(f"/proc/self/fd/{handle}"), os.fsdecode(path))  # noqa: PTH115, PTH118 - as above
     except OSError:
         return None
-
-
-def _name_in_project(path: object) -> str:
-    """Return a path relative to the project when it lies there and is no cache's, or an empty string."""
-    if not isinstance(path, str | bytes | os.PathLike):
-        return ""
-    absolute = os.path.abspath(os.fsdecode(path))  # noqa: PTH100 - called for every file that the process writes
-    root = f"{project.root}{os.sep}"
-    if not f"{absolute}{os.sep}".startswith(root):
-        return ""
-    name = absolute[len(root) :] or "."
-    own_caches = (*map(os.environ.get, project.adapter.caches), tempfile.gettempdir())
-    if _CACHES.intersection(Path(name).parts):
-        return ""
-    for cache in filter(None, own_caches):
-        folder = os.path.abspath(cache)  # noqa: PTH100 - as above
-        if f"{absolute}{os.sep}".startswith(folder + os.sep) and folder.startswith(str(project.root) + os.sep):
-            return ""
-    return Path(name).as_posix()
 
 
 audit_events.listen(_on_event, ("open", *_STARTS, *_WRITES, *_CHANGES))

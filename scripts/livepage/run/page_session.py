@@ -7,8 +7,10 @@ import ast
 import contextlib
 import itertools
 import linecache
+import logging
 import os
 import re
+import subprocess
 import symtable
 import sys
 import traceback
@@ -20,19 +22,21 @@ from typing import TYPE_CHECKING, Any
 from markdown_exec import console_width, working_directory
 
 from livepage.read import SHELLS, Failure, Kind, Origin, Outcome, Piece, SearchEntry, Source, log, project, relative
-from livepage.run import crash_reporter
 from livepage.run.asserts import HELPER, Asserts, find_fault
 from livepage.run.checked_modules import rewrite_imports
 from livepage.run.guard import Guard
 from livepage.run.process_state import State
 from livepage.run.rewriter import last_name, rewrite
-from livepage.run.shell_blocks import run_shell
 from livepage.run.stdout import Stdout, find_trace
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from livepage.run.asserts import Site
+
+LINE_LOG = "livepage.lines"
+"""The logger of each line before it runs: of a process that ends, the last one says where it did."""
+_lines = logging.getLogger(LINE_LOG)
 
 ENTRIES = "search_entries"
 """The name under which a block hands over what the search finds of what it prints, as rows of a `SearchEntry`."""
@@ -44,7 +48,7 @@ def run_page(source: Source) -> list[Outcome]:
     with Guard() as guard:
         session = _Session(source, guard)
         with rewrite_imports(session.asserts):
-            outcomes = [session.run(piece, state) for piece in source.pieces]
+            outcomes = [session.run_piece(piece, state) for piece in source.pieces]
     return _end(source, outcomes, state, guard, session.modules)
 
 
@@ -96,18 +100,20 @@ class _Session:
             vars(module)[HELPER] = self.asserts
         self.namespace: dict[str, Any] = vars(self.modules[session])
 
-    def run(self, piece: Piece, state: State) -> Outcome:
+    def run_piece(self, piece: Piece, state: State) -> Outcome:
         """Run one piece; whatever it raises is part of the outcome, except an interrupt from the keyboard."""
         printed = Stdout(self.guard.refuse)
         options = piece.options
         self.enter(options.get("session", ""))
         before = dict(self.namespace)
-        self.guard.watch(piece)
+        self.guard.piece = piece
         try:
             place = working_directory(options.get("workdir"))
             with place, console_width(int(options.get("width", "0"))), contextlib.redirect_stdout(printed):
                 text, exact = self._evaluate(piece)
-            entries = tuple(SearchEntry(*entry).to_plain() for entry in self.namespace.pop(ENTRIES, ()))
+            # Without classes of the page, which another process does not know.
+            rows = self.namespace.pop(ENTRIES, ())
+            entries = tuple(SearchEntry(*map(str, row[:3]), *map(float, row[3:])) for row in rows)  # type: ignore[arg-type]  # three texts
             shown = text if piece.kind is Kind.VALUE else printed.getvalue()
             outcome = Outcome(shown, entries=entries, exact=exact)
         except KeyboardInterrupt as error:
@@ -117,8 +123,7 @@ class _Session:
             outcome = self._judge(piece, error, printed.getvalue())
         finally:
             printed.end()
-            self.guard.watch(None)
-            crash_reporter.note(None)
+            self.guard.piece = None
         if outcome.gap:
             self._forget(piece, before)
         if piece.kind is not Kind.VALUE:
@@ -128,7 +133,7 @@ class _Session:
     def _evaluate(self, piece: Piece) -> tuple[str, str]:
         """Run a piece, and return what a value shows, and what it stands for where it shows less."""
         if piece.kind is Kind.VALUE:
-            crash_reporter.note(piece.origin)
+            _lines.info("%s", piece.origin)
             value = ast.parse(piece.code, str(piece.origin.file), mode="eval")
             ast.increment_lineno(value, piece.origin.line - 1)
             result = eval(compile(value, piece.origin.file, "eval"), self.namespace)  # noqa: S307 - the page's own code
@@ -137,7 +142,7 @@ class _Session:
                 self.guard.refuse(trace)
             return text, str(exact) if isinstance(exact, str) else ""
         if piece.language not in {"python", "pycon"}:
-            crash_reporter.note(piece.origin)
+            _lines.info("%s", piece.origin)
             sys.stdout.write(run_shell(piece) if piece.language in SHELLS else piece.code)
             return "", ""
         tree = ast.parse(piece.code, piece.lines[0].file if piece.lines else piece.origin.file)
@@ -145,7 +150,7 @@ class _Session:
         sites, runs = rewrite(tree, self.asserts), self.asserts.runs
         counts = [site.ran for site in self.asserts.sites]
         for origin, code in compile_piece(tree, piece):
-            crash_reporter.note(origin)
+            _lines.info("%s", origin)
             exec(code, self.namespace)  # noqa: S102 - the page's own code
             if self.namespace.get(HELPER) is not self.asserts:
                 self.namespace[HELPER] = self.asserts
@@ -198,6 +203,24 @@ class _Session:
         return Outcome(failure=Failure(origin, describe(error) + _raised_at(error, origin)), follows=follows)
 
 
+def run_shell(piece: Piece) -> str:
+    """Return what a block of a shell prints, errors among it.
+
+    Raises:
+        RuntimeError: It ends with another exit status than it names.
+    """
+    shell, wanted = SHELLS[piece.language], int(piece.options.get("returncode", "0"))
+    done = subprocess.run(
+        [shell, "-c", piece.code],
+        stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", check=False,
+    )  # fmt: skip
+    if done.returncode != wanted:
+        last = done.stdout.strip().rpartition("\n")[2]
+        message = f"`{shell}` ended with exit status {done.returncode}, not {wanted}: {last or 'it printed nothing'}"
+        raise RuntimeError(message)
+    return done.stdout
+
+
 def show(value: object) -> str:
     """Return a value as prose shows it: an int with thousands separators, text as it is."""
     if isinstance(value, int) and not isinstance(value, bool):
@@ -241,15 +264,14 @@ def locate(error: BaseException, piece: Piece) -> Origin:
 
     A line of a file that the block includes counts as the page's; a line of an imported module does not.
     """
-    lines = {(origin.file, origin.line) for origin in (piece.origin, *piece.lines)}
     if isinstance(error, SyntaxError) and error.lineno and piece.kind is not Kind.VALUE:
         at = min(error.lineno, len(piece.lines)) - 1
         if error.filename in {origin.file for origin in piece.lines} and piece.lines:
             return piece.lines[at]
     place = piece.origin
     for frame in _list_frames(error):
-        if (frame.filename, frame.lineno) in lines:
-            place = Origin(frame.filename, frame.lineno or place.line)
+        if piece.holds(origin := Origin(frame.filename, frame.lineno or 0)):
+            place = origin
     return place
 
 

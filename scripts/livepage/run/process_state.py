@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 from livepage.read import project
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable, Iterator, Mapping
     from types import ModuleType
 
     from livepage.read import Origin, Piece
@@ -32,6 +32,7 @@ _BY_LIBRARIES = {"warnings", "the level of logger"}
 _NONE: Any = object()
 
 type Values = dict[tuple[str, str], Any]
+type Kinds = Mapping[str, tuple[Callable[[], Mapping[str, Any]], Callable[[str, Any], None]]]
 
 
 class State:
@@ -69,8 +70,7 @@ class State:
             # Libraries filter warnings and set levels too, for good, when they are first imported.
             if kind in _BY_LIBRARIES and not re.search(words, piece.code):
                 continue
-            undo = _UNDO.get(kind) or project.adapter.settings[kind][1]
-            undo(name, was)
+            _list_kinds()[kind][1](name, was)
             yield piece, _place(piece, words), f"{kind} {name}".strip()
         for module, name, was in self._find_patched():
             if was is _NONE:
@@ -100,19 +100,11 @@ class State:
 
 
 def _take() -> Values:
-    values: Values = {("os.environ", name): value for name, value in os.environ.items()}
-    values["the working directory", ""] = os.getcwd()  # noqa: PTH109 - the text is what os.chdir takes
-    values["sys.path", ""] = list(sys.path)
-    values["warnings", ""] = list(warnings.filters)
-    loggers = {"": logging.root, **logging.root.manager.loggerDict}
-    values |= {
-        ("the level of logger", name): (logger.level, logger.disabled)
-        for name, logger in loggers.items()
-        if isinstance(logger, logging.Logger)
-    }
-    for kind, (read, _) in project.adapter.settings.items():
-        values |= {(kind, name): value for name, value in read().items()}
-    return values
+    return {(kind, name): value for kind, (read, _) in _list_kinds().items() for name, value in read().items()}
+
+
+def _list_kinds() -> Kinds:
+    return {**_KINDS, **project.adapter.settings}
 
 
 def _take_modules() -> dict[str, tuple[ModuleType, dict[str, Any]]]:
@@ -141,12 +133,19 @@ def _set_level(name: str, value: tuple[int, bool]) -> None:
     logger.disabled = value[1]
 
 
-_UNDO: dict[str, Callable[[str, Any], None]] = {
-    "os.environ": _set_variable,
-    "the working directory": lambda _, folder: os.chdir(folder),
-    "sys.path": lambda _, paths: sys.path.__setitem__(slice(None), paths),
-    "warnings": lambda _, filters: setattr(warnings, "filters", filters),
-    "the level of logger": _set_level,
+def _read_levels() -> dict[str, tuple[int, bool]]:
+    loggers = {"": logging.root, **logging.root.manager.loggerDict}
+    known = {name: logger for name, logger in loggers.items() if isinstance(logger, logging.Logger)}
+    return {name: (logger.level, logger.disabled) for name, logger in known.items()}
+
+
+# As the adapter's settings: by its name, what reads a kind of state, and what sets one of it.
+_KINDS: Kinds = {
+    "os.environ": (lambda: dict(os.environ), _set_variable),
+    "the working directory": (lambda: {"": os.getcwd()}, lambda _, folder: os.chdir(folder)),  # noqa: PTH109 - a text
+    "sys.path": (lambda: {"": list(sys.path)}, lambda _, paths: sys.path.__setitem__(slice(None), paths)),
+    "warnings": (lambda: {"": list(warnings.filters)}, lambda _, filters: setattr(warnings, "filters", filters)),
+    "the level of logger": (_read_levels, _set_level),
 }
 
 

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
     from jinja2 import Environment
     from mkdocs.config.defaults import MkDocsConfig
-    from mkdocs.structure.files import File, Files
+    from mkdocs.structure.files import Files
     from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page
 
@@ -46,11 +46,6 @@ class Built:
         """The pages that MkDocs serves, in its order, by the file of each in the folder of the pages."""
         served = self.files.documentation_pages(inclusion=InclusionLevel.is_in_serve)
         return {file.src_uri: file.page for file in served if file.page}
-
-    @cached_property
-    def page_files(self) -> list[File]:
-        """The files of these pages, as templates get them."""
-        return [page.file for page in self.pages.values()]
 
     @cached_property
     def sources(self) -> dict[str, str]:

@@ -6,18 +6,13 @@ edited page is there first; the search, the lists and the pages that read others
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import gc
-import logging
-import threading
 import time
 from typing import TYPE_CHECKING
 from urllib.parse import unquote
 
 from mkdocs.commands import build as steps
 from mkdocs.exceptions import Abort
-from mkdocs.utils import CountHandler
 
 from livepage.keep import rendered
 from livepage.publish import term_links
@@ -25,7 +20,7 @@ from livepage.read import Build, find_build, log, project
 from livepage.serve.browsers import Browsers
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator
+    from collections.abc import Callable, Iterable
 
     from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.livereload import LiveReloadServer
@@ -39,9 +34,6 @@ DELAY = 0.03
 
 EVERY = 0.05
 """Seconds between two looks at the pages."""
-
-SHARE = 0.05
-"""How much of a core's time rebuilds take for pages that arrive while nobody looks at them."""
 
 _KNOWN = {"material/search", "markdown-exec"}
 """The plugins of which it is known what they keep from page to page. Hooks are the project's own."""
@@ -69,8 +61,6 @@ class Rebuild:
         self._pending, self._last = pending, last
         self._browsers = Browsers(server, pending.describe, self._visit)
         self._wanted: set[str] = set()
-        self._wanted_later: set[str] = set()
-        self._rested = 0.0
         self._waiting: dict[str, None] = {}
         self._is_finished = True
         server.build_delay = DELAY
@@ -78,13 +68,12 @@ class Rebuild:
 
     def begin(self, folder: str) -> None:
         """Let MkDocs look for edits in the folder of the pages often, and take those that were made meanwhile."""
-        _set_aside()
         for emitter in self._server.observer.emitters:
             if emitter.watch.path == folder:
                 emitter._timeout = EVERY  # noqa: SLF001 - MkDocs' own is half a second
         if self._last.is_changed():
             self._wake()
-        self._pending.tell(self.want, self.want_later)
+        self._pending.tell(self.want)
 
     def want(self, pages: Iterable[str]) -> None:
         """Ask, from any thread, for pages to be rendered again whose text need not have changed.
@@ -99,25 +88,6 @@ class Rebuild:
             self._wanted.update(pages)
         if is_first:  # or, where one follows the other, the server would wait for ever until they end
             self._wake()
-
-    def want_later(self, pages: Iterable[str]) -> None:
-        """Ask for pages that nobody waits for: they are rendered with the next, or once rebuilds took their share.
-
-        Args:
-            pages: As for `want`.
-        """
-        rest = self._rested - time.perf_counter()
-        with self._server._rebuild_cond:  # noqa: SLF001 - as in `want`
-            is_first = not self._wanted_later
-            self._wanted_later.update(pages)
-        if is_first:
-            timer = threading.Timer(max(0.0, rest), self._want_now)
-            timer.daemon = True
-            timer.start()
-
-    def _want_now(self) -> None:
-        if pages := [*self._wanted_later]:
-            self.want(pages)
 
     def _visit(self, address: str) -> None:
         """Let the page come first at which somebody looks."""
@@ -134,22 +104,11 @@ class Rebuild:
 
     def __call__(self, *_: object) -> None:
         """Build what changed since the last build."""
-        start = time.perf_counter()
-        try:
-            self._build_changed()
-        finally:
-            end = time.perf_counter()
-            self._rested = end + (end - start) / SHARE
-
-    def _build_changed(self) -> None:
         with self._server._rebuild_cond:  # noqa: SLF001 - as in `want`
-            wanted = sorted(self._wanted | self._wanted_later)
+            wanted = sorted(self._wanted)
             self._wanted.clear()
-            self._wanted_later.clear()
         built, edited = self._last.built, self._last.take_edited()
         build = find_build(built.config) if built else Build()
-        for name in wanted:
-            rendered.drop(name, build)
         if (
             built is None
             or edited is None
@@ -166,14 +125,14 @@ class Rebuild:
         self._waiting = dict.fromkeys(name for name in reached if name in built.pages)
         self._is_finished = False
         try:
-            with _count_warnings(built.config) as counter:
+            with rendered.count_warnings() as counter:
                 self._build_waiting(built)
         except Exception as error:  # noqa: BLE001 - whatever it is, a full build says it again
             if not isinstance(error, _ReachesFurtherError):
                 log.info("these pages cannot be built alone: %s", error)
             self._build_whole()
             return
-        if counts := counter.get_counts():
+        if built.config.strict and (counts := counter.get_counts()):
             told = ", ".join(f"{number} {name.lower()}s" for name, number in counts)
             message = f"Aborted with {told} in strict mode!"
             raise Abort(message)
@@ -182,7 +141,6 @@ class Rebuild:
         self._waiting.clear()
         self._is_finished = True
         self._browsers.hold([], ready=[])
-        gc.unfreeze()
         try:
             self._build_all()
         except BaseException:
@@ -192,7 +150,6 @@ class Rebuild:
             for page in built.pages.values():
                 self._settle(page, find_build(built.config))
         self._browsers.show_all()
-        _set_aside()
 
     def _settle(self, page: Page, build: Build) -> None:
         """Let nobody wait any longer for a page that was built whole."""
@@ -206,62 +163,24 @@ class Rebuild:
         build.totals.clear()
         pages = [built.pages[name] for name in self._waiting]
         self._browsers.hold([page.file.url for page in pages], ready=[file.url for file in built.files])
-        with _dressed(built.config):
-            for page in pages:
-                _build(page, built)
-                self._settle(page, build)
-                del self._waiting[page.file.src_uri]
-                self._browsers.show(page.file.url)
-                log.debug("%s is built after %.2f seconds", page.file.src_uri, time.perf_counter() - start)
-                if self._server._want_rebuild:  # noqa: SLF001 - what MkDocs' own watch sets
-                    return
-            _finish(built)
+        if plugin := built.config.plugins.get("markdown-exec"):
+            plugin.on_config(built.config)  # which it forgets at the end of a build
+        for page in pages:
+            _build(page, built)
+            self._settle(page, build)
+            del self._waiting[page.file.src_uri]
+            self._browsers.show(page.file.url)
+            log.debug("%s is built after %.2f seconds", page.file.src_uri, time.perf_counter() - start)
+            if self._server._want_rebuild:  # noqa: SLF001 - what MkDocs' own watch sets
+                return
+        _finish(built)
         self._is_finished = True
         self._browsers.release()
-        _give_back()
-
-
-def _set_aside() -> None:
-    """Keep what is there by now out of the search for garbage, which then is quick enough to be made at each edit."""
-    gc.collect()
-    gc.freeze()
-
-
-def _give_back() -> None:
-    """Free what an edit left, to the system too where its library lets one ask: a server stands for days."""
-    gc.collect()
-    with contextlib.suppress(OSError, AttributeError, TypeError):
-        ctypes.CDLL(None).malloc_trim(0)
+        gc.collect()  # by its own thresholds Python would wait for long
 
 
 def _list_plugins(config: MkDocsConfig) -> set[str]:
     return {name for name in config.plugins if name not in config.hooks}
-
-
-@contextlib.contextmanager
-def _count_warnings(config: MkDocsConfig) -> Iterator[CountHandler]:
-    """Count warnings, where a build would fail for them."""
-    counter, mkdocs = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
-    if config.strict:
-        mkdocs.addHandler(counter)
-    try:
-        yield counter
-    finally:
-        mkdocs.removeHandler(counter)
-
-
-@contextlib.contextmanager
-def _dressed(config: MkDocsConfig) -> Iterator[None]:
-    """Let markdown-exec know the configuration, which it forgets at the end of a build."""
-    plugin = config.plugins.get("markdown-exec")
-    if plugin is None:
-        yield
-        return
-    plugin.on_config(config)
-    try:
-        yield
-    finally:
-        plugin.on_post_build(config=config)
 
 
 def _build(page: Page, built: Built) -> None:
@@ -279,9 +198,8 @@ def _build(page: Page, built: Built) -> None:
     entries = search.search_index.entries if search else []
     entries[:] = [entry for entry in entries if _page_of(entry) != page.url]
     is_draft = page.file.inclusion.is_excluded()  # type: ignore[no-untyped-call]  # MkDocs leaves it untyped
-    steps._build_page(  # noqa: SLF001 - the step of MkDocs' own build
-        page, built.config, built.page_files, built.nav, built.env, excluded=is_draft
-    )
+    files = [other.file for other in built.pages.values()]
+    steps._build_page(page, built.config, files, built.nav, built.env, excluded=is_draft)  # noqa: SLF001 - as above
     order = {other.url: place for place, other in enumerate(built.pages.values())}
     entries.sort(key=lambda entry: order[_page_of(entry)])
 

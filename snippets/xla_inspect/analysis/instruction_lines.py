@@ -155,7 +155,7 @@ def show_place(line: SourceLine) -> str:
 def read_line(capture: Capture, line: SourceLine) -> str:
     """Return the text of a line of Python, or an empty string where the capture does not hold its file."""
     lines = capture.sources.get(line.file, "").splitlines()
-    return " ".join(lines[line.number - 1].split()) if line.number <= len(lines) else ""
+    return " ".join(lines[line.number - 1].split()) if 0 < line.number <= len(lines) else ""
 
 
 def close_brackets(text: str) -> str:

@@ -112,7 +112,7 @@ def match_instructions(before: Module, after: Module, meanings: Meanings | None 
         after: The second.
         meanings: Those of modules that were matched before.
     """
-    return _Matcher(before, after, meanings or Meanings()).run()
+    return _Matcher(before, after, meanings or Meanings()).match()
 
 
 class _Matcher:
@@ -121,7 +121,7 @@ class _Matcher:
         self._matching = Matching()
         self._taken: set[str] = set()
 
-    def run(self) -> Matching:
+    def match(self) -> Matching:
         self._pair(self._before.entry, self._after.entry)
         for computation in self._before.computations:
             if computation.name in self._after.by_name:

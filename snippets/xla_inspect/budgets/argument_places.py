@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.errors import InspectError
 from xla_inspect.questions.why import list_copies
+from xla_inspect.subject import name_positions
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
@@ -30,7 +31,11 @@ def find_argument(capture: Capture, call: Call, argument: int | str) -> tuple[st
     Raises:
         InspectError: There is no such argument, or the program uses none of its arrays.
     """
-    names = _list_names(call)
+    try:
+        signature = inspect.signature(call.function)
+    except (TypeError, ValueError):
+        signature = None
+    names = name_positions(signature, len(call.args))
     if isinstance(argument, bool) or not isinstance(argument, int | str):
         message = f"argument={argument!r} is neither the number of an argument nor its name"
         raise InspectError(message)
@@ -82,23 +87,6 @@ def tell_copied(capture: Capture, parameters: Sequence[Instruction]) -> Iterator
         what = copy.argument if copy.argument in names else "a result" if copy.is_result and not copy.argument else ""
         if what:
             yield f"{what} is copied whole, {format_bytes(copy.bytes)}, at {copy.where or 'no known line'}", copy.name
-
-
-def _list_names(call: Call) -> list[str]:
-    """Return the names of the positional arguments, as JAX calls them."""
-    try:
-        parameters = list(inspect.signature(call.function).parameters.values())
-    except (TypeError, ValueError):
-        parameters = []
-    names: list[str] = []
-    for number in range(len(call.args)):
-        own = parameters[min(number, len(parameters) - 1)] if parameters else None
-        rest = next((at for at, each in enumerate(parameters) if each.kind is each.VAR_POSITIONAL), None)
-        if own is None or (rest is not None and number >= rest):
-            names.append(f"{own.name if own else 'args'}[{number - (rest or 0)}]")
-        else:
-            names.append(own.name)
-    return names
 
 
 def _is_of(op_name: str, name: str) -> bool:

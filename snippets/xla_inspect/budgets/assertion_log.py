@@ -2,12 +2,11 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    from collections.abc import Container
+from xla_inspect.folders import shorten_path
 
+if TYPE_CHECKING:
     from xla_inspect.budgets.measured_number import Quantity, Verdict
 
 
@@ -20,61 +19,37 @@ class AssertionLog:
 
     Attributes:
         compiled: The programs that it compiled, by name and line.
-        verdicts: What it compared, each with the line.
+        asserted: Whether anything was asserted.
+        broken: The comparisons that were asserted and do not hold, each with its line.
     """
 
     def __init__(self) -> None:
         """Note nothing yet."""
         self.compiled: list[tuple[str, str]] = []
-        self.verdicts: list[tuple[Verdict, str]] = []
-        self._read: dict[int, tuple[Quantity, str]] = {}
-        self._asserted = 0
+        self.asserted = False
+        self.broken: list[tuple[Verdict, str]] = []
+        self._open: dict[int, tuple[Quantity | Verdict, str]] = {}
 
-    def note_compiled(self, name: str, where: str) -> None:
-        """Note a program that was compiled."""
-        self.compiled.append((name, where))
+    def note_made(self, made: Quantity | Verdict, where: str) -> None:
+        """Note a number that was read or a comparison, with which nothing is done yet."""
+        self._open[id(made)] = (made, where)
 
-    def note_asserted(self) -> None:
-        """Note that something was asserted which raises by itself."""
-        self._asserted += 1
-
-    def note_read(self, quantity: Quantity, where: str) -> None:
-        """Note a number that was read, and that nothing was done with yet."""
-        self._read[id(quantity)] = (quantity, where)
-
-    def note_use(self, quantity: Quantity) -> None:
+    def note_use(self, made: object) -> None:
         """Note that something was done with a number."""
-        self._read.pop(id(quantity), None)
+        self._open.pop(id(made), None)
 
-    def note_verdict(self, verdict: Verdict, where: str) -> None:
-        """Note a comparison."""
-        self.verdicts.append((verdict, where))
-
-    def find_broken(self, places: Container[str]) -> list[Verdict]:
-        """Return the comparisons at some lines that were asked for and do not hold."""
-        return [
-            verdict for verdict, where in self.verdicts if where in places and verdict.is_taken and not verdict.holds
-        ]
+    def note_asserted(self, verdict: Verdict) -> None:
+        """Note that a comparison was asserted."""
+        self.asserted = True
+        _, where = self._open.pop(id(verdict), (verdict, ""))
+        if where and not verdict.holds:
+            self.broken.append((verdict, where))
 
     def find_forgotten(self) -> str:
         """Return what a test that passed forgot to assert, or an empty string."""
-        dropped = [
-            f"{_shorten(where)}: {verdict!r} was compared and not asserted; write assert in front of it"
-            for verdict, where in self.verdicts
-            if not verdict.is_taken
-        ]
-        unused = [
-            f"{_shorten(where)}: {quantity.name} of {quantity.of} was read and compared with nothing"
-            for quantity, where in self._read.values()
-        ]
-        if dropped or unused:
-            return "\n".join((*dropped, *unused))
-        if self.compiled and not self._asserted and not any(verdict.is_taken for verdict, _ in self.verdicts):
+        if self._open:
+            return "\n".join(f"{shorten_path(where)}: {made.forgotten}" for made, where in self._open.values())
+        if self.compiled and not self.asserted:
             name, where = self.compiled[0]
-            return f"{_shorten(where)}: {name} was compiled, and nothing was asserted of it"
+            return f"{shorten_path(where)}: {name} was compiled, and nothing was asserted of it"
         return ""
-
-
-def _shorten(where: str) -> str:
-    path = Path(where)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else where

@@ -55,23 +55,10 @@ class Checked:
     said: str = ""
 
 
-@dataclass(frozen=True)
-class CheckedProgram:
-    """One program on all of its targets.
-
-    Attributes:
-        rows: Its bounds.
-        records: What is to be recorded of it, by key; empty unless that was asked for.
-    """
-
-    rows: tuple[Checked, ...]
-    records: Mapping[str, Record]
-
-
 def check_budget(
     budget: Budget, subject: Subject, records: Mapping[str, Record], *, update: bool = False
-) -> CheckedProgram:
-    """Return whether a program keeps its budget.
+) -> tuple[list[Checked], dict[str, Record]]:
+    """Return the bounds of a program on all of its targets, and what is to be recorded of it, by key.
 
     Args:
         budget: Its bounds.
@@ -96,7 +83,7 @@ def check_budget(
         if update:
             made[key] = program.record = _record(program, key)
         rows += [_check(budget.name, program, claim, record=program.record) for claim in budget.claims]
-    return CheckedProgram(tuple(rows), made)
+    return rows, made
 
 
 def _record(program: CompiledProgram, key: str) -> Record:

@@ -15,6 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
     from xla_inspect.answers import Part
+    from xla_inspect.budgets.budget_check import Outcome
 
 _BLAMED = {
     "code": "your program changed",
@@ -45,36 +46,25 @@ class BudgetReport(Answer):
         """Whether all bounds hold, and each could be told."""
         return all(row.outcome == "holds" for row in self.rows)
 
-    @property
-    def broken(self) -> Sequence[Checked]:
-        """The bounds that are broken."""
-        return [row for row in self.rows if row.outcome == "broken"]
-
-    @property
-    def missing(self) -> Sequence[Checked]:
-        """The bounds that cannot be told here."""
-        return [row for row in self.rows if row.outcome == "missing"]
-
-    @property
-    def unknown(self) -> Sequence[Checked]:
-        """The bounds that were compared with nothing, since no record was made or since they name nothing."""
-        return [row for row in self.rows if row.outcome == "unknown"]
+    def list_rows(self, outcome: Outcome) -> Sequence[Checked]:
+        """Return the bounds of one outcome."""
+        return [row for row in self.rows if row.outcome == outcome]
 
     @property
     def is_of_compiler(self) -> bool:
         """Whether what is broken is so since another compiler is here than when it was recorded, and nothing else."""
-        return bool(self.broken) and all(row.blame == "compiler" for row in self.broken)
+        return {row.blame for row in self.list_rows("broken")} == {"compiler"}
 
     def tell(self) -> Iterator[Part]:
         """Yield how many bounds hold, each that does not with where it comes from, and all numbers."""
         yield self._sum_up()
-        for row in self.broken:
+        for row in self.list_rows("broken"):
             said, *rest = row.said.splitlines() or [""]
             yield f"{row.program} on {row.target}, {row.claim}: {said}."
             if rest:
                 lines = textwrap.dedent("\n".join(rest)).splitlines()
                 yield Table(("where it comes from, and what changed",), tuple((line,) for line in lines))
-        yield from dict.fromkeys(row.said for row in (*self.unknown, *self.missing))
+        yield from dict.fromkeys(row.said for row in (*self.list_rows("unknown"), *self.list_rows("missing")))
         cells = tuple(
             (row.program, row.target, row.measured, row.recorded, row.outcome, row.claim)
             for row in self.rows
@@ -86,17 +76,18 @@ class BudgetReport(Answer):
             yield "See what the compiler changed; xla-inspect check --update records it, and leaves your bounds alone."
 
     def _sum_up(self) -> str:
-        total = len(self.rows) - len(self.missing) - len(self.unknown)
-        kept = total - len(self.broken)
+        broken, unknown, missing = self.list_rows("broken"), self.list_rows("unknown"), self.list_rows("missing")
+        total = len(self.rows) - len(missing) - len(unknown)
+        kept = total - len(broken)
         said = f"{self.file}: {kept} of {plural(total, 'bound')} {'holds' if total == 1 else 'hold'}"
-        if self.broken:
-            blamed = Counter(_BLAMED[row.blame] for row in self.broken)
+        if broken:
+            blamed = Counter(_BLAMED[row.blame] for row in broken)
             told = ", ".join(f"{number} broken ({who})" for who, number in blamed.items())
             said = f"{said}, {told}"
-        if self.unknown:
-            said = f"{said}; {len(self.unknown)} could not be checked"
-        if self.missing:
-            said = f"{said}; {plural(len(self.missing), 'target')} cannot be compiled for here"
+        if unknown:
+            said = f"{said}; {len(unknown)} could not be checked"
+        if missing:
+            said = f"{said}; {plural(len(missing), 'target')} cannot be compiled for here"
         if self.recorded:
             said = f"{said}; recorded {plural(self.recorded, 'program')}"
         return f"{said}."

@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING, Any
+
 from xla_inspect.errors import InspectError
 from xla_inspect.targets import find
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
 
 __tracebackhide__ = True
 
@@ -13,15 +18,30 @@ def refuse(where: str, given: object, wanted: str) -> InspectError:
     return InspectError(f"{where} is {wanted}, and not {given!r:.80}")
 
 
-def read_text(where: str, given: object) -> str:
-    """Return a text.
+def _accept(wanted: str, is_fit: Callable[[Any], bool]) -> Callable[[str, Any], Any]:
+    """Return the reader of a value that has to be of one form, such as "true or false"."""
 
-    Raises:
-        InspectError: It is something else.
-    """
-    if not isinstance(given, str) or not given.strip():
-        raise refuse(where, given, "a text")
-    return given
+    def read(where: str, given: Any) -> Any:  # noqa: ANN401 - whatever stands in the file
+        if not is_fit(given):
+            raise refuse(where, given, wanted)
+        return given
+
+    return read
+
+
+read_text = _accept("a text", lambda given: isinstance(given, str) and bool(given.strip()))
+read_switch = _accept("true or false", lambda given: isinstance(given, bool))
+read_count = _accept("a number of at least 1", lambda given: type(given) is int and given > 0)
+read_mesh = _accept(
+    "a table of axes and their sizes, such as { data = 8 }",
+    lambda given: (
+        isinstance(given, dict) and len(given) > 0 and all(type(size) is int and size > 0 for size in given.values())
+    ),
+)
+read_options = _accept(
+    "a table of options of XLA, such as { xla_gpu_autotune_level = 0 }",
+    lambda given: isinstance(given, dict) and all(isinstance(each, str | int | bool) for each in given.values()),
+)
 
 
 def read_texts(where: str, given: object) -> tuple[str, ...]:
@@ -58,48 +78,3 @@ def read_arguments(where: str, given: object) -> tuple[str, ...]:
     if not all(isinstance(each, int | str) and not isinstance(each, bool) for each in items):
         raise refuse(where, given, "the number or name of an argument, or a list of them")
     return tuple(map(str, items))
-
-
-def read_mesh(where: str, given: object) -> dict[str, int]:
-    """Return the axes of a mesh.
-
-    Raises:
-        InspectError: It is something else.
-    """
-    fit = isinstance(given, dict) and given and all(type(size) is int and size > 0 for size in given.values())
-    if not fit or not isinstance(given, dict):
-        raise refuse(where, given, "a table of axes and their sizes, such as { data = 8 }")
-    return given
-
-
-def read_options(where: str, given: object) -> dict[str, str | int | bool]:
-    """Return options of XLA.
-
-    Raises:
-        InspectError: It is something else.
-    """
-    if not isinstance(given, dict) or not all(isinstance(each, str | int | bool) for each in given.values()):
-        raise refuse(where, given, "a table of options of XLA, such as { xla_gpu_autotune_level = 0 }")
-    return given
-
-
-def read_switch(where: str, given: object) -> bool:
-    """Return whether something is so.
-
-    Raises:
-        InspectError: It is something else.
-    """
-    if not isinstance(given, bool):
-        raise refuse(where, given, "true or false")
-    return given
-
-
-def read_count(where: str, given: object) -> int:
-    """Return a number of at least one.
-
-    Raises:
-        InspectError: It is something else.
-    """
-    if type(given) is not int or given < 1:
-        raise refuse(where, given, "a number of at least 1")
-    return given

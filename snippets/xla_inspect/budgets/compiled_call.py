@@ -10,12 +10,10 @@ from xla_inspect.budgets.assertion_log import AssertionLog
 from xla_inspect.budgets.compiled_program import CompiledProgram
 from xla_inspect.budgets.measured_number import find_caller
 from xla_inspect.errors import InspectError
-from xla_inspect.subject import read_call, read_shapes
+from xla_inspect.subject import name_arguments, read_call, read_shapes
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
-
-    from xla_inspect.budgets.budget_record import Record
 
 type Arguments = int | str | Sequence[int | str]
 """Arguments by their numbers or names."""
@@ -32,7 +30,6 @@ def hold_call(  # noqa: PLR0913 - what is compiled for what
     options: Mapping[str, str | int | bool] | None = None,
     calls: Iterable[tuple[Any, ...] | str] = (),
     log: AssertionLog | None = None,
-    find_record: Callable[[str], Record | None] = lambda _: None,
     **kwargs: Any,  # noqa: ANN401 - likewise
 ) -> CompiledProgram:
     """Return a function compiled for a target, to be asserted of.
@@ -48,7 +45,6 @@ def hold_call(  # noqa: PLR0913 - what is compiled for what
         options: Options of XLA.
         calls: The positional arguments of further calls, for `traces`.
         log: What notes that it was compiled, and what is asserted of it.
-        find_record: What finds what was recorded, by the program's name and target.
         **kwargs: Keyword arguments of the function; `donate_argnums` and the like as `jax.jit` takes them.
 
     Raises:
@@ -61,9 +57,9 @@ def hold_call(  # noqa: PLR0913 - what is compiled for what
     settings |= {name: value for name, value in (("mesh", mesh), ("specs", specs)) if value is not None}
     subject = read_call(function, _read_arguments(args), kwargs, settings, options)
     named = subject.name_target(target)
-    log.note_compiled(f"{subject.name} for {named}", find_caller())
+    log.compiled.append((f"{subject.name} for {named}", find_caller()))
     further = [_read_arguments((each,) if isinstance(each, str) else tuple(each)) for each in calls]
-    return CompiledProgram(subject, named, calls=further, log=log, record=find_record(f"{subject.name} {named}"))
+    return CompiledProgram(subject, named, calls=further, log=log)
 
 
 __tracebackhide__ = True
@@ -89,9 +85,4 @@ def _split(option: str, given: Arguments) -> dict[str, Any]:
     if bad := [each for each in items if isinstance(each, bool) or not isinstance(each, int | str)]:
         message = f"{option}={bad[0]!r} is neither the number of an argument nor its name"
         raise InspectError(message)
-    numbers = tuple(each for each in items if isinstance(each, int))
-    names = tuple(each for each in items if isinstance(each, str))
-    return {
-        **({f"{option}_argnums": numbers} if numbers else {}),
-        **({f"{option}_argnames": names} if names else {}),
-    }
+    return name_arguments(option, items)

@@ -57,6 +57,15 @@ class CompiledProgram(ProgramNumbers):
 
         return CollectiveTraffic(chosen, f"{kind or 'collectives'}{f' over {over}' if over else ''}", count)
 
+    def _begin(self) -> None:
+        """Note an assertion of the compiled program.
+
+        Raises:
+            BrokenError: It does not compile.
+        """
+        self._log.asserted = True
+        self.require()
+
     def none(self, kind: str = "", *, over: str = "", larger_than: float | str = 0) -> Literal[True]:
         """Assert that there is no collective, or none that is larger.
 
@@ -69,15 +78,12 @@ class CompiledProgram(ProgramNumbers):
             BrokenError: There is one.
             InspectError: As `collectives`.
         """
-        self._log.note_asserted()
-        self.require()
+        self._begin()
         least = read_amount(larger_than, "bytes", "larger_than")
         found = [each for each in self._measured.choose_exchanges(kind, over) if size_exchange(each) > least]
         if found:
-            where = f" over {over}" if over else ""
-            size = f" larger than {show_amount(least, 'bytes')}" if least else ""
-            said = f"{self.name} has {plural(len(found), kind or 'collective')}{where}{size}, and has to have none"
-            self._break(said, [*self._causes.tell_exchanges(found)], "collectives")
+            many = f"{plural(len(found), kind or 'collective')}{f' over {over}' if over else ''}"
+            self._break_none(many, least, self._causes.tell_exchanges(found), "collectives")
         return True
 
     def no_copies(self, *, larger_than: float | str = 0) -> Literal[True]:
@@ -89,16 +95,17 @@ class CompiledProgram(ProgramNumbers):
         Raises:
             BrokenError: Something is.
         """
-        self._log.note_asserted()
-        self.require()
+        self._begin()
         least = read_amount(larger_than, "bytes", "larger_than")
         found = [each for each in self._measured.copies if each.bytes > least]
         if found:
-            size = f" larger than {show_amount(least, 'bytes')}" if least else ""
             many = plural(len(found), "copy or transpose", "copies and transposes")
-            said = f"{self.name} has {many}{size}, and has to have none"
-            self._break(said, [*self._causes.tell_copies(found)], "kernels")
+            self._break_none(many, least, self._causes.tell_copies(found), "kernels")
         return True
+
+    def _break_none(self, many: str, least: float, rows: Iterable[str], part: str) -> None:
+        size = f" larger than {show_amount(least, 'bytes')}" if least else ""
+        self._break(f"{self.name} has {many}{size}, and has to have none", rows, part)
 
     def donated(self, argument: int | str) -> Literal[True]:
         """Assert that a result takes the place of each array of an argument, though the compiler may copy it first.
@@ -133,8 +140,7 @@ class CompiledProgram(ProgramNumbers):
         return True
 
     def _find_argument(self, argument: int | str) -> tuple[str, tuple[Instruction, ...]]:
-        self._log.note_asserted()
-        self.require()
+        self._begin()
         if self.subject.call is None:
             message = "what becomes of an argument is asserted of a function, and this is a capture that was saved"
             raise InspectError(message)
@@ -154,8 +160,7 @@ class CompiledProgram(ProgramNumbers):
             BrokenError: They are in several.
             InspectError: The program has no such part; with those that it has.
         """
-        self._log.note_asserted()
-        self.require()
+        self._begin()
         shared = SharedKernel(self.capture)
         launches = shared.find_all(names)
         if len(launches) > 1:
@@ -177,8 +182,7 @@ class CompiledProgram(ProgramNumbers):
             BrokenError: One does.
             InspectError: The program has no such part; with those that it has.
         """
-        self._log.note_asserted()
-        self.require()
+        self._begin()
         shared = SharedKernel(self.capture)
         left, right = ({each.name for each in shared.find(name)} for name in (one, other))
         if both := left & right:
@@ -198,7 +202,7 @@ class CompiledProgram(ProgramNumbers):
             InspectError: Nobody knows how much memory a device of the target has.
             TargetUnavailableError: This machine cannot compile for the target.
         """
-        self._log.note_asserted()
+        self._log.asserted = True
         capture = self.subject.capture(target, code=False) if target else self.capture
         told = explain_memory(capture, "")
         if told.fits is None and not capture.error:
@@ -223,8 +227,7 @@ class CompiledProgram(ProgramNumbers):
         Raises:
             BrokenError: It did not.
         """
-        self._log.note_asserted()
-        self.require()
+        self._begin()
         other.require()
         found = compare_captures(self.capture, other.capture, (self.subject.name, other.subject.name))
         if not found.is_same_result:

@@ -108,7 +108,8 @@ class Fingerprint:
         told = ", ".join(what) or "something outside of your files, such as a setting of JAX or a value they read"
         match self.blame(now):
             case "nothing":
-                return f"Neither your program nor the compiler changed since the record ({self.name_compiler()})."
+                compiler = ", ".join(f"{name} {version}" for name, version in self.versions.items())
+                return f"Neither your program nor the compiler changed since the record ({compiler})."
             case "code":
                 return f"Your program changed since the record, and the compiler did not: {told}."
             case "compiler" if self.program == now.program:
@@ -119,10 +120,6 @@ class Fingerprint:
             f"Both changed since the record: {told}; and {versions}. To tell whose it is, check it under the versions "
             "of the record, or record it there first."
         )
-
-    def name_compiler(self) -> str:
-        """Return the versions of the record."""
-        return ", ".join(f"{name} {version}" for name, version in self.versions.items())
 
 
 def _hash(text: str) -> str:
@@ -152,7 +149,8 @@ def _describe_call(call: Call) -> str:
             return f"{leaf.dtype}{list(leaf.shape)}"
         return type(leaf).__name__ if isinstance(leaf, float | complex) else _ADDRESS.sub("", repr(leaf))
 
-    leaves = [(jax.tree_util.keystr(path), describe(leaf)) for path, leaf in _flatten((call.args, dict(call.kwargs)))]
+    flat, _ = jax.tree_util.tree_flatten_with_path((call.args, dict(call.kwargs)))
+    leaves = [(jax.tree_util.keystr(path), describe(leaf)) for path, leaf in flat]
     settings = {name: _spell(value) for name, value in call.settings.items()}
     return json.dumps([leaves, sorted(settings.items())])
 
@@ -164,12 +162,6 @@ def _spell(value: object) -> object:
     if isinstance(value, tuple | list) or type(value).__name__ == "PartitionSpec":
         return [_spell(each) for each in value]  # type: ignore[attr-defined]  # a specification is iterable
     return value if isinstance(value, str | int | None) else _ADDRESS.sub("", repr(value))
-
-
-def _flatten(tree: object) -> list[tuple[Any, Any]]:
-    import jax
-
-    return list(jax.tree_util.tree_flatten_with_path(tree)[0])
 
 
 def _name_changes(left: Mapping[str, str], right: Mapping[str, str]) -> str:

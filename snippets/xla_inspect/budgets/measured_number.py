@@ -18,6 +18,20 @@ __tracebackhide__ = True
 _OWN = ("xla_inspect.", "pytest_xla_inspect")
 
 
+def _comparing(sign: str) -> Callable[[Quantity, object], Verdict]:
+    """Return the comparison of a number by a sign."""
+
+    def compare(self: Quantity, other: object) -> Verdict:
+        verdict = Verdict(self, sign, other, self.log)
+        if self.log is not None:
+            self.log.note_use(self)
+            self.log.note_use(other)
+            self.log.note_made(verdict, find_caller())
+        return verdict
+
+    return compare
+
+
 class Quantity:
     """A number that was measured, which compares with numbers and with text such as `9 GiB`.
 
@@ -46,42 +60,17 @@ class Quantity:
     ) -> None:
         """Compare it with nothing yet."""
         self.name, self.number, self.unit, self.of = name, number, unit, of
-        self._explain, self._log = explain, log
+        self._explain, self.log = explain, log
         if log is not None:
-            log.note_read(self, find_caller())
+            log.note_made(self, find_caller())
 
-    def _compare(self, sign: str, other: object) -> Verdict:
-        verdict = Verdict(self, sign, other)
-        if self._log is not None:
-            for each in (self, other):
-                if isinstance(each, Quantity):
-                    self._log.note_use(each)
-            self._log.note_verdict(verdict, find_caller())
-        return verdict
+    @property
+    def forgotten(self) -> str:
+        """What a test forgot that reads it and does nothing with it."""
+        return f"{self.name} of {self.of} was read and compared with nothing"
 
-    def __lt__(self, other: object) -> Verdict:
-        """Return whether it is less."""
-        return self._compare("<", other)
-
-    def __le__(self, other: object) -> Verdict:
-        """Return whether it is no more."""
-        return self._compare("<=", other)
-
-    def __gt__(self, other: object) -> Verdict:
-        """Return whether it is more."""
-        return self._compare(">", other)
-
-    def __ge__(self, other: object) -> Verdict:
-        """Return whether it is no less."""
-        return self._compare(">=", other)
-
-    def __eq__(self, other: object) -> Verdict:  # type: ignore[override]
-        """Return whether it is as much."""
-        return self._compare("==", other)
-
-    def __ne__(self, other: object) -> Verdict:  # type: ignore[override]
-        """Return whether it is another number."""
-        return self._compare("!=", other)
+    __lt__, __le__, __gt__, __ge__ = map(_comparing, ("<", "<=", ">", ">="))
+    __eq__, __ne__ = map(_comparing, ("==", "!="))  # type: ignore[assignment]  # they give a verdict
 
     def __bool__(self) -> bool:
         """Refuse, since a number that is asserted without a bound says nothing.
@@ -98,14 +87,14 @@ class Quantity:
 
     def __float__(self) -> float:
         """Return the bare number."""
-        if self._log is not None:
-            self._log.note_use(self)
+        if self.log is not None:
+            self.log.note_use(self)
         return float(self.number)
 
     def __str__(self) -> str:
         """Return the number in its unit."""
-        if self._log is not None:
-            self._log.note_use(self)
+        if self.log is not None:
+            self.log.note_use(self)
         return show_amount(self.number, self.unit)
 
     def __repr__(self) -> str:
@@ -124,24 +113,30 @@ class Quantity:
 
 
 class Verdict:
-    """Whether a comparison holds: what `assert` takes. One that nobody takes is reported at the end of the test.
+    """Whether a comparison holds, for `assert`. One that nobody asserts is reported at the end of the test.
 
     Args:
         quantity: What was measured.
         sign: One of `OPERATORS`.
         other: What it is compared with: another quantity, a number or text.
+        log: What notes that it was asserted, or None.
     """
 
-    def __init__(self, quantity: Quantity, sign: str, other: object) -> None:
+    def __init__(self, quantity: Quantity, sign: str, other: object, log: AssertionLog | None = None) -> None:
         """Decide it."""
-        self.quantity, self.sign = quantity, sign
+        self.quantity, self.sign, self._log = quantity, sign, log
         self.limit = other.number if isinstance(other, Quantity) else read_amount(other, quantity.unit, quantity.name)
         self.holds = bool(OPERATORS[sign](quantity.number, self.limit))
-        self.is_taken = False
+
+    @property
+    def forgotten(self) -> str:
+        """What a test forgot that makes the comparison and does nothing with it."""
+        return f"{self!r} was compared and not asserted; write assert in front of it"
 
     def __bool__(self) -> bool:
-        """Return whether it holds, and be taken."""
-        self.is_taken = True
+        """Return whether it holds, and count as asserted."""
+        if self._log is not None:
+            self._log.note_asserted(self)
         return self.holds
 
     def __repr__(self) -> str:

@@ -72,9 +72,8 @@ class ProgramNumbers:
 
         def __getattr__(self, name: str) -> Quantity:
             """Return a number by its name, of `MEASURES`."""
-            if name.startswith("_") or name not in MEASURES:
-                message = f"no number {name!r} is measured of a program; {suggest_name(name, (*MEASURES, TRACES))}"
-                raise AttributeError(message, name=name, obj=self)
+            if name not in MEASURES:
+                raise AttributeError(_name_nearest(name), name=name, obj=self)
             return self.measure(name)
 
     def measure(self, name: str) -> Quantity:
@@ -90,8 +89,7 @@ class ProgramNumbers:
         if name == TRACES:
             return self.traces
         if name not in MEASURES:
-            message = f"no number {name!r} is measured of a program; {suggest_name(name, (*MEASURES, TRACES))}"
-            raise InspectError(message)
+            raise InspectError(_name_nearest(name))
         self.require(memory=MEASURES[name].part == "memory")
         measure = MEASURES[name]
         return Quantity(
@@ -153,7 +151,7 @@ class ProgramNumbers:
             BrokenError: One is more.
             InspectError: Nothing was recorded, or there is no such number.
         """
-        self._log.note_asserted()
+        self._log.asserted = True
         for name in names or ("peak", "kernels"):
             self.hold(name, f"recorded + {within}" if within else "recorded")
         return True
@@ -169,7 +167,7 @@ class ProgramNumbers:
             BrokenError: It is broken.
             InspectError: It is no bound, or of what was recorded, and nothing was.
         """
-        self._log.note_asserted()
+        self._log.asserted = True
         self.hold_number(self.measure(name), given, self.record.numbers.get(name) if self.record else None)
 
     def hold_number(self, quantity: Quantity, given: object, recorded: float | None = None) -> None:
@@ -226,6 +224,10 @@ class ProgramNumbers:
             told += self._causes.tell_changes(self.record, part) if part else []
         # Lines of the reader's and names in them are shown, and do nothing else.
         return "\n".join(map(printable, told))
+
+
+def _name_nearest(name: str) -> str:
+    return f"no number {name!r} is measured of a program; {suggest_name(name, (*MEASURES, TRACES))}"
 
 
 def _tell_difference(each: Difference) -> str:

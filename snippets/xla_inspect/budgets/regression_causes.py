@@ -13,7 +13,7 @@ from xla_inspect.questions.why import WhyFinder
 from xla_inspect.units import format_bytes, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterator, Sequence
+    from collections.abc import Callable, Collection, Iterator, Sequence
 
     from xla_inspect.budgets.budget_record import Record
     from xla_inspect.captured import Capture
@@ -42,30 +42,23 @@ class Causes:
     def finder(self) -> WhyFinder | None:
         """What answers why, or None where the program does not compile with its passes dumped."""
         axes = self.subject.call.settings.get("mesh") if self.subject.call else None
-        for reasons in (True, False):
-            try:
-                capture = self.subject.capture(self.capture.target, passes=True, reasons=reasons)
-                return WhyFinder(capture, axes)
-            except (InspectError, RuntimeError):
-                continue
-        return None
+        try:
+            capture, _ = self.subject.capture_most(self.capture.target, ("reasons",), passes=True)
+            return WhyFinder(capture, axes)
+        except (InspectError, RuntimeError):
+            return None
 
     def explain(self, name: str) -> Finding | None:
         """Return why an instruction, a line or an argument is as it is, or None where nobody knows."""
-        if self.finder is None:
-            return None
-        try:
-            findings, _ = self.finder.explain(name)
-        except InspectError:
-            return None
-        return findings[0] if findings else None
+        return self._ask(lambda finder: finder.explain(name))
 
     def explain_apart(self, one: str, other: str) -> Finding | None:
         """Return why two things are in two kernels, or None where nobody knows."""
-        if self.finder is None:
-            return None
+        return self._ask(lambda finder: finder.explain_apart(one, other))
+
+    def _ask(self, explain: Callable[[WhyFinder], tuple[tuple[Finding, ...], object]]) -> Finding | None:
         try:
-            findings, _ = self.finder.explain_apart(one, other)
+            findings = explain(self.finder)[0] if self.finder else ()
         except InspectError:
             return None
         return findings[0] if findings else None
@@ -93,17 +86,16 @@ class Causes:
     def tell_copies(self, copies: Sequence[Copy]) -> Iterator[str]:
         """Yield copies with why each is there, the largest first."""
         for each in sorted(copies, key=lambda each: -each.bytes)[:_ROWS]:
-            runs = "" if each.runs == 1 else f" x {each.runs or '?'}"
-            yield _row(f"{format_bytes(each.bytes)}{runs}", f"{each.where} {_quote(each.text)}".strip(), each.name)
+            size = _show_moved(each.bytes, each.runs)
+            yield _row(size, f"{each.where} {_quote(each.text)}", each.name)
             yield from self.tell_finding(each.name)
 
     def tell_exchanges(self, exchanges: Sequence[Exchange]) -> Iterator[str]:
         """Yield collectives with who asked for each, those that carry most first."""
         for each in sorted(exchanges, key=lambda each: -each.total_bytes)[:_ROWS]:
             along = f" over {' x '.join(each.axes)}" if each.axes else ""
-            runs = "" if each.runs == 1 else f" x {each.runs or '?'}"
             text = each.places[0].text if each.places else ""
-            size = f"{format_bytes(each.operand_bytes)}{runs}"
+            size = _show_moved(each.operand_bytes, each.runs)
             yield _row(size, f"{each.where} {_quote(text)}", f"{each.kind}{along}")
             yield from self.tell_finding(each.name)
 
@@ -153,6 +145,10 @@ def tell_finding(found: Finding) -> Iterator[str]:
     # Where it stands in the verdict already, it is not said twice.
     for reason in [] if " because " in found.verdict else said[:1]:
         yield f"      {reason.pass_name}: {reason.meaning}"
+
+
+def _show_moved(size: int, runs: int | None) -> str:
+    return format_bytes(size) if runs == 1 else f"{format_bytes(size)} x {runs or '?'}"
 
 
 def _row(*cells: str) -> str:

@@ -20,14 +20,11 @@ from xla_inspect.budgets import (
 )
 from xla_inspect.commands import child_process, command_list, question
 from xla_inspect.errors import InspectError
-from xla_inspect.output_file import check_output
 from xla_inspect.subject import Request
 from xla_inspect.targets import count_devices
 from xla_inspect.terminal import print_note
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from xla_inspect.budgets import Budget
 
 USUAL_FILE = "xla-budget.toml"
@@ -45,14 +42,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     question.add_forms(parser)
 
 
-def run(options: argparse.Namespace, out: TextIO) -> int:
+def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Check the budgets of a file, and return the exit status: 1 where your code breaks one, 4 where the compiler does.
 
     Raises:
         InspectError: The file, its records, or something in it is not as it should be.
     """
-    if options.html:
-        check_output(options.html, force=options.force)
     budgets = read_budgets(options.file)
     if options.only and not (budgets := tuple(each for each in budgets if each.name == options.only)):
         known = ", ".join(each.name for each in read_budgets(options.file))
@@ -85,22 +80,24 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 
 def choose_status(report: BudgetReport) -> int:
     """Return the exit status of what came of a check, the weightiest where there are several."""
-    if report.unknown:
+    if report.list_rows("unknown"):
         return command_list.BAD_INPUT
-    if report.broken and not report.is_of_compiler:
+    broken = report.list_rows("broken")
+    if broken and not report.is_of_compiler:
         return command_list.NO
-    if report.missing:
+    if report.list_rows("missing"):
         return command_list.MISSING
-    return command_list.CHANGED if report.broken else command_list.OK
+    return command_list.CHANGED if broken else command_list.OK
 
 
 def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[int, dict[str, Any]]:
     """Return what a process of its own finds of a program, with its exit status."""
     words = ["check", str(options.file.absolute()), f"--only={budget.name}", f"--result={result}"]
     words += [f"--load-limit={options.load_limit}", *["--update"] * options.update, *["--debug"] * options.debug]
-    targets = [*budget.targets, *_list_fitting(budget)]
+    # Those too that it has to fit.
+    targets = [*budget.targets, *(claim.given for claim in budget.claims if claim.name == "fits" and claim.given)]
     asked = argparse.Namespace(subject=[budget.subject], target=targets, load_limit=options.load_limit, debug=False)
-    status = child_process.run(words, asked, folder=options.file.absolute().parent)
+    status = child_process.run_apart(words, asked, folder=options.file.absolute().parent)
     if result.is_file():
         return status, json.loads(result.read_text(encoding="utf-8"))
     if status == command_list.OK:
@@ -108,30 +105,12 @@ def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[i
     return status or command_list.BAD_INPUT, {}
 
 
-def _list_fitting(budget: Budget) -> Sequence[str]:
-    """Return the targets that a program has to fit."""
-    return [claim.given for claim in budget.claims if claim.name == "fits" and claim.given]
-
-
 def _run_one(budget: Budget, records: dict[str, Record], options: argparse.Namespace) -> int:
     """Check one program in this process, and write down what is found."""
-    call = budget.call
-    request = Request(
-        words=(budget.subject,),
-        args=call.get("args", ""),
-        args_from=call.get("args_from", ""),
-        mesh=call.get("mesh", {}),
-        donate=call.get("donate", ()),
-        static=call.get("static", ()),
-        grad=call.get("grad", False),
-        vmap=call.get("vmap", 0),
-        xla=call.get("xla", {}),
-        devices=max(map(count_devices, budget.targets)),
-    )
+    request = Request((budget.subject,), devices=max(map(count_devices, budget.targets)), **budget.call)
     subject = question.read_subject(request, options.load_limit)
     subject.is_timed = False
-    checked = check_budget(budget, subject, records, update=options.update)
-    kept = {key: record.to_json() for key, record in checked.records.items()}
-    data = {"rows": [asdict(row) for row in checked.rows], "records": kept}
+    rows, made = check_budget(budget, subject, records, update=options.update)
+    data = {"rows": list(map(asdict, rows)), "records": {key: record.to_json() for key, record in made.items()}}
     options.result.write_text(json.dumps(data), encoding="utf-8")
     return command_list.OK

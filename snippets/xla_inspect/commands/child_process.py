@@ -41,7 +41,7 @@ CRASHED = {
 _INTERRUPTED = 130
 
 
-def run(
+def run_apart(
     arguments: Sequence[str],
     options: argparse.Namespace,
     *,

@@ -34,6 +34,8 @@ USAGE = """\
 usage: xla-inspect COMMAND SUBJECT [options]
        xla-inspect COMMAND --help
 """
+_OUTPUTS = ("html", "issue", "output")
+"""The options that name a file to write."""
 EXAMPLES = """\
 examples:
   xla-inspect model.py:step                        the summary, for CPU, GPU and TPU
@@ -63,7 +65,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return run_here(words)
     from xla_inspect.commands import child_process
 
-    return child_process.run(words, options)
+    return child_process.run_apart(words, options)
 
 
 def _is_dump(named: str) -> bool:
@@ -239,13 +241,19 @@ def build_parser(chosen: str = "") -> tuple[argparse.ArgumentParser, Parser]:
 
 
 def _run(options: argparse.Namespace, out: TextIO) -> int:
+    if outputs := [path for name in _OUTPUTS if (path := getattr(options, name, None))]:
+        from xla_inspect.output_file import check_output
+
+        # Before anything is compiled.
+        for path in outputs:
+            check_output(path, force=options.force)
     if options.command in QUESTIONS:
         from xla_inspect.commands import question
 
-        return question.run(options, out)
+        return question.run_command(options, out)
     from xla_inspect.commands.command_modules import load_command
 
-    status: int = load_command(options.command).run(options, out)
+    status: int = load_command(options.command).run_command(options, out)
     return status
 
 

@@ -20,8 +20,8 @@ OTHERS: Mapping[str, str] = {
     "play": "serve a page on this machine on which you edit a function and see what the compilers make of it",
     "targets": "list the targets, and what those that cannot be compiled for lack",
 }
-"""The subcommands that are no questions: the module of each has `run(options, out)`, which returns the exit status, and
-where it has options `add_arguments(parser)`."""
+"""The subcommands that are no questions: the module of each has `run_command(options, out)`, which returns the
+exit status, and where it has options `add_arguments(parser)`."""
 
 GROUPS: Mapping[str, Sequence[str]] = {
     "questions about a program": (*QUESTIONS,),

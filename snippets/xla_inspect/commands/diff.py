@@ -14,7 +14,6 @@ from xla_inspect.analysis import use_lines_of
 from xla_inspect.captured import Times
 from xla_inspect.commands import child_process, command_list, question, revisions
 from xla_inspect.errors import InspectError
-from xla_inspect.output_file import check_output
 from xla_inspect.questions.diff import compare_captures
 from xla_inspect.subject import Request, is_dump, is_saved, list_call_options, read_dump, read_saved
 from xla_inspect.terminal import print_note
@@ -73,14 +72,12 @@ class Side:
     revision: str = ""
 
 
-def run(options: argparse.Namespace, out: TextIO) -> int:
+def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Compare two programs, print what differs, and return the exit status: 1 where anything does.
 
     Raises:
         InspectError: There are not two sides, or one of them cannot be had.
     """
-    if options.html:
-        check_output(options.html, force=options.force)
     sides = find_sides(options)
     with tempfile.TemporaryDirectory(prefix="xla_inspect_diff_") as folder:
         captures: list[Capture] = []
@@ -183,13 +180,12 @@ def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture |
             raise InspectError(message)
         return found
     if side.revision:
-        checkout = revisions.check_out(words, side.revision, folder)
-        words, working, paths = checkout.words, checkout.folder, checkout.paths
+        words, working, paths = revisions.check_out(words, side.revision, folder)
     file = folder / "side.xla.json"
     target = ("--target", side.target) if side.target else ()
     line = ["show", "--stage", "capture", "-o", str(file), *_repeat(options), *target, *side.more, *words]
     asked = argparse.Namespace(subject=[*words], target=side.target, load_limit=options.load_limit, debug=options.debug)
-    status = child_process.run(line, asked, folder=working, paths=paths)
+    status = child_process.run_apart(line, asked, folder=working, paths=paths)
     if not file.is_file():
         print_note(f"so there is nothing to compare with: that was {side.name}")
         return status or command_list.BAD_INPUT

@@ -14,6 +14,7 @@ from xla_inspect.commands.diagnosis import Diagnosis, TargetCheck, Trouble
 from xla_inspect.errors import InspectError
 from xla_inspect.folders import find_cache
 from xla_inspect.installation import install_line
+from xla_inspect.releases import order
 from xla_inspect.targets import PACKAGES, TARGETS, find, find_version
 from xla_inspect.terminal import open_answer_paper
 
@@ -36,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--quick", action="store_true", help="compile nothing")
 
 
-def run(options: argparse.Namespace, out: TextIO) -> int:
+def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Print what there is and what is wrong, and return the exit status: 1 where something is wrong."""
     versions = {name: find_version(name) for kind in ("gpu", "tpu") for name in PACKAGES[kind]}
     installed = {name: version for name, version in versions.items() if version}
@@ -92,9 +93,9 @@ def find_mismatches(installed: Mapping[str, str]) -> Iterator[Trouble]:
 
 def admits(bounds: str, version: str) -> bool:
     """Return whether a version lies in bounds such as `>=0.11.2,<0.13`, by their numbers."""
-    mine = _numbers(version)
+    mine = order(version)
     for bound in _BOUND.finditer(bounds):
-        other = _numbers(bound["version"])
+        other = order(bound["version"])
         length = max(len(mine), len(other))
         left, right = (numbers + (0,) * (length - len(numbers)) for numbers in (mine, other))
         holds = {
@@ -109,10 +110,6 @@ def admits(bounds: str, version: str) -> bool:
         if not holds.get(bound["sign"], True):
             return False
     return True
-
-
-def _numbers(version: str) -> tuple[int, ...]:
-    return tuple(map(int, re.findall(r"\d+", version)))
 
 
 def find_settings(environment: Mapping[str, str]) -> Iterator[Trouble]:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xla_inspect.plural import plural
+from xla_inspect.questions.since import COLUMNS
 from xla_inspect.report import markdown
 from xla_inspect.targets import title
-from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -51,24 +51,9 @@ def _write(history: ReleaseHistory, source: str, command: str) -> Iterator[str]:
 
 
 def _tabulate(history: ReleaseHistory) -> str:
-    rows = [
-        (
-            row.release,
-            "" if row.temporary_bytes is None else format_bytes(row.temporary_bytes),
-            _show(row.copies_in_loops),
-            _show(row.kernels),
-            _show(row.collectives),
-            row.code or "",
-            row.failed,
-        )
-        for row in history.rows
-    ]
-    heads = ("JAX", "temporaries", "copies in loops", "kernels", "collectives", "code", "")
-    return markdown.table(heads, rows)
-
-
-def _show(number: int | None) -> str:
-    return "" if number is None else str(number)
+    columns = {name: show for name, show in COLUMNS.items() if name != "loops"}
+    rows = [(row.release, *(show(row) for show in columns.values()), row.failed) for row in history.rows]
+    return markdown.table(("JAX", *columns, ""), rows)
 
 
 def _tabulate_versions(history: ReleaseHistory) -> str:

@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     limits.add_argument("--limit-memory", default="", metavar="SIZE", help="memory of each process, such as 4G")
 
 
-def run(options: argparse.Namespace, out: TextIO) -> int:
+def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Serve the page until it is interrupted, and return the exit status.
 
     Raises:

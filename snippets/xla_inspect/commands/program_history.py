@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import use_lines_of
 from xla_inspect.errors import InspectError
-from xla_inspect.questions.since import ReleaseHistory, ReleaseRow, explain_release_change, explain_release_failure
+from xla_inspect.questions.since import (
+    ReleaseChange,
+    ReleaseHistory,
+    ReleaseRow,
+    explain_release_change,
+    explain_release_failure,
+)
 from xla_inspect.releases import (
     QUESTIONS,
     TIMED,
@@ -34,7 +40,6 @@ if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from xla_inspect.captured import Capture
-    from xla_inspect.questions.since import ReleaseChange
     from xla_inspect.releases import Boundary, Question
     from xla_inspect.subject import ReleaseTask
 
@@ -160,29 +165,20 @@ class ProgramHistory:
 
     def explain(self, boundary: Boundary) -> ReleaseChange:
         """Return why the answer to a question changes."""
-        pair = (boundary.before, boundary.after)
+        asked, pair = boundary.question, (boundary.before, boundary.after)
         releases = (pair[0].version, pair[1].version)
-        told = (_tell(boundary.question, pair[0]), _tell(boundary.question, pair[1]))
-        between = [each.version for each in boundary.between]
-        if any(each.refused for each in pair):
-            refused = next(each for each in pair if each.refused)
+        between = tuple(each.version for each in boundary.between)
+        change = ReleaseChange(asked.name, *releases, between, _tell(asked, pair[0]), _tell(asked, pair[1]))
+        if refused := next((each for each in pair if each.refused), None):
             folder = Path(self.described[refused.version]["folder"])
-            return explain_release_failure(boundary.question.name, releases, told, between, refused.refused, folder)
-        self.say(f"comparing {releases[0]} with {releases[1]}: {boundary.question.name}")
+            return explain_release_failure(change, refused.refused, folder)
+        self.say(f"comparing {releases[0]} with {releases[1]}: {asked.name}")
         old, new = use_lines_of(self.options.lines_of, *map(self.capture, releases))
         seconds = [
             read_log(Path(self.described[version]["folder"]) / "log", capture.module.name)[1]
             for version, capture in zip(releases, (old, new), strict=True)
         ]
-        return explain_release_change(
-            boundary.question.name,
-            (old, new),
-            releases,
-            told,
-            between=between,
-            count=boundary.question.count,
-            pass_seconds=(seconds[0], seconds[1]),
-        )
+        return explain_release_change(change, (old, new), count=asked.count, pass_seconds=(seconds[0], seconds[1]))
 
     def describe_row(self, measure: ReleaseMeasure) -> ReleaseRow:
         """Return what a release came to, as plain numbers."""

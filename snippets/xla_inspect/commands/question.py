@@ -70,12 +70,8 @@ def add_forms(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--no-times", action="store_true", help="leave out times, which are of one machine and moment")
 
 
-def read_request(options: argparse.Namespace, words: Sequence[str] | None = None) -> Request:
+def read_request(options: argparse.Namespace) -> Request:
     """Return what the options ask about.
-
-    Args:
-        options: The command line.
-        words: The subject, where it is not all that the command line names.
 
     Raises:
         InspectError: An option is of another form than it should be.
@@ -85,7 +81,7 @@ def read_request(options: argparse.Namespace, words: Sequence[str] | None = None
         raise InspectError(message)
     asked = options.target if isinstance(options.target, list) else [options.target]
     return subjects.Request(
-        words=tuple(words or options.subject),
+        words=tuple(options.subject),
         args=options.args,
         args_from=options.args_from,
         mesh=subjects.read_mesh(options.mesh),
@@ -147,17 +143,13 @@ def _explain_second(words: Sequence[str]) -> str:
     return f"what is {second!r}?"
 
 
-def run(options: argparse.Namespace, out: TextIO) -> int:
+def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Answer a question, and return the exit status.
 
     Raises:
         InspectError: As `read_subject`, or the file of an answer is there already.
         TargetUnavailableError: This machine can compile for none of the targets.
     """
-    if options.html:
-        from xla_inspect.output_file import check_output
-
-        check_output(options.html, force=options.force)
     subject, answers, missing = find_answers(options)
     from xla_inspect.answers import list_absences
 

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING, TextIO
 
 from xla_inspect.commands import question
 from xla_inspect.dumps import pick_module
-from xla_inspect.output_file import check_output
 from xla_inspect.questions.read import describe_dump, list_dump
 from xla_inspect.subject import open_dump, read_module
 
@@ -32,14 +31,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--force", action="store_true", help="overwrite a file that is there")
 
 
-def run(options: argparse.Namespace, out: TextIO) -> int:
+def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Print the modules of a dump, and return the exit status.
 
     Raises:
         InspectError: It cannot be read, or holds no module; there is no such module, or the file of the page is there.
     """
-    if options.html:
-        check_output(options.html, force=options.force)
     files, modules, path, name = open_dump(options.dump)
     left_out = files.left_out
     if name:

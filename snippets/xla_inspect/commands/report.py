@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--force", action="store_true", help="overwrite a file that is there")
 
 
-def run(options: argparse.Namespace, out: TextIO) -> int:
+def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Write the explorer of a program, say what was written and what is missing from it, and return the exit status.
 
     Raises:
@@ -55,8 +55,6 @@ def run(options: argparse.Namespace, out: TextIO) -> int:
 
     request = question.read_request(options)
     beside = read_beside(options.beside)
-    if options.output:
-        check_output(options.output, force=options.force)
     subject = question.read_subject(request, options.load_limit)
     subject.lines_of = options.lines_of
     path = options.output or Path(re.sub(r"[^\w.-]+", "_", subject.name) + ".html")
@@ -105,8 +103,10 @@ def capture_all(
     for target in targets:
         named = target if subject.call is None else subject.name_target(target)
         try:
-            captured, reasons = _capture_most(subject, named, settings, wanted)
-            lacking += [f"{named} is without {reason}" for reason in reasons]
+            captured, refusals = subject.capture_most(named, wanted, passes=True, **settings)
+            for name, error in refusals.items():
+                reason = error.reason if isinstance(error, TargetUnavailableError) else error
+                lacking.append(f"{named} is without {KEPT[name]}: {reason}")
         except InspectError:
             raise
         except RuntimeError as error:
@@ -117,19 +117,3 @@ def capture_all(
         else:
             captures[named] = captured
     return Captures(captures, missing, (*captures, *missing)), lacking
-
-
-def _capture_most(
-    subject: Subject, target: str, settings: dict[str, Any], wanted: Sequence[str]
-) -> tuple[Capture, list[str]]:
-    """Return a capture with as much of what is wanted as can be had, and why the rest cannot be."""
-    kinds = list(wanted) if subject.call else []
-    # One may fail where the other does not.
-    for kept in (kinds, *([name] for name in reversed(kinds) if len(kinds) > 1)):
-        try:
-            compiled = subject.capture(target, passes=True, **dict.fromkeys(kept, True), **settings)
-        except InspectError as error:
-            refusal = error.reason if isinstance(error, TargetUnavailableError) else str(error)
-        else:
-            return compiled, [f"{KEPT[name]}: {refusal}" for name in kinds if name not in kept]
-    return subject.capture(target, passes=True, **settings), [f"{KEPT[name]}: {refusal}" for name in kinds]

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -13,31 +12,20 @@ from xla_inspect.errors import InspectError
 from xla_inspect.spelling import suggest_file
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
 
-@dataclass(frozen=True)
-class Checkout:
-    """A commit's files.
-
-    Attributes:
-        words: The subject in them.
-        folder: What stands for the working folder.
-        paths: Folders to import from: those of the reader's checkout that Python imports from, as the commit has them.
-    """
-
-    words: tuple[str, ...]
-    folder: Path
-    paths: tuple[str, ...]
-
-
-def check_out(words: Sequence[str], revision: str, folder: Path) -> Checkout:
+def check_out(words: Sequence[str], revision: str, folder: Path) -> tuple[tuple[str, ...], Path, tuple[str, ...]]:
     """Write the files of a commit into a folder, and return the subject there.
 
     Args:
         words: The subject, as on the command line.
         revision: The commit: a hash, a branch, a tag, `HEAD~2`, ...
         folder: An empty folder.
+
+    Returns:
+        The words of the subject, what stands for the working folder, and the folders to import from: those of the
+        reader's checkout that Python imports from, as the commit has them.
 
     Raises:
         InspectError: The subject is in no repository, or that has no such commit, or the commit no such file.
@@ -47,7 +35,7 @@ def check_out(words: Sequence[str], revision: str, folder: Path) -> Checkout:
     path = Path(place).absolute() if is_file else Path.cwd() / "module"
     root = _find_root(path.parent, place)
     commit = (
-        "" if revision.startswith("-") else _ask(root, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
+        "" if revision.startswith("-") else _ask_git(root, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     )
     if not commit:
         message = f"--rev {revision}: the repository {root} has no such commit; `git log --all` lists what it has"
@@ -57,8 +45,8 @@ def check_out(words: Sequence[str], revision: str, folder: Path) -> Checkout:
     files = folder / "files"
     files.mkdir()
     environment = {**os.environ, "GIT_INDEX_FILE": str(index)}
-    _run(root, "read-tree", commit, environment=environment)
-    _run(root, "checkout-index", "--all", f"--prefix={files}{os.sep}", environment=environment)
+    _ask_git(root, "read-tree", commit, environment=environment)
+    _ask_git(root, "checkout-index", "--all", f"--prefix={files}{os.sep}", environment=environment)
     inside = path.resolve().relative_to(root)
     there = files / inside
     if is_file and not there.is_file():
@@ -79,14 +67,14 @@ def check_out(words: Sequence[str], revision: str, folder: Path) -> Checkout:
         moved = ("run", named, *words[2:])
     else:
         moved = (named + words[0][len(place) :], *words[1:])
-    return Checkout(moved, working, tuple(_find_paths(root, files)))
+    return moved, working, tuple(_find_paths(root, files))
 
 
 def _find_root(folder: Path, place: str) -> Path:
     if not folder.is_dir():
         message = f"no file {place}{suggest_file(folder / Path(place).name)}"
         raise InspectError(message)
-    found = _ask(folder, "rev-parse", "--show-toplevel")
+    found = _ask_git(folder, "rev-parse", "--show-toplevel")
     if not found:
         message = f"--rev: {place} is in no git repository, so there are no commits of it"
         raise InspectError(message)
@@ -102,28 +90,22 @@ def _find_paths(root: Path, files: Path) -> list[str]:
     return [str(folder) for folder in dict.fromkeys(there) if folder.is_dir() and folder != files]
 
 
-def _ask(folder: Path, *arguments: str) -> str:
-    """Return what git answers, or an empty string where it refuses."""
-    answer = _start(folder, arguments, None)
-    return answer.stdout.strip() if answer.returncode == 0 else ""
+def _ask_git(folder: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
+    """Return what git answers, or an empty string where it refuses.
 
-
-def _run(folder: Path, *arguments: str, environment: dict[str, str]) -> None:
-    answer = _start(folder, arguments, environment)
-    if answer.returncode:
-        said = answer.stderr.strip().partition("\n")[0]
-        message = f"--rev: git {arguments[0]} failed in {folder}: {said}"
-        raise InspectError(message)
-
-
-def _start(
-    folder: Path, arguments: Sequence[str], environment: dict[str, str] | None
-) -> subprocess.CompletedProcess[str]:
+    Raises:
+        InspectError: There is no git; or it refuses to write files, which an environment of its own is for.
+    """
     command = ["git", "-C", str(folder), *arguments]
     try:
-        return subprocess.run(  # noqa: S603 - git, with words that cannot be options
+        answer = subprocess.run(  # noqa: S603 - git, with words that cannot be options
             command, capture_output=True, text=True, encoding="utf-8", errors="replace", check=False, env=environment
         )
     except FileNotFoundError as error:
         message = "--rev needs git, and there is none on this machine's PATH"
         raise InspectError(message) from error
+    if answer.returncode and environment:
+        said = answer.stderr.strip().partition("\n")[0]
+        message = f"--rev: git {arguments[0]} failed in {folder}: {said}"
+        raise InspectError(message)
+    return "" if answer.returncode else answer.stdout.strip()

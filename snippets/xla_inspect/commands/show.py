@@ -12,7 +12,7 @@ from xla_inspect.commands import command_list, question
 from xla_inspect.compilation import disassemble, explain_no_assembly
 from xla_inspect.errors import InspectError
 from xla_inspect.installation import install_line
-from xla_inspect.output_file import check_output, write_file
+from xla_inspect.output_file import write_file
 from xla_inspect.questions.code import explain_code
 from xla_inspect.report import write_below
 from xla_inspect.spelling import list_nearest
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
     from xla_inspect.analysis import Launch
-    from xla_inspect.captured import Capture, Code
+    from xla_inspect.captured import Capture
     from xla_inspect.subject import Subject
 
 NVDISASM = "nvidia-cuda-nvdisasm"
@@ -56,15 +56,13 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     how.add_argument("--force", action="store_true", help="overwrite a file that is there")
 
 
-def run(options: argparse.Namespace, out: TextIO) -> int:
+def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Print one stage of a program, as far as the compiler came, and return the exit status.
 
     Raises:
         InspectError: As `question.read_subject`; or the file is there already.
         TargetUnavailableError: This machine cannot compile for the target.
     """
-    if options.output:
-        check_output(options.output, force=options.force)
     _check_stage(options)
     subject = question.read_subject(question.read_request(options), options.load_limit)
     subject.lines_of = options.lines_of
@@ -134,19 +132,6 @@ def _has_sass(compiled: Capture) -> bool:
     return any(piece.language == "sass" for piece in compiled.code)
 
 
-def _capture_below(subject: Subject, target: str) -> tuple[Capture, str]:
-    """Return a capture for a TPU with what is below HLO, and why it has none of that or an empty string.
-
-    Raises:
-        InspectError: As `Subject.capture`, without it too.
-    """
-    try:
-        compiled, gap = subject.capture(target, machine=True), UNSAVED
-    except InspectError as error:
-        compiled, gap = subject.capture(target), str(error)
-    return compiled, "" if compiled.low_level or compiled.error else f"no bundles: {gap}"
-
-
 def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tuple[Capture, str]:
     """Return a capture that holds a stage, and what of it cannot be had here and what to do about it.
 
@@ -159,7 +144,9 @@ def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tupl
         return subject.capture(target, passes=options.stage == "passes"), ""
     kind = find_entry(target).kind
     if kind == "tpu":
-        return _capture_below(subject, target)
+        compiled, refusals = subject.capture_most(target, ("machine",))
+        gap = next(iter(refusals.values()), UNSAVED)
+        return compiled, "" if compiled.low_level or compiled.error else f"no bundles: {gap}"
     # Of the CPU's code LLVM tells which loops it made vectors of, and why not of others.
     compiled = subject.capture(target, reasons=kind == "cpu" and not subject.saved)
     return compiled, "" if _has_sass(compiled) else explain_gap(target)
@@ -215,11 +202,6 @@ def _list_passes(compiled: Capture) -> str:
     return "\n".join((f"{len(compiled.runs)} runs of passes; the module differs after these:", *changed))
 
 
-def _list_kernels(compiled: Capture) -> str:
-    """Return a line per launch: the kernels, and the collectives and copies among them, which are named so."""
-    return "\n".join(map(_describe_launch, list_launches(compiled)))
-
-
 def _describe_launch(launch: Launch) -> str:
     """Return a launch in one line."""
     thunk = launch.thunk
@@ -234,12 +216,8 @@ def _describe_launch(launch: Launch) -> str:
 
 def _print_code(compiled: Capture) -> str:
     """Return all generated code, each piece under a line that names it; of a TPU's kernels first what each takes."""
-    return "\n".join((*filter(None, [write_below(compiled)]), *map(_describe_code, compiled.code)))
-
-
-def _describe_code(code: Code) -> str:
-    """Return a piece of code under a line that names it."""
-    return f"==== {code.kernel} ({code.language})\n{code.text}"
+    pieces = (f"==== {code.kernel} ({code.language})\n{code.text}" for code in compiled.code)
+    return "\n".join((*filter(None, [write_below(compiled)]), *pieces))
 
 
 STAGES: Mapping[str, Callable[[Capture], str]] = {
@@ -250,7 +228,7 @@ STAGES: Mapping[str, Callable[[Capture], str]] = {
     "passes": _list_passes,
     "buffers": lambda compiled: compiled.buffers,
     "memory": lambda compiled: compiled.memory_report,
-    "kernels": _list_kernels,
+    "kernels": lambda compiled: "\n".join(map(_describe_launch, list_launches(compiled))),
     "code": _print_code,
     "capture": lambda compiled: compiled.to_json(),
 }

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, TextIO
 from xla_inspect.commands import child_process, command_list, issue_text, question
 from xla_inspect.commands.program_history import ProgramHistory
 from xla_inspect.errors import InspectError, TargetUnavailableError
-from xla_inspect.output_file import check_output, write_file
+from xla_inspect.output_file import write_file
 from xla_inspect.releases import (
     COMPILE_LIMIT,
     QUESTIONS,
@@ -73,20 +73,19 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
 
 
-def run(options: argparse.Namespace, out: TextIO) -> int:
+def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Find what changed, tell it, and return the exit status: 1 where anything did.
 
     Raises:
         InspectError: Something is wrong with what was asked, or no release can be measured.
     """
-    for path in (options.html, options.issue):
-        if path:
-            check_output(path, force=options.force)
     asked = _choose_questions(options)
     options.target = list(split_list(options.target or ["cpu"]))
     request = question.read_request(options)
     tasks = [ReleaseTask(request, target) for target in dict.fromkeys(options.target)]
-    _check_targets(tasks)
+    for task in tasks:
+        if reason := find_obstacle(task.target.kind):
+            raise TargetUnavailableError(task.target.name, reason)
     if "run-time" in asked and any(task.target.kind != "cpu" for task in tasks):
         message = "--run times on this machine's CPU: leave --target out, or say --target cpu"
         raise InspectError(message)
@@ -124,12 +123,6 @@ def _choose_questions(options: argparse.Namespace) -> tuple[str, ...]:
         options.run = True
     chosen = asked or USUAL
     return (*chosen, "run-time") if options.run and "run-time" not in chosen else tuple(chosen)
-
-
-def _check_targets(tasks: Sequence[ReleaseTask]) -> None:
-    for task in tasks:
-        if reason := find_obstacle(task.target.kind):
-            raise TargetUnavailableError(task.target.name, reason)
 
 
 def _choose_span(options: argparse.Namespace) -> tuple[str, ...]:

@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     import argparse
 
 
-def run(_: argparse.Namespace, out: TextIO) -> int:
+def run_command(_: argparse.Namespace, out: TextIO) -> int:
     """Print a line per target, its name, and `available` or why it is not, and return the exit status."""
     width = max(map(len, TARGETS))
     out.writelines(f"{name:<{width}}  {reason or 'available'}\n" for name, reason in available().items())

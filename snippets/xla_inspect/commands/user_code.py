@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 from xla_inspect import analysis
 from xla_inspect.commands.command_list import BAD_INPUT, MISSING
 from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.folders import shorten_path
 from xla_inspect.terminal import printable
 
 if TYPE_CHECKING:
@@ -140,7 +141,7 @@ def _find_shadow(error: BaseException) -> str:
     file = getattr(module, "__file__", None) or ""
     if Path(file).stem not in {*sys.stdlib_module_names, *packages_distributions()} or not _is_readers(file):
         return ""
-    return f"{_shorten(file)} hides the package {Path(file).stem!r}: give the file another name"
+    return f"{shorten_path(file)} hides the package {Path(file).stem!r}: give the file another name"
 
 
 def _print(error: BaseException) -> str:
@@ -157,7 +158,7 @@ def find_place(error: BaseException, file: str) -> str:
     """
     own = str(Path(file).absolute())
     if isinstance(error, SyntaxError) and error.filename:
-        return f"{file if error.filename == own else _shorten(error.filename)}:{error.lineno}"
+        return f"{file if error.filename == own else shorten_path(error.filename)}:{error.lineno}"
     chain: list[BaseException] = []
     current: BaseException | None = error
     while current is not None and current not in chain:
@@ -180,12 +181,7 @@ def name_place(frames: Sequence[tuple[str, int]], own: str, file: str) -> str:
     if lines := [line for name, line in frames if name == own]:
         return f"{file}:{lines[-1]}"
     readers = [(name, line) for name, line in frames if _is_readers(name)]
-    return f"{_shorten(readers[-1][0])}:{readers[-1][1]}" if readers else file
-
-
-def _shorten(name: str) -> str:
-    path = Path(name)
-    return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else name
+    return f"{shorten_path(readers[-1][0])}:{readers[-1][1]}" if readers else file
 
 
 def _is_readers(name: str) -> bool:

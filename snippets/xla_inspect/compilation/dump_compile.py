@@ -9,8 +9,9 @@ import tempfile
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
+from xla_inspect import store
 from xla_inspect.dumps import Files, ModuleTexts, list_dumped, read_texts
 from xla_inspect.errors import InspectError
 from xla_inspect.targets import TILING_MODEL, find_entry, knows_gpu_option
@@ -143,8 +144,8 @@ class Folder(tempfile.TemporaryDirectory[str]):
         # Under its own name the file is locked from the first: nobody takes it for one of a dead process.
         making = Path(self.name) / "locking"
         self._lock = making.open("w", encoding="utf-8")
-        lock(self._lock)
         with suppress(OSError):
+            store.lock(self._lock)
             making.rename(Path(self.name) / LOCK)
 
     def cleanup(self) -> None:
@@ -156,17 +157,6 @@ class Folder(tempfile.TemporaryDirectory[str]):
                 with suppress(OSError):
                     os.unlink(entry.path)  # noqa: PTH108 - as above
         super().cleanup()
-
-
-def lock(file: IO[str]) -> bool:
-    """Lock a file for this process, and return whether that went: no other holds it. Windows has no such lock."""
-    try:
-        import fcntl
-
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except (ImportError, OSError):
-        return False
-    return True
 
 
 @cache
@@ -187,7 +177,7 @@ def sweep_dumps() -> None:
 def is_abandoned(folder: Path) -> bool:
     """Return whether the process that made a folder of dumps is dead."""
     with suppress(OSError), (folder / LOCK).open(encoding="utf-8") as file:
-        return lock(file)
+        return store.lock(file)
     return False
 
 

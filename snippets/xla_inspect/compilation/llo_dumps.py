@@ -168,7 +168,7 @@ def _held(folder: Path, process: LoggedProcess, limit: int) -> Iterator[threadin
 
     def watch() -> None:
         while not done.wait(INTERVAL):
-            if measure(folder) > limit:
+            if measure_folder(folder) > limit:
                 outgrown.set()
                 process.end()
                 return
@@ -182,7 +182,7 @@ def _held(folder: Path, process: LoggedProcess, limit: int) -> Iterator[threadin
         thread.join()
 
 
-def measure(folder: Path) -> int:
+def measure_folder(folder: Path) -> int:
     """Return how many bytes the files of a folder have."""
     total = 0
     with suppress(OSError), os.scandir(folder) as entries:

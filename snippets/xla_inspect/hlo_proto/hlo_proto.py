@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING
 
 from xla_inspect.hlo_proto.buffer_text import write_buffers
+from xla_inspect.hlo_proto.message import MESSAGES, MalformedProtoError, refuse
 from xla_inspect.hlo_proto.module_graph import NAMED
 from xla_inspect.hlo_proto.module_text import ModuleText
 from xla_inspect.hlo_proto.other_kind import name_kind
-from xla_inspect.hlo_proto.schema import MalformedProtoError, decode
+
+if TYPE_CHECKING:
+    from xla_inspect.hlo_proto.message import Message
 
 
 @dataclass(frozen=True)
@@ -43,7 +46,7 @@ def read_hlo_proto(data: bytes | memoryview) -> HloProto:
         module, plan = _split(whole)
         text = ModuleText(module)
         buffers = write_buffers(plan, text.graph) if plan else ""
-        return HloProto(text.name, text.fields.get("id", 0), text.write(), buffers)
+        return HloProto(text.name, module.id, text.write(), buffers)
     except MalformedProtoError as error:
         kind = name_kind(whole)
         message = f"it is {kind}, and no HloProto" if kind else f"it is no HloProto, or a broken one: {error}"
@@ -51,29 +54,27 @@ def read_hlo_proto(data: bytes | memoryview) -> HloProto:
         raise MalformedProtoError(message) from error
 
 
-def _split(data: bytes) -> tuple[bytes, bytes]:
+def _split(data: bytes) -> tuple[Message, Message | None]:
     """Return the module and the memory plan.
 
     The first field of an `HloProto` is the module, that of a module its name, and that of an `HloSnapshot` an
     `HloProto`, so what one of them is shows in what it holds.
     """
-    fields = _try("HloProto", data)
-    inner = fields.get("hlo_module", b"")
-    if "computations" in _try("HloModuleProto", inner):
-        return inner, fields.get("buffer_assignment", b"")
-    snapshot = _try("HloProto", inner)
-    if "computations" in _try("HloModuleProto", snapshot.get("hlo_module", b"")):
-        return snapshot["hlo_module"], snapshot.get("buffer_assignment", b"")
+    inner: bytes = vars(_try("HloProto", data)).get("_hlo_module", b"")
+    for whole in (_try("HloProto", data), _try("HloProto", inner)):
+        if "computations" in _try("HloModuleProto", vars(whole).get("_hlo_module", b"")):
+            return whole.hlo_module, whole.buffer_assignment
     is_name = NAMED.fullmatch(inner.decode("utf-8", "replace"))
     # To decode what the bytes are taken for says where they break, if they do.
-    if "computations" in decode("HloModuleProto", inner if inner and not is_name else data) and is_name:
-        return data, b""
-    message = f"there is no computation in its {len(data):,} bytes"
-    raise MalformedProtoError(message)
+    module = MESSAGES["HloModuleProto"](inner if inner and not is_name else data)
+    if "computations" in module and is_name:
+        return module, None
+    return refuse(f"there is no computation in its {len(data):,} bytes")
 
 
-def _try(message: str, data: bytes) -> dict[str, Any]:
+def _try(kind: str, data: bytes) -> Message:
+    """Return the message that bytes are, or an empty one."""
     try:
-        return decode(message, data)
+        return MESSAGES[kind](data)
     except MalformedProtoError:
-        return {}
+        return MESSAGES[kind]()

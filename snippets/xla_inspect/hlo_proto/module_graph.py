@@ -6,160 +6,122 @@ import re
 from typing import TYPE_CHECKING
 
 from xla_inspect.hlo import NAME
-from xla_inspect.hlo_proto.schema import MalformedProtoError, decode
+from xla_inspect.hlo_proto.message import MalformedProtoError, look_up, refuse
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Sequence
+
+    from xla_inspect.hlo_proto.message import Message
 
 NAMED = re.compile(NAME, re.ASCII)
-"""What names look like."""
+"""The form of names."""
 _UPPER = 0xFFFF_FFFF
 _LONGEST_NAME = 1 << 14
 
 
-class Node:
-    """One instruction: its fields, and what text needs of it more than once.
-
-    Attributes:
-        fields: The fields that are set, by name.
-        name: Its name.
-        opcode: Its opcode.
-    """
-
-    __slots__ = ("fields", "name", "opcode")
-
-    def __init__(self, data: bytes) -> None:
-        """Decode an `HloInstructionProto`."""
-        self.fields = decode("HloInstructionProto", data)
-        self.name = check_name(self.fields.get("name", ""), "it")
-        self.opcode: str = self.fields.get("opcode", "")
-
-
-class Body:
+class Computation:
     """One computation.
 
     Attributes:
         name: Its name.
         number: Its id.
         thread: The thread that runs it, empty for the usual one.
-        nodes: Its instructions by their ids, in the order of the file.
+        instructions: Its instructions by their ids, in the order of the file.
         root: The id of its root.
+        called: The ids of the computations that it calls, by the ids of the callers.
     """
 
-    def __init__(self, data: bytes) -> None:
-        """Decode an `HloComputationProto`."""
-        fields = decode("HloComputationProto", data)
-        self.name = check_name(fields.get("name", ""), "it")
-        self.number: int = fields.get("id", 0)
-        self.thread: str = fields.get("execution_thread", "")
-        self.nodes: dict[int, Node] = {}
-        parts = fields.get("instructions", ())
-        for place, part in enumerate(parts, 1):
-            try:
-                node = Node(part)
-            except MalformedProtoError as error:
-                message = f"instruction {place} of {len(parts)}: {error}"
-                raise MalformedProtoError(message) from error
-            number = node.fields.get("id", 0)
-            if number in self.nodes:
-                message = f"two of its instructions have the id {number}"
-                raise MalformedProtoError(message)
-            self.nodes[number] = node
-        if not self.nodes:
-            message = "it has no instructions"
-            raise MalformedProtoError(message)
+    def __init__(self, proto: Message) -> None:
+        """Decode the instructions of an `HloComputationProto`."""
+        self.name: str = proto.name
+        self.number: int = proto.id
+        self.thread: str = proto.execution_thread
+        self.instructions = _number(proto.instructions, "instruction", lambda instruction: instruction)
+        if not self.instructions:
+            refuse("it has no instructions")
         # A file that names no root has it last.
-        root = fields.get("root_id", 0)
-        self.root: int = root if root in self.nodes else next(reversed(self.nodes))
+        self.root: int = proto.root_id if proto.root_id in self.instructions else next(reversed(self.instructions))
+
+        callers = (number for number, caller in self.instructions.items() if caller.called_computation_ids)
+        ordered = sorted(callers, key=lambda number: number & _UPPER)
+        self.called = [callee for number in ordered for callee in self.instructions[number].called_computation_ids]
 
     @property
-    def parameters(self) -> list[Node]:
+    def parameters(self) -> list[Message]:
         """Its parameters by their numbers."""
-        found = (node for node in self.nodes.values() if node.opcode == "parameter")
-        return sorted(found, key=lambda node: node.fields.get("parameter_number", 0))
+        parameters = (part for part in self.instructions.values() if part.opcode == "parameter")
+        return sorted(parameters, key=lambda parameter: parameter.parameter_number)
+
+    def find(self, number: int) -> Message:
+        """Return the instruction that another one refers to."""
+        return look_up(self.instructions, number, "it refers to instruction")
 
 
-def check_name(name: str, what: str) -> str:
+def check_name(name: str, owner: str) -> str:
     """Return a name that text can hold.
 
     Raises:
         MalformedProtoError: It is none.
     """
     if len(name) > _LONGEST_NAME or not NAMED.fullmatch(name):
-        message = f"{what} has a name that text cannot hold: {name[:40]!a}" if name else f"{what} has no name"
-        raise MalformedProtoError(message)
+        refuse(f"{owner} has a name that text cannot hold: {name[:40]!a}" if name else f"{owner} has no name")
     return name
+
+
+def _number[Part](protos: Sequence[Message], kind: str, read: Callable[[Message], Part]) -> dict[int, Part]:
+    """Return the parts of a module by their ids."""
+    parts: dict[int, Part] = {}
+    for place, proto in enumerate(protos, 1):
+        try:
+            check_name(proto.name, "it")
+            part = read(proto)
+        except MalformedProtoError as error:
+            message = f"{kind} {place} of {len(protos)}: {error}"
+            raise MalformedProtoError(message) from error
+        if proto.id in parts:
+            refuse(f"two of its {kind}s have the id {proto.id}")
+        parts[proto.id] = part
+    return parts
 
 
 class ModuleGraph:
     """The computations of a module by their ids.
 
     Args:
-        parts: The `HloComputationProto`s.
-        entry: The id of the entry computation, or 0.
-        entry_name: Its name.
+        module: An `HloModuleProto`.
     """
 
-    def __init__(self, parts: Sequence[bytes], entry: int, entry_name: str) -> None:
+    def __init__(self, module: Message) -> None:
         """Decode the computations."""
-        self.bodies: dict[int, Body] = {}
-        for place, part in enumerate(parts, 1):
-            try:
-                body = Body(part)
-            except MalformedProtoError as error:
-                message = f"computation {place} of {len(parts)}: {error}"
-                raise MalformedProtoError(message) from error
-            if body.number in self.bodies:
-                message = f"two computations have the id {body.number}"
-                raise MalformedProtoError(message)
-            self.bodies[body.number] = body
-        if entry not in self.bodies:
-            named = [number for number, body in self.bodies.items() if body.name == entry_name]
-            if not named:
-                message = f"there is no entry computation among {len(self.bodies)} computations"
-                raise MalformedProtoError(message)
-            entry = named[0]
-        self.entry = entry
+        self.computations = _number(module.computations, "computation", Computation)
+        named = (part for part in self.computations.values() if part.name == module.entry_computation_name)
+        entry = self.computations.get(module.entry_computation_id) or next(named, None)
+        self.entry = entry or refuse(f"there is no entry computation among {len(self.computations)} computations")
 
-    def body(self, number: int) -> Body:
-        """Return the computation with an id, which an instruction calls."""
-        found = self.bodies.get(number)
-        if found is None:
-            message = f"it calls computation {number}, which is not there"
-            raise MalformedProtoError(message)
-        return found
+    def find(self, number: int) -> Computation:
+        """Return the computation that an instruction calls."""
+        return look_up(self.computations, number, "it calls computation")
 
-    def order(self) -> list[Body]:
+    def order(self) -> list[Computation]:
         """Return the computations, callees before callers, as text has them: depth first from those not called.
 
         Instructions are gone through by their ids, which is the order in which XLA keeps them.
         """
-        called = {number for body in self.bodies.values() for number in _find_called(body)}
-        ordered: dict[int, Body] = {}
-        for number in sorted(self.bodies):
-            if number not in called:
-                self._add(number, ordered)
-        for number in sorted(self.bodies):  # those that call each other in a circle
-            self._add(number, ordered)
-        return list(ordered.values())
-
-    def _add(self, first: int, ordered: dict[int, Body]) -> None:
-        seen: set[int] = set(ordered) | {first}
-        if first in ordered:
-            return
-        stack = [(first, iter(_find_called(self.bodies[first])))]
-        while stack:
-            number, callees = stack[-1]
-            for callee in callees:
-                if callee not in seen and callee in self.bodies:
-                    seen.add(callee)
-                    stack.append((callee, iter(_find_called(self.bodies[callee]))))
-                    break
-            else:
-                ordered[number] = self.bodies[number]
-                stack.pop()
-
-
-def _find_called(body: Body) -> Iterator[int]:
-    for number in sorted(body.nodes, key=lambda number: number & _UPPER):
-        yield from body.nodes[number].fields.get("called_computation_ids", ())
+        called = {number for computation in self.computations.values() for number in computation.called}
+        numbers = sorted(self.computations)
+        visited: set[int] = set()
+        ordered: list[Computation] = []
+        # Those that call each other in a circle come last.
+        for first in [*(number for number in numbers if number not in called), *numbers]:
+            path: list[Computation] = []
+            pending = [iter([first])]
+            while pending:
+                unvisited = (number for number in pending[-1] if number not in visited and number in self.computations)
+                number = next(unvisited, None)
+                if number is not None:
+                    visited.add(number)
+                    path.append(self.computations[number])
+                    pending.append(iter(path[-1].called))
+                elif pending.pop() and path:
+                    ordered.append(path.pop())
+        return ordered

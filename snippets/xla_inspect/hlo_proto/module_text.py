@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from textwrap import indent
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from xla_inspect.hlo import escape, quote
 from xla_inspect.hlo_proto.dimension_text import list_numbers
+from xla_inspect.hlo_proto.field_text import form_of, write_fields, write_message
 from xla_inspect.hlo_proto.instruction_text import InstructionText
-from xla_inspect.hlo_proto.metadata_text import write_array, write_debugging, write_frontend
-from xla_inspect.hlo_proto.module_graph import Body, ModuleGraph, check_name
-from xla_inspect.hlo_proto.schema import DEEPEST, MalformedProtoError, decode, name_value
-from xla_inspect.hlo_proto.shape_text import number_items, write_shape
+from xla_inspect.hlo_proto.message import MalformedProtoError, look_up, refuse
+from xla_inspect.hlo_proto.metadata_text import write_array, write_debugging
+from xla_inspect.hlo_proto.module_graph import Computation, ModuleGraph, check_name
+from xla_inspect.hlo_proto.shape_text import write_shape
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
+
+    from xla_inspect.hlo_proto.message import Message
 
 # Real modules take as text at most three times the room of the file.
 _LEAST, _TIMES = 1 << 23, 20
@@ -24,23 +27,20 @@ class ModuleText:
     """Writes a module.
 
     Args:
-        data: The `HloModuleProto`.
-        depth: In how many other modules it lies.
+        module: The `HloModuleProto`.
     """
 
-    def __init__(self, data: bytes, *, depth: int = 0) -> None:
+    def __init__(self, module: Message) -> None:
         """Decode the module and its instructions.
 
         Raises:
-            MalformedProtoError: They are no module.
+            MalformedProtoError: It is no module.
         """
-        self.fields = decode("HloModuleProto", data)
-        self.name = check_name(self.fields.get("name", ""), "the module")
-        entry, name = self.fields.get("entry_computation_id", 0), self.fields.get("entry_computation_name", "")
-        self.graph = ModuleGraph(self.fields.get("computations", ()), entry, name)
-        self._depth = depth
-        self._room = _LEAST + _TIMES * len(data)
-        self._instructions = InstructionText(self.graph, self.fields.get("payloads", ()))
+        self.module = module
+        self.name = check_name(module.name, "the module")
+        self.graph = ModuleGraph(module)
+        self._room = _LEAST + _TIMES * len(module.data)
+        self._instructions = InstructionText(self.graph, module.payloads)
 
     def write(self) -> str:
         """Return the text, as XLA prints it with its tables of stack frames.
@@ -48,107 +48,53 @@ class ModuleText:
         Raises:
             MalformedProtoError: Something in it is malformed, or refers to what is not there.
         """
-        schedule = self._read_schedule()
-        head = ", ".join([f"HloModule {self.name}", *self._write_head(scheduled=schedule is not None)])
+        module = self.module
+        schedule = {entry.key: entry.value.instruction_ids for entry in module.schedule.sequences}
+        head = ", ".join([f"HloModule {self.name}", *write_fields(module, "HloModuleProto"), *self._write_tables()])
         lines = [head.replace(", \n", ",\n")]
-        if frames := self.fields.get("stack_frame_index"):
-            lines += _write_frames(decode("StackFrameIndexProto", frames))
+        if frames := module.stack_frame_index:
+            lines += _write_frames(frames)
         lines.append("")
-        for body in self.graph.order():
-            lines += self._write_body(body, (schedule or {}).get(body.number))
+        for computation in self.graph.order():
+            lines += self._write_computation(computation, schedule.get(computation.number))
         text = "\n".join([*lines, ""])
         return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
-    def _read_schedule(self) -> dict[int, Sequence[int]] | None:
-        if "schedule" not in self.fields:
-            return None
-        schedule = {}
-        for part in decode("HloScheduleProto", self.fields["schedule"]).get("sequences", ()):
-            entry = decode("HloScheduleProto.SequencesEntry", part)
-            sequence = decode("HloScheduleProto.InstructionSequence", entry.get("value", b""))
-            schedule[entry.get("key", 0)] = sequence.get("instruction_ids", ())
-        return schedule
-
-    def _write_head(self, *, scheduled: bool) -> Iterator[str]:
-        if scheduled:
-            yield "is_scheduled=true"
-        if aliases := [*self._write_aliases()]:
-            yield f"input_output_alias={{ {', '.join(aliases)} }}"
-        if donors := [*self._write_donors()]:
-            yield f"buffer_donor={{ {', '.join(donors)} }}"
-        yield from self._write_settings()
-        if (data := self.fields.get("frontend_attributes")) and (text := write_frontend(data)):
-            yield f"frontend_attributes={text}"
-        if data := self.fields.get("original_value_recovery_table"):
-            yield f"origin_recovery_table={{\n{''.join(self._write_recoveries(data))}}}\n"
-        if parts := self.fields.get("debug_attributes"):
-            entries = ",\n".join(f"  {write_debugging(part)}" for part in parts)
+    def _write_tables(self) -> Iterator[str]:
+        """Yield the tables of arrays of the program as given: how to compute them from others, and how to log them."""
+        if table := self.module.original_value_recovery_table:
+            yield f"origin_recovery_table={{\n{''.join(self._write_recoveries(table))}}}\n"
+        if entries := ",\n".join(f"  {write_debugging(entry)}" for entry in self.module.debug_attributes):
             yield f"\ndebug_attributes={{\n{entries}\n}}"
 
-    def _write_settings(self) -> Iterator[str]:
-        """Yield what a proto keeps of the settings that the module is compiled with."""
-        if "host_program_shape" in self.fields:
-            shape = decode("ProgramShapeProto", self.fields["host_program_shape"])
-            parameters = number_items(map(write_shape, shape.get("parameters", ())))
-            yield f"entry_computation_layout={{({parameters})->{write_shape(shape.get('result', b''))}}}"
-        if "device_assignment" in self.fields:
-            devices = decode("DeviceAssignmentProto", self.fields["device_assignment"])
-            for field, name in (("replica_count", "replica_count"), ("computation_count", "num_partitions")):
-                if devices.get(field, 1) > 1:
-                    yield f"{name}={devices[field]}"
-
-    def _write_recoveries(self, data: bytes) -> Iterator[str]:
-        """Yield how to compute arrays of the program as given from those that there are now."""
-        if self._depth >= DEEPEST:
-            message = f"modules nest deeper than {DEEPEST} levels"
-            raise MalformedProtoError(message)
-        for part in decode("OriginalValueRecoveryTableProto", data).get("entries", ()):
-            entry = decode("OriginalValueRecoveryTableProto.Entry", part)
-            old, new = (write_array(entry.get(f"{age}_original_array", b"")) for age in ("old", "new"))
-            yield f"  {{{old}}} : {{{new}}}"
+    def _write_recoveries(self, table: Message) -> Iterator[str]:
+        for entry in table.entries:
+            yield f"  {{{write_array(entry.old_original_array)}}} : {{{write_array(entry.new_original_array)}}}"
             if "recovery_module" in entry:
-                inner = ModuleText(entry["recovery_module"], depth=self._depth + 1)
-                text = "\n".join(map(escape, inner.write().split("\n")))
+                text = "\n".join(map(escape, ModuleText(entry.recovery_module).write().split("\n")))
                 self._take_room(text)
                 yield f',\n  "\n{indent(text, "    ")}\n  "'
             yield "\n"
 
-    def _write_aliases(self) -> Iterator[str]:
-        table = decode("HloInputOutputAliasProto", self.fields.get("input_output_alias", b""))
-        entries = [decode("HloInputOutputAliasProto.AliasEntryProto", part) for part in table.get("entries", ())]
-        for entry in sorted(entries, key=lambda entry: entry.get("output_shape_index", [])):
-            parameter = entry.get("parameter_number", 0)
-            kind = name_value("Kind", entry.get("kind", 0) or 1).lower().replace("_", "-")
-            inner = list_numbers(entry.get("parameter_shape_index", ()))
-            yield f"{list_numbers(entry.get('output_shape_index', ()))}: ({parameter}, {inner}, {kind})"
-
-    def _write_donors(self) -> Iterator[str]:
-        table = decode("HloBufferDonorProto", self.fields.get("buffer_donor", b""))
-        entries = [decode("HloBufferDonorProto.BufferDonorEntryProto", part) for part in table.get("entries", ())]
-        rows = [(entry.get("parameter_number", 0), entry.get("parameter_shape_index", [])) for entry in entries]
-        yield from (f"({number}, {list_numbers(index)})" for number, index in sorted(rows))
-
-    def _write_body(self, body: Body, sequence: Sequence[int] | None) -> list[str]:
-        entry = "ENTRY " if body.number == self.graph.entry else ""
-        given = ", ".join(
-            f"{node.name}: {write_shape(node.fields.get('shape', b''), layouts=False)}" for node in body.parameters
+    def _write_computation(self, computation: Computation, sequence: Sequence[int] | None) -> list[str]:
+        instructions, root = computation.instructions, computation.root
+        parameters = ", ".join(
+            f"{parameter.name}: {write_shape(parameter.shape, layouts=False)}" for parameter in computation.parameters
         )
-        result = write_shape(body.nodes[body.root].fields.get("shape", b""), layouts=False)
-        lines = [f"{entry}%{body.name} ({given}) -> {result} {{"]
-        write, root = self._instructions.write, body.root
-        for number in sequence or body.nodes:
-            node = body.nodes.get(number)
-            if node is None:
-                message = f"the schedule of computation {body.name} names instruction {number}, which is not there"
-                raise MalformedProtoError(message)
+        result = write_shape(instructions[root].shape, layouts=False)
+        entry = "ENTRY " if computation is self.graph.entry else ""
+        lines = [f"{entry}%{computation.name} ({parameters}) -> {result} {{"]
+        for number in sequence or instructions:
+            reference = f"the schedule of computation {computation.name} names instruction"
+            instruction = look_up(instructions, number, reference)
             try:
-                line = write(node, body)
+                line = self._instructions.write(instruction, computation)
             except MalformedProtoError as error:
-                message = f"instruction {node.name} of computation {body.name}: {error}"
+                message = f"instruction {instruction.name} of computation {computation.name}: {error}"
                 raise MalformedProtoError(message) from error
             self._take_room(line)
             lines.append(f"  {'ROOT ' if number == root else ''}{line}")
-        thread = f", execution_thread={quote(body.thread)}" if body.thread not in {"", "main"} else ""
+        thread = f", execution_thread={quote(computation.thread)}" if computation.thread not in {"", "main"} else ""
         return [*lines, f"}}{thread}", ""]
 
     def _take_room(self, text: str) -> None:
@@ -159,23 +105,35 @@ class ModuleText:
         """
         self._room -= len(text)
         if self._room < 0:
-            message = f"its text would take more than {_LEAST >> 20} MiB and {_TIMES} times the room of the file"
-            raise MalformedProtoError(message)
+            refuse(f"its text would take more than {_LEAST >> 20} MiB and {_TIMES} times the room of the file")
 
 
-def _write_frames(index: dict[str, Any]) -> Iterator[str]:
-    for title, field in (("FileNames", "file_names"), ("FunctionNames", "function_names")):
-        yield from ("", title)
-        yield from (f'{number} "{escape(name)}"' for number, name in enumerate(index.get(field, ()), 1))
-    yield from ("", "FileLocations")
-    for number, part in enumerate(index.get("file_locations", ()), 1):
-        place = decode("StackFrameIndexProto.FileLocation", part)
-        names = ("file_name_id", "function_name_id", "line", "end_line", "column", "end_column")
-        yield f"{number} {{{' '.join(f'{name}={place.get(name, 0)}' for name in names)}}}"
-    yield from ("", "StackFrames")
-    for number, part in enumerate(index.get("stack_frames", ()), 1):
-        frame = decode("StackFrameIndexProto.StackFrame", part)
-        # Text numbers a parent one higher than it is.
-        parent = frame.get("parent_frame_id", 0) + 1
-        yield f"{number} {{file_location_id={frame.get('file_location_id', 0)} parent_frame_id={parent}}}"
+@form_of("HloInputOutputAliasProto")
+def write_aliases(table: Message) -> str:
+    """Return the arguments whose memory results share."""
+    entries = []
+    for entry in sorted(table.entries, key=lambda entry: [*entry.output_shape_index]):
+        kind = (entry.kind if "kind" in entry else "MAY_ALIAS").lower().replace("_", "-")
+        argument = f"({entry.parameter_number}, {list_numbers(entry.parameter_shape_index)}, {kind})"
+        entries.append(f"{list_numbers(entry.output_shape_index)}: {argument}")
+    return f"{{ {', '.join(entries)} }}" if entries else ""
+
+
+@form_of("HloBufferDonorProto")
+def write_donors(table: Message) -> str:
+    """Return the arguments whose memory the program may take for anything."""
+    rows = sorted((entry.parameter_number, [*entry.parameter_shape_index]) for entry in table.entries)
+    return f"{{ {', '.join(f'({number}, {list_numbers(index)})' for number, index in rows)} }}" if rows else ""
+
+
+def _write_frames(index: Message) -> Iterator[str]:
+    """Yield the tables of stack frames, each row after its number from 1."""
+    tables = {
+        "FileNames": [f'"{escape(name)}"' for name in index.file_names],
+        "FunctionNames": [f'"{escape(name)}"' for name in index.function_names],
+        "FileLocations": [write_message(row, "StackFrameIndexProto.FileLocation") for row in index.file_locations],
+        "StackFrames": [write_message(row, "StackFrameIndexProto.StackFrame") for row in index.stack_frames],
+    }
+    for title, rows in tables.items():
+        yield from ("", title, *(f"{number} {row}" for number, row in enumerate(rows, 1)))
     yield ""

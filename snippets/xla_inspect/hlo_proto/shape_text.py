@@ -2,43 +2,36 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from xla_inspect.hlo_proto.schema import DEEPEST, MalformedProtoError, decode, name_value
+from xla_inspect.hlo_proto.dimension_text import join_numbers
+from xla_inspect.hlo_proto.field_text import form_of
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
+    from xla_inspect.hlo_proto.message import Message
+
 # Sizes that stand for "unknown" (of a dimension) and for "together with the next" (of a tile).
 _MARK = -(1 << 63)
 _INTERVAL = 5
-_NAMES = {"OPAQUE_TYPE": "opaque"}
 
 
-def write_shape(data: bytes, *, layouts: bool = True, depth: int = 0) -> str:
-    """Return the text of a `ShapeProto`, with its layouts or without.
-
-    Raises:
-        MalformedProtoError: It is no such message, or nests too deeply.
-    """
-    if depth >= DEEPEST:
-        message = f"shapes nest deeper than {DEEPEST} levels"
-        raise MalformedProtoError(message)
-    shape = decode("ShapeProto", data)
-    kind = name_type(shape.get("element_type", 0))
-    if kind == "tuple":
-        inner = (write_shape(part, layouts=layouts, depth=depth + 1) for part in shape.get("tuple_shapes", ()))
-        return f"({number_items(inner)})"
-    if kind == "buffer":
-        parts = shape.get("tuple_shapes", ())
-        return f"b({''.join(write_shape(part, layouts=layouts, depth=depth + 1) for part in parts[:1])})"
-    sizes, dynamic = shape.get("dimensions", ()), shape.get("is_dynamic_dimension", ())
-    if any(dynamic):
-        marks = [*dynamic, *[0] * len(sizes)]
-        text = ",".join(_write_size(size, mark) for size, mark in zip(sizes, marks, strict=False))
-    else:
-        text = ",".join(map(str, sizes))
-    layout = _write_layout(shape["layout"], depth) if layouts and "layout" in shape else ""
+@form_of("ShapeProto")
+def write_shape(shape: Message, *, layouts: bool = True) -> str:
+    """Return the text of a `ShapeProto`, with its layouts or without."""
+    kind = name_type(shape.element_type)
+    if kind in {"tuple", "buffer"}:
+        parts = [write_shape(part, layouts=layouts) for part in shape.tuple_shapes]
+        return f"({number_items(parts)})" if kind == "tuple" else f"b({''.join(parts[:1])})"
+    sizes = shape.dimensions
+    text = join_numbers(sizes)
+    if any(shape.is_dynamic_dimension):
+        marks = [*shape.is_dynamic_dimension, *[0] * len(sizes)]
+        bounds = ("?" if size == _MARK else f"<={size}" for size in sizes)
+        rows = zip(sizes, bounds, marks, strict=False)
+        text = ",".join(bound if is_dynamic else str(size) for size, bound, is_dynamic in rows)
+    layout = _write_layout(shape.layout) if layouts and "layout" in shape else ""
     return f"{kind}[{text}]{'' if layout == '{}' and not sizes else layout}"
 
 
@@ -50,48 +43,40 @@ def number_items(items: Iterable[str]) -> str:
     )
 
 
-def name_type(number: int) -> str:
-    """Return how text names a type of elements, by its number."""
-    name = name_value("PrimitiveType", number)
-    return _NAMES.get(name) or name.lower()
+def name_type(name: str) -> str:
+    """Return how text names a type of elements, by its name in the enumeration."""
+    return name.removesuffix("_TYPE").lower()
 
 
-def _write_size(size: int, mark: int) -> str:
-    return str(size) if not mark else "?" if size == _MARK else f"<={size}"
+def _write_layout(layout: Message) -> str:
+    padding = layout.tail_padding_alignment_in_elements
+    marks: dict[str, list[str] | int | str] = {
+        "T": [",".join("*" if size == _MARK else str(size) for size in tile.dimensions) for tile in layout.tiles],
+        "L": padding if padding != 1 else 0,
+        "#": name_type(layout.index_primitive_type) if "index_primitive_type" in layout else "",
+        "*": name_type(layout.pointer_primitive_type) if "pointer_primitive_type" in layout else "",
+        "E": layout.element_size_in_bits,
+        "S": layout.memory_space,
+        "SC": [f"{split.dimension}:{join_numbers(split.split_indices)}" for split in layout.split_configs],
+        "P": write_shape(layout.physical_shape) if "physical_shape" in layout else "",
+        "M": layout.dynamic_shape_metadata_prefix_bytes,
+    }
+    text = "".join(
+        f"{letter}({')('.join(value) if isinstance(value, list) else value})"
+        for letter, value in marks.items()
+        if value
+    )
+    return f"{{{join_numbers(layout.minor_to_major)}{':' if text else ''}{text}}}"
 
 
-def _write_layout(data: bytes, depth: int) -> str:
-    layout = decode("LayoutProto", data)
-    fields = "".join(_write_fields(layout, depth))
-    order = ",".join(map(str, layout.get("minor_to_major", ())))
-    return f"{{{order}{':' if fields else ''}{fields}}}"
+@form_of("ProgramShapeProto")
+def write_program(shape: Message) -> str:
+    """Return the shapes of a program's parameters and of its result."""
+    return f"{{({number_items(map(write_shape, shape.parameters))})->{write_shape(shape.result)}}}"
 
 
-def _write_fields(layout: dict[str, Any], depth: int) -> Iterable[str]:
-    if tiles := layout.get("tiles"):
-        yield f"T{''.join(map(_write_tile, tiles))}"
-    if (padding := layout.get("tail_padding_alignment_in_elements", 1)) not in {0, 1}:
-        yield f"L({padding})"
-    for field, letter in (("index_primitive_type", "#"), ("pointer_primitive_type", "*")):
-        if number := layout.get(field, 0):
-            yield f"{letter}({name_type(number)})"
-    if bits := layout.get("element_size_in_bits", 0):
-        yield f"E({bits})"
-    if space := layout.get("memory_space", 0):
-        yield f"S({space})"
-    if splits := layout.get("split_configs"):
-        yield f"SC{''.join(map(_write_split, splits))}"
-    if "physical_shape" in layout:
-        yield f"P({write_shape(layout['physical_shape'], depth=depth + 1)})"
-    if prefix := layout.get("dynamic_shape_metadata_prefix_bytes", 0):
-        yield f"M({prefix})"
-
-
-def _write_tile(data: bytes) -> str:
-    sizes = decode("TileProto", data).get("dimensions", ())
-    return f"({','.join('*' if size == _MARK else str(size) for size in sizes)})"
-
-
-def _write_split(data: bytes) -> str:
-    split = decode("SplitConfigProto", data)
-    return f"({split.get('dimension', 0)}:{','.join(map(str, split.get('split_indices', ())))})"
+@form_of("constraints")
+def write_constraints(instruction: Message) -> str:
+    """Return the layouts that a custom call asks of its operands, where it does."""
+    shapes = map(write_shape, instruction.operand_shapes_with_layout)
+    return f"{{{', '.join(shapes)}}}" if instruction.constrain_layout else ""

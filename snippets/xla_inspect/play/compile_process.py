@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import gc
 import pickle
-import tempfile
 from pathlib import Path
 from time import perf_counter
 from typing import TYPE_CHECKING, Any
@@ -32,23 +31,20 @@ WARM = {"cpu": "cpu", "gpu": "h100", "tpu": "tpu-v5e"}
 """The target for which each kind of compiler compiles a first program before it gets a job."""
 
 
-def run_outliner(_: dict[str, Any], connection: Connection) -> None:
+def run_outliner(connection: Connection) -> None:
     """Outline code, job after job: code that crashes Python's parser ends only this process."""
     _do_jobs(connection, lambda work, send: send({"kind": "outline", "data": outline(**work)}))
 
 
-def run_compiler(order: dict[str, Any], connection: Connection) -> None:
+def run_compiler(connection: Connection, kind: str) -> None:
     """Compile, job after job.
 
     Args:
-        order: The process's `folder` and `kind`.
-        connection: Receives jobs, each with its number and its `work`. Sends `ready`, and for each job `begun`,
-            `lowered`, `whole`, `details` or `failed`, and `idle`.
+        connection: Receives jobs. Sends for each job `begun`, `lowered`, `whole`, `details` or `failed`, and `idle`.
+        kind: The kind of target that it compiles for.
     """
-    folder = Path(order["folder"])
-    tempfile.tempdir = str(folder)
-    place_dumps(folder)
-    target = find(WARM[order["kind"]])
+    place_dumps(Path.cwd())
+    target = find(WARM[kind])
     if not target.obstacle:
         shape = ((8, 8),)
         program = SentProgram("warm", "", {}, write_bytecode(lower_zeros(shape, shape, PLATFORMS[target.kind])))
@@ -57,24 +53,18 @@ def run_compiler(order: dict[str, Any], connection: Connection) -> None:
 
 
 def _do_jobs(connection: Connection, do: Callable[[dict[str, Any], Send], None]) -> None:
-    connection.send({"kind": "ready"})
     with contextlib.suppress(EOFError):
-        while job := connection.recv():
-            number = job["job"]
-
-            def send(message: dict[str, Any], number: int = number) -> None:
-                connection.send({**message, "job": number})
-
-            send({"kind": "begun"})
+        while work := connection.recv():
+            connection.send({"kind": "begun"})
             try:
-                do(job["work"], send)
+                do(work, connection.send)
             except Exception as error:  # noqa: BLE001 - of the compiler, or of the program
                 kind = "memory" if isinstance(error, MemoryError) else "compiler"
                 is_plain = isinstance(error, InspectError | RuntimeError | MemoryError)
                 text = str(error) if is_plain else f"{type(error).__name__}: {error}"
-                send({"kind": "failed", "failure": make_failure(kind, text)})
+                connection.send({"kind": "failed", "failure": make_failure(kind, text)})
             gc.collect()
-            send({"kind": "idle"})
+            connection.send({"kind": "idle"})
 
 
 def _compile(work: dict[str, Any], send: Send) -> None:

@@ -4,12 +4,11 @@ from __future__ import annotations
 
 import contextlib
 import faulthandler
-import importlib.util
+import importlib
 import os
 import pickle
 import resource
 import sys
-import tempfile
 import threading
 from functools import partial
 from pathlib import Path
@@ -26,9 +25,9 @@ from xla_inspect.play.argument_text import write_arguments
 from xla_inspect.play.compile_process import describe_whole
 from xla_inspect.play.edited_subject import choose_options, find_subject
 from xla_inspect.play.failures import describe_failure
-from xla_inspect.play.fork_server import STACKS
 from xla_inspect.play.sent_program import pack_program
-from xla_inspect.subject import load_file, put_on_path
+from xla_inspect.process import STACKS
+from xla_inspect.subject import execute_file, load_file, put_on_path
 from xla_inspect.targets import find
 
 if TYPE_CHECKING:
@@ -48,13 +47,13 @@ LAST_WARNING = 0.3
 """Seconds before the end at which it does so for code that lets no other thread run, such as a loop in C."""
 
 
-def run_edit(order: dict[str, Any], connection: Connection) -> None:
+def run_edit(connection: Connection, memory: int) -> None:
     """Wait for an edit, run its code, and send the lowered program.
 
     Args:
-        order: The process's `folder` and `memory`.
         connection: Receives the edit. Sends `ready`, `traced`, `lowered`, `compiling`, `captured` and `failed`, and
             `end`.
+        memory: The bytes that the code may allocate.
     """
     shape = jax.ShapeDtypeStruct((8, 8), jnp.float32)
     program = describe_program(lambda x: jax.nn.softmax(jnp.sin(x) @ x), (shape,), {})
@@ -65,15 +64,11 @@ def run_edit(order: dict[str, Any], connection: Connection) -> None:
         request = connection.recv()
     except EOFError:
         return
-    folder = Path(order["folder"])
-    tempfile.tempdir = str(folder)
-    # Assemblers and other libraries that are not Python read these.
-    os.environ.update({"TMPDIR": str(folder), "TPU_LOG_DIR": str(folder)})
-    limits = {resource.RLIMIT_DATA: order["memory"], resource.RLIMIT_FSIZE: FILE, resource.RLIMIT_CORE: 0}
+    limits = {resource.RLIMIT_DATA: memory, resource.RLIMIT_FSIZE: FILE, resource.RLIMIT_CORE: 0}
     for kind, limit in limits.items():
         with contextlib.suppress(OSError, ValueError):
             resource.setrlimit(kind, (limit, limit))
-    _Edit(request, folder, connection).run()
+    _Edit(request, Path.cwd(), connection).answer()
 
 
 class _Edit:
@@ -91,8 +86,8 @@ class _Edit:
         self.path = folder / request["file"]
         self.stage = "loading"
 
-    def run(self) -> None:
-        """Run it, and send the result or the failure."""
+    def answer(self) -> None:
+        """Run the code, and send the result or the failure."""
         with Path(STACKS).open("w", encoding="utf-8") as stacks:
             faulthandler.enable(stacks)
             seconds = self.request["seconds"]
@@ -118,10 +113,10 @@ class _Edit:
                 thread.join()
             if errors:
                 self._fail(None, errors[0])
-            self.send({"kind": "end"})
-            # Threads that go on would keep the process from its end.
             with contextlib.suppress(OSError, ValueError):
                 sys.stdout.flush()
+            self.send({"kind": "end"})
+            # Threads that go on would keep the process from its end.
             os._exit(0)
 
     def _fail(self, target: str | None, error: BaseException, stage: str = "") -> None:
@@ -155,14 +150,7 @@ class _Edit:
         if not package:
             return load_file(self.path)
         importlib.import_module(package)
-        spec = importlib.util.spec_from_file_location(f"{package}.{self.path.stem}", self.path)
-        if spec is None or spec.loader is None:
-            message = f"{self.request['file']} is no Python file"
-            raise InspectError(message)
-        module = importlib.util.module_from_spec(spec)
-        sys.modules[spec.name] = module
-        spec.loader.exec_module(module)
-        return module
+        return execute_file(self.path, f"{package}.{self.path.stem}")
 
     def _lower(self, subject: Subject, program: Program, asked: str) -> None:
         target = find(subject.name_target(asked))

@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
     from pathlib import Path
 
-    from xla_inspect.play.forked_process import ForkedProcess
     from xla_inspect.play.process_pool import ProcessPool
+    from xla_inspect.process import ForkedProcess
 
 SHOWN = 20_000
 """The characters of the code's output that are shown."""
@@ -34,6 +34,7 @@ _EXCESSES = {
         "take smaller arrays: shapes are enough; or raise the limit, as in --limit-memory 16G",
     ),
     "processes": ("limit", "the code starts process after process", "take that out"),
+    "start": ("crash", "no process can be started for the code", "is there memory left?"),
 }
 
 
@@ -61,7 +62,6 @@ class Edit:
         self._waiting = set[str]()
         self._output = 0
         self.is_superseded, self._is_running = False, True
-        self._deadline = 0.0
 
     @property
     def id(self) -> str:
@@ -72,7 +72,7 @@ class Edit:
         """Give up, because another edit takes its place."""
         self.process.messages.put({"kind": "superseded"})
 
-    def run(self) -> Iterator[dict[str, Any]]:
+    def answer(self) -> Iterator[dict[str, Any]]:
         """Yield the events for the page."""
         begun = time.monotonic()
         yield {"event": "started", "id": self.id}
@@ -89,18 +89,14 @@ class Edit:
     def _work(self) -> Iterator[dict[str, Any]]:
         limits, process = self.pool.limits, self.process
         # Loading JAX, until the process is ready, is no time of the code's.
-        self._deadline = time.monotonic() + limits.code + (0 if process.is_ready else START)
+        process.restart_clock(START)
         process.send({**self.request, "seconds": limits.code, **self.pool.place})
         while self._is_running or self._waiting:
-            left = max(self._deadline - time.monotonic(), 0) if self._is_running else BEAT
             try:
-                message = process.messages.get(timeout=min(left, BEAT))
+                message = process.messages.get(timeout=BEAT)
             except queue.Empty:
-                if left > BEAT or not self._is_running:
-                    yield {"event": "waiting"}
-                    continue
-                yield from self._end_late()
-                return
+                yield {"event": "waiting"}
+                continue
             if message["kind"] == "superseded":
                 self.is_superseded = True
                 return
@@ -108,19 +104,17 @@ class Edit:
                 yield from self._take_result(compiled, message)
             else:
                 yield from self._take_code(message)
-        # Its last output may still be in the pipe, which another thread reads.
-        time.sleep(0.01)
         yield from self._print()
 
     def _take_code(self, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
         """Yield the events of a message from the code's process."""
         match message["kind"]:
             case "ready":
-                self._deadline = time.monotonic() + self.pool.limits.code
+                self.process.restart_clock(self.pool.limits.code)
             case "compiling":
-                self._deadline = time.monotonic() + self.pool.limits.compile
+                self.process.restart_clock(self.pool.limits.compile)
             case "captured":
-                self._deadline = time.monotonic() + self.pool.limits.code
+                self.process.restart_clock(self.pool.limits.code)
                 self._store(message["asked"]).write_bytes(message["packed"])
                 yield from self._take_result(message["asked"], {**message, "kind": "whole"})
             case "lowered":
@@ -176,26 +170,19 @@ class Edit:
         path = self.stored[target] = self.pool.name_file()
         return path
 
-    def _end_late(self) -> Iterator[dict[str, Any]]:
-        """End code whose time is over, and yield the events."""
-        self.process.end()
-        self.process.wait()
-        yield from self._print()
-        message = f"the code was still running after {self.pool.limits.code:g} s"
-        hint = "does a loop never end? If it takes so long, raise the limit, as in --limit-code 60"
-        yield _fail(None, make_failure("time", message, self._find_line(), hint=hint))
-
     def _explain_end(self) -> dict[str, Any]:
         """Return the failure of code that ended its process."""
+        line = find_line(self.process.stacks, self.process.folder / self.request["file"])
+        if self.process.excess == "time":
+            message = f"the code was still running after {self.pool.limits.code:g} s"
+            hint = "does a loop never end? If it takes so long, raise the limit, as in --limit-code 60"
+            return make_failure("time", message, line, hint=hint)
         if self.process.excess:
             kind, message, hint = _EXCESSES[self.process.excess]
             return make_failure(kind, message, hint=hint)
         code = self.process.code or 0
         hint = REASONS.get(-code, "") if code < 0 else "take out what ends Python"
-        return make_failure("crash", f"the code ended its process ({name_end(code)})", self._find_line(), hint=hint)
-
-    def _find_line(self) -> int | None:
-        return find_line(self.process.stacks, self.process.folder / self.request["file"])
+        return make_failure("crash", f"the code ended its process ({name_end(code)})", line, hint=hint)
 
 
 def _fail(target: str | None, failure: dict[str, Any]) -> dict[str, Any]:

@@ -222,7 +222,7 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
         edit = request_checks.read_edit(body, {*TARGETS})
         if not edit["targets"]:
             raise RefusedError(400, "targets has to name at least one")
-        events = self.server.pool.run(edit)
+        events = self.server.pool.answer_edit(edit)
         first = next(events)
         # The answer ends with the connection, since its length is not known.
         self.close_connection = True

@@ -20,6 +20,7 @@ from xla_inspect.play.example_list import list_examples
 from xla_inspect.play.play_server import listen
 from xla_inspect.play.process_pool import Limits, ProcessPool
 from xla_inspect.spelling import suggest_file, suggest_name
+from xla_inspect.subject import find_root
 from xla_inspect.targets import TARGETS, USUAL, available, find, find_version
 
 if TYPE_CHECKING:
@@ -150,11 +151,8 @@ def find_place(named: str, file: str) -> dict[str, Any]:
     if not named:
         return {"file": file, "package": "", "paths": []}
     path = Path(named if named.endswith(".py") else named.rpartition(":")[0]).absolute()
-    root, inside = path.parent, list[str]()
-    while (root / "__init__.py").is_file():
-        inside.insert(0, root.name)
-        root = root.parent
-    return {"file": file, "package": ".".join(inside), "paths": [str(root)]}
+    root = find_root(path)
+    return {"file": file, "package": ".".join(path.parent.relative_to(root).parts), "paths": [str(root)]}
 
 
 def describe_machine(limits: Limits) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import itertools
 import shutil
 import tempfile
 import threading
+import time
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,8 +16,8 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect.errors import InspectError
 from xla_inspect.play.compilers import Compiler
 from xla_inspect.play.edits import Edit
-from xla_inspect.play.forked_process import ForkedProcess, ForkServer
-from xla_inspect.process import count_memory
+from xla_inspect.process import ForkedProcess, count_memory, preload
+from xla_inspect.process import Limits as ProcessLimits
 from xla_inspect.targets import find
 
 if TYPE_CHECKING:
@@ -30,6 +31,15 @@ AT_ONCE = 8
 
 LONGEST = 100_000
 """The characters of arguments that are stored."""
+
+CLOSING = 5.0
+"""Seconds within which all processes are to be ended."""
+
+FLOOD = 1 << 26
+"""The bytes of output after which a process is ended."""
+
+PROCESSES = 32
+"""The processes that one process may start."""
 
 OUTLINE = 5.0
 """Seconds that reading code without running it may take."""
@@ -64,14 +74,15 @@ class ProcessPool:
         self.limits, self.place = limits, dict(place)
         self.folder = Path(tempfile.mkdtemp(prefix="xla_inspect_play_"))
         (self.folder / "stored").mkdir()
-        self._fork_server = ForkServer(self.folder, limits.memory)
+        preload("xla_inspect.play.preloaded")
         self._lock = threading.RLock()
+        self._is_closed = False
         self._spares: list[ForkedProcess] = []
         self._numbers = itertools.count(1)
         self._edits: OrderedDict[str, Edit] = OrderedDict()
         self._current: dict[str, Edit] = {}
         self._known: OrderedDict[tuple[str, str], str] = OrderedDict()
-        self._outliner = Compiler(self._fork_server, "outline")
+        self._outliner = Compiler(lambda: self._fork("compile_process:run_outliner"))
         self._compilers: dict[str, Compiler] = {}
         self._refill()
         for kind in kinds:
@@ -80,23 +91,30 @@ class ProcessPool:
     def close(self) -> None:
         """End every process, and remove the folder."""
         with self._lock:
-            compilers = [*self._compilers.values(), self._outliner]
-            edits, spares = [*self._current.values()], self._spares[:]
-        for edit in edits:
-            edit.supersede()
-        for compiler in compilers:
-            compiler.close()
-        for spare in spares:
-            spare.end()
-        self._fork_server.close()
+            self._is_closed = True
+            for edit in self._current.values():
+                edit.supersede()
+            processes = [edit.process for edit in self._current.values()] + self._spares
+            processes += [compiler.process for compiler in (*self._compilers.values(), self._outliner)]
+        for process in processes:
+            process.end()
+        end = time.monotonic() + CLOSING
+        for process in processes:
+            process.wait(max(end - time.monotonic(), 0))
         shutil.rmtree(self.folder, ignore_errors=True)
 
     def compiler(self, kind: str) -> Compiler:
         """Return the compiler for a kind of target."""
         with self._lock:
             if kind not in self._compilers:
-                self._compilers[kind] = Compiler(self._fork_server, "compile", kind)
+                self._compilers[kind] = Compiler(lambda: self._fork("compile_process:run_compiler", kind))
             return self._compilers[kind]
+
+    def _fork(self, work: str, *arguments: str | int) -> ForkedProcess:
+        folder = self.folder / f"{work.rpartition('_')[2]}-{next(self._numbers)}"
+        limits = ProcessLimits(memory=self.limits.memory, output=FLOOD, processes=PROCESSES)
+        variables = {"XLA_INSPECT_CACHE": "off", "TPU_LOG_DIR": str(folder), "PYTHONDONTWRITEBYTECODE": "1"}
+        return ForkedProcess(f"xla_inspect.play.{work}", arguments, folder, variables, limits)
 
     def _take(self) -> ForkedProcess:
         """Return a process that waits for an edit, and start another.
@@ -110,14 +128,17 @@ class ProcessPool:
                 if spare.code is None:
                     break
             else:
-                spare = self._fork_server.fork("edit")
+                spare = self._fork_edit()
         threading.Timer(0.2, self._refill).start()
         return spare
 
     def _refill(self) -> None:
         with self._lock, contextlib.suppress(OSError):
-            if not self._spares:
-                self._spares.append(self._fork_server.fork("edit"))
+            if not self._spares and not self._is_closed:
+                self._spares.append(self._fork_edit())
+
+    def _fork_edit(self) -> ForkedProcess:
+        return self._fork("edit_process:run_edit", self.limits.memory)
 
     def name_file(self) -> Path:
         """Return the path of a new file for a capture."""
@@ -131,7 +152,7 @@ class ProcessPool:
                 while len(self._known) > STORED:
                     self._known.popitem(last=False)
 
-    def run(self, request: dict[str, Any]) -> Generator[dict[str, Any]]:
+    def answer_edit(self, request: dict[str, Any]) -> Generator[dict[str, Any]]:
         """Yield the events of an edit, which takes the place of the one before of the same page.
 
         Raises:
@@ -156,7 +177,7 @@ class ProcessPool:
         for path in (path for old in dropped for path in old.stored.values()):
             path.unlink(missing_ok=True)
         try:
-            yield from edit.run()
+            yield from edit.answer()
         finally:
             with self._lock:
                 if self._current.get(client) is edit:

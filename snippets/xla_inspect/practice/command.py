@@ -74,7 +74,7 @@ def find_target(name: str) -> Target:
         raise argparse.ArgumentTypeError(message) from error
 
 
-def run(
+def show_and_exit(
     parser: argparse.ArgumentParser,
     show: Callable[[Paper, argparse.Namespace], int],
     arguments: Sequence[str] | None,

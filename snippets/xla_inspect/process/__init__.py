@@ -1,12 +1,23 @@
 """Processes that run code apart from this one: started, limited, ended with their parent, and their end explained."""
 
-from xla_inspect.process.child import Child, Limits
+from typing import TYPE_CHECKING
+
+from xla_inspect.lazy_names import lazy_names
+from xla_inspect.process.child import RUN_MODULE, Child
 from xla_inspect.process.endings import REASONS, explain_end, find_line, name_end
-from xla_inspect.process.family import count_memory, list_below, measure_own_memory
+from xla_inspect.process.limits import Limits, count_memory, list_below, measure_own_memory
+
+if TYPE_CHECKING:
+    from xla_inspect.process.forked import STACKS, ForkedProcess, preload
+else:
+    __getattr__ = lazy_names(__name__)
 
 __all__ = [
     "REASONS",
+    "RUN_MODULE",
+    "STACKS",
     "Child",
+    "ForkedProcess",
     "Limits",
     "count_memory",
     "explain_end",
@@ -14,4 +25,5 @@ __all__ = [
     "list_below",
     "measure_own_memory",
     "name_end",
+    "preload",
 ]

@@ -5,27 +5,23 @@ from __future__ import annotations
 import contextlib
 import os
 import queue
-import signal
 import subprocess
 import threading
 import time
-from dataclasses import dataclass
-from typing import IO, TYPE_CHECKING, Literal, Self
+from typing import IO, TYPE_CHECKING, Self
 
-from xla_inspect.process.family import list_below, measure_own_memory
+from xla_inspect.process.limits import LOOK, UNLIMITED, Excess, Limits, kill_below
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
-
-LOOK = 0.2
-"""Seconds between two looks at what the process takes."""
+    from resource import struct_rusage
 
 CLOSING = 10.0
 """Seconds that a process may take to end after it has closed its output."""
 
-type Excess = Literal["", "time", "memory", "output"]
-"""The limit that a process went over."""
+RUN_MODULE = "import runpy, sys; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
+"""A program that runs the module that its first argument names, as `python -m` does."""
 
 _FOLLOW = """\
 import os, signal, threading
@@ -39,21 +35,6 @@ threading.Thread(target=follow, daemon=True).start()
 del follow
 """
 """Start of the process's program: it ends itself when the system closes the pipe that its parent held open."""
-
-
-@dataclass(frozen=True)
-class Limits:
-    """The most that a process may take; None is no limit.
-
-    Attributes:
-        seconds: Time since it started, or since `Child.restart_clock`.
-        memory: Bytes of main memory, with all that it started.
-        output: Characters that it writes to its standard output.
-    """
-
-    seconds: float | None = None
-    memory: int | None = None
-    output: int | None = None
 
 
 class Child:
@@ -87,7 +68,7 @@ class Child:
         folder: Path | None = None,
         source: int | None = subprocess.PIPE,
         errors: IO[bytes] | IO[str] | int | None = None,
-        limits: Limits = Limits(),
+        limits: Limits = UNLIMITED,
         cleaning: str = "pass",
         has_session: bool = True,
     ) -> None:
@@ -166,11 +147,15 @@ class Child:
                 self.process.wait(CLOSING)
         return line
 
+    def measure_use(self) -> struct_rusage:
+        """Wait until it has ended, and return what it used, such as seconds of the processor."""
+        _, status, use = os.wait4(self.process.pid, 0)
+        self.process.returncode = os.waitstatus_to_exitcode(status)
+        return use
+
     def kill(self) -> None:
-        """Let the system end it, with its session."""
-        if self._has_session:
-            with contextlib.suppress(ProcessLookupError, PermissionError):
-                os.killpg(self.process.pid, signal.SIGKILL)
+        """Let the system end it, with what it started."""
+        kill_below(self.process.pid)
         self.process.kill()
 
     def end(self) -> int:
@@ -199,12 +184,9 @@ class Child:
             self.process.stdout.close()
 
     def _watch(self) -> None:
-        limits, own = self._limits, self.process.pid
         while not self._ended.wait(LOOK) and self.process.poll() is None:
-            if limits.seconds is not None and time.monotonic() - self._begun > limits.seconds:
-                self._end_over("time")
-            elif limits.memory is not None and measure_own_memory(own, *list_below(own)) > limits.memory:
-                self._end_over("memory")
+            if excess := self._limits.find_excess(self.process.pid, time.monotonic() - self._begun):
+                self._end_over(excess)
 
     def _end_over(self, limit: Excess) -> None:
         self.excess = limit

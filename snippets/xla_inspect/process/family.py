@@ -1,9 +1,10 @@
-"""The processes below a process, and the memory that they take, as Linux tells them."""
+"""The processes below a process, the memory that they take, and their end."""
 
 from __future__ import annotations
 
 import contextlib
 import os
+import signal
 from pathlib import Path
 
 
@@ -15,6 +16,16 @@ def list_below(process: int) -> list[int]:
             for child in map(int, (task / "children").read_text(encoding="ascii").split()):
                 below += [child, *list_below(child)]
     return below
+
+
+def kill_below(process: int) -> None:
+    """Let the system end what a process has started, and the rest of its session where it leads one."""
+    if os.name == "posix":
+        for below in list_below(process):
+            with contextlib.suppress(OSError):
+                os.kill(below, signal.SIGKILL)
+        with contextlib.suppress(OSError):
+            os.killpg(process, signal.SIGKILL)
 
 
 def measure_own_memory(*processes: int) -> int:

@@ -6,25 +6,28 @@ import os
 import shutil
 import sys
 import tempfile
-import time
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import IO, TYPE_CHECKING
+from typing import TYPE_CHECKING
 
 from xla_inspect import folders
+from xla_inspect.store import lock
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DESCRIPTION, USED = "environment.json", "used"
-"""The files of an environment that say what it is, and when it was used last."""
+"""The files of an environment that say what it is, and when it was used last.
 
-MAKING = ".making-"
-"""How the name of a folder begins in which an environment is made."""
+The description is written last: a folder without one is half an environment, and goes unless a process holds it.
+"""
 
 MOST_BYTES = 24 << 30
 """Bytes that environments may take; those that were not used for longest go first. uv shares most of them with its own
 cache, where both lie on one disk, so that they take far less than they measure."""
+
+_NAMED = "[0-9]*"
+"""What the names of environments look like."""
 
 PATIENCE = 1800
 """Seconds to wait for another process that makes the same environment: it may have a gigabyte to fetch."""
@@ -45,37 +48,40 @@ _temporary: list[tempfile.TemporaryDirectory[str]] = []
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Keep an environment from being evicted by another process while it is used."""
+    """Keep an environment from being evicted by another process while it is made or used."""
     with (folder / USED).open("a", encoding="utf-8") as file:
-        lock_file(file, shared=True)
+        with suppress(OSError):
+            lock(file, shared=True)
         yield
 
 
 def list_installed(store: Path | None = None) -> tuple[str, ...]:
     """Return the releases that have an environment, for want of any that could be installed."""
-    return tuple(sorted({folder.name.partition("-")[0] for folder in _list_folders(store or find_store())}))
+    return tuple(sorted({folder.name.partition("-")[0] for folder in _list_whole(store or find_store())}))
 
 
 def measure_store(store: Path | None = None) -> int:
     """Return the bytes that the environments of releases take, those shared with uv's cache among them."""
-    return sum(_measure(folder) for folder in _list_folders(store or find_store()))
+    return sum(_measure(folder) for folder in _list_whole(store or find_store()))
 
 
 def evict_environments(store: Path, limit: int = MOST_BYTES) -> None:
-    """Remove the environments that were not used for longest, until the others take less than a limit."""
+    """Remove halves of environments, and the least recently used until the others take less than a limit."""
     total = 0
-    for folder in sorted(_list_folders(store), key=_find_last_use, reverse=True):
-        total += _measure(folder)
-        if total > limit and _is_free(folder):
+    whole = _list_whole(store)
+    halves = [path for path in store.glob(_NAMED) if path not in whole]
+    for folder in (*halves, *sorted(whole, key=_find_last_use, reverse=True)):
+        total += _measure(folder) if folder in whole else 0
+        if (folder in halves or total > limit) and _is_free(folder):
             # It is gone at once for who looks for it, and then bit by bit.
-            gone = folder.with_name(f".gone-{folder.name}-{os.getpid()}")
             with suppress(OSError):
-                folder.rename(gone)
-            shutil.rmtree(gone, ignore_errors=True)
+                folder.rename(folder.with_name(f".gone-{folder.name}-{os.getpid()}"))
+    for gone in store.glob(".gone-*"):
+        shutil.rmtree(gone, ignore_errors=True)
 
 
-def _list_folders(store: Path) -> list[Path]:
-    return [path for path in store.glob("[0-9]*") if (path / DESCRIPTION).is_file()] if store.is_dir() else []
+def _list_whole(store: Path) -> list[Path]:
+    return [path for path in store.glob(_NAMED) if (path / DESCRIPTION).is_file()]
 
 
 def _find_last_use(folder: Path) -> float:
@@ -100,38 +106,9 @@ def _measure(folder: Path) -> int:
 
 
 def _is_free(folder: Path) -> bool:
+    """Return whether no process makes or uses an environment; Windows renames no folder of which a file is open."""
     try:
-        with (folder / USED).open("a", encoding="utf-8") as file:
-            return lock_file(file)
-    except OSError:
-        return True
-
-
-def sweep_environments(store: Path) -> None:
-    """Remove what processes left that died while they made an environment; where nothing tells the dead, nothing."""
-    if sys.platform == "win32":
-        return
-    for folder in (*store.glob(f"{MAKING}*"), *store.glob(".gone-*")):
-        dead = False
-        try:
-            with (folder / "lock").open("r+", encoding="utf-8") as file:  # it is not made here
-                dead = lock_file(file)
-        except OSError:
-            # A folder without its lock is one that is made just now, or is half gone.
-            with suppress(OSError):
-                dead = time.time() - folder.stat().st_mtime > PATIENCE
-        if dead:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-def lock_file(file: IO[str], *, shared: bool = False) -> bool:
-    """Lock a file, and return whether that went. Where the system has no such lock, nobody is kept out."""
-    if sys.platform == "win32":
-        return True
-    import fcntl
-
-    try:
-        fcntl.flock(file, (fcntl.LOCK_SH if shared else fcntl.LOCK_EX) | fcntl.LOCK_NB)
+        with (folder / USED).open("r+", encoding="utf-8") as file:
+            return lock(file) or sys.platform == "win32"
     except OSError:
         return False
-    return True

@@ -1,7 +1,7 @@
 """One environment for each release of JAX, made by uv, with the compilers for GPU and TPU that belong to it.
 
-They lie in the user's cache folder. One is made under a lock in a folder beside its own, which gets its name when
-everything is there: a process that is killed leaves no half, and of two at once one makes it and the other finds it.
+They lie in the user's cache folder. An environment counts when its description is there, which is written last: what a
+killed process leaves is no environment, and of two processes one makes it and the other finds it.
 """
 
 from __future__ import annotations
@@ -12,20 +12,16 @@ import os
 import re
 import shutil
 import sys
-import tempfile
 from dataclasses import dataclass
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.releases.environment_store import (
     DESCRIPTION,
-    MAKING,
     PATIENCE,
     USED,
     evict_environments,
     find_store,
-    lock_file,
-    sweep_environments,
+    held,
 )
 from xla_inspect.releases.interpreters import Interpreter, list_interpreters
 from xla_inspect.releases.release_requirements import find_obstacle
@@ -34,6 +30,7 @@ from xla_inspect.store import Claim
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
+    from pathlib import Path
 
 OF_COMPILERS = re.compile(r"JAX_|XLA_(?!INSPECT)|TPU_|LIBTPU|TF_|PJRT_|CUDA_|ALLOW_MULTIPLE_LIBTPU|PYTHON(?!UTF8)")
 
@@ -71,14 +68,10 @@ class Environment:
         return find_python(self.folder / "env")
 
     @property
-    def packages(self) -> Path:
-        """The folder that packages are installed in."""
-        return next((self.folder / "env").glob("[Ll]ib*/python*/site-packages"), self.folder / "env/Lib/site-packages")
-
-    @property
     def plugin(self) -> Path | None:
         """The library that compiles for NVIDIA GPUs, or None."""
-        return next(iter(sorted((self.packages / "jax_plugins").glob("xla_cuda*/xla_cuda_plugin.so"))), None)
+        named = "jax_plugins/xla_cuda*/xla_cuda_plugin.so"
+        return next(iter(sorted((self.folder / "env").glob(f"lib*/python*/site-packages/{named}"))), None)
 
 
 def find_python(environment: Path) -> Path:
@@ -143,17 +136,14 @@ def _install(version: str, requirements: Mapping[str, Sequence[str]], folder: Pa
     Raises:
         ReleaseError: It does not install.
     """
-    sweep_environments(folder.parent)
     shutil.rmtree(folder, ignore_errors=True)
-    making = Path(tempfile.mkdtemp(prefix=MAKING, dir=folder.parent))
+    folder.mkdir()
     try:
-        # Locked for as long as this process lives, so that another can tell what a dead one left.
-        with (making / "lock").open("w", encoding="utf-8") as file:
-            lock_file(file)
-            _try_interpreters(version, requirements, making)
-        making.rename(folder)
-    finally:
-        shutil.rmtree(making, ignore_errors=True)
+        with held(folder):
+            _try_interpreters(version, requirements, folder)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
 def _try_interpreters(version: str, requirements: Mapping[str, Sequence[str]], folder: Path) -> None:
@@ -161,7 +151,7 @@ def _try_interpreters(version: str, requirements: Mapping[str, Sequence[str]], f
     refusals: list[tuple[Interpreter, str]] = []
     (_, first), *others = requirements.items()
     for interpreter in list_interpreters():
-        run_uv(["venv", "--quiet", "--clear", "--relocatable", "--python", str(interpreter.path), str(environment)])
+        run_uv(["venv", "--quiet", "--clear", "--python", str(interpreter.path), str(environment)])
         python = str(find_python(environment))
         if not (refusal := install(python, first)):
             missing = {kind: refused for kind, more in others if (refused := _install_more(python, kind, more))}

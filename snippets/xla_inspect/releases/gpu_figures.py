@@ -32,14 +32,14 @@ _KNOWN = range(1, 15)
 _PACKAGE, _MESSAGES, _NAME, _FIELDS, _NESTED, _TYPE, _DEPENDENCY = 2, 4, 1, 2, 3, 6, 3
 
 
-def adapt_figures(spec: str, plugin: Path) -> str:
+def adapt_figures(spec: str, plugin: Path | None) -> str:
     """Return the figures of a GPU without those that a plugin has no field for.
 
     Args:
         spec: The figures, as `read_spec` of the targets returns them.
-        plugin: The plugin's shared library.
+        plugin: The plugin's shared library; without one the figures stay as they are.
     """
-    fields = read_message_fields(plugin)
+    fields = read_message_fields(plugin) if plugin else {}
     if MESSAGE not in fields:
         return spec
     kept: list[str] = []

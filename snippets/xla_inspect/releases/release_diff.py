@@ -14,7 +14,7 @@ from xla_inspect.releases.release_measure import REWRITTEN
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
-    from xla_inspect.releases.release_record import Form, Release, ReleaseOutcome
+    from xla_inspect.releases.release_record import Form, Release, ReleaseCompile, ReleaseOutcome
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +32,6 @@ class Change:
     target: str
     before: int
     after: int
-
-    @property
-    def factor(self) -> float:
-        """How many times the older number the newer is; infinite where there was nothing before."""
-        return self.after / self.before if self.before else float("inf")
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,17 +67,25 @@ class Drift:
     new: Release
 
     @cached_property
+    def _programs(self) -> Mapping[str, tuple[ReleaseCompile, ReleaseCompile]]:
+        """The programs that both have, under the older and the newer."""
+        old = self.old.programs
+        return {name: (old[name], program) for name, program in self.new.programs.items() if name in old}
+
+    @cached_property
+    def _outcomes(self) -> Mapping[tuple[str, str], tuple[ReleaseOutcome, ReleaseOutcome]]:
+        """Program and target, to what it came to under both, failures among them."""
+        return {
+            (name, target): (old.outcomes[target], after)
+            for name, (old, new) in self._programs.items()
+            for target, after in new.outcomes.items()
+            if target in old.outcomes
+        }
+
+    @cached_property
     def pairs(self) -> Mapping[tuple[str, str], tuple[ReleaseOutcome, ReleaseOutcome]]:
         """Program and target, to what it came to under both, where it compiled under both."""
-        return {
-            (name, target): (before, after)
-            for name, program in self.new.programs.items()
-            for target, after in program.outcomes.items()
-            if name in self.old.programs
-            and (before := self.old.programs[name].outcomes.get(target)) is not None
-            and not before.failed
-            and not after.failed
-        }
+        return {pair: both for pair, both in self._outcomes.items() if not any(outcome.failed for outcome in both)}
 
     @cached_property
     def targets(self) -> tuple[str, ...]:
@@ -102,23 +105,12 @@ class Drift:
     @cached_property
     def newly_failing(self) -> Mapping[tuple[str, str], str]:
         """Program and target that compiled before and no longer does, to the error."""
-        return {pair: after.failed for pair, (before, after) in self._all.items() if after.failed and not before.failed}
+        return {pair: new.failed for pair, (old, new) in self._outcomes.items() if new.failed and not old.failed}
 
     @cached_property
     def newly_compiling(self) -> Mapping[tuple[str, str], str]:
         """Program and target that compiles now and did not before, to the error it gave."""
-        return {
-            pair: before.failed for pair, (before, after) in self._all.items() if before.failed and not after.failed
-        }
-
-    @property
-    def _all(self) -> Mapping[tuple[str, str], tuple[ReleaseOutcome, ReleaseOutcome]]:
-        return {
-            (name, target): (self.old.programs[name].outcomes[target], after)
-            for name, program in self.new.programs.items()
-            for target, after in program.outcomes.items()
-            if name in self.old.programs and target in self.old.programs[name].outcomes
-        }
+        return {pair: old.failed for pair, (old, new) in self._outcomes.items() if old.failed and not new.failed}
 
     def count(self, target: str) -> int:
         """How many programs compiled for a target under both."""
@@ -175,18 +167,28 @@ class Drift:
     @cached_property
     def primitives(self) -> SetChange:
         """Primitives that the programs that both trace are traced to."""
-        both = [(self.old.programs[name].jaxpr, self.new.programs[name].jaxpr) for name in self._shared]
-        return _compare_counts((old, new) for old, new in both if old and new)
+        return _compare_counts(self._jaxprs.values())
 
     @cached_property
     def operations(self) -> SetChange:
         """Operations that the programs that both lower are lowered to."""
-        both = [(self.old.programs[name].stablehlo, self.new.programs[name].stablehlo) for name in self._shared]
-        return _compare_counts((old[target], new[target]) for old, new in both for target in old.keys() & new.keys())
+        return _compare_counts(self._modules.values())
 
-    @property
-    def _shared(self) -> tuple[str, ...]:
-        return tuple(name for name in self.new.programs if name in self.old.programs)
+    @cached_property
+    def _jaxprs(self) -> Mapping[str, tuple[Form, Form]]:
+        """Program, to what both trace it to."""
+        both = ((name, old.jaxpr, new.jaxpr) for name, (old, new) in self._programs.items())
+        return {name: (before, after) for name, before, after in both if before and after}
+
+    @cached_property
+    def _modules(self) -> Mapping[tuple[str, str], tuple[Form, Form]]:
+        """Program and target, to what both lower it to."""
+        return {
+            (name, target): (old.stablehlo[target], after)
+            for name, (old, new) in self._programs.items()
+            for target, after in new.stablehlo.items()
+            if target in old.stablehlo
+        }
 
     @cached_property
     def parameters(self) -> Mapping[str, SetChange]:
@@ -201,40 +203,19 @@ class Drift:
     @cached_property
     def traced(self) -> Mapping[str, Mapping[str, int]]:
         """Program, to how many more of each primitive its jaxpr has, where that changed."""
-        both = {
-            name: (self.old.programs[name].jaxpr, program.jaxpr)
-            for name, program in self.new.programs.items()
-            if name in self.old.programs
-        }
-        return {
-            name: difference for name, (before, after) in both.items() if (difference := _subtract_forms(before, after))
-        }
+        return _subtract_forms(self._jaxprs)
 
     @cached_property
     def lowered(self) -> Mapping[tuple[str, str], Mapping[str, int]]:
         """Program and target, to how many more of each operation its StableHLO has, where that changed."""
-        return {
-            (name, target): difference
-            for name, program in self.new.programs.items()
-            if name in self.old.programs
-            for target, after in program.stablehlo.items()
-            if (difference := _subtract_forms(self.old.programs[name].stablehlo.get(target), after))
-        }
+        return _subtract_forms(self._modules)
 
     @cached_property
     def reprinted(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
         """The programs whose jaxpr prints otherwise, and those whose StableHLO for some target does."""
-        jaxprs, modules = [], []
-        for name, program in self.new.programs.items():
-            before = self.old.programs.get(name)
-            if before is None:
-                continue
-            if before.jaxpr and program.jaxpr and before.jaxpr.text != program.jaxpr.text:
-                jaxprs.append(name)
-            shared = before.stablehlo.keys() & program.stablehlo.keys()
-            if any(before.stablehlo[target].text != program.stablehlo[target].text for target in shared):
-                modules.append(name)
-        return tuple(jaxprs), tuple(modules)
+        jaxprs = (name for name, (old, new) in self._jaxprs.items() if old.text != new.text)
+        modules = (name for (name, _), (old, new) in self._modules.items() if old.text != new.text)
+        return tuple(jaxprs), tuple(dict.fromkeys(modules))
 
     @cached_property
     def names(self) -> Mapping[str, SetChange]:
@@ -274,8 +255,9 @@ def subtract(new: Mapping[str, int], old: Mapping[str, int]) -> dict[str, int]:
     return {name: change for name in sorted({*new, *old}) if (change := new.get(name, 0) - old.get(name, 0))}
 
 
-def _subtract_forms(old: Form | None, new: Form | None) -> dict[str, int]:
-    return subtract(new.counts, old.counts) if old and new else {}
+def _subtract_forms[Key](pairs: Mapping[Key, tuple[Form, Form]]) -> dict[Key, dict[str, int]]:
+    changed = {key: subtract(new.counts, old.counts) for key, (old, new) in pairs.items()}
+    return {key: counts for key, counts in changed.items() if counts}
 
 
 def _compare_counts(pairs: Iterable[tuple[Form, Form]]) -> SetChange:

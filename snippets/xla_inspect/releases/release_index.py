@@ -22,7 +22,7 @@ _LISTED = re.compile(r"^Available versions: (.*)$", re.MULTILINE)
 
 def order(version: str) -> tuple[int, ...]:
     """Return what a release is ordered by: its numbers, so that 0.10.0 stands after 0.9.2."""
-    return tuple(map(int, version.split(".")))
+    return tuple(map(int, re.findall(r"\d+", version)))
 
 
 def list_releases() -> tuple[str, ...]:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import math
+import operator
 from collections import Counter
 from dataclasses import dataclass, field
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from xla_inspect.analysis import UNREADABLE, list_collectives, list_launches, summarize_code
+from xla_inspect.analysis import UNREADABLE, CodeSummary, list_collectives, list_launches, summarize_code
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
-    from xla_inspect.analysis import CodeSummary, Launch
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Module
 
@@ -72,26 +73,17 @@ class Question:
         return self.distance(value, first.values[self.name]) <= self.distance(value, second.values[self.name])
 
 
-def measure_ratio(first: float, second: float) -> float:
-    """Return how many times the smaller of two positive numbers the larger is, less one."""
-    low, high = sorted((first, second))
+def measure_ratio(first: float, second: float, noise: float = 0) -> float:
+    """Return how many times the smaller of two numbers the larger is, less one, with the noise that each has added."""
+    low, high = sorted((first + noise, second + noise))
     return high / low - 1 if low > 0 else math.inf if high > 0 else 0.0
 
 
 _NOISE = 1024
 """Bytes that a compiler puts aside for itself, such as counters of loops: what is small beside them is no change."""
 
-
-def _compare_bytes(first: int, second: int) -> float:
-    return measure_ratio(first + _NOISE, second + _NOISE)
-
-
 _JITTER = 0.5
 """Seconds that a compile takes more or less by chance."""
-
-
-def _compare_seconds(first: float, second: float) -> float:
-    return measure_ratio(first + _JITTER, second + _JITTER)
 
 
 def _count_apart(first: Counter[str], second: Counter[str]) -> float:
@@ -105,24 +97,13 @@ def count_kernels(module: Module) -> Counter[str]:
 
 def count_copies(module: Module) -> Counter[str]:
     """Return the copies inside loops by the shape of what is copied."""
-    return Counter(launch.instruction.shape.text for launch in list_launches(module) if _is_repeated_copy(launch))
-
-
-def _is_repeated_copy(launch: Launch) -> bool:
-    return launch.role == "copy" and bool(launch.within)
+    copies = (launch for launch in list_launches(module) if launch.role == "copy" and launch.within)
+    return Counter(launch.instruction.shape.text for launch in copies)
 
 
 def count_collectives(module: Module) -> Counter[str]:
     """Return the collectives of a module by their kind and how many bytes each device brings."""
     return Counter(f"{each.kind} of {each.operand_bytes} bytes" for each in list_collectives(module))
-
-
-def _compare_code(first: CodeSummary, second: CodeSummary) -> float:
-    return first.distance(second)
-
-
-def _compare_flags(first: bool, second: bool) -> float:  # noqa: FBT001 - values of one kind
-    return float(first != second)
 
 
 REWRITTEN = 0.5
@@ -132,13 +113,13 @@ two years arrange the same work a little differently all the time."""
 QUESTIONS: Mapping[str, Question] = {
     each.name: each
     for each in (
-        Question("compiles", "compiles", _compare_flags, 1),
+        Question("compiles", "compiles", operator.ne, 1),
         Question("kernels", "kernels", _count_apart, 1, count_kernels),
-        Question("memory", "temporaries", _compare_bytes, 0.01),
+        Question("memory", "temporaries", partial(measure_ratio, noise=_NOISE), 0.01),
         Question("copies", "copies in loops", _count_apart, 1, count_copies),
         Question("collectives", "collectives", _count_apart, 1, count_collectives),
-        Question("code", "code", _compare_code, REWRITTEN),
-        Question("compile-time", "compile", _compare_seconds, 0.5),
+        Question("code", "code", CodeSummary.distance, REWRITTEN),
+        Question("compile-time", "compile", partial(measure_ratio, noise=_JITTER), 0.5),
         Question("run-time", "run", measure_ratio, 0.3),
     )
 }

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict, dataclass, field, fields
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import find_role
 from xla_inspect.errors import InspectError
+from xla_inspect.releases.release_index import order
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -150,12 +150,7 @@ class Release:
     @property
     def order(self) -> tuple[tuple[int, ...], ...]:
         """What sorts releases, and those of one JAX by the libtpu beside it."""
-        return number(self.jax), number(self.versions.get("libtpu", ""))
-
-
-def number(version: str) -> tuple[int, ...]:
-    """Return a version as numbers: `0.12.0.1` is (0, 12, 0, 1)."""
-    return tuple(int(part) for part in re.findall(r"\d+", version))
+        return order(self.jax), order(self.versions.get("libtpu", ""))
 
 
 def read_release(text: str) -> Release:

@@ -44,16 +44,12 @@ def find_uv() -> str:
     return found
 
 
-def run_uv(
-    arguments: Sequence[str], *, stdin: str = "", check: bool = True, variables: dict[str, str] | None = None
-) -> subprocess.CompletedProcess[str]:
+def run_uv(arguments: Sequence[str], *, check: bool = True) -> subprocess.CompletedProcess[str]:
     """Run uv in a folder without a project, whose pins would hold for what it installs.
 
     Args:
         arguments: The words after `uv`.
-        stdin: What it reads.
         check: Whether an exit status other than 0 is an error.
-        variables: Of its environment, besides this process's.
 
     Raises:
         ReleaseError: There is no uv, or it failed and `check` is set.
@@ -63,11 +59,11 @@ def run_uv(
         ended = subprocess.run(  # noqa: S603 - uv, or an interpreter that it found
             [uv, *arguments],
             cwd=folder,
-            input=stdin,
+            stdin=subprocess.DEVNULL,
             capture_output=True,
             check=False,
             encoding="utf-8",
-            env={**os.environ, "UV_NO_PROGRESS": "1", **(variables or {})},
+            env={**os.environ, "UV_NO_PROGRESS": "1"},
         )
     if check and ended.returncode:
         message = f"uv {' '.join(arguments[:2])} failed: {shorten_refusal(ended.stderr)}"

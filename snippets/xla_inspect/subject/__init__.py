@@ -6,12 +6,30 @@ from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
     from xla_inspect.subject.asked_function import read_call, read_function, read_member, read_notebook_call
+    from xla_inspect.subject.call_signature import name_positions
     from xla_inspect.subject.command_words import list_call_options, write_subject
     from xla_inspect.subject.dump import is_dump, open_dump, read_dump, read_module
-    from xla_inspect.subject.loading import FORMS, find_listed, find_named, load_file, put_on_path
+    from xla_inspect.subject.loading import (
+        FORMS,
+        execute_file,
+        find_listed,
+        find_named,
+        find_root,
+        load_file,
+        put_on_path,
+    )
     from xla_inspect.subject.python_subject import take_capture
     from xla_inspect.subject.release_task import ReleaseTask, list_unknown
-    from xla_inspect.subject.request import EFFECTS, KINDS, Request, read_flags, read_kinds, read_mesh, split_list
+    from xla_inspect.subject.request import (
+        EFFECTS,
+        KINDS,
+        Request,
+        name_arguments,
+        read_flags,
+        read_kinds,
+        read_mesh,
+        split_list,
+    )
     from xla_inspect.subject.saved import is_saved, read_saved
     from xla_inspect.subject.script import read_script
     from xla_inspect.subject.shapes import read_shapes
@@ -32,14 +50,18 @@ __all__ = [
     "Subject",
     "Trial",
     "answer_each",
+    "execute_file",
     "find_listed",
     "find_named",
+    "find_root",
     "is_dump",
     "is_saved",
     "list_call_options",
     "list_trials",
     "list_unknown",
     "load_file",
+    "name_arguments",
+    "name_positions",
     "open_dump",
     "put_on_path",
     "read_call",

@@ -23,11 +23,20 @@ MOST = 4
 """So many arguments are changed, each alone."""
 
 
-def list_donations(subject: Subject, call: Call) -> Iterator[Changed]:
-    """Yield the donation of the arguments that have the structure, shapes and types of a result."""
+def list_donations(subject: Subject, call: Call, *, undone: bool) -> Iterator[Changed]:
+    """Yield the donation of the arguments that have the structure, shapes and types of a result.
+
+    Args:
+        subject: The program.
+        call: Its call.
+        undone: Whether a call that donates is yielded without its donations.
+    """
     import jax
 
-    if any(name.startswith("donate") for name in call.settings) or hasattr(call.function, "lower"):
+    kept = {name: value for name, value in call.settings.items() if not name.startswith("donate")}
+    if undone and len(kept) < len(call.settings):
+        yield "donate nothing", replace(call, settings=kept)
+    if len(kept) < len(call.settings) or hasattr(call.function, "lower"):
         return
     made = _find_results(call) if call.settings.get("mesh") else subject.program().traced.stage.out_info
     results = Counter((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(made))
@@ -57,28 +66,12 @@ def _find_results(call: Call) -> Any:
         return jax.eval_shape(call.function, *call.args, **call.kwargs)
 
 
-def list_donations_undone(call: Call) -> Iterator[Changed]:
-    """Yield the call without its donations, where it has some."""
-    kept = {name: value for name, value in call.settings.items() if not name.startswith("donate")}
-    if len(kept) < len(call.settings):
-        yield "donate nothing", replace(call, settings=kept)
-
-
-def list_batches(call: Call, factors: tuple[float, ...] = (0.5,)) -> Iterator[Changed]:
-    """Yield other batches: of the leading dimension that arguments behind the first have in common.
-
-    Args:
-        call: The call.
-        factors: By how much the batch is multiplied.
-    """
-    size = _find_common(call.args[1:] if len(call.args) > 1 else call.args)
-    if size:
-        for wanted in _resize(size, factors):
-            args = tuple(
-                argument if at == 0 and len(call.args) > 1 else _batch(argument, size, wanted)
-                for at, argument in enumerate(call.args)
-            )
-            yield f"a batch of {wanted} in the place of {size}", replace(call, args=args)
+def list_batches(call: Call) -> Iterator[Changed]:
+    """Yield half the batch: of the leading dimension that arguments behind the first have in common."""
+    changed = {*range(len(call.args))} - ({0} if len(call.args) > 1 else set())
+    size = _find_common([call.args[at] for at in sorted(changed)])
+    for wanted in _resize(size, (0.5,)):
+        yield _batch(call, changed, size, wanted)
 
 
 def list_sizes(call: Call, factors: tuple[float, ...]) -> Iterator[Changed]:
@@ -102,11 +95,9 @@ def list_sizes(call: Call, factors: tuple[float, ...]) -> Iterator[Changed]:
             continue
         found = []
         for wanted in dict.fromkeys((*SMALL, *_resize(size, factors))):
-            args = tuple(
-                _batch(argument, size, wanted) if at in chosen else argument for at, argument in enumerate(call.args)
-            )
-            if wanted != size and _fits(replace(call, args=args)):
-                found.append((f"a batch of {wanted} in the place of {size}", replace(call, args=args)))
+            change = _batch(call, chosen, size, wanted)
+            if wanted != size and _fits(change[1]):
+                found.append(change)
         if found:
             yield from found
             return
@@ -141,14 +132,16 @@ def _resize(size: int, factors: tuple[float, ...]) -> Iterator[int]:
             yield wanted
 
 
-def _batch(argument: Any, size: int, wanted: int) -> Any:
+def _batch(call: Call, chosen: Collection[int], size: int, wanted: int) -> Changed:
+    """Return the change of a batch from one size to another, of the arguments with some numbers."""
     import jax
 
     def resize(leaf: Any) -> Any:
         shape = getattr(leaf, "shape", ())
         return _describe(leaf, (wanted, *shape[1:])) if shape and shape[0] == size else leaf
 
-    return jax.tree.map(resize, argument)
+    args = tuple(jax.tree.map(resize, each) if at in chosen else each for at, each in enumerate(call.args))
+    return f"a batch of {wanted} in the place of {size}", replace(call, args=args)
 
 
 def list_types(call: Call) -> Iterator[Changed]:

@@ -270,13 +270,8 @@ def _apply(request: Request, call: Call) -> Call:
             return sum(jnp.sum(leaf) for leaf in floats)
 
         function = _named_as(jax.grad(total, allow_int=True), differentiated)
-    settings = {**call.settings, **({"mesh": dict(request.mesh)} if request.mesh else {})}
-    for option, given in (("donate", request.donate), ("static", request.static)):
-        numbers = tuple(int(item) for item in given if item.lstrip("-").isdecimal())
-        names = tuple(item for item in given if not item.lstrip("-").isdecimal())
-        settings |= {f"{option}_argnums": numbers} if numbers else {}
-        settings |= {f"{option}_argnames": names} if names else {}
-    return Call(function, args, call.kwargs, settings)
+    mesh = {"mesh": dict(request.mesh)} if request.mesh else {}
+    return Call(function, args, call.kwargs, {**call.settings, **mesh, **request.jit_options})
 
 
 def _add_axis(leaf: Any, size: int) -> Any:

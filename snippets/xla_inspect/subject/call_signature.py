@@ -48,10 +48,10 @@ def sign(function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs:
     nodes: dict[str, Value] = {}
     for name, value in named.items():
         flat, tree = jax.tree.flatten(value)
-        outline = _outline(name, tree, value)
-        leaves.update(zip(outline.leaves, map(_describe, flat), strict=True))
-        nodes |= outline.nodes
-        statics |= outline.held
+        paths, containers, held = _outline(name, tree, value)
+        leaves.update(zip(paths, map(_describe, flat), strict=True))
+        nodes |= containers
+        statics |= held
     options = {
         name: ", ".join(map(str, next(filter(None, (_list(getattr(info, field, ())) for field in fields)), ())))
         for name, fields in _OPTIONS.items()
@@ -69,22 +69,14 @@ def sign(function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs:
     )
 
 
-@dataclasses.dataclass(frozen=True)
-class _Outline:
-    """The paths of a pytree: of its leaves, of its containers with what they are, and of what these hold besides."""
-
-    leaves: list[str]
-    nodes: dict[str, Value]
-    held: dict[str, Any]
-
-
-def _outline(name: str, tree: Any, value: Any) -> _Outline:
+def _outline(name: str, tree: Any, value: Any) -> tuple[list[str], dict[str, Value], dict[str, Any]]:
+    """Return the paths of a pytree's leaves, its containers with what they are, and what these hold besides."""
     paths = [name + jax.tree_util.keystr(keys) for keys, _ in jax.tree_util.tree_flatten_with_path(value)[0]]
     nodes, held = {}, {}
     for path, container, fields in _list_nodes(tree, name):
         nodes[path] = Value(container)
         held.update({f"{path}.{field}" if field else path: part for field, part in fields.items()})
-    return _Outline(paths, nodes, held)
+    return paths, nodes, held
 
 
 def _list(value: Any) -> tuple[Any, ...]:
@@ -95,8 +87,8 @@ def split_static(
     function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
     """Return the arguments that are traced, and those that are static, each by name."""
-    names = _name_positions(info, len(args))
-    positions = {at % len(args) for at in info.static_argnums if -len(args) <= at < len(args)} if args else set()
+    names = name_positions(getattr(info, "fun_signature", None), len(args), "argument ")
+    positions = find_static(info, len(args))
     static_names = {*info.static_argnames}
     named: dict[str, Any] = {}
     statics: dict[str, Any] = {}
@@ -107,12 +99,23 @@ def split_static(
     return _open_equinox(function, named, statics)
 
 
-def _name_positions(info: Any, count: int) -> list[str]:
-    signature = getattr(info, "fun_signature", None)
+def find_static(info: Any, count: int) -> set[int]:
+    """Return the places of the static arguments among so many that are given by position."""
+    return {at % count for at in info.static_argnums if -count <= at < count}
+
+
+def name_positions(signature: inspect.Signature | None, count: int, rest: str = "args") -> list[str]:
+    """Return the names of so many positional arguments, as JAX calls them.
+
+    Args:
+        signature: That of the function, or None where it is not known.
+        count: How many arguments there are.
+        rest: What those are called for which the function has no name.
+    """
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = list(signature.parameters.values()) if signature else []
     names = [parameter.name for parameter in parameters if parameter.kind in kinds]
-    rest = next((each.name for each in parameters if each.kind == inspect.Parameter.VAR_POSITIONAL), "argument ")
+    rest = next((each.name for each in parameters if each.kind == inspect.Parameter.VAR_POSITIONAL), rest)
     return names[:count] + [f"{rest}[{at - len(names)}]" for at in range(len(names), count)]
 
 

@@ -10,6 +10,8 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
+from xla_inspect.folders import shorten_path
+
 _OWN = Path(__file__).parents[1]
 _DEEP = 64
 """How many wrappers a function has at most."""
@@ -118,7 +120,7 @@ def find_definition(function: Any) -> str:
     """Return where a function is defined, as FILE:LINE, or an empty string."""
     inner = open_wrappers(function)
     code = getattr(inner, "__code__", None) or getattr(getattr(type(inner), "__call__", None), "__code__", None)  # noqa: B004 - its code
-    return f"{shorten_path(code.co_filename)}:{code.co_firstlineno}" if code else ""
+    return f"{_name_file(code.co_filename)}:{code.co_firstlineno}" if code else ""
 
 
 def is_own(function: Any) -> bool:
@@ -154,7 +156,7 @@ def find_line() -> str:
     while frame is not None:
         file = frame.f_code.co_filename
         if not file.startswith("<") and not Path(file).is_relative_to(_OWN) and not _is_of_jax(file):
-            place = f"{shorten_path(file)}:{frame.f_lineno}"
+            place = f"{_name_file(file)}:{frame.f_lineno}"
             if not _is_installed(file):
                 return place
             of_package = of_package or ("" if _is_standard(file) else place)
@@ -174,12 +176,10 @@ def _is_standard(file: str) -> bool:
     return not packages and any(Path(file).is_relative_to(folder) for folder in folders)
 
 
-def shorten_path(file: str) -> str:
+def _name_file(file: str) -> str:
     """Return a file as one names it from the working folder, or from the folder of installed packages."""
-    path = Path(file)
-    if path.is_relative_to(Path.cwd()):
-        return str(path.relative_to(Path.cwd()))
+    parts = Path(file).parts
     for folder in ("site-packages", "dist-packages"):
-        if folder in path.parts:
-            return str(Path(*path.parts[path.parts.index(folder) + 1 :]))
-    return file
+        if folder in parts and not Path(file).is_relative_to(Path.cwd()):
+            return str(Path(*parts[parts.index(folder) + 1 :]))
+    return shorten_path(file)

@@ -92,16 +92,30 @@ def load_file(path: Path) -> ModuleType:
         message = f"no file {path}{suggest_file(path)}"
         raise InspectError(message)
     path = path.absolute()
-    root = path.parent
-    while (root / "__init__.py").is_file():
-        root = root.parent
+    root = find_root(path)
     put_on_path(root)
     if root != path.parent:
         inside = path.relative_to(root).with_suffix("").parts
         return importlib.import_module(".".join(inside[:-1] if inside[-1] == "__init__" else inside))
     # Under its own name, unless that is another's: a file called json.py is not what others import as json.
     taken = path.stem in sys.stdlib_module_names or path.stem in sys.modules
-    name = f"_xla_inspect_{path.stem}" if taken else path.stem
+    return execute_file(path, f"_xla_inspect_{path.stem}" if taken else path.stem)
+
+
+def find_root(path: Path) -> Path:
+    """Return the folder that a file is imported from: the one that holds its outermost package, if it has any."""
+    root = path.parent
+    while (root / "__init__.py").is_file():
+        root = root.parent
+    return root
+
+
+def execute_file(path: Path, name: str) -> ModuleType:
+    """Return the module that a file defines, under a name of our choice.
+
+    Raises:
+        InspectError: It is no Python file.
+    """
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
         message = f"{path} is no Python file"

@@ -127,8 +127,15 @@ def _named(apply: Callable[..., Any], model: Any) -> Callable[..., Any]:
     return apply
 
 
+def _is_number(leaf: Any) -> bool:
+    return hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex)
+
+
 def hold_rest(
-    function: Callable[..., Any], args: tuple[Any, ...], static: Collection[int] = ()
+    function: Callable[..., Any],
+    args: tuple[Any, ...],
+    static: Collection[int] = (),
+    is_array: Callable[[Any], bool] = _is_number,
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
     """Return a function of arrays alone, with what else its arguments hold, such as activation functions, held fast.
 
@@ -138,6 +145,7 @@ def hold_rest(
         function: The function.
         args: Its positional arguments.
         static: The numbers of those that stay as they are.
+        is_array: Whether a leaf counts as an array.
     """
     import jax
 
@@ -147,11 +155,10 @@ def hold_rest(
     given = list(args)
     for number, argument in enumerate(args):
         leaves, tree = jax.tree.flatten(argument)
-        is_array = [hasattr(leaf, "dtype") or isinstance(leaf, bool | int | float | complex) for leaf in leaves]
-        if number in static or all(is_array):
+        if number in static or all(map(is_array, leaves)):
             continue
-        rest[number] = tree, [_ARRAY if is_it else leaf for leaf, is_it in zip(leaves, is_array, strict=True)]
-        given[number] = [leaf for leaf, is_it in zip(leaves, is_array, strict=True) if is_it]
+        rest[number] = tree, [_ARRAY if is_array(leaf) else leaf for leaf in leaves]
+        given[number] = [leaf for leaf in leaves if is_array(leaf)]
     if not rest:
         return function, args
 

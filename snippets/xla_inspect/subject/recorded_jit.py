@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 from xla_inspect import jax_private
+from xla_inspect.subject.call_signature import find_static
 from xla_inspect.subject.function_names import name_function, open_equinox, open_wrappers
 from xla_inspect.subject.subject import Call
 
@@ -101,14 +102,13 @@ def note(
         kwargs: Its keyword arguments.
         traced: What JAX traced it to.
     """
-    count = len(args)
-    at_static = {at % count for at in info.static_argnums if -count <= at < count} if count else set()
+    positions = find_static(info, len(args))
     by_name = {name: value for name, value in kwargs.items() if name in info.static_argnames}
-    statics: dict[int | str, Any] = {at: args[at] for at in sorted(at_static)}
+    statics: dict[int | str, Any] = {at: args[at] for at in sorted(positions)}
     statics.update(by_name)
     source = open_equinox(function, args) or function
     jitted = Jitted(function, info, source, statics, traced)
-    given = tuple(value for at, value in enumerate(args) if at not in at_static)
+    given = tuple(value for at, value in enumerate(args) if at not in positions)
     shapes, named = jax.tree.map(
         _abstract, (given, {name: value for name, value in kwargs.items() if name not in by_name})
     )

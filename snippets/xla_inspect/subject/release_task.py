@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import math
-import os
-import re
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,7 +14,7 @@ from xla_inspect.folders import find_project
 from xla_inspect.releases import adapt_figures
 from xla_inspect.spelling import suggest_file
 from xla_inspect.subject.dump import is_dump
-from xla_inspect.subject.loading import split_name
+from xla_inspect.subject.loading import find_root, split_name
 from xla_inspect.subject.saved import is_saved
 from xla_inspect.subject.shapes import read_shapes
 
@@ -97,14 +95,13 @@ class ReleaseTask:
             "file": self.place["file"],
             "module": self.place["module"],
             "root": str(self.root),
-            "prefix": re.escape(f"{self.root}{os.sep}"),
             "name": self.name,
             "args": self._list_args(),
             "args_from": self._find_maker(),
             "mesh": dict(request.mesh),
             "vmap": request.vmap,
             "grad": request.grad,
-            "jit": self._list_jit_options(),
+            "jit": request.jit_options,
             "xla": dict(request.xla),
             "kind": kind,
             "target": self.target.name,
@@ -128,9 +125,7 @@ class ReleaseTask:
         if not path.is_file():
             message = f"no file {place}{suggest_file(path)}"
             raise InspectError(message)
-        root = path.parent
-        while (root / "__init__.py").is_file():
-            root = root.parent
+        root = find_root(path)
         parts = path.relative_to(root).with_suffix("").parts
         dotted = ".".join(parts[:-1] if parts[-1] == "__init__" else parts) if root != path.parent else ""
         return {"file": str(path), "module": dotted, "folder": str(path.parent), "path": str(root)}
@@ -147,24 +142,11 @@ class ReleaseTask:
         found = self._find_place(place)
         return {"file": found["file"], "module": found["module"], "name": name}
 
-    def _list_jit_options(self) -> dict[str, Any]:
-        options: dict[str, Any] = {}
-        for option, given in (("donate", self.request.donate), ("static", self.request.static)):
-            numbers = [int(item) for item in given if item.lstrip("-").isdecimal()]
-            names = [item for item in given if not item.lstrip("-").isdecimal()]
-            options |= {f"{option}_argnums": numbers} if numbers else {}
-            options |= {f"{option}_argnames": names} if names else {}
-        return options
-
     def _describe_topology(self, environment: Environment) -> list[Any] | None:
         if self.target.kind == "cpu":
             return None
-        spec = ""
-        if self.target.kind == "gpu":
-            spec = targets.read_spec(self.target.base)
-            spec = adapt_figures(spec, environment.plugin) if environment.plugin else spec
-        name, platform_name, options = targets.describe_topology(self.target, spec)
-        return [name, platform_name, dict(options)]
+        figures = targets.read_spec(self.target.base) if self.target.kind == "gpu" else ""
+        return [*targets.describe_topology(self.target, adapt_figures(figures, environment.plugin))]
 
 
 def _name_kind(request: Request) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 KINDS = ("donate", "remat", "batch", "vmem", "schedule")
 """The kinds of changes that may save memory, or let a program have more of it."""
@@ -56,11 +56,24 @@ class Request:
         return self.words[0] == "run"
 
     @property
+    def jit_options(self) -> dict[str, tuple[int, ...] | tuple[str, ...]]:
+        """The options of `jax.jit` that say what is donated and static."""
+        return {**name_arguments("donate", self.donate), **name_arguments("static", self.static)}
+
+    @property
     def file(self) -> str:
         """The reader's file or module, as it was named."""
         if self.is_script:
             return next((word for word in self.words[1:] if word != "-m"), "")
         return self.words[0].rpartition(":")[0] or self.words[0]
+
+
+def name_arguments(option: str, arguments: Iterable[int | str]) -> dict[str, tuple[int, ...] | tuple[str, ...]]:
+    """Return the options of `jax.jit` that name arguments: numbers, as text too, and names."""
+    texts = tuple(map(str, arguments))
+    numbers = tuple(int(text) for text in texts if text.lstrip("-").isdecimal())
+    names = tuple(text for text in texts if not text.lstrip("-").isdecimal())
+    return ({f"{option}_argnums": numbers} if numbers else {}) | ({f"{option}_argnames": names} if names else {})
 
 
 def read_mesh(text: str) -> dict[str, int]:

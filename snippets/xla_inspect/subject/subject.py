@@ -147,6 +147,29 @@ class Subject:
         (made,) = use_lines_of(self.lines_of, self._capture(target, settings, asked))
         return made if self.is_timed else made.retold(times=Times())
 
+    def capture_most(
+        self, target: str, wanted: Sequence[str], **settings: Any
+    ) -> tuple[Capture, dict[str, InspectError]]:
+        """Return a capture that holds as much of what is wanted as can be had, and why it is without the rest.
+
+        Args:
+            target: A short name, see `name_target`.
+            wanted: Parts by the names that `capture` takes; one may fail where another does not.
+            **settings: As in `capture`.
+
+        Raises:
+            InspectError: As in `capture`, without any of them.
+        """
+        wanted = wanted if self.call else ()
+        for parts in (wanted, *((name,) for name in reversed(wanted) if len(wanted) > 1)):
+            try:
+                made = self.capture(target, **dict.fromkeys(parts, True), **settings)
+            except InspectError as error:
+                refusal = error
+            else:
+                return made, {name: refusal for name in wanted if name not in parts}
+        return self.capture(target, **settings), dict.fromkeys(wanted, refusal)
+
     def _capture(self, target: str, settings: dict[str, Any], asked: Mapping[str, bool]) -> Capture:
         if self.call is None:
             if target in self.saved and not settings:

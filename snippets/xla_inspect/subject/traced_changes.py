@@ -3,19 +3,16 @@
 from __future__ import annotations
 
 import sys
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from functools import wraps
 from typing import TYPE_CHECKING, Any
+from unittest.mock import patch
+
+from xla_inspect.subject.nn_models import hold_rest
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from contextlib import AbstractContextManager
-
-
-@contextmanager
-def nothing() -> Iterator[None]:
-    """Change nothing."""
-    yield
 
 
 @contextmanager
@@ -41,11 +38,8 @@ def checkpoint_scans() -> Iterator[None]:
     def checkpointed(f: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
         return scan(jax.checkpoint(f, policy=jax.checkpoint_policies.nothing_saveable), *args, **kwargs)
 
-    jax.lax.scan = checkpointed
-    try:
+    with patch.object(jax.lax, "scan", checkpointed):
         yield
-    finally:
-        jax.lax.scan = scan
 
 
 @contextmanager
@@ -53,13 +47,11 @@ def without_barriers() -> Iterator[None]:
     """Let each `optimization_barrier` that is traced hand its operands on, those of `jax.checkpoint` too."""
     import jax
 
-    primitive = jax.lax.optimization_barrier_p
-    with _traced_anew():
-        primitive.bind = lambda *operands, **_: list(operands)  # type: ignore[method-assign]  # of this one, for now
-        try:
-            yield
-        finally:
-            del primitive.bind
+    def hand_on(*operands: Any, **_: Any) -> list[Any]:
+        return list(operands)
+
+    with _traced_anew(), patch.object(jax.lax.optimization_barrier_p, "bind", hand_on):
+        yield
 
 
 @contextmanager
@@ -108,17 +100,12 @@ def checkpoint(function: Any) -> Callable[[], AbstractContextManager[None]]:
         import jax
 
         def again(*args: Any, **kwargs: Any) -> Any:
-            leaves, tree = jax.tree.flatten((args, kwargs))
-            is_array = [hasattr(leaf, "dtype") for leaf in leaves]
-
-            def call(arrays: list[Any]) -> Any:
-                given = iter(arrays)
-                whole = [next(given) if it else leaf for leaf, it in zip(leaves, is_array, strict=True)]
-                inner, named = jax.tree.unflatten(tree, whole)
-                return function(*inner, **named)
-
-            arrays = [leaf for leaf, it in zip(leaves, is_array, strict=True) if it]
-            return jax.checkpoint(call, policy=jax.checkpoint_policies.nothing_saveable)(arrays)
+            call, arrays = hold_rest(
+                lambda args, kwargs: function(*args, **kwargs),
+                (args, kwargs),
+                is_array=lambda leaf: hasattr(leaf, "dtype"),
+            )
+            return jax.checkpoint(call, policy=jax.checkpoint_policies.nothing_saveable)(*arrays)
 
         with replaced(function, again):
             yield
@@ -129,17 +116,9 @@ def checkpoint(function: Any) -> Callable[[], AbstractContextManager[None]]:
 @contextmanager
 def replaced(function: Any, other: Any) -> Iterator[None]:
     """Let modules that are loaded have another function wherever they hold one."""
-    holders = [
-        (module, name)
-        for module in list(sys.modules.values())
-        if getattr(module, "__file__", None)
-        for name, value in list(vars(module).items())
-        if value is function
-    ]
-    for module, name in holders:
-        setattr(module, name, other)
-    try:
+    with ExitStack() as patches:
+        for module in list(sys.modules.values()):
+            if getattr(module, "__file__", None):
+                for name in [name for name, value in vars(module).items() if value is function]:
+                    patches.enter_context(patch.object(module, name, other))
         yield
-    finally:
-        for module, name in holders:
-            setattr(module, name, function)

@@ -6,7 +6,9 @@ import inspect
 import re
 import sys
 from collections.abc import Mapping  # noqa: TC003 - of a constant
-from dataclasses import dataclass, field
+from contextlib import nullcontext
+from dataclasses import dataclass, field, replace
+from itertools import chain
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -63,7 +65,7 @@ class Trial:
 
     change: str
     subject: Subject
-    applied: Callable[[], AbstractContextManager[object]]
+    applied: Callable[[], AbstractContextManager[object]] = nullcontext
     kind: str = ""
     options: Mapping[str, str | int | bool] = field(default_factory=dict)
     target: str = ""
@@ -101,24 +103,25 @@ def list_trials(
     if subject.call is None:
         return
     call = subject.call
-    listed: Mapping[str, Callable[[], Iterator[Trial]]] = {
-        "donate": lambda: _list_donations(subject, call, undone=asked),
-        "remat": lambda: _list_remats(subject, capture),
-        "batch": lambda: _list_batches(subject, call, asked=asked),
+    listed: Mapping[str, Callable[[], Iterable[Trial | argument_changes.Changed]]] = {
+        "donate": lambda: argument_changes.list_donations(subject, call, undone=asked),
+        "remat": lambda: _list_remats(subject, call, capture),
+        "batch": lambda: argument_changes.list_sizes(call, SIZES) if asked else argument_changes.list_batches(call),
         "vmem": lambda: _list_limits(subject, capture),
         "schedule": lambda: _list_schedulers(subject, capture),
         "pass": lambda: _list_passes(subject, capture, passes),
         "barrier": lambda: _list_barriers(subject, capture),
-        "layout": lambda: _change(subject, "layout", argument_changes.list_layouts(call, _find_wanted(call, capture))),
-        "precision": lambda: _list_precisions(subject, call, capture),
-        "sharding": lambda: _list_shardings(subject, call, capture),
+        "layout": lambda: argument_changes.list_layouts(call, _find_wanted(call, capture)),
+        "precision": lambda: chain(argument_changes.list_types(call), _list_precisions(subject, capture)),
+        "sharding": lambda: chain(argument_changes.list_shardings(call), _list_unconstrained(subject, capture)),
         "option": lambda: _list_options(subject, capture),
         "target": lambda: _list_targets(subject, capture),
     }
-    wanted = set(kinds)
-    for kind, list_kind in listed.items():
-        if kind in wanted:
-            yield from list_kind()
+    wanted = {*kinds}
+    for kind in filter(wanted.__contains__, listed):
+        for each in listed[kind]():
+            trial = each if isinstance(each, Trial) else Trial(each[0], _anew(subject, each[1]))
+            yield replace(trial, kind=kind)
 
 
 def _find_wanted(call: Call, capture: Capture) -> Mapping[int, Collection[tuple[int, ...]]]:
@@ -135,28 +138,12 @@ def _find_wanted(call: Call, capture: Capture) -> Mapping[int, Collection[tuple[
     return wanted
 
 
-def _change(subject: Subject, kind: str, changes: Iterable[argument_changes.Changed]) -> Iterator[Trial]:
-    for change, call in changes:
-        yield Trial(change, _anew(subject, call), traced_changes.nothing, kind)
-
-
-def _list_donations(subject: Subject, call: Call, *, undone: bool) -> Iterator[Trial]:
-    yield from _change(subject, "donate", argument_changes.list_donations(subject, call))
-    if undone:
-        yield from _change(subject, "donate", argument_changes.list_donations_undone(call))
-
-
-def _list_batches(subject: Subject, call: Call, *, asked: bool) -> Iterator[Trial]:
-    changes = argument_changes.list_sizes(call, SIZES) if asked else argument_changes.list_batches(call)
-    yield from _change(subject, "batch", changes)
-
-
 def _list_options(subject: Subject, capture: Capture) -> Iterator[Trial]:
     for option in OPTIONS.get(find(capture.target).kind, ()):
         name, _, value = option.partition("=")
         if name not in capture.options:
             options = {name: {"true": True, "false": False}.get(value, value)}
-            yield Trial(f"--xla {option}", subject, traced_changes.nothing, "option", options)
+            yield Trial(f"--xla {option}", subject, options=options)
 
 
 def _list_limits(subject: Subject, capture: Capture) -> Iterator[Trial]:
@@ -164,14 +151,14 @@ def _list_limits(subject: Subject, capture: Capture) -> Iterator[Trial]:
     refusal = find_refusal(capture)
     for name, kib in (refusal.vmem_options if refusal else {}).items():
         change = f"a limit of {kib >> 10} MiB of VMEM (--xla {name}={kib})"
-        yield Trial(change, subject, traced_changes.nothing, "vmem", {name: kib})
+        yield Trial(change, subject, options={name: kib})
 
 
 def _list_schedulers(subject: Subject, capture: Capture) -> Iterator[Trial]:
     """Yield the option that orders instructions for little memory, which XLA has for a CPU alone."""
     if find(capture.target).kind == "cpu" and SCHEDULER[0] not in capture.options:
         change = f"the order of instructions that needs least memory (--xla {'='.join(SCHEDULER)})"
-        yield Trial(change, subject, traced_changes.nothing, "schedule", dict([SCHEDULER]))
+        yield Trial(change, subject, options=dict([SCHEDULER]))
 
 
 def _list_passes(subject: Subject, capture: Capture, passes: Iterable[str]) -> Iterator[Trial]:
@@ -180,27 +167,24 @@ def _list_passes(subject: Subject, capture: Capture, passes: Iterable[str]) -> I
             # What is switched off for a capture's own sake, or by the reader, stays so.
             held = (pin_options(find(capture.target)).get(DISABLE), subject.options.get(DISABLE), name)
             options = {DISABLE: ",".join(str(each) for each in held if each)}
-            yield Trial(f"without the pass {name}", subject, traced_changes.nothing, "pass", options)
+            yield Trial(f"without the pass {name}", subject, options=options)
 
 
 def _list_barriers(subject: Subject, capture: Capture) -> Iterator[Trial]:
     if "optimization_barrier" in capture.stablehlo:
-        yield Trial("without optimization_barrier", _anew(subject), traced_changes.without_barriers, "barrier")
+        yield Trial("without optimization_barrier", _anew(subject), traced_changes.without_barriers)
 
 
-def _list_precisions(subject: Subject, call: Call, capture: Capture) -> Iterator[Trial]:
-    yield from _change(subject, "precision", argument_changes.list_types(call))
+def _list_precisions(subject: Subject, capture: Capture) -> Iterator[Trial]:
     if "dot_general" in capture.stablehlo:
         for precision in ("highest", "bfloat16"):
             change = f"matmul precision {precision!r}"
-            yield Trial(change, _anew(subject), traced_changes.at_precision(precision), "precision")
+            yield Trial(change, _anew(subject), traced_changes.at_precision(precision))
 
 
-def _list_shardings(subject: Subject, call: Call, capture: Capture) -> Iterator[Trial]:
-    yield from _change(subject, "sharding", argument_changes.list_shardings(call))
+def _list_unconstrained(subject: Subject, capture: Capture) -> Iterator[Trial]:
     if "sharding_constraint" in capture.jaxpr:
-        change = "without with_sharding_constraint"
-        yield Trial(change, _anew(subject), traced_changes.without_constraints, "sharding")
+        yield Trial("without with_sharding_constraint", _anew(subject), traced_changes.without_constraints)
 
 
 def _list_targets(subject: Subject, capture: Capture) -> Iterator[Trial]:
@@ -208,26 +192,24 @@ def _list_targets(subject: Subject, capture: Capture) -> Iterator[Trial]:
     reasons = available()
     for target in USUAL:
         if target != base and not reasons[target]:
-            yield Trial(f"for {target}", subject, traced_changes.nothing, "target", target=subject.name_target(target))
+            yield Trial(f"for {target}", subject, target=subject.name_target(target))
 
 
-def _list_remats(subject: Subject, capture: Capture) -> Iterator[Trial]:
+def _list_remats(subject: Subject, call: Call, capture: Capture) -> Iterator[Trial]:
     """Yield jax.checkpoint around the body of each scan, and around each function in which much is saved."""
-    if subject.call is None:
-        return
     if "scan" in capture.jaxpr:
         change = "jax.checkpoint around the body of each jax.lax.scan"
-        yield Trial(change, _anew(subject), traced_changes.checkpoint_scans, "remat")
+        yield Trial(change, _anew(subject), traced_changes.checkpoint_scans)
     seen: set[str] = set()
     for frames in _list_chains(capture.own):
         for frame in frames:
             name = frame.function.rpartition(".")[2]
             found = _find_function(name, frame)
-            if found is None or name in seen or found is inspect.unwrap(subject.call.function):
+            if found is None or name in seen or found is inspect.unwrap(call.function):
                 continue
             seen.add(name)
             change = f"jax.checkpoint around {name} ({frame.file.rpartition('/')[2]})"
-            yield Trial(change, _anew(subject), traced_changes.checkpoint(found), "remat")
+            yield Trial(change, _anew(subject), traced_changes.checkpoint(found))
             if len(seen) == MOST:
                 return
 

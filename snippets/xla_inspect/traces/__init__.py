@@ -3,7 +3,7 @@
 from xla_inspect.traces.event import Event, Source, name_op
 from xla_inspect.traces.labelling import Label, write_labelled
 from xla_inspect.traces.opening import open_trace
-from xla_inspect.traces.timing import Timed, Timing, measure
+from xla_inspect.traces.timing import Timed, Timing, measure_times
 
 __all__ = [
     "Event",
@@ -11,7 +11,7 @@ __all__ = [
     "Source",
     "Timed",
     "Timing",
-    "measure",
+    "measure_times",
     "name_op",
     "open_trace",
     "write_labelled",

@@ -89,7 +89,7 @@ class _Track:
     counts: dict[int, int] = field(default_factory=dict)
 
 
-def measure(source: Source, known: Collection[str] = ()) -> Timing:
+def measure_times(source: Source, known: Collection[str] = ()) -> Timing:
     """Return how long what a profile holds took, by instruction and kernel.
 
     Of a GPU only its streams count, and of a TPU the line of its operations: other lines show the same time again. What

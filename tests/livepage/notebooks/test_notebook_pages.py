@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,7 +18,6 @@ if TYPE_CHECKING:
     from conftest import Site
 
 BADGE = Path(__file__).resolve().parents[3] / "docs/assets/open-in-colab.svg"
-KEPT = ".cache/pages/notebooks"
 LAB = """
     # %% [markdown]
     # ---
@@ -61,9 +62,13 @@ def lab(site: Site, monkeypatch: pytest.MonkeyPatch) -> Site:
     return site
 
 
-def list_kept(site: Site) -> list[str]:
-    """Return what is kept of the notebook; a file that is written anew is another one."""
-    return sorted(f"{path.name} {path.stat().st_ino}" for path in (site.root / KEPT).glob("docs-lab*"))
+def list_kept(site: Site, name: str = "docs/lab.py") -> list[str]:
+    """Return the inputs of what is kept of a notebook."""
+    with closing(sqlite3.connect(site.root / page_store.FILE)) as database:
+        return sorted(
+            row[0]
+            for row in database.execute("SELECT inputs FROM entries WHERE kind = 'notebooks' AND name = ?", [name])
+        )
 
 
 @pytest.mark.long("notebooks run again in processes of their own")
@@ -131,7 +136,7 @@ def test_a_notebook_fails_by_file_and_line(site: Site) -> None:
     assert warnings[3] == "docs/raising.py:9: ValueError: boom"
     assert "did not run" in site.html("raising")
     assert "Traceback" not in site.html("raising")
-    assert list((site.root / KEPT).glob("docs-raising*")) == []
+    assert list_kept(site, "docs/raising.py") == []
 
 
 # As a process ends whose ports another has taken meanwhile.
@@ -200,17 +205,13 @@ def test_a_check_of_a_notebook_fails_as_that_of_a_page(site: Site) -> None:
 
 
 @pytest.mark.long("notebooks run again in processes of their own")
-def test_what_is_kept_is_taken_only_when_it_is_whole_and_its_own(lab: Site) -> None:
-    """Empty, cut, garbage, another notebook's: each is made again, with one line that says so."""
+def test_a_store_that_is_damaged_is_made_again(lab: Site) -> None:
+    """Cut, garbage: one line says so."""
     assert lab.build() == []
-    page, folder = lab.html("lab"), lab.root / KEPT
-    [kept], [other] = folder.glob("docs-lab*"), folder.glob("docs-other*")
-    whole = kept.read_bytes()
-    for damaged in (b"", whole[:90], b"\xff\xfe" * 300, whole.partition(b"\n")[2], other.read_bytes()):
-        kept.write_bytes(damaged)
-        page_store.forget()
+    page, store = lab.html("lab"), lab.root / page_store.FILE
+    for damaged in (store.read_bytes()[:90], b"\xff\xfe" * 300):
+        store.write_bytes(damaged)
         assert lab.build() == []
-        said = f"{KEPT}/{kept.name} is damaged or another's: it is made again"
-        assert (lab.html("lab"), lab.log.count(said), kept.read_bytes()) == (page, 1, whole)
+        assert (lab.html("lab"), lab.log.count(f"{page_store.FILE} is damaged: it is made again")) == (page, 1)
     assert lab.build() == []
     assert [line for line in lab.log if "made again" in line] == []

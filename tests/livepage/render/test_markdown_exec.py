@@ -10,8 +10,6 @@ import markdown
 import pytest
 from markdown_exec import MARKDOWN_EXEC_AUTO, formatter, formatters, validator
 
-from livepage.keep import page_store
-
 if TYPE_CHECKING:
     from conftest import Site
 
@@ -196,7 +194,6 @@ def test_a_page_with_a_shell_runs_in_every_build_unless_it_names_its_inputs(
     site.write({"docs/a.md": f"# A\n\n{block}\n", "data/one": "first\n"})
     for _ in runs, runs:
         site.build()
-        page_store.forget()
     assert len(count.read_text()) == len(runs)
     is_named = any("docs/a.md is not kept: it read what `bash` reads in docs/a.md:3" in told for told in site.log)
     assert is_named is (runs == "ab")

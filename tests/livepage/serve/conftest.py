@@ -18,7 +18,6 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.livereload import LiveReloadServer
 
-from livepage.keep import page_store
 from livepage.serve import LastBuild, PagesPending, Rebuild
 
 if TYPE_CHECKING:
@@ -122,7 +121,6 @@ class Served:
         if not child:
             code = 1
             try:
-                page_store.forget()
                 with _hear() as heard:
                     _build(self.site.root, folder)
                 (folder.parent / "heard.json").write_text(json.dumps(heard), encoding="utf-8")

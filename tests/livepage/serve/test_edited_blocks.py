@@ -15,9 +15,7 @@ if TYPE_CHECKING:
 
     from conftest import Server
 
-pytestmark = pytest.mark.long(
-    "authors alone see it; otherwise a sentence and a block are edited", but=["in the server"]
-)
+pytestmark = pytest.mark.long("authors alone see it; otherwise a sentence and a block are edited", but=["no tool"])
 
 EDITS = {
     "a number in the last block": ("print('last', 1)", "print('last', 2)", "last 2"),
@@ -30,7 +28,7 @@ EDITS = {
 BLOCKS = ("x = 1", "y = x + 1", "print('y is', y)", "import helper\nprint('word', helper.WORD)", "print('last', 1)")
 
 
-@pytest.mark.parametrize("head", ["import tool\n", ""], ids=["in a process of its own", "in the server"])
+@pytest.mark.parametrize("head", ["import tool\n", ""], ids=["the tool", "no tool"])
 def test_an_edited_block_is_shown_as_a_full_build_shows_it(
     serve: Callable[[dict[str, str]], Server], tmp_path: Path, head: str
 ) -> None:

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from livepage.keep import Inputs
-from livepage.read import Answer, project
+from livepage.read import project
 from livepage.serve import PagesPending
 from livepage.workers import Workers
 
@@ -76,40 +76,37 @@ def test_the_page_that_is_open_comes_before_those_above_it(serve: Callable[[dict
 
 
 @pytest.mark.parametrize(
-    ("visits", "at_once", "in_time"),
-    [([], [], ["one.md"]), (["one.md"], ["one.md"], []), (["two.md"], [], ["one.md"])],
+    ("visits", "at_once"),
+    [([], []), (["one.md"], ["one.md"]), (["two.md"], [])],
     ids=["nobody looks", "somebody looks at it", "somebody looks at another"],
 )
-def test_a_page_that_arrives_is_shown_at_once_where_somebody_looks(
-    visits: list[str], at_once: list[str], in_time: list[str], monkeypatch: pytest.MonkeyPatch
+def test_a_page_that_arrives_is_shown_at_once_where_somebody_looks_and_all_with_the_last(
+    visits: list[str], at_once: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pending, shown, later = arrive(monkeypatch)
+    pending, shown = arrive(monkeypatch)
     for page in visits:
         pending.prefer(page)
     pending._hear("docs/one.md")  # noqa: SLF001 - what the processes say of a page that ran
-    assert (shown, later) == (at_once, in_time)
+    assert shown == at_once
+    pending._hear("docs/two.md")  # noqa: SLF001 - as above
+    assert shown == [*at_once, "one.md", "two.md"]
 
 
-def test_a_page_that_ran_is_shown_when_somebody_opens_it_and_the_last_one_always(
-    monkeypatch: pytest.MonkeyPatch,
-) -> None:
-    pending, shown, _ = arrive(monkeypatch)
-    pending._workers.answers["docs/one.md"] = Answer()  # type: ignore[union-attr]  # noqa: SLF001 - as the processes do
+def test_a_page_that_ran_is_shown_when_somebody_opens_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    pending, shown = arrive(monkeypatch)
+    pending._hear("docs/one.md")  # noqa: SLF001 - as above
     pending.prefer("one.md")
     assert shown == ["one.md"]
-    pending._workers.answers["docs/two.md"] = Answer()  # type: ignore[union-attr]  # noqa: SLF001 - as above
-    pending._hear("docs/two.md")  # noqa: SLF001 - as above
-    assert shown == ["one.md", "two.md"]
 
 
-def arrive(monkeypatch: pytest.MonkeyPatch) -> tuple[PagesPending, list[str], list[str]]:
-    """Return pending that wait for two pages, and what they show at once and in its time."""
+def arrive(monkeypatch: pytest.MonkeyPatch) -> tuple[PagesPending, list[str]]:
+    """Return pending that wait for two pages, and what they show."""
     monkeypatch.setattr(project, "docs", Path("docs"))
-    pending, shown, later = PagesPending(), list[str](), list[str]()
-    pending.tell(shown.extend, later.extend)
-    pending._workers = Workers([])  # noqa: SLF001 - with no page nothing runs
+    monkeypatch.setattr(Workers, "start", lambda _: None)
+    pending, shown = PagesPending(), list[str]()
+    pending.tell(shown.extend)
     pending._asked = {f"docs/{name}.md": Inputs() for name in ("one", "two")}  # noqa: SLF001 - as a build leaves it
-    return pending, shown, later
+    return pending, shown
 
 
 @pytest.mark.long("authors alone see it; otherwise a sentence and a block are edited")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import gc
 import random
-import threading
 from typing import TYPE_CHECKING
 
 import pytest
@@ -13,8 +12,7 @@ from mkdocs.commands.build import build
 from mkdocs.config import load_config
 from mkdocs.structure.pages import Page
 
-from livepage.read import Answer
-from livepage.serve import Rebuild, rebuild
+from livepage.serve import Rebuild
 from livepage.workers import Workers
 
 if TYPE_CHECKING:
@@ -129,31 +127,6 @@ def test_pages_that_somebody_wants_are_rendered_again_in_one_rebuild(
     assert len(converted) == 2
 
 
-def test_pages_that_nobody_waits_for_come_with_the_next_rebuild_or_once_there_was_rest(
-    served: Served, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    converted: list[str] = []
-    woken = threading.Event()
-    render = Page.render
-    monkeypatch.setattr(Page, "render", lambda page, *rest: (converted.append(page.file.src_uri), render(page, *rest)))
-    monkeypatch.setattr(rebuild, "SHARE", 1e-9)
-    served.rebuild.want(["news.md"])
-    served.look()
-    monkeypatch.setattr(served.rebuild, "_wake", woken.set)
-    served.rebuild.want_later(["second.md"])
-    assert not woken.wait(0.2)
-    served.rebuild.want(["first.md"])
-    served.look()
-    assert converted == ["news.md", "first.md", "second.md"]
-    woken.clear()
-    monkeypatch.setattr(rebuild, "SHARE", 1e9)
-    served.rebuild.want(["first.md"])
-    served.look()
-    woken.clear()
-    served.rebuild.want_later(["second.md"])
-    assert woken.wait(8)
-
-
 def test_a_page_that_is_edited_while_others_are_built_comes_first(
     served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -203,12 +176,12 @@ def test_edits_leave_no_converter_behind(served: Served) -> None:
 
 @pytest.mark.parametrize("edit", [None, ("snippets/new.py", "")], ids=["one page", "the whole site"])
 def test_a_page_that_came_from_the_store_is_not_shown_again_at_each_visit(
-    served: Served, edit: tuple[str, str] | None
+    served: Served, edit: tuple[str, str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    monkeypatch.setattr(Workers, "start", lambda _: None)
     pending, shown = served.rebuild._pending, list[str]()  # noqa: SLF001 - what the workers of a server tell
-    pending.tell(shown.extend, shown.extend)
-    pending._workers = Workers([])  # noqa: SLF001 - with no page nothing runs
-    pending._workers.answers["docs/second.md"] = Answer()  # noqa: SLF001 - as a worker does after it stored the page
+    pending._hear("docs/second.md")  # noqa: SLF001 - as a worker does after it stored the page
+    pending.tell(shown.extend)
     if edit:
         served.put(*edit)
     else:

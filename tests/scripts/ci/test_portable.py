@@ -144,7 +144,6 @@ E1126 05:05:14.528623   12389 config_assigner.cc:536] Could not get config for H
 === Source Location Trace: ===
 external/xla/config_assigner.cc:349
 compiling layernorm for h100, with dumps ...
-docs/explorer.md:32 still running after 90 s
 Warning: page does not exist
    [ index.md:3:31 ]"""
     complaints = list(portable.list_complaints(logged.splitlines()))

@@ -50,7 +50,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Here:
 def said(here: Here) -> list[str]:
     """What the probe says of one program, measured for real."""
     heard: list[str] = []
-    measuring.measure(here, TASKS, heard.append)
+    measuring.measure_release(here, TASKS, heard.append)
     return heard
 
 
@@ -93,7 +93,7 @@ def test_it_lists_the_passes_that_ran_and_not_those_that_are_switched_off(releas
 def test_what_is_measured_is_not_measured_again(here: Here, said: list[str]) -> None:
     assert any("1 of 1 (cpu)" in line for line in said)
     heard: list[str] = []
-    measuring.measure(here, TASKS, heard.append)
+    measuring.measure_release(here, TASKS, heard.append)
     assert heard == []
 
 
@@ -108,7 +108,7 @@ def test_a_compiler_that_ends_the_process_costs_that_program_alone(
     place = {"id": broken["file"], "file": str(tmp_path / "ends.py"), "module": ""}
     monkeypatch.setattr(measuring, "describe", lambda *_: {**described, **place})
     heard: list[str] = []
-    measuring.measure(here, [broken], heard.append)
+    measuring.measure_release(here, [broken], heard.append)
     assert heard[0] == "0.12.0.1: the compiler ended its process (exit status 6) at raw/cpu/broken.json.gz"
     assert measuring.read(here, broken) == {"failed": "the compiler ended its process (exit status 6)"}
 
@@ -128,7 +128,7 @@ def test_a_bad_version_is_named_and_the_others_are_compared(
         message = f"there is no release {asked} of JAX"
         raise ReleaseError(message)
 
-    monkeypatch.setattr(pinned_environments, "find_newest", lambda: "0.12.0.1")
+    monkeypatch.setattr("releases.__main__.list_releases", lambda: ("0.12.0.1",))
     if reason is None:
         monkeypatch.setattr(pinned_environments, "make", refuse)
         reason = "there is no release 0.12 of JAX"
@@ -145,7 +145,7 @@ def test_a_bad_version_is_named_and_the_others_are_compared(
 def test_the_newest_release_is_compared_with_the_one_before_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(pinned_environments, "find_newest", lambda: "0.12.0.1")
+    monkeypatch.setattr("releases.__main__.list_releases", lambda: ("0.12.0.1",))
     for known in ("0.10.2", "0.11.2", "0.12.0.1"):
         text = (ROOT / "docs/data/drift" / f"{known}.json").read_text(encoding="utf-8")
         (tmp_path / f"{known}.json").write_text(text, encoding="utf-8")
@@ -166,8 +166,8 @@ def test_pages_alone_are_run_where_the_compiles_are_recorded(
     (tmp_path / "0.12.0.1.json").write_text(stamps.seal(write_release(release)), encoding="utf-8")
     found = Disagreement("docs/fusion.md", 97, "check", "One kernel", "AssertionError")
     monkeypatch.setattr(pinned_environments, "make", lambda *_: here)
-    monkeypatch.setattr(pages, "run", lambda *_: ({"docs/fusion.md": {"check": 2}}, (found,)))
-    monkeypatch.delattr(measuring, "measure")
+    monkeypatch.setattr(pages, "run_pages", lambda *_: ({"docs/fusion.md": {"check": 2}}, (found,)))
+    monkeypatch.delattr(measuring, "measure_release")
     assert main(["--out", str(tmp_path), "0.12.0.1"]) == 0
     (written,) = read_releases(tmp_path)
     assert written == replace(release, pages={"docs/fusion.md": {"check": 2}}, disagreements=(found,))
@@ -218,7 +218,7 @@ os.chdir({str(tmp_path)!r})
 from pathlib import Path
 from releases import page_probe
 page_probe.settle()
-print(json.dumps(page_probe.run(Path({str(path)!r}), "docs/planted.md", Path({str(tmp_path)!r}))))
+print(json.dumps(page_probe.probe_page(Path({str(path)!r}), "docs/planted.md", Path({str(tmp_path)!r}))))
 """
     ended = subprocess.run([sys.executable, "-c", run], check=True, capture_output=True, text=True)
     found = json.loads(ended.stdout.splitlines()[-1])

@@ -19,22 +19,6 @@ def scan(x: jax.Array, stack: jax.Array) -> jax.Array:
     return jax.lax.scan(lambda x, w: (jnp.sin(x * w), None), x, stack)[0]
 
 
-def backwards(x: jax.Array, stack: jax.Array) -> jax.Array:
-    return jax.lax.scan(lambda x, w: (jnp.sin(x * w), None), x, stack, reverse=True)[0]
-
-
-def nested(x: jax.Array, stack: jax.Array) -> jax.Array:
-    return jax.lax.fori_loop(2, 9, lambda _, x: scan(x, stack), x)
-
-
-def until(x: jax.Array) -> jax.Array:
-    return jax.lax.while_loop(lambda x: x.sum() < 3, jnp.cos, x)
-
-
-def given(x: jax.Array, times: jax.Array) -> jax.Array:
-    return jax.lax.fori_loop(0, times, lambda _, x: jnp.cos(x), x)
-
-
 def count_all(found: Capture) -> list[int | None]:
     loops = Loops(found.module)
     return sorted((loops.count_trips(each) for each in found.module.walk() if each.opcode == "while"), key=str)
@@ -45,20 +29,38 @@ def test_a_scan_and_its_gradient_run_as_often_as_there_are_slices(target: str) -
     slope = jax.grad(lambda x, stack: scan(x, stack).sum(), argnums=1)
     assert count_all(capture(scan, SMALL, STACK, target=target)) == [5]
     assert count_all(capture(slope, SMALL, STACK, target=target)) == [5, 5]
-    assert count_all(capture(backwards, SMALL, STACK, target=target)) == [5]
+    assert count_all(
+        capture(
+            lambda x, stack: jax.lax.scan(lambda x, w: (jnp.sin(x * w), None), x, stack, reverse=True)[0],
+            SMALL,
+            STACK,
+            target=target,
+        )
+    ) == [5]
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
 def test_what_runs_in_a_loop_within_another_counts_as_often_as_both_together(target: str) -> None:
-    found = capture(nested, SMALL, STACK, target=target)
+    found = capture(
+        lambda x, stack: jax.lax.fori_loop(2, 9, lambda _, x: scan(x, stack), x), SMALL, STACK, target=target
+    )
     assert {5, 7} >= set(count_all(found)) > set()
     assert 35 in {launch.runs for launch in list_launches(found) if launch.role == "kernel"}
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
 def test_a_loop_that_ends_when_the_numbers_say_so_is_not_guessed(target: str) -> None:
-    assert count_all(capture(until, SMALL, target=target)) == [None]
-    assert count_all(capture(given, SMALL, jax.ShapeDtypeStruct((), jnp.int32), target=target)) == [None]
+    assert count_all(
+        capture(lambda x: jax.lax.while_loop(lambda x: x.sum() < 3, jnp.cos, x), SMALL, target=target)
+    ) == [None]
+    assert count_all(
+        capture(
+            lambda x, times: jax.lax.fori_loop(0, times, lambda _, x: jnp.cos(x), x),
+            SMALL,
+            jax.ShapeDtypeStruct((), jnp.int32),
+            target=target,
+        )
+    ) == [None]
 
 
 def write(start: str, bound: str, direction: str, step: str, *, turned: bool = False) -> str:

@@ -40,28 +40,8 @@ def call_blocks(x: jax.Array, rows: int, **options: Any) -> jax.Array:  # noqa: 
     return called(x)  # type: ignore[no-any-return]  # as above
 
 
-def small_blocks(x: jax.Array) -> jax.Array:
-    return call_blocks(x, 128)
-
-
 def large_blocks(x: jax.Array) -> jax.Array:
     return call_blocks(x, 1024)
-
-
-def large_blocks_with_a_limit(x: jax.Array) -> jax.Array:
-    return call_blocks(x, 2048, compiler_params=pltpu.CompilerParams(vmem_limit_bytes=48 * MIB))
-
-
-def large_scratch(x: jax.Array) -> jax.Array:
-    return call_blocks(x, 8, scratch_shapes=[pltpu.SMEM((1 << 22,), jnp.float32)])
-
-
-def many_semaphores(x: jax.Array) -> jax.Array:
-    return call_blocks(x, 8, scratch_shapes=[pltpu.SemaphoreType.DMA((100_000,))])
-
-
-def sort_rows(x: jax.Array) -> jax.Array:
-    return jnp.sort(x, axis=-1)
 
 
 def multiply(x: jax.Array, size: int = 256) -> jax.Array:
@@ -77,37 +57,44 @@ def multiply(x: jax.Array, size: int = 256) -> jax.Array:
     return called(x[:size])  # type: ignore[no-any-return]  # as above
 
 
-def multiply_less(x: jax.Array) -> jax.Array:
-    return multiply(x, 64)
-
-
-def compile_refused(function: Callable[..., jax.Array], target: str, **options: int) -> Capture:
+def compile_refused(function: Callable[..., jax.Array], target: str) -> Capture:
     with pytest.raises(RuntimeError) as raised:
-        capture(function, X, target=target, passes=False, options=options)
+        capture(function, X, target=target, passes=False)
     left: Capture = raised.value.capture  # type: ignore[attr-defined]  # what the compiler left
     return left
 
 
-CALLED, SORTED = "return called(x)  #", "return jnp.sort"
+CALLED = "return called(x)  #"
 
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize(
-    ("function", "target", "options", "expected"),
+    ("function", "target", "expected"),
     [
-        (large_blocks, "tpu-v5e", {}, ("VMEM", 32 * MIB, 16 * MIB, CALLED)),
-        (large_blocks, "tpu-v4", {}, ("VMEM", 32 * MIB, 16 * MIB, CALLED)),
-        (large_blocks_with_a_limit, "tpu-v5e", {}, ("VMEM", 64 * MIB, 48 * MIB, CALLED)),
-        (large_scratch, "tpu-v6e", {}, ("SMEM", 16 * MIB, MIB, CALLED)),
-        (many_semaphores, "tpu-v5e", {}, ("semaphore memory", 400_000, 2048, CALLED)),
-        (sort_rows, "tpu-v5e", {"xla_tpu_scoped_vmem_limit_kib": 256}, ("VMEM", 384 << 10, 256 << 10, SORTED)),
-        (multiply, "h100", {}, ("shared memory", None, 232_448, "return called(x[:size])")),
+        (large_blocks, "tpu-v5e", ("VMEM", 32 * MIB, 16 * MIB, CALLED)),
+        (large_blocks, "tpu-v4", ("VMEM", 32 * MIB, 16 * MIB, CALLED)),
+        (
+            lambda x: call_blocks(x, 2048, compiler_params=pltpu.CompilerParams(vmem_limit_bytes=48 * MIB)),
+            "tpu-v5e",
+            ("VMEM", 64 * MIB, 48 * MIB, CALLED),
+        ),
+        (
+            lambda x: call_blocks(x, 8, scratch_shapes=[pltpu.SMEM((1 << 22,), jnp.float32)]),
+            "tpu-v6e",
+            ("SMEM", 16 * MIB, MIB, CALLED),
+        ),
+        (
+            lambda x: call_blocks(x, 8, scratch_shapes=[pltpu.SemaphoreType.DMA((100_000,))]),
+            "tpu-v5e",
+            ("semaphore memory", 400_000, 2048, CALLED),
+        ),
+        (multiply, "h100", ("shared memory", None, 232_448, "return called(x[:size])")),
     ],
 )
 def test_a_memory_on_the_chip_is_told_with_its_size_limit_and_line(
-    function: Callable[..., jax.Array], target: str, options: dict[str, int], expected: tuple[str, int, int, str]
+    function: Callable[..., jax.Array], target: str, expected: tuple[str, int, int, str]
 ) -> None:
-    compiled = compile_refused(function, target, **options)
+    compiled = compile_refused(function, target)
     space, needed, limit, code = expected
     refusal = find_refusal(compiled)
     assert refusal is not None
@@ -177,20 +164,20 @@ def test_each_form_of_a_refusal_is_read_and_an_unknown_memory_is_not_called_hbm(
 @pytest.mark.usefixtures("all_targets")
 def test_an_error_of_another_kind_is_no_refusal_and_is_told_by_its_first_line() -> None:
     assert read_refusal("UNIMPLEMENTED: no such thing") is None
-    compiled = capture(sort_rows, X, target="cpu", passes=False)
+    compiled = capture(lambda x: jnp.sort(x, axis=-1), X, target="cpu", passes=False)
     assert (find_refusal(compiled), name_failure(compiled)) == (None, "")
 
 
 @pytest.mark.usefixtures("all_targets")
 def test_the_vmem_of_a_kernel_that_fits_is_that_of_its_blocks_held_twice() -> None:
-    rows = rank_launches(capture(small_blocks, X, target="tpu-v5e", passes=False)).launches
+    rows = rank_launches(capture(lambda x: call_blocks(x, 128), X, target="tpu-v5e", passes=False)).launches
     # A block of 128 rows in, one out, each twice: in one the kernel works while the other is copied.
     assert [row.vmem_bytes for row in rows] == [2 * 2 * 128 * 2048 * 4]
 
 
 @pytest.mark.usefixtures("all_targets")
 def test_the_shared_memory_of_a_kernel_that_fits_is_in_its_row() -> None:
-    kernels = rank_launches(capture(multiply_less, X, target="h100", passes=False))
+    kernels = rank_launches(capture(lambda x: multiply(x, 64), X, target="h100", passes=False))
     row = next(row for row in kernels.launches if row.kind == "custom-call")
     assert row.shared_bytes
     assert f"{row.shared_bytes >> 10} KiB shared" in " ".join(str(kernels).split())

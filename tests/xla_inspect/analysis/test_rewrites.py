@@ -6,8 +6,10 @@ from dataclasses import replace
 
 import pytest
 
+from programs import layer
+from xla_inspect import capture
 from xla_inspect.analysis.rewrites import Fate, count_equations, count_executed, count_operations, find_fate
-from xla_inspect.captured import Capture, Cost, Memory, PassChange
+from xla_inspect.captured import Capture, PassChange
 
 MODULE = """HloModule m
 
@@ -51,55 +53,39 @@ def module(lines: str) -> str:
     return MODULE.format(lines=lines)
 
 
-def capture(*texts: str) -> Capture:
-    """Make a capture whose passes `p0`, `p1` and so on left these modules, the first before any pass."""
+def leave(*texts: str) -> Capture:
+    """Return a capture whose passes `p0`, `p1` and so on left these modules, the first before any pass."""
     before, *after = texts
-    return Capture(
-        program="f",
-        target="cpu",
-        versions={},
-        options={},
-        source_file="",
-        source="",
-        jaxpr=JAXPR,
-        stablehlo=STABLEHLO,
-        stablehlo_locations="",
-        before=before,
-        after=texts[-1],
-        runs=(),
-        passes=tuple(PassChange("pipeline", f"p{place}", text) for place, text in enumerate(after)),
-        buffers="",
-        live_ranges="",
-        memory=Memory(0, 0, 0, 0, 0, 0),
-        cost=Cost(0, 0, 0, "", {}),
-        thunks=(),
+    passes = tuple(PassChange("pipeline", f"p{place}", text) for place, text in enumerate(after))
+    return capture(layer.layer, *layer.EXAMPLE).retold(
+        jaxpr=JAXPR, stablehlo=STABLEHLO, before=before, after=texts[-1], passes=passes
     )
 
 
 def test_the_pass_after_which_they_are_gone_removed_them() -> None:
-    found = find_fate(capture(module(TWO), module(TWO), module(NONE), module(NONE)), ("negate",), 0)
+    found = find_fate(leave(module(TWO), module(TWO), module(NONE), module(NONE)), ("negate",), 0)
     assert found == Fate("p1", "pipeline", 1, 0)
 
 
 def test_a_pass_that_a_later_one_undoes_does_not_count() -> None:
-    found = find_fate(capture(module(TWO), module(NONE), module(TWO), module(NONE)), ("negate",), 0)
+    found = find_fate(leave(module(TWO), module(NONE), module(TWO), module(NONE)), ("negate",), 0)
     assert found.by == "p2"
 
 
 def test_what_is_left_at_the_end_was_kept() -> None:
-    found = find_fate(capture(module(TWO), module(NONE), module(TWO)), ("negate",), 0)
+    found = find_fate(leave(module(TWO), module(NONE), module(TWO)), ("negate",), 0)
     assert (found.happened, found.left) == (False, 2)
 
 
 def test_two_calls_of_one_negation_are_two_negations() -> None:
     assert count_executed(CALLS, ("negate",)) == 2
     assert count_operations(STABLEHLO, ("negate",)) == 2
-    assert find_fate(capture(CALLS, module(NONE)), ("negate",), 1).by == "p0"
+    assert find_fate(leave(CALLS, module(NONE)), ("negate",), 1).by == "p0"
 
 
 def test_what_nothing_needs_is_gone_before_it_is_swept() -> None:
     assert count_executed(module(UNUSED), ("negate",)) == 0
-    assert find_fate(capture(module(TWO), module(UNUSED), module(NONE)), ("negate",), 0).by == "p0"
+    assert find_fate(leave(module(TWO), module(UNUSED), module(NONE)), ("negate",), 0).by == "p0"
 
 
 @pytest.mark.parametrize(
@@ -111,7 +97,7 @@ def test_what_nothing_needs_is_gone_before_it_is_swept() -> None:
     ],
 )
 def test_what_no_pass_removed_was_gone_before(changes: dict[str, str], expected: str) -> None:
-    assert find_fate(replace(capture(module(NONE), module(NONE)), **changes), ("negate",), 0).by == expected
+    assert find_fate(replace(leave(module(NONE), module(NONE)), **changes), ("negate",), 0).by == expected
 
 
 def test_equations_are_counted_by_their_primitives() -> None:

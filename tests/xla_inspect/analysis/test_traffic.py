@@ -65,41 +65,6 @@ ENTRY %main (x: f32[8,4]) -> f32[2,4] {
     assert list_traffic(parse_module(text)) == (Traffic("s", Counter({0: 32}), Counter({1: 32}), 32),)
 
 
-UPDATE = """\
-HloModule m
-
-%fused (a: f32[8,4], u: f32[1,4], i: s32[]) -> f32[8,4] {
-  %a = f32[8,4]{1,0} parameter(0)
-  %u = f32[1,4]{1,0} parameter(1)
-  %i = s32[] parameter(2)
-  %n = f32[1,4]{1,0} negate(%u)
-  ROOT %r = f32[8,4]{1,0} dynamic-update-slice(%a, %n, %i, %i)
-}
-
-ENTRY %main (x: f32[8,4], y: f32[1,4], i: s32[]) -> f32[8,4] {
-  %x = f32[8,4]{1,0} parameter(0)
-  %y = f32[1,4]{1,0} parameter(1)
-  %i = s32[] parameter(2)
-  %f = f32[8,4]{1,0} fusion(%x, %y, %i), kind=kLoop, calls=%fused
-  ROOT %d = f32[8,4]{1,0} dynamic-update-slice(%f, %y, %i, %i)
-}
-"""
-
-
-def test_where_a_part_is_replaced_only_the_part_is_read_and_written() -> None:
-    part, index = 16, 4
-    assert list_traffic(parse_module(UPDATE)) == (
-        Traffic("f", Counter({0: part + index}), Counter({0: part}), 2 * part + index),
-        Traffic("d", Counter({0: part + index}), Counter({0: part}), 2 * part + index),
-    )
-
-
-def test_a_value_that_is_updated_and_sliced_counts_as_the_slice() -> None:
-    text = UPDATE.replace("negate(%u)", "slice(%a), slice={[0:1], [0:4]}")
-    # The update that is a parameter is no longer used, and so is not read.
-    assert list_traffic(parse_module(text))[0].read == Counter({0: 16 + 4})
-
-
 def test_only_what_lies_in_main_memory_counts_as_its_traffic() -> None:
     module = parse_module(MODULE)
     assert [traffic.main for traffic in list_traffic(module)] == [16, 64, 64]

@@ -211,24 +211,21 @@ def test_two_programs_are_the_same_whatever_they_are_called() -> None:
 
 
 def test_what_was_recorded_is_held_and_a_failure_tells_what_changed() -> None:
-    record = hold_call(softmax, ROWS, target="h100").make_record()
-
-    def find(_: str) -> Any:  # noqa: ANN401 - a record
-        return record
-
-    hold_call(softmax, ROWS, target="h100", find_record=find).as_recorded("peak", "kernels", "flops")
+    program = hold_call(softmax, ROWS, target="h100")
+    record = program.record = program.make_record()
+    program.as_recorded("peak", "kernels", "flops")
 
     def softmax_apart(x: jax.Array) -> jax.Array:
         return jax.lax.optimization_barrier(softmax(x)) * 2
 
-    program = hold_call(softmax_apart, ROWS, target="h100", find_record=find)
+    program = hold_call(softmax_apart, ROWS, target="h100")
+    program.record = record
     program.hold("kernels", "recorded + 1")
     said = break_it(lambda: program.as_recorded("kernels"))
     assert "Recorded: 1." in said
     assert "Your program changed since the record, and the compiler did not: " in said
     assert "0 -> 1  kLoop  test_compiled_program.py" in said
-    older = replace(record, fingerprint=replace(record.fingerprint, versions={"jax": "0.11.2"}))
-    program = hold_call(softmax_apart, ROWS, target="h100", find_record=lambda _: older)
+    program.record = replace(record, fingerprint=replace(record.fingerprint, versions={"jax": "0.11.2"}))
     assert "jax 0.11.2 -> " in break_it(lambda: program.as_recorded("kernels"))
 
 

@@ -1,14 +1,22 @@
-"""Commands compile anew, whatever the reader's cache holds."""
+"""Commands compile anew, whatever the reader's cache holds, and which packages are installed is found out once."""
+
+from __future__ import annotations
 
 import sys
+from functools import cache
+from importlib.metadata import packages_distributions
 from pathlib import Path
 
 import pytest
 
+from xla_inspect.commands import user_code
+
 # Tests are found by path and not as a package, so their helpers are found this way.
 sys.path.insert(0, str(Path(__file__).parent))
+list_packages = cache(packages_distributions)
 
 
 @pytest.fixture(autouse=True)
 def _no_cache(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
+    monkeypatch.setattr(user_code, "packages_distributions", list_packages)

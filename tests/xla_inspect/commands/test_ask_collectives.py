@@ -28,12 +28,6 @@ def test_the_target_has_as_many_devices_as_the_mesh(capsys: pytest.CaptureFixtur
     assert all(each["is_asked"] and each["axes"] == ["x"] for each in answer["exchanges"])
 
 
-def test_what_runs_on_one_device_exchanges_nothing(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command_line.run_here(["collectives", f"{PROGRAMS / 'layer.py'}:layer", "--target", "cpu"]) == 0
-    said = "layer on CPU: no collectives; it runs on one device, and nothing is exchanged."
-    assert " ".join(capsys.readouterr().out.split()) == said
-
-
 @pytest.mark.usefixtures("all_targets")
 def test_each_line_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
     asked = ["collectives", f"{PROGRAMS / 'exchange.py'}:exchange", "--target", "h100", "--target", "tpu-v5e"]

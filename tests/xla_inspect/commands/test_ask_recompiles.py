@@ -25,7 +25,6 @@ SCRIPTS: Mapping[str, Mapping[str, list[tuple[str, str]]]] = {
         "train_step": [("shape", "batch['image']"), ("weak type", "lr"), ("weak type", "lr")],
         "accuracy": [],
     },
-    "characters": {"update": [], "next_letter": [("shape", "tokens")] * 2},
     "parallel": {"Trainer._train_step": [("static value", "rate")] * 2},
 }
 """The functions that each compiles, and why again."""

@@ -37,12 +37,6 @@ def test_without_a_name_the_questions_come_with_commands_that_work(capsys: pytes
     assert command_line.run_here([*words[1:], "--json"]) == 0
 
 
-def test_two_things_are_asked_why_they_are_apart(capsys: pytest.CaptureFixture[str]) -> None:
-    first = ask(capsys, "--apart", "mean,variance", LAYERNORM)["findings"][0]
-    assert first["kind"] == "apart"
-    assert first["pass_name"] != ""
-
-
 def test_a_change_is_tried_and_what_it_changes_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
     trials = ask(capsys, "--apart", "mean,variance", "--try", "batch,precision", LAYERNORM)["trials"]
     assert {each["kind"] for each in trials} <= {"batch", "precision"}

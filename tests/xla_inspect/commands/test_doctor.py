@@ -75,7 +75,7 @@ def _only_cpu(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
 @pytest.mark.usefixtures("_only_cpu")
 def test_it_compiles_to_see_and_writes_json_that_keeps_to_its_schema() -> None:
     out = io.StringIO()
-    assert doctor.run(Namespace(json=True, quick=False), out) == 0
+    assert doctor.run_command(Namespace(json=True, quick=False), out) == 0
     record = json.loads(out.getvalue())
     Draft202012Validator(describe_json(Diagnosis)).validate(record)
     assert [check["tried"] for check in record["targets"]] == ["cpu"]
@@ -90,13 +90,13 @@ def test_a_compiler_that_fails_is_a_trouble(monkeypatch: pytest.MonkeyPatch) -> 
 
     monkeypatch.setattr(doctor, "_compile", fail)
     out = io.StringIO()
-    assert doctor.run(Namespace(json=False, quick=False), out) == 1
+    assert doctor.run_command(Namespace(json=False, quick=False), out) == 1
     assert "A small program did not compile for cpu (RuntimeError: no such thing)" in " ".join(out.getvalue().split())
 
 
 def test_nothing_is_compiled_where_it_shall_be_quick() -> None:
     out = io.StringIO()
-    doctor.run(Namespace(json=True, quick=True), out)
+    doctor.run_command(Namespace(json=True, quick=True), out)
     record = json.loads(out.getvalue())
     assert {check["tried"] for check in record["targets"]} == {""}
     assert sum(len(check["targets"]) for check in record["targets"]) == len(TARGETS)

@@ -165,12 +165,6 @@ def test_each_question_takes_the_package_and_repeats_it_in_what_to_ask_next(
     assert ("dense.py:4" in json.dumps(json.loads(capsys.readouterr().out))) == (question != "passes")
 
 
-def test_a_line_of_the_package_can_be_asked_about(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    words = ["why", f"{net}:step", "dense.py:4", "--args-from", f"{net}:make", "--target", "cpu", "--lines-of=deep"]
-    assert run_here(words) == 0
-    assert "dense.py:4" in capsys.readouterr().out
-
-
 def test_collectives_have_the_lines_of_the_package(net: Path) -> None:
     assert net.is_file()
     layout = ([jax.P("data"), jax.P("data")], jax.P("data"))

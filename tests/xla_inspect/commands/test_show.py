@@ -44,13 +44,6 @@ def test_one_kernel_alone_is_summed_up_and_listed_alone(capsys: pytest.CaptureFi
     assert told.index("regs") < told.index("==== loop_maximum_fusion (llvm)")
 
 
-def test_a_capture_that_was_saved_is_summed_up_too(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    saved = tmp_path / "layer.json"
-    assert command_line.run_here(["show", LAYER, "--stage", "capture", "-o", str(saved)]) == 0
-    assert command_line.run_here(["show", str(saved), "--stage", "code"]) == 0
-    assert capsys.readouterr().out.startswith("layer on CPU: 1 kernel: 1 on vectors of 256 bits")
-
-
 @pytest.mark.parametrize(
     ("stage", "option", "said"),
     [
@@ -135,9 +128,6 @@ def test_code_for_a_tpu_is_told_kernel_by_kernel_and_then_bundle_by_bundle(capsy
     assert "==== fusion (bundles)\n" in printed
     assert " = vmatmul." in printed
     assert "==== module (hlo)\n" in printed
-    asked = ["show", LAYER, "--target", "tpu-v5e", "--stage", "code", "--kernel", "fusion"]
-    assert command_line.run_here(asked) == 0
-    assert [line for line in capsys.readouterr().out.splitlines() if "====" in line] == ["==== fusion (bundles)"]
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -156,19 +146,6 @@ def test_where_libtpu_fails_below_hlo_its_words_are_told_and_the_code_is_shown_w
     assert printed.err.endswith(
         "no bundles: the compiler ended its process while it wrote its programs below HLO:\nCheck failed: n < 3\n"
     )
-
-
-@pytest.mark.usefixtures("all_targets")
-def test_a_capture_that_was_saved_without_bundles_says_that_it_has_none(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
-    saved = tmp_path / "layer.json"
-    asked = ["show", LAYER, "--target", "tpu-v5e", "--stage", "capture", "-o", str(saved)]
-    assert command_line.run_here(asked) == 0
-    assert command_line.run_here(["show", str(saved), "--stage", "code"]) == 0
-    printed = capsys.readouterr()
-    assert printed.out.startswith("==== module (hlo)\n")
-    assert "xla-inspect: no bundles: the capture was saved without its machine code" in printed.err
 
 
 @pytest.mark.usefixtures("all_targets")

@@ -96,12 +96,3 @@ def test_a_listing_says_which_launches_call_the_host(tmp_path: Path, capsys: pyt
         False,
         True,
     ]
-
-
-@pytest.mark.usefixtures("all_targets")
-def test_what_lowering_refuses_for_another_reason_is_raised_as_it_is() -> None:
-    def decompose(x: jax.Array) -> jax.Array:
-        return jax.lax.linalg.eig(x)[0]
-
-    with pytest.raises(NotImplementedError, match="tpu"):
-        capture(decompose, jax.ShapeDtypeStruct((4, 4), jnp.float32), target="tpu-v5e")

@@ -13,6 +13,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+import jax
 import pytest
 
 from xla_inspect import capture, targets
@@ -47,58 +48,26 @@ def test_a_second_capture_compiles_nothing_and_is_equal(compiles: list[str]) -> 
     assert compiles == ["cpu"]
 
 
-def change_the_program(_: pytest.MonkeyPatch) -> None:
-    capture(lambda x: x * 3, 1.0)
-
-
-def change_the_shape(_: pytest.MonkeyPatch) -> None:
-    import jax
-
-    capture(double, jax.ShapeDtypeStruct((2,), "float32"))
-
-
-def change_an_option(_: pytest.MonkeyPatch) -> None:
-    capture(double, 1.0, options={"xla_cpu_enable_fast_math": True})
-
-
-def change_a_flag_of_the_environment(patch: pytest.MonkeyPatch) -> None:
-    patch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=true")
-    capture(double, 1.0)
-
-
-def change_a_version(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(targets.Target, "versions", {"jax": "0.0.0"})
-    capture(double, 1.0)
-
-
-def change_the_disassembler(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(capture_cache, "find_version", lambda _: "0.0.0")
-    capture(double, 1.0)
-
-
-def change_the_code(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(capture_cache, "hash_code", lambda: "other")
-    capture(double, 1.0)
+CHANGES: dict[str, Callable[[pytest.MonkeyPatch], object]] = {
+    "the program": lambda _: capture(lambda x: x * 3, 1.0),
+    "the shape": lambda _: capture(double, jax.ShapeDtypeStruct((2,), "float32")),
+    "an option": lambda _: capture(double, 1.0, options={"xla_cpu_enable_fast_math": True}),
+    "a flag of the environment": lambda patch: patch.setenv("XLA_FLAGS", "--xla_cpu_enable_fast_math=true"),
+    "a version": lambda patch: patch.setattr(targets.Target, "versions", {"jax": "0.0.0"}),
+    "the disassembler": lambda patch: patch.setattr(capture_cache, "find_version", lambda _: "0.0.0"),
+    "the code": lambda patch: patch.setattr(capture_cache, "hash_code", lambda: "other"),
+}
+"""What a second capture may differ in: it is made here, or later with what is changed here."""
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize(
-    "change",
-    [
-        change_the_program,
-        change_the_shape,
-        change_an_option,
-        change_a_flag_of_the_environment,
-        change_a_version,
-        change_the_disassembler,
-        change_the_code,
-    ],
-)
+@pytest.mark.parametrize("changed", CHANGES)
 def test_a_change_of_what_goes_into_a_compile_misses(
-    change: Callable[[pytest.MonkeyPatch], None], compiles: list[str], monkeypatch: pytest.MonkeyPatch
+    changed: str, compiles: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     capture(double, 1.0)
-    change(monkeypatch)
+    CHANGES[changed](monkeypatch)
+    capture(double, 1.0)
     assert compiles == ["cpu", "cpu"]
 
 

@@ -59,24 +59,18 @@ def one_core() -> tuple[str, ...]:
     return ("taskset", "-c", core) if shutil.which("taskset") else ()
 
 
-def test_another_folder_order_seed_core_count_and_instruction_set_give_the_same_bytes(
+def test_another_folder_order_seed_core_count_instruction_set_and_use_of_jax_before_give_the_same_bytes(
     usual: dict[str, str], elsewhere: Path, tmp_path: Path
 ) -> None:
     reproduce(
         elsewhere,
         tmp_path / "out",
         "reversed",
+        "busy",
         before=one_core(),
         PYTHONHASHSEED="12345",
-        XLA_FLAGS="--xla_cpu_max_isa=SSE4_2 --xla_force_host_platform_device_count=4",
+        XLA_FLAGS="--xla_cpu_max_isa=SSE4_2 --xla_force_host_platform_device_count=4 --xla_dump_hlo_pass_re=none",
     )
-    assert read(tmp_path / "out") == usual
-
-
-def test_a_process_that_used_jax_before_and_calls_from_deep_within_gives_the_same_bytes(
-    usual: dict[str, str], tmp_path: Path
-) -> None:
-    reproduce(ROOT, tmp_path / "out", "busy", XLA_FLAGS="--xla_dump_hlo_pass_re=none")
     assert read(tmp_path / "out") == usual
 
 

@@ -102,10 +102,6 @@ def gram(x: jax.Array) -> jax.Array:
     return x @ x.T
 
 
-def gram_constrained(x: jax.Array) -> jax.Array:
-    return jax.lax.with_sharding_constraint(x @ x.T, spread("data"))
-
-
 def total(x: jax.Array) -> jax.Array:
     work = jax.shard_map(lambda part: jax.lax.psum(part, "data"), mesh=make_mesh(), in_specs=P("data"), out_specs=P())
     return work(x)
@@ -125,7 +121,7 @@ WAYS: dict[str, Callable[[], tuple[Callable[..., Any], Any]]] = {
     ),
     "an abstract mesh": lambda: (gram, lie(NamedSharding(make_mesh().abstract_mesh, P("data")))),
     "explicit axes": lambda: (jnp.sin, lie(explicit())),
-    "a constraint inside": lambda: (gram_constrained, MATRIX),
+    "a constraint inside": lambda: (lambda x: jax.lax.with_sharding_constraint(x @ x.T, spread("data")), MATRIX),
     "a shard_map inside": lambda: (total, MATRIX),
     "shardings of jit": lambda: (jax.jit(gram, in_shardings=spread("data"), out_shardings=spread()), MATRIX),
     "a jit inside": lambda: (lambda x: jax.jit(gram, out_shardings=spread(None, "model"))(x) + 1, MATRIX),

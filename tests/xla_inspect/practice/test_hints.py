@@ -7,7 +7,7 @@ import shutil
 from typing import TYPE_CHECKING
 
 import pytest
-from planting import BY_KEY, copy_all
+from planting import BY_KEY
 
 from xla_inspect.errors import InspectError
 from xla_inspect.practice.marking import hints
@@ -19,11 +19,6 @@ from xla_inspect.terminal import Paper
 if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
-
-
-@pytest.fixture(name="folder")
-def copied(tmp_path: Path) -> Path:
-    return copy_all(tmp_path)
 
 
 def say(show: Callable[..., None], *arguments: object) -> str:

@@ -12,11 +12,6 @@ from xla_inspect.practice import models
 from xla_inspect.practice.equations import Equations
 
 
-def test_the_second_phase_gives_nothing_of_the_fifth_away(capsys: pytest.CaptureFixture[str]) -> None:
-    assert jaxpr_demo.main([]) == 0
-    assert "It is 5: backwards" not in capsys.readouterr().out
-
-
 @pytest.mark.parametrize(("asked", "shown"), [([], ["2"]), (["--phase", "2"], ["2"]), (["--phase", "5"], ["5"])])
 def test_the_phases_that_were_asked_for_are_shown(
     asked: list[str], shown: list[str], capsys: pytest.CaptureFixture[str]

@@ -8,19 +8,19 @@ from typing import TYPE_CHECKING
 import pytest
 import wrong_answers
 import wrong_answers_late
-from planting import BY_KEY, copy_all, plant, solve
+from planting import BY_KEY, plant, solve
 from right_answers import RIGHT
 from wrong_answers import Wrong
 
 from xla_inspect.practice import run_marking
 from xla_inspect.practice.marking.exercises import name_file
 from xla_inspect.practice.marking.marker import mark
-from xla_inspect.practice.marking.sandbox import Sandbox
 from xla_inspect.terminal import Paper
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
+
+    from xla_inspect.practice.marking.sandbox import Sandbox
 
 HEAD = """
 from functools import partial
@@ -30,21 +30,13 @@ from practice.capstone.slow import LENGTH, LONGEST, WIDTH, Layer
 """
 
 
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    """One process for all answers."""
-    with Sandbox(limit=120) as sandbox:
-        yield sandbox
-
-
 def run(folder: Path, *wanted: str) -> tuple[int, str]:
     stream = io.StringIO()
     status = run_marking(wanted, folder, paper=Paper(stream))
     return status, stream.getvalue()
 
 
-def test_every_solution_is_right(tmp_path: Path) -> None:
-    folder = copy_all(tmp_path)
+def test_every_solution_is_right(folder: Path) -> None:
     solve(folder)
     status, said = run(folder)
     assert "WRONG" not in said
@@ -53,8 +45,7 @@ def test_every_solution_is_right(tmp_path: Path) -> None:
     assert "kernels compiled" in said
 
 
-def test_what_is_not_written_is_named_with_its_place(tmp_path: Path) -> None:
-    folder = copy_all(tmp_path)
+def test_what_is_not_written_is_named_with_its_place(folder: Path) -> None:
     status, said = run(folder)
     assert (status, f"{len(BY_KEY)} exercises: {len(BY_KEY)} not yet written." in said) == (3, True)
     for exercise in BY_KEY.values():
@@ -63,8 +54,7 @@ def test_what_is_not_written_is_named_with_its_place(tmp_path: Path) -> None:
             assert "TODO(human)" in exercise.text.splitlines()[place.line - 1]
 
 
-def test_one_exercise_is_marked_alone_and_the_next_is_named(tmp_path: Path) -> None:
-    folder = copy_all(tmp_path)
+def test_one_exercise_is_marked_alone_and_the_next_is_named(folder: Path) -> None:
     solve(folder)
     status, said = run(folder, "jaxpr/from_jaxpr")
     assert (status, said.count("[1 of 1] jaxpr/from_jaxpr: "), "1 exercise: 1 right." in said) == (0, 1, True)
@@ -75,8 +65,7 @@ def test_one_exercise_is_marked_alone_and_the_next_is_named(tmp_path: Path) -> N
     assert " ".join(said.split()).endswith(end + command)
 
 
-def test_something_wrong_outweighs_something_not_yet_written(tmp_path: Path) -> None:
-    folder = copy_all(tmp_path)
+def test_something_wrong_outweighs_something_not_yet_written(folder: Path) -> None:
     file = folder / "transforms" / "count_products.py"
     file.write_text(file.read_text(encoding="utf-8").replace("= None", "= 1"), encoding="utf-8")
     status, said = run(folder, "transforms")

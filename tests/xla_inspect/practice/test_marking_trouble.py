@@ -13,19 +13,11 @@ from xla_inspect.practice.marking.marker import mark
 from xla_inspect.practice.marking.sandbox import Sandbox
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
 
     from xla_inspect.practice.marking.verdict import ExerciseVerdict
 
 pytestmark = pytest.mark.long("otherwise each exercise is marked with its solution")
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    """One process for all files, until one of them ends it."""
-    with Sandbox(limit=60) as sandbox:
-        yield sandbox
 
 
 def try_out(sandbox: Sandbox, folder: Path, curve: str, before: str = "") -> tuple[ExerciseVerdict, str]:
@@ -54,34 +46,49 @@ def test_what_is_no_python_is_told_with_the_place(sandbox: Sandbox, tmp_path: Pa
     assert verdict.remarks[0].lines == ("def other(x:", " " * 9 + "^")
 
 
-def test_an_exception_is_told_with_the_line_that_raised_it(sandbox: Sandbox, tmp_path: Path) -> None:
-    verdict, said = try_out(sandbox, tmp_path, "return jnp.sum(x) @ missing")
-    assert (verdict.verdict, said) == (
-        "wrong",
-        f"{line_of(tmp_path, '@ missing')}: NameError: name 'missing' is not defined",
-    )
-    assert verdict.remarks[-1].lines == ("return jnp.sum(x) @ missing",)
+# What a file does: the body of `curve`, what stands before it, the line that is named, and what is said of it.
+TROUBLES = {
+    "raises": ("return jnp.sum(x) @ missing", "", "@ missing", "NameError: name 'missing' is not defined"),
+    "branches on a value": (
+        "if x[0] > 0:\n    return v\nreturn x",
+        "",
+        "if x[0] > 0",
+        "TracerBoolConversionError: Attempted boolean conversion",
+    ),
+    "returns nothing": ("x + v", "", "def curve", "it returns None (is a `return` missing?), and f32[64] is asked for"),
+    "returns two": ("return (x, v)", "", "def curve", "it returns (f32[64], f32[64]), and f32[64] is asked for"),
+    "returns another shape": ("return x[:3]", "", "def curve", "it returns f32[3], and f32[64] is asked for"),
+    "returns a text": ("return 'x'", "", "", "'str'"),
+    "exits": (
+        "return x",
+        "import sys\nsys.exit(0)",
+        "",
+        "SystemExit: the file ends the process here",
+    ),
+    "asks for input": ("return input()", "", "input()", "EOFError"),
+    "leaves": ("import os\nos._exit(7)", "", "", "it ended the process that ran it (exit status 7)"),
+    "aborts": (
+        "import os\nos.abort()",
+        "",
+        "",
+        "it ended the process that ran it (signal SIGABRT; XLA ends a process so",
+    ),
+    "raises below its answer": (
+        "if len(x):\n    return x\nelse:\n    return v\nraise NotImplementedError",
+        "",
+        "raise NotImplementedError",
+        "still raises, below the answer of `curve`; delete it",
+    ),
+}
 
 
-def test_an_error_of_jax_is_told_with_the_readers_line_and_cut_short(sandbox: Sandbox, tmp_path: Path) -> None:
-    _, said = try_out(sandbox, tmp_path, "if x[0] > 0:\n    return v\nreturn x")
-    assert said.startswith(
-        f"{line_of(tmp_path, 'if x[0] > 0')}: TracerBoolConversionError: Attempted boolean conversion"
-    )
+@pytest.mark.parametrize("trouble", TROUBLES)
+def test_what_goes_wrong_is_told_with_its_line_and_cut_short(trouble: str, sandbox: Sandbox, tmp_path: Path) -> None:
+    curve, before, line, what = TROUBLES[trouble]
+    verdict, said = try_out(sandbox, tmp_path, curve, before)
+    assert (verdict.verdict, what in said) == ("wrong", True), said
+    assert said.startswith(line_of(tmp_path, line) if line else tmp_path.as_posix())
     assert len(said) < 700
-
-
-def test_a_result_of_another_type_is_told_with_the_function_and_what_is_asked_for(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
-    assert try_out(sandbox, tmp_path / "a", "x + v")[1] == (
-        f"{line_of(tmp_path / 'a', 'def curve')}: it returns None (is a `return` missing?), and f32[64] is asked for"
-    )
-    assert try_out(sandbox, tmp_path / "b", "return (x, v)")[1].endswith(
-        "it returns (f32[64], f32[64]), and f32[64] is asked for"
-    )
-    assert try_out(sandbox, tmp_path / "c", "return x[:3]")[1].endswith("it returns f32[3], and f32[64] is asked for")
-    assert "'str'" in try_out(sandbox, tmp_path / "d", "return 'x'")[1]
 
 
 def test_a_loop_that_never_ends_is_told_with_its_line_and_the_next_file_runs(tmp_path: Path) -> None:
@@ -106,19 +113,6 @@ def test_what_a_file_prints_is_told_with_its_lines_and_spoils_nothing(sandbox: S
     assert first.endswith(': {"verdict": "right"}')
     assert second == f"line {line_of(tmp_path, 'tracing').rpartition(':')[2]}: tracing (64,)"
     assert verdict.printed_lines == len(verdict.printed)
-
-
-def test_a_file_that_exits_or_asks_for_input_is_told(sandbox: Sandbox, tmp_path: Path) -> None:
-    _, said = try_out(sandbox, tmp_path / "a", "return x", before="import sys\nsys.exit(0)")
-    assert said.endswith("SystemExit: the file ends the process here; an exercise only defines what is asked for")
-    _, said = try_out(sandbox, tmp_path / "b", "return input()")
-    assert said.startswith(f"{line_of(tmp_path / 'b', 'input()')}: EOFError")
-
-
-def test_a_file_that_ends_the_process_is_told_and_the_next_one_runs(sandbox: Sandbox, tmp_path: Path) -> None:
-    verdict, said = try_out(sandbox, tmp_path / "a", "import os\nos._exit(7)")
-    assert (verdict.verdict, said.partition(": ")[2]) == ("wrong", "it ended the process that ran it (exit status 7)")
-    assert try_out(sandbox, tmp_path / "b", "return x")[1].count("the numbers are wrong") == 1
 
 
 def test_settings_that_a_file_changes_do_not_reach_the_next_one(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -150,14 +144,6 @@ def test_a_process_that_nothing_was_changed_in_marks_the_next_file_too(sandbox: 
     first, _ = try_out(sandbox, tmp_path / "a", "return x + v @ v", before=shown)
     second, _ = try_out(sandbox, tmp_path / "b", "return jax.nn.softmax(jnp.linalg.norm(x) * v)", before=shown)
     assert first.printed == second.printed != ()
-
-
-def test_a_placeholder_below_an_answer_is_to_be_deleted(sandbox: Sandbox, tmp_path: Path) -> None:
-    verdict, said = try_out(
-        sandbox, tmp_path, "if len(x):\n    return x\nelse:\n    return v\nraise NotImplementedError"
-    )
-    place = line_of(tmp_path, "raise NotImplementedError")
-    assert (verdict.verdict, said) == ("wrong", f"{place} still raises, below the answer of `curve`; delete it")
 
 
 def test_other_arguments_than_those_asked_for_are_told_with_the_line_of_the_function(
@@ -208,22 +194,8 @@ def test_a_file_that_is_gone_is_to_be_got_back(sandbox: Sandbox, tmp_path: Path)
     assert "hlo/donate.py was removed; get it back with `git checkout " in verdict.remarks[0].text
 
 
-def test_an_unknown_phase_is_answered_with_those_that_there_are(capsys: pytest.CaptureFixture[str]) -> None:
-    assert run_marking(["fusion"]) == 2
-    assert (
-        "no phase and no exercise is called 'fusion'; did you mean one_fusion? The phases are basics, jaxpr, hlo"
-        in capsys.readouterr().err
-    )
-
-
 def test_without_a_clone_the_exercises_are_said_to_come_with_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert run_marking([], tmp_path) == 2
     assert "they come with the project's repository" in capsys.readouterr().err
-
-
-def test_a_signal_that_ends_the_process_is_named(sandbox: Sandbox, tmp_path: Path) -> None:
-    _, said = try_out(sandbox, tmp_path, "import os\nos.abort()")
-    how = "SIGABRT; XLA ends a process so when it meets what it cannot go on with"
-    assert said.endswith(f"it ended the process that ran it (signal {how})")

@@ -8,6 +8,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import pytest
+from screens import Terminal
 
 from xla_inspect import basics, hlo_dump, jaxpr_demo, optimization_compare
 from xla_inspect.practice import missed_questions
@@ -18,13 +19,6 @@ from xla_inspect.terminal import Paper
 
 if TYPE_CHECKING:
     from collections.abc import Callable
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def sit_down(typed: str, monkeypatch: pytest.MonkeyPatch, phase: str = "") -> tuple[Forecast, Terminal]:

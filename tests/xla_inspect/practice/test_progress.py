@@ -4,37 +4,22 @@ from __future__ import annotations
 
 import io
 import logging
-from typing import TYPE_CHECKING
+
+import pytest
+from screens import Terminal
 
 from xla_inspect.practice import progress
 
-if TYPE_CHECKING:
-    import pytest
 
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
-
-
-def test_in_a_pipe_each_thing_is_a_line() -> None:
-    stream = io.StringIO()
+@pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["pipe", "dumb terminal"])
+def test_where_no_line_can_be_taken_away_each_thing_is_a_line(
+    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO
+) -> None:
+    monkeypatch.setenv("TERM", "dumb")
     with progress.doing("starting JAX", stream):
         pass
     with progress.compiling(stream):
         logging.getLogger("xla_inspect").info("compiling %s for %s", "mlp", "cpu")
-    assert stream.getvalue() == "starting JAX ...\ncompiling mlp for cpu ...\n"
-
-
-def test_a_terminal_that_can_take_no_line_away_gets_lines(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("TERM", "dumb")
-    stream = Terminal()
-    with progress.doing("starting JAX", stream):
-        pass
-    with progress.compiling(stream):
-        logging.getLogger("xla_inspect").info("compiling mlp for cpu")
     assert stream.getvalue() == "starting JAX ...\ncompiling mlp for cpu ...\n"
 
 

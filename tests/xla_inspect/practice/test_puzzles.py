@@ -14,23 +14,16 @@ from xla_inspect.practice.marking import check_puzzles
 from xla_inspect.practice.marking.exercises import find_exercises
 from xla_inspect.practice.marking.marker import mark
 from xla_inspect.practice.marking.puzzles import PUZZLES, compile_puzzle
-from xla_inspect.practice.marking.sandbox import Sandbox
 from xla_inspect.practice.marking.submission import Submission
 from xla_inspect.targets import title
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
     from pathlib import Path
     from types import ModuleType
 
+    from xla_inspect.practice.marking.sandbox import Sandbox
+
 NAMES = [each.name for each in find_exercises("puzzles")]
-
-
-@pytest.fixture(scope="module")
-def sandbox() -> Iterator[Sandbox]:
-    """One process for all answers."""
-    with Sandbox(limit=120) as sandbox:
-        yield sandbox
 
 
 def solution_of(name: str) -> ModuleType:
@@ -79,7 +72,6 @@ def test_a_puzzle_for_an_accelerator_is_one_for_the_cpu_too(name: str) -> None:
 START = "\nbetter = start\n"
 
 WRONG = {
-    "softmax, as given": ("softmax", START, "`start` has 4; the best known is 2"),
     "softmax, not stable": (
         "softmax",
         (
@@ -96,7 +88,6 @@ WRONG = {
         ),
         "the numbers are wrong",
     ),
-    "history, as given": ("history", START, "`start` has 33,687,637; the best known is"),
     "history, written out": (
         "history",
         (
@@ -156,7 +147,6 @@ WRONG = {
         "better = jax.jit(start, donate_argnums=0)\n",
         "the best known is 1,028",
     ),
-    "sharded, as given": ("sharded", START + "SPECS = START\n", "the best known is"),
     "sharded, held whole": (
         "sharded",
         START + "SPECS = (P(), P(), P())\n",

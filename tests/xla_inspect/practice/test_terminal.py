@@ -9,18 +9,12 @@ import re
 import textwrap
 
 import pytest
+from screens import Terminal
 
 from xla_inspect import basics, terminal
 from xla_inspect.practice import models
 from xla_inspect.practice.notebook import read_pairs
 from xla_inspect.terminal import Paper, open_paper, understands_colour
-
-
-class Terminal(io.StringIO):
-    """A stream that says it is a terminal."""
-
-    def isatty(self) -> bool:
-        return True
 
 
 def printed(colour: bool = False, width: int = 100, fold: bool = False) -> tuple[Paper, io.StringIO]:  # noqa: FBT001, FBT002 - a table of settings

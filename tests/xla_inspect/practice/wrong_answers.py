@@ -96,22 +96,6 @@ def train(weights, gradients, rates):
     ),
     Wrong(
         "basics/compile_once",
-        "rates of two types",
-        """
-@jax.jit
-def update(weights, gradient, rate):
-    return weights - rate * gradient
-
-def train(weights, gradients, rates):
-    for gradient, rate in zip(gradients, rates):
-        weights = update(weights, gradient, rate)
-    return weights
-""",
-        "where one serves: a rate of type int makes another program than one of type float",
-        "int32[]",
-    ),
-    Wrong(
-        "basics/compile_once",
         "rates of two types in a function of another name",
         """
 @jax.jit
@@ -143,25 +127,6 @@ def train(weights, gradients, rates):
 """,
         "no program takes weights, gradient and rate together",
         "compiled multiply for",
-    ),
-    Wrong(
-        "basics/gradient",
-        "NumPy takes it, out of the compiler's sight",
-        """
-def gradient(params, x, y):
-    def numpys(params, x, y):
-        before = x @ params.w1 + params.b1
-        hidden = np.maximum(before, 0)
-        error = 2 * (hidden @ params.w2 + params.b2 - y) / y.size
-        back = (error @ np.asarray(params.w2).T) * (before > 0)
-        return Params(x.T @ back, back.sum(0), hidden.T @ error, error.sum(0))
-
-    import numpy as np
-    shapes = jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype), params)
-    return jax.pure_callback(numpys, shapes, params, x, y)
-""",
-        "a callback takes the work back to Python, where no compiler sees it",
-        "pure_callback(",
     ),
     Wrong(
         "basics/pairwise",

@@ -2,14 +2,24 @@
 
 from __future__ import annotations
 
+import json
+from typing import TYPE_CHECKING
+
 import jax
 import jax.numpy as jnp
 import pytest
 from IPython.lib.pretty import pretty
+from jsonschema import Draft202012Validator
 
 from xla_inspect import capture, collectives, compare, kernels, memory, passes, summary, why
+from xla_inspect.answers import describe_json, write_json
 from xla_inspect.errors import InspectError
 from xla_inspect.questions.why import OpenQuestions, Why
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+    from xla_inspect.answers import Answer
 
 X = jax.ShapeDtypeStruct((64, 128), jnp.float32)
 
@@ -32,6 +42,23 @@ def test_each_question_is_asked_of_a_function_and_of_a_capture() -> None:
     assert compare(made, made).holds
     spread = collectives(layer, X, mesh={"data": 8}, specs=(jax.P("data"),))
     assert spread.devices == 8
+
+
+ANSWERS: dict[str, Callable[[], Answer]] = {
+    "collectives": lambda: collectives(layer, X, mesh={"data": 8}, specs=(jax.P("data"),)),
+    "compare": lambda: compare(capture(layer, X, passes=False), capture(jnp.sort, X, passes=False)),
+    "kernels": lambda: kernels(layer, X),
+    "memory": lambda: memory(layer, X),
+    "passes": lambda: passes(layer, X),
+    "summary": lambda: summary(layer, X, targets=["cpu"]),
+}
+
+
+@pytest.mark.parametrize("question", ANSWERS)
+def test_an_answer_fits_a_terminal_and_its_json_keeps_to_its_schema(question: str) -> None:
+    answer = ANSWERS[question]()
+    Draft202012Validator(describe_json(type(answer))).validate(json.loads(write_json(answer)))
+    assert [line for line in str(answer).splitlines() if len(line) > 80 and "xla-inspect" not in line] == []
 
 
 def test_why_is_asked_of_a_part_of_two_and_of_nothing() -> None:

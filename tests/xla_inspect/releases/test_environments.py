@@ -19,6 +19,7 @@ from xla_inspect.releases import (
     environment_store,
     environments,
     interpreters,
+    list_installed,
     make_environment,
     measure_store,
     uv_commands,
@@ -106,12 +107,12 @@ def test_one_that_is_killed_while_it_makes_an_environment_leaves_none(uv: Path, 
         time.sleep(0.05)
     process.kill()
     process.wait()
-    assert [name for name in list_names(store) if not name.startswith(".")] == []
-    assert [name.partition("-")[0] for name in list_names(store)] == [".making"]
+    assert list_installed(store) == ()
+    assert measure_store(store) == 0
     (uv / "slow").unlink()
-    made = make_environment("0.9.2", CPU, store=store)
+    other = make_environment("0.9.1", {"cpu": ["jax==0.9.1"]}, store=store)
     # What the dead one left is gone.
-    assert list_names(store) == [made.folder.name]
+    assert list_names(store) == [other.folder.name]
 
 
 def test_an_interrupt_leaves_no_half_environment(uv: Path, tmp_path: Path) -> None:
@@ -171,13 +172,13 @@ def test_those_that_were_not_used_for_longest_go_and_none_that_is_in_use(tmp_pat
     assert list_names(store) == sorted(made[at].folder.name for at in (0, 2, 3))
 
 
-def test_what_is_made_just_now_is_not_swept_and_what_a_dead_process_left_is(tmp_path: Path) -> None:
-    for name in (".making-now", ".making-dead"):
+def test_half_an_environment_goes_unless_a_process_holds_it(tmp_path: Path) -> None:
+    for name in ("0.9.1-just-begun", "0.9.2-made-now", "0.9.3-dead"):
         (tmp_path / name).mkdir()
-    (tmp_path / ".making-dead/lock").touch()
-    environment_store.sweep_environments(tmp_path)
-    assert [each.name for each in tmp_path.iterdir()] == [".making-now"]
-    assert list((tmp_path / ".making-now").iterdir()) == []
+    (tmp_path / "0.9.3-dead/used").touch()
+    with environment_store.held(tmp_path / "0.9.2-made-now"):
+        environment_store.evict_environments(tmp_path)
+    assert list_names(tmp_path) == ["0.9.1-just-begun", "0.9.2-made-now"]
 
 
 def test_without_uv_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

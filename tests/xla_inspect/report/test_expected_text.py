@@ -37,33 +37,6 @@ def parts(text: str) -> dict[str, list[str]]:
     return {name: [line.strip() for line in lines.splitlines()] for name, lines in found}
 
 
-def test_a_layer_on_the_cpu_reads_as_it_was_compiled(captures: Captures) -> None:
-    assert (
-        describe_outcome(captures["cpu"], WORK)
-        == """\
-kernels
-  kCustom fusion __ynn_fusion: dot 1 -> f32[64,256]
-  kLoop fusion: add 1, broadcast 2, constant 1, maximum 1 -> f32[64,256]
-passes that changed it
-  HLO passes through layout assignment: call-inliner
-  simplification: algsimp
-  dot-library-passes: dot-library-rewriter
-  HLO passes after layout assignment: fusion
-  HLO passes after scheduling: pipeline-start
-memory in bytes
-  peak: 230,400
-  arguments: 164,864
-  outputs: 65,536
-  temporaries: 0
-  aliased: 0
-work
-  flops: 4,227,072
-  bytes: 361,472
-  transcendentals: 0
-"""
-    )
-
-
 def test_every_launch_has_a_line_and_every_opcode_in_it_is_one(block: Captures) -> None:
     for capture in block.values():
         said = parts(describe_outcome(capture, WORK))

@@ -45,11 +45,6 @@ def test_every_number_is_said() -> None:
     assert "<title>halving, 8: 4,096 bytes, 64: 512 bytes</title>" in shown
 
 
-def test_html_in_names_is_shown_as_text() -> None:
-    shown = line_chart.chart_growth({"<b>": {1: 1}}, "<i>", "<u>")
-    assert [tag for tag in ("<b>", "<i>", "<u>") if tag in shown] == []
-
-
 @pytest.mark.usefixtures("all_targets")
 def test_a_line_starts_and_ends_at_what_the_capture_counts(captures: Captures) -> None:
     shown = line_chart.chart_instructions(captures)

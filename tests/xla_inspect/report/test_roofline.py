@@ -110,17 +110,3 @@ def test_html_in_names_is_shown_as_text(captures: Captures) -> None:
     shown = roofline.draw_roofline(replace(captures["h100"], program="<img src=x>"))
     assert "<img" not in shown
     assert "<img src=x>" in html.unescape(shown)
-
-
-@pytest.mark.parametrize(
-    ("number", "said"), [(0.25, "0.25"), (999, "999"), (4_194_304, "4.19 M"), (3.35e12, "3.35 T"), (1e15, "1 P")]
-)
-def test_amounts_take_the_prefix_of_their_thousands(number: float, said: str) -> None:
-    assert format_amount(number) == said
-
-
-@pytest.mark.parametrize(
-    ("seconds", "said"), [(9.8e-8, "98 ns"), (1.27e-7, "0.13 µs"), (3.4e-5, "34 µs"), (0.002, "2 ms")]
-)
-def test_times_take_the_unit_that_they_fill(seconds: float, said: str) -> None:
-    assert format_duration(seconds) == said

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from xla_inspect.errors import InspectError
-from xla_inspect.traces import chrome, measure, open_trace
+from xla_inspect.traces import chrome, measure_times, open_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -63,7 +63,7 @@ def test_a_trace_longer_than_what_is_read_at_once_is_counted_whole(
     monkeypatch.setattr(chrome, "CHUNK", 1000)
     path = tmp_path / "trace.json"
     path.write_text(json.dumps({"traceEvents": [{**EVENT, "ts": at * 10} for at in range(5000)]}), encoding="utf-8")
-    (row,) = measure(open_trace(path)).rows
+    (row,) = measure_times(open_trace(path)).rows
     assert row.count == 5000
 
 

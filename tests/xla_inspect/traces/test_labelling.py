@@ -10,7 +10,7 @@ import profiles
 import pytest
 
 from xla_inspect.errors import InspectError
-from xla_inspect.traces import Event, Label, measure, open_trace, write_labelled
+from xla_inspect.traces import Event, Label, measure_times, open_trace, write_labelled
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -42,7 +42,7 @@ def test_labels_are_in_name_and_arguments_and_the_times_stay(form: str, out: str
     events = {record["name"]: record for record in load(tmp_path / out) if record.get("ph") == "X"}
     assert events.keys() == {"add net.py:7", "python", "mul"}
     assert events["add net.py:7"]["args"] == {"hlo_op": "add", "hlo_module": "m", "python": "net.py:7 x + y"}
-    before, after = measure(open_trace(path)), measure(open_trace(tmp_path / out))
+    before, after = measure_times(open_trace(path)), measure_times(open_trace(tmp_path / out))
     assert [(row.op, round(row.seconds * 1e9)) for row in after.rows] == [("add", 5), ("mul", 4)]
     assert [row.op for row in before.rows] == [row.op for row in after.rows]
     named = [record["args"]["name"] for record in load(tmp_path / out) if record.get("ph") == "M"]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from xla_inspect.traces import measure, open_trace
+from xla_inspect.traces import measure_times, open_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,7 +23,7 @@ Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (n
 def test_sums_are_read_with_how_many_they_stand_for(tmp_path: Path) -> None:
     path = tmp_path / "sum.csv"
     path.write_text(SUMMARY, encoding="utf-8")
-    timing = measure(open_trace(path))
+    timing = measure_times(open_trace(path))
     assert timing.form == "Nsight summary"
     assert [(row.name, row.count, round(row.seconds * 1e9)) for row in timing.rows] == [
         ("loop_add_fusion", 10, 30_000),
@@ -35,7 +35,7 @@ def test_sums_are_read_with_how_many_they_stand_for(tmp_path: Path) -> None:
 def test_a_time_is_read_in_its_unit(unit: str, factor: float, tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     path.write_text(f"Start ({unit}),Duration ({unit}),Strm,Name\n0,2,7,k\n3,2,7,k\n", encoding="utf-8")
-    (row,) = measure(open_trace(path)).rows
+    (row,) = measure_times(open_trace(path)).rows
     assert (row.count, row.seconds) == (2, pytest.approx(4 * factor * 1e-9))
 
 
@@ -43,7 +43,7 @@ def test_a_range_that_xla_named_tells_the_instruction(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     name = "TSL:Thunk:#name=jit(f)/add,hlo_op=loop_add_fusion.1#/loop_add_fusion_1"
     path.write_text(f'Start (ns),Duration (ns),Strm,Name\n0,2,7,"{name}"\n', encoding="utf-8")
-    (row,) = measure(open_trace(path)).rows
+    (row,) = measure_times(open_trace(path)).rows
     assert (row.name, row.op) == ("loop_add_fusion_1", "loop_add_fusion.1")
 
 
@@ -51,4 +51,4 @@ def test_rows_that_hold_no_times_are_left_out(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     rows = "0,nan,7,k\n0,-1,7,k\n,,,\n0,x,7,k\n0,1e999,7,k\n1,5,7,k\nshort\n"
     path.write_text(f"Start (ns),Duration (ns),Strm,Name\n{rows}", encoding="utf-8")
-    assert [(row.name, row.count) for row in measure(open_trace(path)).rows] == [("k", 1)]
+    assert [(row.name, row.count) for row in measure_times(open_trace(path)).rows] == [("k", 1)]

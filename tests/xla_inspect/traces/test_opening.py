@@ -13,7 +13,7 @@ from scanned import EXAMPLE, scanned
 
 from xla_inspect import capture
 from xla_inspect.errors import InspectError
-from xla_inspect.traces import measure, open_trace
+from xla_inspect.traces import measure_times, open_trace
 
 NESTED = b'{"traceEvents": [' + b'{"args": ' * 100_000
 NO_TRACE = {
@@ -44,7 +44,7 @@ def test_what_is_no_profile_is_refused_in_two_lines(content: bytes, tmp_path: Pa
     path = tmp_path / "trace"
     path.write_bytes(content)
     with pytest.raises(InspectError) as raised:
-        measure(open_trace(path))
+        measure_times(open_trace(path))
     what, what_to_do = str(raised.value).split("\n")
     assert str(path) in what
     assert what_to_do
@@ -84,7 +84,7 @@ def test_damage_anywhere_is_read_or_refused(form: str, tmp_path: Path) -> None:
         path = tmp_path / f"{at}.{form}"
         path.write_bytes(bytes(data))
         try:
-            measure(open_trace(path))
+            measure_times(open_trace(path))
         except InspectError as error:
             refusals.append(str(error))
     assert len(refusals) > 10

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import profiles
 import pytest
 
-from xla_inspect.traces import Timing, measure, open_trace
+from xla_inspect.traces import Timing, measure_times, open_trace
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -20,7 +20,7 @@ def on_cpu(name: str, start: float, duration: float) -> profiles.Ran:
 
 def time(folder: Path, events: Sequence[profiles.Ran]) -> Timing:
     path = profiles.write_xspace(folder / "c.xplane.pb", {"/host:CPU": {"thread": events, "other": []}})
-    return measure(open_trace(path))
+    return measure_times(open_trace(path))
 
 
 def seconds(timing: Timing) -> dict[str, float]:
@@ -50,11 +50,11 @@ def test_what_overlaps_without_being_inside_keeps_its_time(tmp_path: Path) -> No
 
 def test_threads_of_a_host_count_where_no_device_ran_and_not_beside_one(tmp_path: Path) -> None:
     host = {"thread": [on_cpu("a", 0, 100), profiles.Ran("python", 0, 999)]}
-    alone = measure(open_trace(profiles.write_xspace(tmp_path / "a.xplane.pb", {"/host:CPU": host})))
+    alone = measure_times(open_trace(profiles.write_xspace(tmp_path / "a.xplane.pb", {"/host:CPU": host})))
     assert (alone.device, seconds(alone)) == ("cpu", {"a": 100})
     device = {profiles.STREAM: [profiles.Ran("k", 0, 40)], profiles.OPS: [profiles.Ran("k", 0, 40)]}
     both = {"/host:CPU": host, "/device:GPU:0": device, "/device:GPU:1": device}
-    timing = measure(open_trace(profiles.write_xspace(tmp_path / "b.xplane.pb", both)))
+    timing = measure_times(open_trace(profiles.write_xspace(tmp_path / "b.xplane.pb", both)))
     assert (timing.device, timing.devices, timing.rows[0].count) == ("gpu", 2, 2)
     assert timing.seconds == pytest.approx(80e-9)
 
@@ -68,7 +68,7 @@ def test_a_tpus_operations_are_of_the_module_that_ran_then(tmp_path: Path) -> No
             profiles.Ran("%add.1 = f32[] add(%a, %b)", 210, 9, {}, "add.1"),
         ],
     }
-    timing = measure(open_trace(profiles.write_xspace(tmp_path / "t.xplane.pb", {"/device:TPU:0": lines})))
+    timing = measure_times(open_trace(profiles.write_xspace(tmp_path / "t.xplane.pb", {"/device:TPU:0": lines})))
     assert {row.module: round(row.seconds * 1e9) for row in timing.rows} == {"jit_f": 5, "jit_g": 7, "": 9}
 
 

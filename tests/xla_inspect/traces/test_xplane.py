@@ -13,7 +13,7 @@ from scanned import EXAMPLE, scanned
 
 from xla_inspect import capture
 from xla_inspect.questions.kernels import join_times
-from xla_inspect.traces import measure, open_trace
+from xla_inspect.traces import measure_times, open_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -73,7 +73,7 @@ def test_what_is_said_of_events_is_that_which_jax_reads(profiled: Path) -> None:
 def test_a_real_profile_is_joined_whole_from_either_file_and_from_the_folder(profiled: Path) -> None:
     made = capture(scanned, *EXAMPLE, target="cpu")
     (other,) = profiled.rglob("*.trace.json.gz")
-    answers = [join_times(made, measure(open_trace(path))) for path in (profiled, other)]
+    answers = [join_times(made, measure_times(open_trace(path))) for path in (profiled, other)]
     for answer in answers:
         assert answer.joined_seconds / answer.seconds > 0.99
         assert not answer.unjoined

@@ -7,7 +7,7 @@ WIDE, TALL = jax.ShapeDtypeStruct((256, 64), jnp.float32), jax.ShapeDtypeStruct(
 EXAMPLE = (jax.ShapeDtypeStruct((32, 256), jnp.float32), WIDE, TALL)
 
 
-def run(xs: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
+def last_state(xs: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
     """Return the last state of a recurrence."""
 
     def turn(state: jax.Array, x: jax.Array) -> tuple[jax.Array, None]:

@@ -52,7 +52,7 @@ class Watch:
         self._typed: queue.SimpleQueue[str] = queue.SimpleQueue()
         self.current = self._logbook.find_open(exercises) or exercises[0]
 
-    def run(self, sandbox: Sandbox) -> None:
+    def mark_saved(self, sandbox: Sandbox) -> None:
         """Mark until all are right, or until somebody asks for the end."""
         self._seen = {exercise: _stamp(exercise) for exercise in self._exercises}
         if sys.stdin.isatty():
@@ -131,7 +131,7 @@ def watch(called: str, folder: Path | None, paper: Paper, limit: float = LIMIT) 
         try:
             with doing("starting JAX"):
                 sandbox.warm()
-            Watch(exercises, folder, paper).run(sandbox)
+            Watch(exercises, folder, paper).mark_saved(sandbox)
         except KeyboardInterrupt:
             paper.say("")
             hints.show_progress(paper, folder)

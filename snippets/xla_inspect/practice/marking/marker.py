@@ -97,7 +97,7 @@ def mark(exercise: Exercise, sandbox: Sandbox) -> ExerciseVerdict:
     if places:
         return ExerciseVerdict(UNWRITTEN, (), places=places)
     with doing(f"running {exercise.key}"):
-        verdict = sandbox.run(exercise)
+        verdict = sandbox.mark(exercise)
     left = [
         good(f"{name_file(exercise.file)}:{place.line} still raises, below the answer of `{place.name}`; delete it")
         for place in exercise.leftovers

@@ -57,7 +57,7 @@ class Sandbox:
         if self._process is None:
             self._start()
 
-    def run(self, exercise: Exercise) -> ExerciseVerdict:
+    def mark(self, exercise: Exercise) -> ExerciseVerdict:
         """Return what is to be said of an exercise, whatever its file does.
 
         Raises:

@@ -100,7 +100,7 @@ def _ask_trace(subject: Subject, targets: Sequence[str], options: argparse.Names
         check_output(options.label, force=options.force)
     source = traces.open_trace(options.trace)
     log.info("reading %s", source.path)
-    timing = traces.measure(source)
+    timing = traces.measure_times(source)
     # Of targets that nobody named, those of the kind that the profile is of.
     alike = [] if options.target else [target for target in targets if find_entry(target).kind == timing.device]
     for capture in subjects.answer_each(subject, (alike or targets)[: 1 if options.label else None], subject.capture):
@@ -117,7 +117,7 @@ def _join(capture: Capture, measured: tuple[Source, Timing], options: argparse.N
     source, timing = measured
     if not timing.names_instructions and source.has_starts:
         # Only what runs before and after them tells of which launch kernels of libraries are.
-        timing = traces.measure(source, package.Names(capture).symbols)
+        timing = traces.measure_times(source, package.Names(capture).symbols)
     labelled = 0
     if options.label:
         if timing.device != find_entry(capture.target).kind:

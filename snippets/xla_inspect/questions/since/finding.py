@@ -5,22 +5,32 @@ from __future__ import annotations
 import difflib
 import re
 from collections import Counter
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import UNREADABLE, PassDifference, find_difference, find_lines, list_launches, summarize_code
+from xla_inspect.analysis import (
+    UNREADABLE,
+    PassDifference,
+    find_difference,
+    find_lines,
+    list_launches,
+    read_line,
+    summarize_code,
+    walk_inside,
+)
 from xla_inspect.hlo import IDLE, INCIDENTAL
 from xla_inspect.questions.diff import compare_captures
-from xla_inspect.questions.since.release_history import ReleaseChange
 from xla_inspect.units import format_bytes, format_duration
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
     from pathlib import Path
     from typing import Any
 
     from xla_inspect.captured import Capture
-    from xla_inspect.hlo import Instruction, Module
+    from xla_inspect.hlo import Module
     from xla_inspect.questions.diff import Difference, LineChange
+    from xla_inspect.questions.since.release_history import ReleaseChange
 
 _FEW = 3
 _WHOLE_LINES = 400
@@ -30,28 +40,23 @@ _NOTED = re.compile(rf",? (?:{'|'.join(sorted(INCIDENTAL))})=(?:\{{[^{{}}]*(?:\{
 _NUMBERED = re.compile(r"(%?[a-zA-Z_][\w-]*?)(?:\.\d+)+\b")
 
 
-def explain_release_change(  # noqa: PLR0913 - what is known of it
-    question: str,
+def explain_release_change(
+    change: ReleaseChange,
     captures: tuple[Capture, Capture],
-    releases: tuple[str, str],
-    told: tuple[str, str],
     *,
-    between: Sequence[str] = (),
     count: Callable[[Module], Counter[str]] | None = None,
     pass_seconds: tuple[Mapping[str, float], Mapping[str, float]] = ({}, {}),
 ) -> ReleaseChange:
-    """Return where the answer to a question changes, with what is to blame.
+    """Return a change with what is to blame.
 
     Args:
-        question: The question.
+        change: The releases and their answers.
         captures: The program under the last release that answers as before, and under the first that does not.
-        releases: The two releases.
-        told: Both answers, as text.
-        between: Releases between the two that could not be measured.
         count: What a stage of the module comes to, where the question is about that.
         pass_seconds: The seconds that each pass took under both.
     """
     old, new = captures
+    releases = change.before, change.after
     found = PassDifference("unknown")
     compared: Difference | None = None
     place, line = "", ""
@@ -61,22 +66,16 @@ def explain_release_change(  # noqa: PLR0913 - what is known of it
         compared = compare_captures(old, new, releases)
     except UNREADABLE:
         pass
-    if question in {"code", "run-time"}:
+    if change.question in {"code", "run-time"}:
         kernel = _find_kernel(old, new)
         what = (f"kernel `{kernel}` differs most",) if kernel else ()
         place, line = _find_kernel_line(new, kernel)
-    elif question == "copies":
+    elif change.question == "copies":
         place, line, what = _find_copies(old, new)
     elif compared is not None:
-        place, line, what = _find_place(question, compared)
-    slower = tuple(_list_slower(*pass_seconds)) if question == "compile-time" else ()
-    return ReleaseChange(
-        question=question,
-        before=releases[0],
-        after=releases[1],
-        between=tuple(between),
-        old=told[0],
-        new=told[1],
+        place, line, what = _find_place(change.question, compared)
+    return replace(
+        change,
         stage=found.stage,
         old_pass=found.old,
         new_pass=found.new,
@@ -86,7 +85,7 @@ def explain_release_change(  # noqa: PLR0913 - what is known of it
         place=place,
         line=line,
         what=what,
-        slower=slower,
+        slower=tuple(_list_slower(*pass_seconds)) if change.question == "compile-time" else (),
         hlo_diff=_compare_texts(_list_hlo(old.after), _list_hlo(new.after), releases),
         code_diff=_compare_texts(_list_code(old), _list_code(new), releases),
     )
@@ -122,7 +121,7 @@ def _find_copies(old: Capture, new: Capture) -> tuple[str, str, tuple[str, ...]]
     what = tuple(f"copied in a loop: `{shape}`" for shape in list(came)[:_FEW])
     for instruction in came.values():
         if found := lines.get(instruction):
-            return f"{found.file}:{found.number}", _read_line(new, found.file, found.number), what
+            return f"{found.file}:{found.number}", read_line(new, found), what
     return "", "", what
 
 
@@ -150,35 +149,15 @@ def _find_kernel_line(capture: Capture, kernel: str) -> tuple[str, str]:
             each for each in module.walk() if _NUMBERED.sub(r"\1", each.name) == _NUMBERED.sub(r"\1", plain)
         ]
         # Older releases made one piece of all kernels.
-        inside = list(_walk_called(module, named or module.entry))
+        inside = {inner for each in named or module.entry for inner in walk_inside(module, each)}
     except UNREADABLE:
         return "", ""
-    found = Counter(
-        (line.file, line.number)
-        for each in inside
-        if each.opcode not in IDLE and (line := lines.get(each)) and not line.through
-    )
+    own = (lines.get(each) for each in module.walk() if each in inside and each.opcode not in IDLE)
+    found = Counter(line for line in own if line and not line.through)
     if not found:
         return "", ""
-    (file, number), _ = found.most_common(1)[0]
-    return f"{file}:{number}", _read_line(capture, file, number)
-
-
-def _walk_called(module: Module, instructions: Iterable[Instruction]) -> Iterator[Instruction]:
-    """Yield instructions and those of all that they call."""
-    waiting, seen = list(instructions), set[str]()
-    while waiting:
-        instruction = waiting.pop()
-        yield instruction
-        for called in module.called(instruction):
-            if called.name not in seen:
-                seen.add(called.name)
-                waiting += called
-
-
-def _read_line(capture: Capture, file: str, number: int) -> str:
-    lines = capture.sources.get(file, "").splitlines()
-    return lines[number - 1].strip() if 0 < number <= len(lines) else ""
+    (line, _) = found.most_common(1)[0]
+    return f"{line.file}:{line.number}", read_line(capture, line)
 
 
 def _list_slower(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator[str]:
@@ -214,38 +193,18 @@ _MOST_COMPARED = 20_000
 """Lines above which two texts are not compared line by line, which would take minutes."""
 
 
-def explain_release_failure(  # noqa: PLR0913, PLR0917 - what is known of it
-    question: str,
-    releases: tuple[str, str],
-    told: tuple[str, str],
-    between: Sequence[str],
-    refused: str,
-    folder: Path,
-) -> ReleaseChange:
-    """Return where an answer changes of which one release's compiler made no program.
+def explain_release_failure(change: ReleaseChange, refused: str, folder: Path) -> ReleaseChange:
+    """Return a change to or from a release whose compiler made no program, with how far it came.
 
     Args:
-        question: The question.
-        releases: The last release that answers as before, and the first that does not.
-        told: Both answers, as text.
-        between: Releases between the two that could not be measured.
+        change: The releases and their answers.
         refused: What the compiler said, or how it ended.
         folder: What the compiler that ended left: its log, and its dumps until then.
     """
     running = _find_running(folder / "log")
     done = any((folder / "dumps").glob("*after_optimizations.txt"))
     stage = "below HLO" if done else "pass" if running else "unknown"
-    return ReleaseChange(
-        question=question,
-        before=releases[0],
-        after=releases[1],
-        between=tuple(between),
-        old=told[0],
-        new=told[1],
-        stage=stage,
-        maker="" if done else running,
-        what=(refused,),
-    )
+    return replace(change, stage=stage, maker="" if done else running, what=(refused,))
 
 
 def _find_running(log: Path) -> str:

@@ -89,7 +89,7 @@ class ReleaseChange:
     between: tuple[str, ...]
     old: str
     new: str
-    stage: str
+    stage: str = "unknown"
     old_pass: str = ""
     new_pass: str = ""
     blamed: str = ""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 - the schema is read off the annotations
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers import Hint, Listing, Table, suggest
@@ -12,7 +11,7 @@ from xla_inspect.targets import title
 from xla_inspect.units import format_bytes, format_duration, shorten
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator, Sequence
+    from collections.abc import Callable, Iterator, Mapping, Sequence
 
     from xla_inspect.answers import Part
 
@@ -28,17 +27,15 @@ def _show_loops(row: ReleaseRow) -> str:
     return f"{row.code_loops}, {row.deepest_loops} deep" if row.code_loops else "0"
 
 
-type _Column = tuple[str, Callable[[ReleaseRow], str]]
-
-
-_COLLECTIVES: _Column = ("collectives", lambda row: _show(row.collectives))
-_COLUMNS: Sequence[_Column] = (
-    ("temporaries", lambda row: _show(row.temporary_bytes, format_bytes)),
-    ("copies in loops", lambda row: _show(row.copies_in_loops)),
-    ("kernels", lambda row: _show(row.kernels)),
-    ("code", lambda row: row.code or ""),
-    ("loops", _show_loops),
-)
+COLUMNS: Mapping[str, Callable[[ReleaseRow], str]] = {
+    "temporaries": lambda row: _show(row.temporary_bytes, format_bytes),
+    "copies in loops": lambda row: _show(row.copies_in_loops),
+    "kernels": lambda row: _show(row.kernels),
+    "collectives": lambda row: _show(row.collectives),
+    "code": lambda row: row.code or "",
+    "loops": _show_loops,
+}
+"""The columns of the releases, by their heads."""
 
 
 def render(history: ReleaseHistory) -> Iterator[Part]:
@@ -99,9 +96,7 @@ def _say_unchanged(history: ReleaseHistory) -> str:
     measured = [row for row in history.rows if not row.failed]
     titles = {"loops": "code", "temporaries": "memory", "copies in loops": "copies"}
     varied = {
-        titles.get(title, title)
-        for title, show in (*_COLUMNS, _COLLECTIVES)
-        if len({show(row) for row in measured} - {""}) > 1
+        titles.get(title, title) for title, show in COLUMNS.items() if len({show(row) for row in measured} - {""}) > 1
     }
     small = [name for name in history.questions if name in varied and name in LEAST]
     same = tuple(name for name in history.questions if name not in small)
@@ -114,23 +109,22 @@ def _tabulate(history: ReleaseHistory) -> Table:
     changed: dict[str, list[str]] = {}
     for change in history.changes:
         changed.setdefault(change.after, []).append(change.question)
-    columns = [*_COLUMNS[:3]]
-    if any(row.collectives for row in history.rows):
-        columns.append(_COLLECTIVES)
-    columns += _COLUMNS[3:]
+    columns = dict(COLUMNS)
+    if not any(row.collectives for row in history.rows):
+        del columns["collectives"]
     if "compile-time" in history.questions:
-        columns.append(("compile", lambda row: _show(row.compile_seconds, format_duration)))
+        columns["compile"] = lambda row: _show(row.compile_seconds, format_duration)
     if any(row.run_seconds is not None for row in history.rows):
-        columns.append(("run", lambda row: _show(row.run_seconds, format_duration)))
+        columns["run"] = lambda row: _show(row.run_seconds, format_duration)
     rows = tuple(
         (
             row.release,
-            *(show(row) if not row.failed else "" for _, show in columns),
+            *(show(row) if not row.failed else "" for show in columns.values()),
             shorten(row.failed, _LONGEST) or _mark(changed.get(row.release, ())),
         )
         for row in history.rows
     )
-    heads = ("release", *(head for head, _ in columns), "")
+    heads = ("release", *columns, "")
     return Table(heads, rows, tuple(range(1, len(heads) - 1)))
 
 

@@ -5,12 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import KernelParts, ValueFlow, find_lines, is_fusion, read_line, show_place
-from xla_inspect.questions.why.why_copied import MOVING, is_move
+from xla_inspect.analysis import ValueFlow, is_fusion, read_line, show_place
+from xla_inspect.questions.why.why_context import Evidence
+from xla_inspect.questions.why.why_copied import MOVING, find_made, find_taken, is_move
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
-
     from xla_inspect.analysis import Launch
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction, Shape
@@ -46,57 +45,33 @@ def list_copies(capture: Capture) -> tuple[Copy, ...]:
 
     What brings a value to another memory, as a TPU's compiler does ahead of its use, is none of these.
     """
-    return tuple(_Copies(capture).list())
+    evidence, flow = Evidence(capture), ValueFlow(capture.module)
+    copies = []
+    for launch in evidence.kernels.launches:
+        if launch.role != "collective" and is_move(evidence.kernels, launch):
+            parts = (part for part in evidence.kernels.parts(launch) if part.opcode in MOVING and not is_fusion(part))
+            moved = next(parts, launch.instruction)
+            taken = find_taken(evidence.module, moved, launch.scheduled)
+            if _space(find_made(launch.instruction)) == _space(taken.shape):
+                copies.append(_describe(evidence, launch, moved, flow.find_origin(taken, whole=True), taken.shape))
+    return tuple(copies)
 
 
-class _Copies:
-    def __init__(self, capture: Capture) -> None:
-        self.capture, self.module = capture, capture.module
-        self.kernels, self.flow = KernelParts(capture.module), ValueFlow(capture.module)
-        self.lines = find_lines(capture, capture.module)
-
-    def list(self) -> Iterator[Copy]:
-        for launch in self.kernels.launches:
-            if launch.role != "collective" and is_move(self.kernels, launch):
-                moved = self._find_moved(launch)
-                made, taken = _find_made(launch.instruction), self._find_taken(launch, moved)
-                if _space(made) == _space(taken.shape):
-                    yield self._describe(launch, moved, made, taken)
-
-    def _find_moved(self, launch: Launch) -> Instruction:
-        parts = [part for part in self.kernels.parts(launch) if part.opcode in MOVING and not is_fusion(part)]
-        return parts[0] if parts else launch.instruction
-
-    def _find_taken(self, launch: Launch, moved: Instruction) -> Instruction:
-        """Return what is moved, outside of the fusion that moves it."""
-        value = self.module.operands(moved)[0] if moved.operands else moved
-        if moved.computation != launch.scheduled.computation and value.opcode == "parameter":
-            outer = self.module.operands(launch.scheduled)
-            number = value.parameter_number or 0
-            return outer[number] if number < len(outer) else value
-        return value
-
-    def _describe(self, launch: Launch, moved: Instruction, made: Shape, taken: Instruction) -> Copy:
-        line = self.lines.get(moved) or self.lines.get(launch.scheduled)
-        origin = self.flow.find_origin(taken, whole=True)
-        is_argument = origin.opcode == "parameter" and origin.computation == self.module.entry.name
-        before = taken.shape.layout
-        is_same = moved.opcode != "transpose" and bool(before and made.layout) and before == made.layout
-        return Copy(
-            name=launch.scheduled.name,
-            bytes=made.bytes,
-            runs=launch.runs,
-            where=show_place(line) if line else "",
-            text=read_line(self.capture, line) if line else "",
-            argument=(origin.op_name or origin.name) if is_argument else "",
-            is_same=is_same,
-            is_result=launch.scheduled.computation == self.module.entry.name and self.kernels.is_returned(launch),
-        )
-
-
-def _find_made(instruction: Instruction) -> Shape:
-    """Return the shape of what is made: what starts a copy yields where it goes, where it came from, and a mark."""
-    return instruction.shape.elements[0] if instruction.shape.elements else instruction.shape
+def _describe(evidence: Evidence, launch: Launch, moved: Instruction, origin: Instruction, before: Shape) -> Copy:
+    """Return a copy of a value that comes from an origin and has a shape before."""
+    made, entry = find_made(launch.instruction), evidence.module.entry.name
+    line = evidence.lines.get(moved) or evidence.lines.get(launch.scheduled)
+    is_argument = origin.opcode == "parameter" and origin.computation == entry
+    return Copy(
+        name=launch.scheduled.name,
+        bytes=made.bytes,
+        runs=launch.runs,
+        where=show_place(line) if line else "",
+        text=read_line(evidence.capture, line) if line else "",
+        argument=(origin.op_name or origin.name) if is_argument else "",
+        is_same=moved.opcode != "transpose" and made.layout is not None and before.layout == made.layout,
+        is_result=launch.scheduled.computation == entry and evidence.kernels.is_returned(launch),
+    )
 
 
 def _space(shape: Shape) -> int:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping  # noqa: TC003 - of a default
+from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
@@ -82,15 +83,11 @@ class WhyFinder:
         self.evidence = Evidence(capture)
         self.axes = dict(axes or {})
         self.selector = Selector(capture, self.evidence.lines, self.evidence.histories)
-        self._exchanges: list[Exchange] | None = None
 
-    @property
+    @cached_property
     def exchanges(self) -> Sequence[Exchange]:
         """The collectives of the program."""
-        if self._exchanges is None:
-            capture = self.evidence.capture
-            self._exchanges = list(find_exchanges(capture.program, capture, self.axes).exchanges)
-        return self._exchanges
+        return find_exchanges(self.evidence.capture.program, self.evidence.capture, self.axes).exchanges
 
     def explain(self, what: str) -> tuple[tuple[Finding, ...], tuple[Instruction, ...]]:
         """Return why what a word names is as it is, and the instructions that this is about.

@@ -22,7 +22,7 @@ from xla_inspect.plural import plural
 from xla_inspect.spelling import list_nearest
 
 if TYPE_CHECKING:
-    from collections.abc import Collection, Iterable, Iterator, Mapping
+    from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 
     from xla_inspect.analysis import Histories
     from xla_inspect.captured import Capture
@@ -105,9 +105,8 @@ class Selector:
             return Selection(what, (min(named, key=lambda each: each.computation in inside),), (), is_one=True)
         return (
             self._select_variable(what, word)
-            or self._select_operation(what, word)
-            or self._select_function(what, word)
-            or self._select_opcode(what, word)
+            or self._select_argument(what, word)
+            or self._select_all(what, word)
             or self._select_former(what, word)
             or (None if self._variables.get(word) else self._select_fragment(what, word))
             or self._refuse(what, word)
@@ -235,27 +234,30 @@ class Selector:
         """Return whether the jaxpr has an equation of one of the lines."""
         return any(place in places for _, place in read_jaxpr_lines(self.capture.jaxpr_locations))
 
-    def _select_operation(self, what: str, word: str) -> Selection | None:
-        """Return the instructions whose name by JAX is a word or has it for a step, an argument among them."""
-        found = tuple(
-            each
-            for each in self.capture.module.walk()
-            if each.op_name and (each.op_name == word or word in each.op_name.split("/") or f"({word})" in each.op_name)
-        )
-        whole = tuple(each for each in found if each.op_name == word and each.opcode == "parameter")
-        if whole:
-            return Selection(what, whole[:1], (), is_one=True)
-        return Selection(what, found, ()) if found else None
+    def _select_argument(self, what: str, word: str) -> Selection | None:
+        """Return the argument that JAX calls by a word."""
+        whole = (each for each in self.capture.module.walk() if each.op_name == word and each.opcode == "parameter")
+        return next((Selection(what, (each,), (), is_one=True) for each in whole), None)
 
-    def _select_function(self, what: str, word: str) -> Selection | None:
-        """Return the instructions that a Python function of the program's files, or what it calls, asks for."""
+    def _select_all(self, what: str, word: str) -> Selection | None:
+        """Return the instructions that a word means: by the steps of JAX's name, a Python function, or an opcode.
+
+        A function of the program's files means what it calls too, and `copy` each of the opcode.
+        """
         chains = {
             number
             for number, chain in self.capture.frames.items()
             if any(word in {each.function, each.function.rpartition(".")[2]} for each in chain)
         }
-        found = tuple(each for each in self.capture.module.walk() if each.stack_frame in chains)
-        return Selection(what, found, ()) if found else None
+        meanings: tuple[Callable[[Instruction], bool], ...] = (
+            lambda each: (
+                word in {each.op_name, *(each.op_name or "").split("/")} or f"({word})" in (each.op_name or "")
+            ),
+            lambda each: each.stack_frame in chains,
+            lambda each: each.opcode.removesuffix("-start") == word,
+        )
+        groups = (tuple(filter(is_meant, self.capture.module.walk())) for is_meant in meanings)
+        return next((Selection(what, group, ()) for group in groups if group), None)
 
     def _select_fragment(self, what: str, word: str) -> Selection | None:
         """Return what the lines came to in which a piece of text stands, whatever the spaces in it."""
@@ -268,11 +270,6 @@ class Selector:
         }
         found = self._select_places(what, places) if len(piece) > 1 else None
         return found if found and (found.instructions or found.removed) else None
-
-    def _select_opcode(self, what: str, word: str) -> Selection | None:
-        """Return the instructions of an opcode, such as every `copy`."""
-        found = tuple(each for each in self.capture.module.walk() if each.opcode.removesuffix("-start") == word)
-        return Selection(what, found, ()) if found else None
 
     def _select_former(self, what: str, word: str) -> Selection | None:
         """Return what an instruction of an earlier state came to."""

@@ -124,14 +124,8 @@ def _compile(subject: Subject, target: str) -> tuple[Capture, str]:
     if subject.call is None:
         saved = subject.capture(target)
         return saved, "" if saved.log else _explain_silence(saved)
-    try:
-        return subject.capture(target, passes=True, reasons=True), ""
-    except InspectError as error:
-        try:
-            capture = subject.capture(target, passes=True)
-        except InspectError:
-            raise error from None
-        return capture, str(error)
+    capture, refusals = subject.capture_most(target, ("reasons",), passes=True)
+    return capture, "".join(map(str, refusals.values()))
 
 
 def _explain_silence(saved: Capture) -> str:

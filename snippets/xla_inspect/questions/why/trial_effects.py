@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import KernelParts, find_lines, list_collectives, name_failure
 from xla_inspect.plural import plural
 from xla_inspect.questions.why.explanation import WhyTrial
-from xla_inspect.questions.why.why_copied import is_move
+from xla_inspect.questions.why.why_copied import find_made, is_move
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from xla_inspect.analysis import SourceLine
     from xla_inspect.captured import Capture
-    from xla_inspect.hlo import Instruction, Module
+    from xla_inspect.hlo import Instruction, Layout, Module
     from xla_inspect.questions.why.explanation import Finding, Kind
     from xla_inspect.questions.why.why_context import Evidence
 
@@ -221,21 +221,23 @@ def find_effect(  # noqa: PLR0911 - a table of kinds
 
 def _only_changes_memory(module: Module, instruction: Instruction) -> bool:
     """Return whether a copy brings a value to another memory, in the same layout."""
-    shape = instruction.shape.elements[0] if instruction.shape.elements else instruction.shape
-    operands = module.operands(instruction)
-    before = operands[0].shape.layout if operands else None
-    if not (shape.layout and before):
+    after, before = _find_layouts(module, instruction)
+    if not (after and before):
         return False
-    moves = shape.layout.memory_space != before.memory_space
-    return moves and shape.layout.minor_to_major == before.minor_to_major and shape.layout.tiles == before.tiles
+    moves = after.memory_space != before.memory_space
+    return moves and (after.minor_to_major, after.tiles) == (before.minor_to_major, before.tiles)
 
 
 def _changes_memory(module: Module, instruction: Instruction) -> bool:
     """Return whether a copy brings a value to another memory."""
-    shape = instruction.shape.elements[0] if instruction.shape.elements else instruction.shape
+    after, before = _find_layouts(module, instruction)
+    return bool(after and before and after.memory_space != before.memory_space)
+
+
+def _find_layouts(module: Module, instruction: Instruction) -> tuple[Layout | None, Layout | None]:
+    """Return the layouts of what a copy makes and of what it takes."""
     operands = module.operands(instruction)
-    before = operands[0].shape.layout if operands else None
-    return bool(shape.layout and before and shape.layout.memory_space != before.memory_space)
+    return find_made(instruction).layout, operands[0].shape.layout if operands else None
 
 
 def _spot(line: SourceLine | None) -> Spot | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import fields
 from functools import cached_property
 from typing import TYPE_CHECKING
 
@@ -163,7 +164,8 @@ class Evidence:
                 not each.others,
             ),
         )
-        return tuple(map(_read_decision, ranked))
+        names = [field.name for field in fields(Reason)]
+        return tuple(Reason(**{name: getattr(each, name) for name in names}) for each in ranked)
 
     def describe(self, instruction: Instruction) -> WhyPart:
         """Return all that is known of an instruction of the optimized module, or of one that was removed."""
@@ -267,18 +269,3 @@ def tell_maker(step: Step) -> str:
 def read_step(step: Step) -> PassStep:
     """Return what a pass did as answers hold it."""
     return PassStep(step.pipeline, step.name or (IMPORT if step.deed == "imported" else "?"), step.words)
-
-
-def _read_decision(decision: Decision) -> Reason:
-    return Reason(
-        topic=decision.topic,
-        verdict=decision.verdict,
-        pipeline=decision.pipeline,
-        pass_name=decision.pass_name,
-        instruction=decision.instruction,
-        others=decision.others,
-        words=decision.words,
-        sentence=decision.sentence,
-        place=decision.place,
-        kind=decision.kind,
-    )

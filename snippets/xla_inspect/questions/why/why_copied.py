@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
     from xla_inspect.analysis import KernelParts, Launch, Step
-    from xla_inspect.hlo import Instruction, Shape
+    from xla_inspect.hlo import Instruction, Module, Shape
     from xla_inspect.questions.why.explanation import Kind, Reason
     from xla_inspect.questions.why.why_context import Evidence
 
@@ -82,7 +82,7 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
         # Whoever asked is what to look at.
         lines = tuple(dict.fromkeys(each for each in (line, *lines) if each.where)) or lines
     reason = inserted if kind == "copy" and inserted else _pick(said, kind, made)
-    size = _find_result(moved).bytes
+    size = find_made(moved).bytes
     what = "transposes" if moved.opcode == "transpose" else "copies"
     passed = made.name
     if moved.opcode == "copy-start" and any(event.source == ASSIGNING for event in evidence.capture.log):
@@ -128,11 +128,11 @@ def _find_asker(said: tuple[Reason, ...], moved: Instruction) -> str:
 
 
 def _show_order(moved: Instruction) -> str:
-    layout = _find_result(moved).layout
+    layout = find_made(moved).layout
     return "{" + ",".join(map(str, layout.minor_to_major if layout else ())) + "}"
 
 
-def _find_result(moved: Instruction) -> Shape:
+def find_made(moved: Instruction) -> Shape:
     """Return the shape of what is moved: what starts a copy yields where it goes, where it came from, and a mark."""
     return moved.shape.elements[0] if moved.shape.elements else moved.shape
 
@@ -147,16 +147,20 @@ def _pick(said: tuple[Reason, ...], kind: Kind, made: Step) -> Reason | None:
     return next(iter(own or known), None)
 
 
-def _find_source(evidence: Evidence, moved: Instruction, scheduled: Instruction) -> Instruction:
-    """Return what is copied: outside of the fusion, through what only renames."""
-    module = evidence.module
+def find_taken(module: Module, moved: Instruction, scheduled: Instruction) -> Instruction:
+    """Return what a copy or transpose takes, outside of the fusion that moves it."""
     operands = module.operands(moved)
     value = operands[0] if operands else moved
     if moved.computation != scheduled.computation and value.opcode == "parameter":
         outer = module.operands(scheduled)
         number = value.parameter_number or 0
-        value = outer[number] if number < len(outer) else value
-    return skip_renaming(module, value)
+        return outer[number] if number < len(outer) else value
+    return value
+
+
+def _find_source(evidence: Evidence, moved: Instruction, scheduled: Instruction) -> Instruction:
+    """Return what is copied: outside of the fusion, through what only renames."""
+    return skip_renaming(evidence.module, find_taken(evidence.module, moved, scheduled))
 
 
 def _find_users(evidence: Evidence, scheduled: Instruction) -> tuple[Instruction, ...]:
@@ -187,7 +191,7 @@ def _find_cause(  # noqa: PLR0913 - what a copy is between
     is_inserted: bool,
 ) -> tuple[Kind, str, tuple[str, ...]]:
     """Return what kind of a question it is, why it is there, and what else is known."""
-    before, after = source.shape.layout, _find_result(moved).layout
+    before, after = source.shape.layout, find_made(moved).layout
     inner = evidence.module.operands(moved)
     if inner and moved.opcode == "copy":
         before = inner[0].shape.layout or before

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import REDUCE_SCATTER, REWRITING, SourceLine, is_fusion, read_line, show_place
+from xla_inspect.analysis import REDUCE_SCATTER, REWRITING, SourceLine, is_fusion, read_line, show_place, walk_inside
 from xla_inspect.hlo import IDLE
 from xla_inspect.plural import plural
 from xla_inspect.questions.why.explanation import Finding, LineOf
@@ -131,20 +131,6 @@ def _exchanges(instruction: Instruction) -> bool:
     return instruction.opcode.startswith(_EXCHANGES) or (instruction.wrapped or "").startswith(_EXCHANGES)
 
 
-def _find_exchanging(evidence: Evidence, instruction: Instruction) -> Instruction:
-    """Return the collective itself, where a fusion or what starts it holds it."""
-    waiting, seen = [instruction], set[str]()
-    while waiting:
-        each = waiting.pop(0)
-        if _exchanges(each):
-            return each
-        for called in evidence.module.called(each):
-            if called.name not in seen:
-                seen.add(called.name)
-                waiting += called.instructions
-    return instruction
-
-
 def _name_pass(name: str) -> str:
     return f"the pass {name}" if "partition" in name else "the partitioner"
 
@@ -154,7 +140,9 @@ def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> 
     # What combines, splits or starts collectives made this one of others.
     named = (each for each in evidence.module.walk() if each.name == exchange.name)
     instruction = next((each for each in named if _exchanges(each)), launch.instruction)
-    first = evidence.histories.find_earliest(_find_exchanging(evidence, instruction))
+    # A fusion or what starts the collective holds it.
+    inside = (each for each in walk_inside(evidence.module, instruction) if _exchanges(each))
+    first = evidence.histories.find_earliest(next(inside, instruction))
     said = evidence.read_decisions(evidence.attempts.about([launch.instruction]))
     what = f"{', '.join(exchange.arguments)} " if exchange.arguments else ""
     formed, brought = first, f"{_name_pass(first.name)} brought it in"

@@ -6,7 +6,7 @@ import itertools
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from xla_inspect.analysis import HEAVY, is_fusion
+from xla_inspect.analysis import HEAVY, is_fusion, search
 from xla_inspect.plural import plural
 from xla_inspect.questions.collectives import PRODUCTS
 from xla_inspect.questions.why.explanation import Finding, LineOf
@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 
 type About = Mapping[Launch, Instruction]
 """The instruction of a kernel that is asked about, where that is not the one that it is mostly about."""
+
+type _Reached = tuple[Instruction, Instruction | None]
+"""An instruction on a way between two kernels, and the barrier that the way passes."""
 
 _FUSING = ("fusion", "priority-fusion", "tpu_fusion", "multi-output-fusion", "dot-library-rewriter")
 BARRIER = "opt-barrier"
@@ -218,20 +221,15 @@ def find_barrier(evidence: Evidence, first: Launch, second: Launch) -> Instructi
     numbers = evidence.histories.states[0].numbers
     known = {number: each for each, number in numbers.items()}
     names = [evidence.histories.names_at(0, evidence.kernels.parts(each)) for each in (first, second)]
-    for start in known.values():
-        if start.name not in names[0] or start.name in names[1]:
-            continue
-        waiting: list[tuple[Instruction, Instruction | None]] = [(start, None)]
-        seen = {start}
-        while waiting:
-            each, passed = waiting.pop()
-            for user in module.users(each):
-                if user.name in names[1] and passed is not None:
-                    return passed
-                if user not in seen and user.name not in names[0]:
-                    seen.add(user)
-                    waiting.append((user, user if user.opcode == BARRIER else passed))
-    return None
+    starts: list[_Reached] = [(each, None) for each in known.values() if each.name in names[0] - names[1]]
+
+    def list_next(place: _Reached) -> Iterator[_Reached]:
+        for user in module.users(place[0]):
+            if user.name not in names[0]:
+                yield user, user if user.opcode == BARRIER else place[1]
+
+    passed = (barrier for each, barrier in search(starts, list_next) if each.name in names[1])
+    return next(filter(None, passed), None)
 
 
 def _name(evidence: Evidence, launch: Launch, about: About) -> str:

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from .probe_compile import measure, time_runs
+from .probe_compile import compile_task, time_runs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -38,7 +38,7 @@ def main() -> None:
         begin("loading")
         with logged(folder / "log"):
             try:
-                outcome = time_runs(task) if task.get("runs") else measure(task, folder, begin)
+                outcome = time_runs(task) if task.get("runs") else compile_task(task, folder, begin)
             except Exception as error:  # noqa: BLE001 - whatever a release says is what is reported
                 outcome = {**describe(error, task), "stage": STAGE[0]}
         # The whole or none, whenever this process ends.

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import statistics
 import time
@@ -60,7 +61,7 @@ def jit(called: Called) -> tuple[Any, dict[str, Any]]:
     return jitted, around
 
 
-def measure(task: Mapping[str, Any], folder: Path, begin: Callable[[str], None]) -> dict[str, Any]:
+def compile_task(task: Mapping[str, Any], folder: Path, begin: Callable[[str], None]) -> dict[str, Any]:
     """Trace, lower and compile a program, leave the dumps in a folder, and return what else is to be known of it.
 
     Args:
@@ -71,7 +72,7 @@ def measure(task: Mapping[str, Any], folder: Path, begin: Callable[[str], None])
     import jax
 
     with suppress(AttributeError):
-        jax.config.update("jax_hlo_source_file_canonicalization_regex", task["prefix"])
+        jax.config.update("jax_hlo_source_file_canonicalization_regex", re.escape(task["root"] + os.sep))
     called = load(task)
     devices = find_devices(task)
     begin("tracing")

@@ -35,7 +35,3 @@ def test_bundles_cycles_loops_and_steps_are_those_that_were_read(on_tpu: Capture
     around = {listing.name: listing.launches for listing in describe_below(on_tpu) if not listing.is_kernel}
     assert around["the program around the kernels"] == ()
     assert {*around.values()} == {()}
-
-
-def test_a_capture_without_it_has_none() -> None:
-    assert describe_below(capture(program.rnn, *program.EXAMPLE, target="cpu", passes=False)) == ()

@@ -36,11 +36,3 @@ def test_what_was_said_of_an_instruction_is_found_after_it_was_fused() -> None:
     module = attempts().histories.capture.module
     multiply = next(each for each in module.walk() if each.opcode == "multiply")
     assert {each.topic for each in attempts().about([multiply])} >= {"fusion"}
-
-
-def test_names_of_each_state_are_those_of_decisions_made_there() -> None:
-    histories = attempts().histories
-    former = next(each for each in histories.states[0].module.walk() if each.opcode == "tanh")
-    names = [(place, former.name) for place in range(len(histories.states))]
-    assert {former.name in (each.instruction, *each.others) for each in attempts().named(names)} <= {True, False}
-    assert attempts().named([(0, "no-such-name")]) == []

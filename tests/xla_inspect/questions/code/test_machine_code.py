@@ -17,12 +17,10 @@ from xla_inspect import capture
 from xla_inspect.analysis import list_launches
 from xla_inspect.answers import describe_json, write_json
 from xla_inspect.questions.code.finding import MachineCode, explain_code
-from xla_inspect.targets import FAMILIES, find_entry
 
 if TYPE_CHECKING:
     from xla_inspect.captured import Capture
 
-GPUS = [name for family in FAMILIES for name in family if find_entry(name).kind == "gpu"]
 WIDTH = 80
 
 
@@ -38,6 +36,7 @@ def on_cpu() -> Capture:
 
 def test_each_kernel_of_a_gpu_is_of_an_instruction_that_is_launched_and_of_its_line(on_gpu: Capture) -> None:
     answer = explain_code(on_gpu)
+    assert max(map(len, str(answer).splitlines())) <= WIDTH
     launched = {launch.name for launch in list_launches(on_gpu)}
     assert {kernel.name for kernel in answer.kernels} == {thunk.symbol for thunk in on_gpu.thunks if thunk.symbol}
     for kernel in answer.kernels:
@@ -56,15 +55,6 @@ def test_what_a_kernel_of_a_gpu_takes_is_what_its_launch_and_its_assembler_say(o
         assert sizes
         assert kernel.block == sizes[0] * sizes[1] * sizes[2]
         assert kernel.occupancy.warps == kernel.occupancy.blocks * -(-kernel.block // 32) <= 64
-
-
-@pytest.mark.usefixtures("all_targets")
-@pytest.mark.parametrize("target", GPUS)
-def test_the_summary_of_each_gpu_fits_the_terminal(target: str) -> None:
-    made = capture(scanned, *EXAMPLE, target=target, machine=True, passes=False)
-    lines = str(explain_code(made)).splitlines()
-    assert lines[0].startswith(f"scanned on NVIDIA {target.upper()}: ")
-    assert max(map(len, lines)) <= WIDTH
 
 
 def test_without_the_machine_code_a_gpus_kernels_are_named_and_the_gap_is_said() -> None:

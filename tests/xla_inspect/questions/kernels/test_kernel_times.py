@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import io
 from typing import TYPE_CHECKING
 
 import jax
@@ -13,11 +12,10 @@ from scanned import EXAMPLE, scanned
 
 from xla_inspect import capture
 from xla_inspect.analysis import list_launches
-from xla_inspect.answers import describe_json, print_answer
+from xla_inspect.answers import describe_json
 from xla_inspect.questions.kernels.kernel_times import KernelTimes
 from xla_inspect.questions.kernels.profile_join import Names, join_times
-from xla_inspect.terminal import open_answer_paper
-from xla_inspect.traces import Event, measure, open_trace
+from xla_inspect.traces import Event, measure_times, open_trace
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -26,13 +24,7 @@ STEPS = 2
 
 
 def join(target: str, path: Path) -> KernelTimes:
-    return join_times(capture(scanned, *EXAMPLE, target=target), measure(open_trace(path)))
-
-
-def tell(answer: KernelTimes) -> str:
-    out = io.StringIO()
-    print_answer(answer, open_answer_paper(out))
-    return out.getvalue()
+    return join_times(capture(scanned, *EXAMPLE, target=target), measure_times(open_trace(path)))
 
 
 def test_a_gpus_kernels_are_joined_by_the_instruction_that_the_profile_names(tmp_path: Path) -> None:
@@ -78,7 +70,7 @@ def test_nsight_knows_symbols_alone_which_are_enough_for_all_that_is_generated(t
     reasons = [each.reason for each in answer.unjoined]
     assert sum("a copy" in reason for reason in reasons) == 2
     assert set(answer.unseen) == {launch.name for launch in list_launches(made)} - generated
-    assert "another program's of the same symbol" in " ".join(tell(answer).split())
+    assert "another program's of the same symbol" in " ".join(str(answer).split())
 
 
 SHAPES = [jax.ShapeDtypeStruct(size, jnp.float32) for size in ((8, 64, 32, 32), (64, 64, 3, 3))]
@@ -94,15 +86,15 @@ def test_a_librarys_kernel_is_known_where_its_launch_alone_stands_between_two_th
     planes = profiles.profile_gpu(made, STEPS)
     source = open_trace(profiles.write_nsight(tmp_path / "g.csv", planes))
     row = next(
-        row for row in join_times(made, measure(source, Names(made).symbols)).launches if row.name == library.name
+        row for row in join_times(made, measure_times(source, Names(made).symbols)).launches if row.name == library.name
     )
     assert (row.known_by, row.count, row.seconds) == ("order", STEPS, pytest.approx(STEPS * profiles.COPY * 1e-9))
     # What ran before the program, under the same name, is of none of its launches; and without the order neither is.
     (other,) = (
-        each for each in join_times(made, measure(source, Names(made).symbols)).unjoined if "of a lib" in each.reason
+        row for row in join_times(made, measure_times(source, Names(made).symbols)).unjoined if "of a lib" in row.reason
     )
     assert (other.name, other.count) == (profiles.LIBRARY, 1)
-    assert library.name not in {row.name for row in join_times(made, measure(source)).launches}
+    assert library.name not in {row.name for row in join_times(made, measure_times(source)).launches}
 
 
 def test_what_could_be_of_either_of_two_launches_is_of_none() -> None:
@@ -150,22 +142,22 @@ def test_a_profile_of_another_device_is_no_and_says_which_to_ask_for(tmp_path: P
     planes = profiles.profile_gpu(capture(scanned, *EXAMPLE, target="h100"))
     answer = join("cpu", profiles.write_xspace(tmp_path / "g.xplane.pb", planes))
     assert not answer.holds
-    assert tell(answer).startswith("g.xplane.pb is of a GPU, and the capture is for CPU")
+    assert str(answer).startswith("g.xplane.pb is of a GPU, and the capture is for CPU")
 
 
 def test_a_profile_of_another_program_is_no_and_says_whose_it_is(tmp_path: Path) -> None:
     planes = {"/device:GPU:0": {profiles.STREAM: [profiles.Ran("k", 0, 5, {"hlo_op": "k", "hlo_module": "jit_g"})]}}
     answer = join("h100", profiles.write_xspace(tmp_path / "g.xplane.pb", planes))
     assert not answer.holds
-    assert "Of other programs in the profile: jit_g 5 ns." in tell(answer)
-    assert "The module of scanned is jit_scanned" in tell(answer)
+    assert "Of other programs in the profile: jit_g 5 ns." in str(answer)
+    assert "The module of scanned is jit_scanned" in str(answer)
 
 
 def test_another_compile_of_the_same_name_is_suspected(tmp_path: Path) -> None:
     said = {"hlo_op": "loop_fusion.99", "hlo_module": "jit_scanned"}
     planes = {"/device:GPU:0": {profiles.STREAM: [profiles.Ran("loop_fusion_99", 0, 5, said)]}}
     answer = join("h100", profiles.write_xspace(tmp_path / "g.xplane.pb", planes))
-    assert "most of its names are not in this compile" in " ".join(tell(answer).split())
+    assert "most of its names are not in this compile" in " ".join(str(answer).split())
 
 
 def test_programs_of_one_name_are_counted_since_nothing_tells_them_apart(tmp_path: Path) -> None:
@@ -182,13 +174,13 @@ def test_programs_of_one_name_are_counted_since_nothing_tells_them_apart(tmp_pat
         ):
             answer = join("h100", path)
             assert answer.programs == len(set(numbers))
-            assert ("2 programs with the name jit_scanned" in tell(answer)) == (answer.programs == 2)
+            assert ("2 programs with the name jit_scanned" in str(answer)) == (answer.programs == 2)
 
 
 def test_what_is_told_fits_80_columns_and_every_field_has_a_form_in_json(tmp_path: Path) -> None:
     planes = profiles.profile_gpu(capture(scanned, *EXAMPLE, target="h100"))
     answer = join("h100", profiles.write_nsight(tmp_path / "g.csv", planes))
-    assert max(map(len, tell(answer).splitlines())) <= 80
+    assert max(map(len, str(answer).splitlines())) <= 80
     assert describe_json(KernelTimes)["title"] == "KernelTimes"
 
 

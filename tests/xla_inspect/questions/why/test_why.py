@@ -164,19 +164,6 @@ def test_what_a_compiler_is_silent_about_is_said_where_it_is_asked_about(monkeyp
     assert told.missing == ("No fusion pass speaks.",)
 
 
-@pytest.mark.usefixtures("all_targets")
-def test_a_barrier_between_two_lines_is_what_keeps_them_apart() -> None:
-    def held(x: jax.Array) -> jax.Array:
-        first = x * 3.0 + 1.0
-        first = jax.lax.optimization_barrier(first)
-        return jnp.tanh(first)
-
-    found = WhyFinder(capture(held, X, target="h100", reasons=True))
-    [finding, *_] = found.answer("", "", apart=("add", "tanh")).findings
-    assert "optimization_barrier" in finding.verdict
-    assert finding.line.text == "first = jax.lax.optimization_barrier(first)"
-
-
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
 @pytest.mark.usefixtures("all_targets")
 def test_a_variable_inside_a_fusion_is_named_before_the_kernel_around_it(target: str) -> None:

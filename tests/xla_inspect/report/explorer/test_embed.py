@@ -7,8 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from programs import layer as program
-from xla_inspect import Capture, Captures, InspectError, capture_all
+from xla_inspect import Capture, Captures, InspectError
 from xla_inspect.analysis import follow_passes
 from xla_inspect.captured import pack, unpack
 from xla_inspect.report.explorer import embed
@@ -16,18 +15,13 @@ from xla_inspect.report.explorer import embed
 pytestmark = pytest.mark.usefixtures("all_targets")
 
 
-@pytest.fixture(scope="module")
-def layers() -> Captures:
-    return capture_all(program.layer, *program.EXAMPLE)
-
-
 def reload(capture: Capture) -> Capture:
     """Return the capture as the cache gives it, its long parts unread."""
     return unpack(pack(capture))
 
 
-def test_data_that_is_staged_is_found_without_reading_the_capture(layers: Captures, tmp_path: Path) -> None:
-    found = layers["h100"]
+def test_data_that_is_staged_is_found_without_reading_the_capture(captures: Captures, tmp_path: Path) -> None:
+    found = captures["h100"]
     name = embed.stage_data(found, tmp_path)
     again = reload(found)
     assert embed.stage_data(again, tmp_path) == name
@@ -38,9 +32,9 @@ def test_data_that_is_staged_is_found_without_reading_the_capture(layers: Captur
 
 @pytest.mark.parametrize("trouble", ["empty", "cut", "garbage", "changed", "swapped"])
 def test_data_that_is_not_what_was_staged_is_made_again_and_said(
-    layers: Captures, tmp_path: Path, caplog: pytest.LogCaptureFixture, trouble: str
+    captures: Captures, tmp_path: Path, caplog: pytest.LogCaptureFixture, trouble: str
 ) -> None:
-    names = [embed.stage_data(layers[target], tmp_path) for target in ("cpu", "h100")]
+    names = [embed.stage_data(captures[target], tmp_path) for target in ("cpu", "h100")]
     path, other = (tmp_path / name for name in names)
     right = path.read_bytes()
     wrong = {
@@ -52,25 +46,25 @@ def test_data_that_is_not_what_was_staged_is_made_again_and_said(
     }
     path.write_bytes(wrong[trouble])
     with caplog.at_level("INFO", logger="xla_inspect"):
-        assert [embed.stage_data(layers[target], tmp_path) for target in ("cpu", "h100")] == names
+        assert [embed.stage_data(captures[target], tmp_path) for target in ("cpu", "h100")] == names
     assert path.read_bytes() == right
     assert [record.getMessage() for record in caplog.records] == [
         f"the explorer's data {path.name} is damaged or another's: it is made again"
     ]
 
 
-def test_data_is_named_by_the_outcome_and_by_the_source(layers: Captures) -> None:
-    found = layers["cpu"]
+def test_data_is_named_by_the_outcome_and_by_the_source(captures: Captures) -> None:
+    found = captures["cpu"]
     edited = found.retold(sources={**found.sources, found.source_file: "# new"})
-    names = {embed.hash_capture(each) for each in (*layers.values(), edited)}
-    assert len(names) == len(layers) + 1
+    names = {embed.hash_capture(each) for each in (*captures.values(), edited)}
+    assert len(names) == len(captures) + 1
 
 
-def test_data_is_named_by_the_times_that_are_shown_in_it(layers: Captures, tmp_path: Path) -> None:
+def test_data_is_named_by_the_times_that_are_shown_in_it(captures: Captures, tmp_path: Path) -> None:
     times = tmp_path / "times.json"
-    plain = embed.hash_capture(layers["h100"], times=times)
+    plain = embed.hash_capture(captures["h100"], times=times)
     times.write_text("{}", encoding="utf-8")
-    assert embed.hash_capture(layers["h100"], times=times) != plain == embed.hash_capture(layers["h100"])
+    assert embed.hash_capture(captures["h100"], times=times) != plain == embed.hash_capture(captures["h100"])
 
 
 def test_data_is_named_by_the_code_that_makes_it_and_by_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -87,8 +81,8 @@ def test_data_is_named_by_the_code_that_makes_it_and_by_no_other(monkeypatch: py
     }
 
 
-def test_a_link_opens_the_state_after_a_pass(layers: Captures) -> None:
-    found = layers["h100"]
+def test_a_link_opens_the_state_after_a_pass(captures: Captures) -> None:
+    found = captures["h100"]
     text = embed.link_explorer(found, "layer", "<here>", after="splitk-rewriter")
     number = [state.name for state in follow_passes(found)].index("splitk-rewriter")
     state = f"#x=layer&amp;target=h100&amp;view=passes&amp;pass={number}"
@@ -99,6 +93,6 @@ def test_a_link_opens_the_state_after_a_pass(layers: Captures) -> None:
     )
 
 
-def test_a_link_to_a_pass_that_did_nothing_is_refused(layers: Captures) -> None:
+def test_a_link_to_a_pass_that_did_nothing_is_refused(captures: Captures) -> None:
     with pytest.raises(InspectError, match="no pass 'splitk-rewriter' changed layer for cpu"):
-        embed.link_explorer(layers["cpu"], "layer", "x", after="splitk-rewriter")
+        embed.link_explorer(captures["cpu"], "layer", "x", after="splitk-rewriter")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import base64
 import gzip
-import html.parser
 import json
 import re
 from typing import Any
@@ -13,7 +12,6 @@ import jax
 import jax.numpy as jnp
 import pytest
 
-from programs import layer as small
 from programs import transformer_block_grad as trained
 from xla_inspect import Capture, Captures, capture, capture_all
 from xla_inspect.analysis import follow_passes
@@ -27,20 +25,8 @@ LIMIT = 100 * 1000  # bytes of data, compressed, for one target of the largest p
 pytestmark = pytest.mark.usefixtures("all_targets")
 
 
-@pytest.fixture(scope="module")
-def layer() -> Captures:
-    return capture_all(small.layer, *small.EXAMPLE)
-
-
-def test_the_data_survives_json_and_is_the_same_each_time(layer: Captures) -> None:
-    for found in layer.values():
-        text = json.dumps(describe_capture(found))
-        assert json.dumps(describe_capture(found)) == text
-        assert json.loads(text)["target"] == found.target
-
-
-def test_each_state_holds_the_instructions_of_its_module(layer: Captures) -> None:
-    for found in layer.values():
+def test_each_state_holds_the_instructions_of_its_module(captures: Captures) -> None:
+    for found in captures.values():
         data = describe_capture(found)
         modules = [state.module for state in follow_passes(found)]
         numbers: list[int] = []
@@ -82,8 +68,8 @@ def test_the_data_is_what_it_is_where_modules_share_nothing(target: str, monkeyp
     assert describe_capture(alone) == shared
 
 
-def test_the_runs_add_up(layer: Captures) -> None:
-    for found in layer.values():
+def test_the_runs_add_up(captures: Captures) -> None:
+    for found in captures.values():
         runs = describe_capture(found)["runs"]
         assert sum(number for _, number, _ in runs) == len(found.runs)
         assert sum(changed for _, _, changed in runs) == sum(run.changed for run in found.runs)
@@ -105,27 +91,6 @@ def test_the_scripts_are_at_most_a_hundred_and_fifty_kilobytes() -> None:
     )
 
 
-class Texts(html.parser.HTMLParser):
-    """Collects the elements of a page, and the JSON in it."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.names: list[str] = []
-        self.data: list[str] = []
-        self.inside = False
-
-    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
-        self.names.append(tag)
-        self.inside = tag == "script" and ("type", "application/json") in attrs
-
-    def handle_endtag(self, tag: str) -> None:
-        self.inside = self.inside and tag != "script"
-
-    def handle_data(self, data: str) -> None:
-        if self.inside:
-            self.data.append(data)
-
-
 def test_html_in_names_stays_text() -> None:
     hostile = "</script><img src=x onerror=alert(1)><!--"
 
@@ -135,42 +100,42 @@ def test_html_in_names_stays_text() -> None:
 
     program.__name__ = hostile
     found = capture(program, jax.ShapeDtypeStruct((8, 8), jnp.float32))
-    reader = Texts()
-    reader.feed(standalone_page.write_report(Captures({"cpu": found}, {"h100": hostile}, ("cpu", "h100"))))
-    assert "img" not in reader.names
+    text = standalone_page.write_report(Captures({"cpu": found}, {"h100": hostile}, ("cpu", "h100")))
+    assert "<img" not in text
     expected = [describe_capture(found, code=True, bundles=True), describe_details(found, code=True, bundles=True)]
-    assert [json.loads(text) for text in reader.data] == json.loads(json.dumps(expected))
+    data = re.findall(r'<script type="application/json"[^>]*>([^<]*)</script>', text)
+    assert [json.loads(each) for each in data] == json.loads(json.dumps(expected))
 
 
-def test_the_page_asks_nothing_of_another_file_or_host(layer: Captures) -> None:
-    text = standalone_page.write_report(layer)
+def test_the_page_asks_nothing_of_another_file_or_host(captures: Captures) -> None:
+    text = standalone_page.write_report(captures)
     assert "default-src 'none'" in text
     assert [mark for mark in ("src=", "href=", "@import", "url(") if mark in text] == []
 
 
 def test_a_report_packs_large_data_and_does_not_show_its_texts_twice(
-    layer: Captures, monkeypatch: pytest.MonkeyPatch
+    captures: Captures, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(standalone_page, "SOME", 1 << 30)
-    whole = standalone_page.write_report(layer)
+    whole = standalone_page.write_report(captures)
     monkeypatch.setattr(standalone_page, "LARGE", 1000)
     monkeypatch.setattr(standalone_page, "SOME", 1000)
-    packed = standalone_page.write_report(layer)
+    packed = standalone_page.write_report(captures)
     assert len(packed) < 0.7 * len(whole)
     texts = re.findall(r'<script type="application/json" [^>]*data-packed="gzip">([^<]*)</script>', packed)
     unpacked = [json.loads(gzip.decompress(base64.b64decode(text))) for text in texts]
     shown = {"code": True, "bundles": True}
     expected = [
-        describe(found, **shown) for found in layer.values() for describe in (describe_capture, describe_details)
+        describe(found, **shown) for found in captures.values() for describe in (describe_capture, describe_details)
     ]
     assert unpacked == json.loads(json.dumps(expected))
     assert "HloModule" not in packed.partition("<noscript>")[2].partition("</noscript>")[0]
 
 
 def test_it_is_said_how_far_a_long_report_is(
-    layer: Captures, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+    captures: Captures, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(data, "SOON", -1.0)
     with caplog.at_level("INFO", logger="xla_inspect"):
-        describe_capture(layer["cpu"])
+        describe_capture(captures["cpu"])
     assert "writing what passes did to layer for cpu" in caplog.text

@@ -1,0 +1,263 @@
+"""Texts, tables and checks of the page about what stands below HLO."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+from chapters import code_anatomy, matrix_units
+from programs import attention, layer
+from xla_inspect import capture, capture_all
+from xla_inspect.analysis import list_kernels
+from xla_inspect.analysis.bundles import read_below
+from xla_inspect.plural import plural
+from xla_inspect.report import KernelListing, describe_kernels, markdown, title
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Mapping, Sequence
+
+    import jax
+
+    from xla_inspect.analysis.bundles import BundledKernel
+    from xla_inspect.analysis.reasons import Decision
+    from xla_inspect.captured import Capture, Captures
+
+STEPS = {
+    "triton": ("Triton IR", "XLA, for a matmul: what one block of threads does with a tile"),
+    "llvm-unoptimized": ("LLVM IR", "XLA's emitters or Triton, before LLVM's passes"),
+    "llvm": ("LLVM IR, optimized", "LLVM: loops unrolled, vectors on the CPU"),
+    "ptx": ("PTX", "LLVM: instructions for any NVIDIA GPU from this one on, and registers without limit"),
+    "sass": ("SASS", "NVIDIA's <code>ptxas</code>: what this GPU runs"),
+    "asm": ("x86 assembly", "LLVM: what this family of processors runs"),
+}
+"""Each language below HLO, to its name, and to what writes it and what it is."""
+
+
+def compile_precision(precision: str) -> Captures:
+    """Return the layer with a precision of its matmul."""
+    import jax.numpy as jnp
+
+    def multiplied(x: jax.Array, w: jax.Array, b: jax.Array) -> jax.Array:
+        return jnp.maximum(jnp.matmul(x, w, precision=precision) + b, 0.0)
+
+    return capture_all(multiplied, *layer.EXAMPLE, machine=True, passes=False)
+
+
+def join_code(capture: Capture, language: str) -> str:
+    """Return the code of all kernels in a language."""
+    return "".join(piece.text for piece in capture.code if piece.language == language)
+
+
+def find_code(capture: Capture, language: str, kernel: str = "") -> str:
+    """Return the code in a language of the first kernel whose name has some text in it."""
+    return next(piece.text for piece in capture.code if piece.language == language and kernel in piece.kernel)
+
+
+def find_line(text: str, pattern: str) -> str:
+    """Return the first line that matches a regular expression."""
+    return next(line for line in text.splitlines() if re.search(pattern, line))
+
+
+def list_multiplications(capture: Capture) -> list[str]:
+    """Return the names of the instructions in a GPU's machine code that multiply matrices."""
+    return sorted(set(re.findall(r"\b[A-Z]*MMA\.[\w.]+", join_code(capture, "sass"))))
+
+
+def count_cores(capture: Capture) -> int:
+    """Return the number of instructions for tensor cores."""
+    return sum(kernel.mix.counts.get("tensor cores", 0) for kernel in describe_kernels(capture) if kernel.mix)
+
+
+def count_streams(capture: Capture) -> Counter[str]:
+    """Return how many operations send rows through a TPU's matrix units, by element type."""
+    return matrix_units.count_types(capture, "vmatmul")
+
+
+def find_kernel(capture: Capture) -> BundledKernel:
+    """Return the first kernel of a TPU's program."""
+    return next(kernel for kernel in read_below(capture) if kernel.is_kernel)
+
+
+def check_case(one: Captures, highest: Captures) -> None:
+    """Check the types that the matrix units multiply, by default and with the highest precision."""
+    one.require()
+    for found in one.values():
+        entry = found.unoptimized_module.entry
+        operands = [name for instruction in entry if instruction.opcode == "dot" for name in instruction.operands]
+        assert {entry.by_name[name].shape.dtype for name in operands} == {"f32"}
+    assert list_multiplications(one["h100"]) == ["HGMMA.64x16x8.F32.TF32"]
+    assert set(count_streams(one["tpu-v5e"])) == {"bf16"}
+    assert count_cores(one["h100"]) > count_cores(highest["h100"]) == 0
+    assert count_streams(highest["tpu-v5e"]).total() > 4 * count_streams(one["tpu-v5e"]).total()
+
+
+def show_forms(capture: Capture) -> str:
+    """Return the texts of a target's kernels below HLO, with their authors and lengths, as a table."""
+    rows = []
+    for language, (name, author) in STEPS.items():
+        texts = [piece for piece in capture.code if piece.language == language]
+        if texts:
+            rows.append((name, author, ", ".join(f"{len(piece.text.splitlines()):,}" for piece in texts)))
+    for kernel in filter(lambda kernel: kernel.is_kernel, read_below(capture)):
+        first, last = kernel.stages[0].instructions, kernel.stages[-2].instructions
+        steps = f"libtpu: {plural(len(kernel.stages), 'step')} over it"
+        rows.append(("low-level program (LLO)", steps, f"{first:,} to {last or first:,} instructions"))
+        author = "libtpu: what is issued together, in the order in which it is issued"
+        rows.append(("bundles", author, f"{kernel.size:,} bundles"))
+    return markdown.cards(["text", "who writes it, and what it is", "lines of each kernel"], rows)
+
+
+def check_forms(one: Captures) -> None:
+    """Check which languages each target's code is in, and how many kernels have code of their own."""
+    one.require()
+    made = {target: {piece.language for piece in found.code} for target, found in one.items()}
+    assert made["h100"] == {"triton", "llvm-unoptimized", "llvm", "ptx", "sass"}
+    assert made["cpu"] == {"llvm-unoptimized", "llvm", "asm"}
+    library, loop = list_kernels(one["cpu"])
+    assert [kernel.launches for kernel in describe_kernels(one["cpu"])] == [(loop.name,)]
+    assert library.instruction
+    assert "__ynn_fusion" in library.instruction.text
+    assert len([kernel for kernel in read_below(one["tpu-v5e"]) if kernel.is_kernel]) == 1
+
+
+def show_lines(h100: Capture, cpu: Capture) -> str:
+    """Return a line of the matmul and the addition of the bias in each text, part by part, as tabs."""
+    ptx, sass = (
+        (find_code(h100, language, "dot"), find_code(h100, language, "maximum")) for language in ("ptx", "sass")
+    )
+    (warp, *_) = re.findall(r"wgmma\.mma_async[^;]*;", ptx[0])
+    lines = {
+        "Triton": ("triton", [find_line(find_code(h100, "triton"), r"tt\.dot")]),
+        "PTX": ("ptx", [" ".join(warp.split()), _find_bias(ptx[1], r"add\.rn\.f32", r"max\.NaN")]),
+        "SASS": ("sass", [find_line(sass[0], r"\bHGMMA"), _find_bias(sass[1], r"\bFADD", r"\bFMNMX")]),
+        "LLVM IR": ("llvm", [find_line(find_code(cpu, "llvm"), r"fadd .*<\d+ x float>")]),
+        "x86": ("asm", [find_line(find_code(cpu, "asm"), r"vaddps .*ptr")]),
+    }
+    return markdown.tabs(
+        {
+            name: "\n\n".join(code_anatomy.annotate_code(language, line) for line in listing)
+            for name, (language, listing) in lines.items()
+        }
+    )
+
+
+def _find_bias(text: str, addition: str, relu: str) -> str:
+    """Return the last addition before the relu."""
+    before = re.split(relu, text, maxsplit=1)[0].rpartition("\n")[0]
+    return [line for line in before.splitlines() if re.search(addition, line)][-1]
+
+
+def find_remark(kernel: KernelListing, decisions: Sequence[Decision]) -> Decision:
+    """Return what LLVM says of a kernel's vectors, the most telling first.
+
+    Args:
+        kernel: The kernel.
+        decisions: LLVM's decisions about vectorization.
+    """
+    verdict = "done" if kernel.width else "refused"
+    own = [decision for decision in decisions if decision.instruction in kernel.launches]
+    return min(own, key=lambda decision: (decision.verdict != verdict, "vector" not in decision.words))
+
+
+def show_remarks(kernels: Sequence[KernelListing], decisions: Sequence[Decision]) -> str:
+    """Return each kernel of the CPU with its line, its vectors and LLVM's remark, as a table."""
+    rows = [
+        (
+            markdown.code(kernel.name),
+            kernel.where.rpartition(":")[2],
+            f"{kernel.width} bits" if kernel.width else "none",
+            markdown.code(find_remark(kernel, decisions).words),
+        )
+        for kernel in kernels
+    ]
+    return markdown.cards(["kernel", "line", "vectors, mostly", "LLVM says"], rows)
+
+
+def check_vectors(
+    plain: Sequence[KernelListing], decisions: Sequence[Decision], vectors: Mapping[str, Capture]
+) -> None:
+    """Check that two kernels of attention have no vectors for want of a gain, and loops with longer rows have some.
+
+    Args:
+        plain: The kernels of attention without vectors.
+        decisions: LLVM's decisions about vectorization in attention.
+        vectors: Programs on the CPU, by name.
+    """
+    assert len(plain) == 2
+    turns = f"completely unrolled loop with {attention.EXAMPLE[0].shape[1]} iterations"
+    for kernel in plain:
+        assert "not beneficial" in find_remark(kernel, decisions).words
+        unrolled, weighed = (
+            next(place for place, words in enumerate(kernel.remarks) if remark in words)
+            for remark in (turns, "vectorization is not beneficial")
+        )
+        assert unrolled < weighed
+    for name in ("MLP", "Softmax"):
+        inner = [loop for kernel in describe_kernels(vectors[name]) for loop in kernel.innermost]
+        assert inner
+        assert all(loop.is_vectorized for loop in inner)
+
+
+def check_order(kernel: BundledKernel) -> None:
+    """Check the order in which units begin, the kernel's transfers, and that all four matrix units have work."""
+    first, *later = (
+        min(bundle.address for bundle in kernel.bundles if bundle.units.get(unit))
+        for unit in ("dma", "push", "matmul", "pop", "store")
+    )
+    assert [first, *later] == sorted({first, *later})
+    slots = [slot for bundle in kernel.bundles for slot in bundle.slots]
+    names = [slot.operation for slot in slots]
+    assert (names.count("dma.hbm_to_vmem"), names.count("dma.vmem_to_hbm")) == (2, 1)
+    assert "inlined_call_operand.vmem [shape: f32[128,256]" in kernel.low.bundles
+    assert {slot.number for slot in slots if slot.unit == "matmul"} == {0, 1, 2, 3}
+    assert kernel.utilization
+    assert kernel.utilization.slots["MATMUL"] == 4
+
+
+def show_price(target: str, precisions: Mapping[str, Captures]) -> str:
+    """Return what the matmul takes in each precision on the H100 or a TPU, as a table."""
+    captures = {markdown.code(name): found[target] for name, found in precisions.items()}
+    if target == "h100":
+        return markdown.table(
+            ["precision", "instructions for tensor cores", "multiply-adds (FFMA)"],
+            [
+                (name, count_cores(found), len(re.findall(r"\bFFMA\b", join_code(found, "sass"))))
+                for name, found in captures.items()
+            ],
+            numbers=(1, 2),
+        )
+    rows = []
+    for name, found in captures.items():
+        kernel, streams = find_kernel(found), count_streams(found)
+        rows.append((name, streams.total(), ", ".join(sorted(streams)), kernel.size, kernel.cycles))
+    header = ["precision", "operations in the matrix units", "of", "bundles", "cycles, estimated"]
+    return markdown.table(header, rows, numbers=(1, 3, 4))
+
+
+def show_multiplications(captures: Captures) -> str:
+    """Return the instructions by which each GPU multiplies matrices, and how often they stand in the code."""
+    rows = [
+        (title(target), ", ".join(map(markdown.code, list_multiplications(found))), count_cores(found))
+        for target, found in captures.items()
+    ]
+    return markdown.table(["target", "what multiplies", "how often it stands there"], rows, numbers=(2,))
+
+
+def compile_batch(rows: int) -> BundledKernel:
+    """Return the TPU's kernel of the layer for a batch of some rows."""
+    import jax
+
+    x, *rest = layer.EXAMPLE
+    example = jax.ShapeDtypeStruct((rows, x.shape[1]), x.dtype)
+    return find_kernel(capture(layer.layer, example, *rest, target="tpu-v5e", machine=True, passes=False))
+
+
+def list_widths(positions: int) -> list[int]:
+    """Return the width of the vectors of each kernel of attention on the CPU, for a number of positions."""
+    import jax
+
+    x, *rest = attention.EXAMPLE
+    example = jax.ShapeDtypeStruct((x.shape[0], positions, x.shape[2]), x.dtype)
+    found = capture(attention.attention, example, *rest, target="cpu", machine=True, passes=False)
+    return [kernel.width for kernel in describe_kernels(found)]

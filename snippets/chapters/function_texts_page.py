@@ -1,0 +1,129 @@
+"""The texts of one function, from its jaxpr to optimized HLO, and the calls and dumps that give them."""
+
+from __future__ import annotations
+
+import re
+import tempfile
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from xla_inspect.hlo import parse_module
+from xla_inspect.report import markdown, print_computation, title
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+    from jax.stages import Compiled, Lowered, Traced
+
+    from xla_inspect.captured import Capture, Captures
+
+BEGINNINGS = {"jaxpr": "{ lambda", "StableHLO": "module @", "HLO": "HloModule "}
+"""Each dialect, to the beginning of a text in it."""
+
+
+def show_forms(capture: Capture) -> str:
+    """Return jaxpr, StableHLO, and HLO before and after the passes, side by side."""
+    before, after = (
+        "\n\n".join(map(print_computation, module.computations))
+        for module in (capture.unoptimized_module, capture.module)
+    )
+    forms = {
+        "jaxpr": (capture.jaxpr, "jaxpr"),
+        "StableHLO": (capture.stablehlo, "stablehlo"),
+        "HLO, before the passes": (before, "hlo"),
+        "HLO, after them": (after, "hlo"),
+    }
+    panes = "\n".join(markdown.fence(text, language, title=name) for name, (text, language) in forms.items())
+    return f'<div class="texts" markdown="1">\n\n{panes}\n\n</div>'
+
+
+def check_forms(capture: Capture) -> None:
+    """Check that each form of the layer has names, types, operations and operands, and what it has besides."""
+    assert re.search(r"^ *\w+:f32\[64,256\] = dot_general\[.*?\] \w+ \w+$", capture.jaxpr, re.MULTILINE | re.DOTALL)
+    line = r"^ *%\w+ = stablehlo\.dot_general %\w+, %\w+, .* -> tensor<64x256xf32>$"
+    assert re.search(line, capture.stablehlo, re.MULTILINE)
+    for text in (capture.before, capture.after):
+        line = r"^ *(?:ROOT )?%[\w.-]+ = f32\[64,256\]\{1,0\} dot\(%[\w.-]+, %[\w.-]+\)"
+        assert re.search(line, text, re.MULTILINE)
+    assert "f32[64,256]" in capture.jaxpr
+    assert "tensor<64x256xf32>" in capture.stablehlo
+    assert "(tensor<1x256xf32>) -> tensor<64x256xf32>" in capture.stablehlo
+    assert "f32[64,256] = broadcast_in_dim" not in capture.jaxpr
+    assert "f32[64,256]{1,0}" in capture.before
+    assert (capture.unoptimized_module.is_scheduled, capture.module.is_scheduled) == (False, True)
+    assert not any(instruction.fusion_kind for instruction in capture.unoptimized_module.walk())
+    assert any(instruction.fusion_kind for instruction in capture.module.walk())
+
+
+def compile_and_dump(lowered: Lowered, passes: str) -> tuple[Compiled, dict[str, str]]:
+    """Return the executable, and the texts that the compiler dumped, by file name.
+
+    Args:
+        lowered: The function, lowered.
+        passes: A regular expression for the passes after which the module is dumped.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        options = {"xla_dump_to": folder, "xla_dump_hlo_pass_re": passes, "xla_dump_hlo_as_text": True}
+        compiled = lowered.compile(options)
+        return compiled, {path.name: path.read_text(encoding="utf-8") for path in Path(folder).glob("*.txt")}
+
+
+def list_texts(
+    traced: Traced, lowered: Lowered, compiled: Compiled, dumped: Mapping[str, str]
+) -> list[tuple[str, str, str, str, str]]:
+    """Return for each call or file its name, its text, the dialect, the text's author, and when it is made."""
+    before = next(text for name, text in dumped.items() if name.endswith("before_optimizations.txt"))
+    after = next(text for name, text in dumped.items() if ".after_algsimp" in name)
+    texts = [
+        ("traced.jaxpr", str(traced.jaxpr), "JAX", "after tracing"),
+        ("lowered.as_text()", lowered.as_text(), "JAX", "after lowering, before XLA"),
+        (
+            'lowered.as_text("hlo")',
+            lowered.as_text("hlo"),
+            "XLA's converter, for JAX",
+            "before any pass; not always what the compiler gets",
+        ),
+        ("...before_optimizations.txt", before, "the compiler, in a dump", "before any pass"),
+        ("...after_PASS.before_PASS.txt", after, "the compiler, in a dump", "after a pass that changed it"),
+        ("compiled.as_text()", compiled.as_text() or "", "the compiler", "after the last pass, scheduled"),
+    ]
+    return [(call, text, _name_dialect(text), author, when) for call, text, author, when in texts]
+
+
+def _name_dialect(text: str) -> str:
+    return next(name for name, start in BEGINNINGS.items() if text.lstrip().startswith(start))
+
+
+def show_texts(texts: Sequence[tuple[str, str, str, str, str]]) -> str:
+    """Return what `list_texts` returned as a table, with the texts' beginnings in the place of the texts."""
+    return markdown.cards(
+        ["text", "begins with", "dialect", "made by", "when"],
+        [
+            (markdown.code(call), markdown.code(BEGINNINGS[dialect]), dialect, author, when)
+            for call, _, dialect, author, when in texts
+        ],
+    )
+
+
+def check_dumps(dumped: Mapping[str, str], runs: int, lowered: Lowered) -> None:
+    """Check that a dump has a file for each pass that changed the module, and for those alone that were asked for."""
+    changing = [name for name in dumped if ".after_" in name and "pipeline-start" not in name]
+    passes = {name.split(".after_")[1].split(".before_")[0] for name in changing if ".before_" in name}
+    assert {"algsimp", "layout-assignment", "fusion"} <= passes
+    assert 0 < len(changing) < runs / 2
+    names = [name for name in compile_and_dump(lowered, "algsimp")[1] if ".after_" in name]
+    assert names
+    assert all(".after_algsimp" in name or ".after_pipeline-start" in name for name in names)
+
+
+def count_opcode(opcode: str, converted: str, captures: Captures) -> list[tuple[str, int, int]]:
+    """Return how often an opcode occurs, and all instructions, in a text and in what each compiler received.
+
+    Args:
+        opcode: The opcode.
+        converted: What `as_text("hlo")` returned.
+        captures: The same function, compiled.
+    """
+    modules = {'`as_text("hlo")`': parse_module(converted)}
+    modules |= {f"the compiler for {title(target)}": capture.unoptimized_module for target, capture in captures.items()}
+    return [(label, module.opcode_counts()[opcode], module.instruction_count()) for label, module in modules.items()]

@@ -1,0 +1,214 @@
+"""Tables and checks of the page about low precision."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING, Any
+
+import jax.numpy as jnp
+
+from chapters import matrix_units
+from programs import narrow
+from xla_inspect import capture, capture_all
+from xla_inspect.report import markdown, short, title
+
+if TYPE_CHECKING:
+    from collections import Counter
+    from collections.abc import Callable, Iterator, Mapping, Sequence
+
+    from xla_inspect.captured import Capture, Captures
+    from xla_inspect.hlo import Instruction
+
+    Program = tuple[Callable[..., Any], tuple[Any, ...]]
+
+TARGETS = ("cpu", "h100", "b200", "tpu-v5e", "tpu7x")
+GENERATIONS = ("tpu-v5e", "tpu-v6e", "tpu7x")
+
+
+def list_matmuls(capture: Capture) -> Iterator[tuple[Instruction, str]]:
+    """Yield the matmuls, each with the element type of its left operand."""
+    for computation in capture.module.computations:
+        for instruction in computation:
+            call = instruction.attributes.get("custom_call_target", "")
+            if instruction.opcode in {"dot", "convolution"} or "ScaledDot" in call:
+                yield instruction, computation.by_name[instruction.operands[0]].shape.dtype
+
+
+def find_operand(capture: Capture) -> str:
+    """Return the element type of the first matmul's left operand."""
+    return next(dtype for _, dtype in list_matmuls(capture))
+
+
+def list_units(capture: Capture) -> list[str]:
+    """Return the instructions in a GPU's PTX that multiply matrices."""
+    return sorted(
+        {
+            name
+            for code in capture.code
+            if code.language == "ptx"
+            for name in re.findall(r"((?:wgmma\.mma_async|mma\.sync|tcgen05\.mma)\S*)", code.text)
+        }
+    )
+
+
+def list_converts(capture: Capture) -> list[str]:
+    """Return the element types to which whole arrays are converted."""
+    return [
+        instruction.shape.dtype
+        for instruction in capture.module.walk()
+        if instruction.opcode == "convert" and instruction.shape.dimensions
+    ]
+
+
+def show_operands(captures: Mapping[str, Captures]) -> str:
+    """Return the operands of each matmul on each target, and the number of converts, as a table."""
+    rows = [
+        (
+            markdown.escape(name),
+            *(
+                f"{markdown.code(find_operand(found[target]))}, {len(list_converts(found[target]))} converts"
+                for target in TARGETS
+            ),
+        )
+        for name, found in captures.items()
+    ]
+    return markdown.cards(["matmul of", *map(short, TARGETS)], rows)
+
+
+def check_operands(captures: Mapping[str, Captures]) -> None:
+    """Check the operands that reach the matmuls, and where converts are."""
+    dequantized = captures["float8, dequantized"]
+    for target in TARGETS:
+        for name in ("bfloat16", "bfloat16, summed in float32"):
+            assert find_operand(captures[name][target]) == "bf16"
+        assert find_operand(captures["int8, summed in int32"][target]) == "s8"
+        assert find_operand(dequantized[target]) == "bf16"
+        assert not list_converts(captures["bfloat16, summed in float32"][target])
+    assert [find_operand(captures["float8"][target]) for target in TARGETS] == ["f32", *["f8e4m3fn"] * 4]
+    few = narrow.shape(jnp.bfloat16, 16, 64), narrow.shape(jnp.bfloat16, 64, 16)
+    for target in ("h100", "b200"):
+        assert list_converts(captures["bfloat16"][target]) == ["bf16"]
+        assert list_converts(capture(narrow.as_given, *few, target=target)) == []
+    for target in ("h100", "b200", "tpu7x"):
+        assert set(list_converts(dequantized[target])) == {"bf16"}
+    for target in ("cpu", "tpu-v5e"):
+        assert "f32" in list_converts(dequantized[target])
+
+
+def show_units(captures: Mapping[str, Captures]) -> str:
+    """Return the instructions of each GPU that multiply matrices, by matmul, as a table."""
+    rows = [
+        (
+            markdown.escape(name),
+            *(" ".join(map(markdown.code, list_units(found[target]))) for target in ("h100", "b200")),
+        )
+        for name, found in captures.items()
+        if list_units(found["h100"])
+    ]
+    return markdown.cards(["matmul of", f"H100 {markdown.by_model()}", f"B200 {markdown.by_model()}"], rows)
+
+
+def make_matmul(
+    kind: Any,  # noqa: ANN401 - a scalar type of JAX's
+    function: Callable[..., Any] = narrow.narrow,
+    sizes: Sequence[int] = (narrow.M, narrow.K, narrow.N),
+) -> Program:
+    """Return a function and the shapes of two matrices of an element type."""
+    return function, (narrow.shape(kind, *sizes[:2]), narrow.shape(kind, *sizes[1:]))
+
+
+def compile_bundles(function: Callable[..., Any], example: tuple[Any, ...]) -> Captures:
+    """Return a matmul compiled for generations of TPUs, with its bundles."""
+    return capture_all(function, *example, targets=GENERATIONS, machine=True, passes=False)
+
+
+def compile_types() -> dict[str, Captures]:
+    """Return a matmul of each element type, compiled for generations of TPUs.
+
+    Raises:
+        TargetUnavailableError: No TPU can be compiled for here.
+    """
+    programs: dict[str, Program] = {
+        "float32": make_matmul(jnp.float32),
+        "float32, highest precision": make_matmul(jnp.float32, lambda x, w: jnp.matmul(x, w, precision="highest")),
+        "bfloat16": make_matmul(jnp.bfloat16),
+        "float8_e4m3fn": make_matmul(jnp.float8_e4m3fn),
+        "float8_e5m2": make_matmul(jnp.float8_e5m2),
+        "float8_e4m3fn, dequantized": (narrow.dequantized, narrow.PROGRAMS["float8, dequantized"][1]),
+        "int8": make_matmul(jnp.int8, narrow.counted),
+    }
+    captures = {name: compile_bundles(*program) for name, program in programs.items()}
+    for found in captures.values():
+        found.require()
+    return captures
+
+
+def count_streams(captures: Mapping[str, Captures]) -> dict[str, dict[str, Counter[str]]]:
+    """Return how many operations send rows through the matrix units, by matmul, generation and element type."""
+    return {
+        name: {target: matrix_units.count_types(capture, "vmatmul") for target, capture in found.items()}
+        for name, found in captures.items()
+    }
+
+
+def show_streams(streams: Mapping[str, Mapping[str, Counter[str]]]) -> str:
+    """Return what `count_streams` returned as a table."""
+    rows = [
+        (
+            markdown.escape(name),
+            *(
+                ", ".join(f"{count:,} of {markdown.code(dtype)}" for dtype, count in counts[target].items())
+                for target in GENERATIONS
+            ),
+        )
+        for name, counts in streams.items()
+    ]
+    return markdown.cards(["matmul of", *map(title, GENERATIONS)], rows)
+
+
+def check_streams(streams: Mapping[str, Mapping[str, Counter[str]]]) -> None:
+    """Check the element types and numbers of the operations that send rows through the matrix units."""
+    wide = {target: streams["bfloat16"][target]["bf16"] for target in GENERATIONS}
+    for target in GENERATIONS:
+        assert dict(streams["float32"][target]) == dict(streams["bfloat16"][target]) == {"bf16": wide[target]}
+        assert set(streams["float32, highest precision"][target]) == {"f32"}
+        assert streams["float32, highest precision"][target]["f32"] > 2 * wide[target]
+        assert set(streams["float8_e4m3fn, dequantized"][target]) == {"bf16"}
+    for target in ("tpu-v5e", "tpu-v6e"):
+        assert dict(streams["float8_e4m3fn"][target]) == {"f32": 2 * wide[target]}
+        assert dict(streams["float8_e5m2"][target]) == {"bf16": wide[target] // 2}
+        assert dict(streams["int8"][target]) == {"s8": wide[target] // 2}
+    for name in ("float8_e4m3fn", "float8_e5m2"):
+        assert dict(streams[name]["tpu7x"]) == {name.replace("float8_", "f8"): wide["tpu7x"] // 2}
+    assert set(streams["int8"]["tpu7x"]) == {"f32"}
+
+
+def check_squares() -> None:
+    """Check that square matrices of another size go through the matrix units in the same types."""
+    for kind, function, types in (
+        (jnp.float32, narrow.narrow, ("bf16", "bf16", "bf16")),
+        (jnp.float8_e4m3fn, narrow.narrow, ("f32", "f32", "f8e4m3fn")),
+        (jnp.float8_e5m2, narrow.narrow, ("bf16", "bf16", "f8e5m2")),
+        (jnp.int8, narrow.counted, ("s8", "s8", "f32")),
+    ):
+        square = compile_bundles(*make_matmul(kind, function, (512, 512, 512)))
+        assert tuple("".join(matrix_units.count_types(found, "vmatmul")) for found in square.values()) == types
+
+
+def check_memory(captures: Mapping[str, Captures]) -> None:
+    """Check that arguments of eight bits take half the memory, and that the CPU converts them in temporary memory."""
+    for kind, sizes in (
+        (jnp.float8_e4m3fn, (256, 512, 1024)),
+        (jnp.float8_e5m2, (256, 512, 1024)),
+        (jnp.float8_e4m3fn, (1024, 1024, 1024)),
+    ):
+        for target in ("cpu", "tpu-v5e"):
+            eight, sixteen = (
+                capture(function, *example, target=target, passes=False).memory
+                for function, example in (make_matmul(dtype, sizes=sizes) for dtype in (kind, jnp.bfloat16))
+            )
+            assert 2 * eight.arguments == sixteen.arguments
+            assert (eight.temporaries, sixteen.temporaries) == (4 * eight.arguments if target == "cpu" else 0, 0)
+    for target in TARGETS:
+        eight, sixteen = (captures[name][target].memory for name in ("float8", "bfloat16"))
+        assert 2 * eight.arguments == sixteen.arguments

@@ -1,0 +1,292 @@
+"""Listings, tables and checks of the page that compares XLA with other compilers."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from peers import given
+from programs import gelu
+from xla_inspect import capture_all
+from xla_inspect.analysis import list_kernels
+from xla_inspect.report import markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterable, Mapping
+
+    import jax
+
+    from peers.records import Record
+    from xla_inspect.captured import Captures
+
+
+PACKAGES = {
+    "TVM": "apache-tvm",
+    "torch.compile": "torch",
+    "IREE": "iree-base-compiler",
+    "ONNX Runtime": "onnxruntime",
+    "TensorFlow": "tensorflow-cpu",
+}
+
+
+def show_packages(others: Mapping[str, Record]) -> str:
+    """Return the package of each compiler, its version, and the bound on its error, as a table."""
+    return markdown.table(
+        ["compiler", "package", "version", "results within"],
+        [
+            (
+                name,
+                markdown.code(package),
+                others[name].versions[package],
+                f"{max(others[name].error_below.values()):g}",
+            )
+            for name, package in PACKAGES.items()
+        ],
+    )
+
+
+def check_layer(others: Mapping[str, Record], xla: Captures) -> None:
+    """Check that TVM, IREE and ONNX Runtime run one kernel for the layer, and two others a matmul and a loop.
+
+    Args:
+        others: By name, the records of the other compilers.
+        xla: The layer as XLA compiled it.
+    """
+    tvm, iree, onnxruntime, torch = (others[name] for name in ("TVM", "IREE", "ONNX Runtime", "torch.compile"))
+    assert len(others) == 5
+    assert len(given.SHAPES) == 4
+    assert all(record.error_below[program] <= given.BOUND for record in others.values() for program in given.SHAPES)
+    for record in (tvm, iree, onnxruntime):
+        assert len(record.kernels["layer"]) == len(record.kernels["gelu"]) == 1
+    patterns = {"matmul": "takes element-wise operations at its end", "add": "element-wise", "relu": "element-wise"}
+    assert tvm.facts["patterns"]["layer"] == patterns
+    assert iree.kernels["layer"][0].endswith("matmul_64x256x128_f32")
+    kernels = [kernel.name for kernel in list_kernels(xla["cpu"])]
+    assert len(torch.kernels["layer"]) == len(kernels) == 2
+    assert torch.kernels["layer"][0].startswith("extern_kernels")
+    assert kernels[0].startswith("ynn_fusion")
+
+
+def find_innermost(assembly: str) -> str:
+    """Return the lines of the first loop: from a label to the jump back to it, or all lines where there is none."""
+    lines = assembly.splitlines()
+    for at, line in enumerate(lines):
+        label = f"{line.split()[-1]}:"
+        if line.split()[0].startswith("j") and label in lines[:at]:
+            return "\n".join(lines[lines.index(label) : at + 1])
+    return assembly
+
+
+def show_excerpt(text: str, language: str, most: int = 12) -> str:
+    """Return the first lines of a listing, and all of it folded."""
+    lines = text.splitlines()
+    if len(lines) <= most:
+        return markdown.fence(text, language)
+    rest = markdown.fold(f"All {len(lines)} lines", markdown.fence(text, "text"))
+    return markdown.fence("\n".join(lines[:most]), language) + "\n" + rest
+
+
+def show_steps(label: str, counts: Mapping[str, Mapping[str, object]]) -> str:
+    """Return a table with a row for each step of a compiler and a column for each program.
+
+    Args:
+        label: The heading of the first column.
+        counts: By program, the content of the cell for each step.
+    """
+    return markdown.table(
+        [label, *(markdown.code(given.TITLES[program]) for program in given.SHAPES)],
+        [(step, *(counts[program][step] for program in given.SHAPES)) for step in counts["layer"]],
+        numbers=range(1, 1 + len(given.SHAPES)),
+    )
+
+
+def show_patterns(tvm: Record) -> str:
+    """Return the operators of each program by the pattern that TVM finds for them, as a table."""
+    patterns = tvm.facts["patterns"]
+    kinds = sorted({kind for operators in patterns.values() for kind in operators.values()}, reverse=True)
+    rows = [
+        (
+            markdown.code(given.TITLES[program]),
+            *(" ".join(markdown.code(name) for name, of in operators.items() if of == kind) for kind in kinds),
+        )
+        for program, operators in patterns.items()
+    ]
+    return markdown.cards(["program", *kinds], rows)
+
+
+def check_tvm(tvm: Record) -> None:
+    """Check that TVM makes one loop nest of each group, plans memory, and deploys without its compiler."""
+    launches = tvm.facts["launches"]
+    assert launches["layer"]["LegalizeOps"] == tvm.texts["layer/LegalizeOps"].count("@T.prim_func") == 3
+    assert launches["layer"]["FuseOps"] == tvm.texts["layer/FuseTIR"].count("@T.prim_func") == 1
+    for program, steps in launches.items():
+        assert steps["LegalizeOps"] >= steps["FuseOps"] == steps["FuseTIR"] == len(tvm.kernels[program])
+    memory = tvm.facts["memory"]
+    assert all(plan["planned bytes"] <= plan["bytes"] for plan in memory.values())
+    assert memory["fused"]["planned bytes"] < memory["unfused"]["planned bytes"]
+    assert set(tvm.facts["any rows"]["ran with"]) >= {1, 64}
+    assert not any("compiler" in library for library in tvm.facts["exported"]["loaded"])
+    sizes = tvm.facts["exported"]["MB of each library"]
+    assert sizes["libtvm_runtime"] < sizes["libtvm_compiler"] / 10
+    assert tvm.facts["tuned"]["trials"] > 1
+
+
+def show_imports(tvm: Record) -> str:
+    """Return the error of TVM's importer of StableHLO, with the programs that end in it, as a table."""
+    errors = tvm.facts["stablehlo"]
+    rows = [
+        (" ".join(markdown.code(given.TITLES[program]) for program in errors if errors[program] == error), error)
+        for error in dict.fromkeys(errors.values())
+    ]
+    return markdown.cards(["programs", "what came of it"], [(names, markdown.code(error)) for names, error in rows])
+
+
+def show_targets(iree: Record) -> str:
+    """Return what IREE compiled for each target that was tried, as a table."""
+    return markdown.cards(
+        ["target", "what came of it"],
+        [(markdown.code(target), _say_outcome(outcome)) for target, outcome in iree.facts["targets"].items()],
+    )
+
+
+def _say_outcome(outcome: Mapping[str, Any]) -> str:
+    if "refused" in outcome:
+        return f"refused: {markdown.code(outcome['refused'])}"
+    return "<br>".join(
+        f"{markdown.code(given.TITLES[program])}: dispatches {counts['dispatches']},"
+        f" {markdown.size(counts['vmfb bytes'])}"
+        for program, counts in outcome.items()
+    )
+
+
+def check_iree(iree: Record) -> None:
+    """Check that one kernel ran with one row and with many, and that one target of those tried was refused."""
+    facts = iree.facts
+    assert facts["any rows"]["ran with"][0] == 1 < facts["any rows"]["ran with"][-1]
+    assert len(facts["any rows"]["kernels"]) == 1
+    compiled = [target for target, outcome in facts["targets"].items() if "refused" not in outcome]
+    assert len(compiled) == len(facts["targets"]) - 1 > 1
+    assert {target.split()[0] for target in compiled} == {"cuda", "rocm", "vulkan-spirv", "metal-spirv"}
+    assert facts["vmfb bytes"]["layer"] > 0
+    assert "linalg." in iree.texts["classify/dispatch-creation"]
+    assert {"input", "global-optimization", "dispatch-creation"} <= facts["phases"]["layer"].keys()
+
+
+def check_patterns(onnxruntime: Record) -> None:
+    """Check which GELUs, layer norms and softmaxes ONNX Runtime recognizes, and that no level adds nodes."""
+    facts = onnxruntime.facts
+    nodes = {constant: len(gelu_["operators"]) for constant, gelu_ in facts["gelus"].items()}
+    assert len(nodes) == 5
+    assert nodes["x / sqrt(2)"] == nodes["x / 1.4142"] == 1
+    assert nodes["x / 1.41"] > 1
+    assert nodes["x * sqrt(1/2)"] > 1
+    assert facts["gelus"]["x * sqrt(1/2)"]["is the exact gelu"]
+    for program, levels in facts["nodes"].items():
+        assert list(levels.values()) == sorted(levels.values(), reverse=True)
+        assert levels["all"] == len(onnxruntime.kernels[program])
+    assert len(facts["layer norms"]["pow(d, 2)"]) == 1 < len(facts["layer norms"]["d * d"])
+    assert len(facts["softmaxes"]["one operator"]) < len(facts["softmaxes"]["written out"])
+
+
+def check_gelus() -> None:
+    """Check that XLA makes one kernel of a GELU on each target, however it is written."""
+    import jax
+    import jax.numpy as jnp
+
+    forms: tuple[Callable[[jax.Array], jax.Array], ...] = (
+        lambda x: x * 0.5 * (1 + jax.scipy.special.erf(x / 2**0.5)),
+        lambda x: x * 0.5 * (1 + jax.scipy.special.erf(x * 0.5**0.5)),
+        lambda x: x * 0.5 * (1 + jnp.tanh((2 / jnp.pi) ** 0.5 * (x + 0.044715 * x**3))),
+    )
+    for form in forms:
+        for capture in capture_all(form, *gelu.EXAMPLE).values():
+            assert len(list_kernels(capture)) == 1
+
+
+def show_division(openvino: Record) -> str:
+    """Return the nodes of a model by the execution provider that runs them, as a table."""
+    divided = openvino.facts["divided"]
+    rows = {
+        "an <code>Abs</code> in the middle": divided["by Abs"],
+        "a <code>Unique</code> in the middle": divided["by Unique"],
+        "the same, CPU provider alone": openvino.facts["without openvino"],
+    }
+    return markdown.cards(
+        ["model", "what runs, and where"],
+        [
+            (
+                label,
+                " ".join(
+                    f"{markdown.code(node['operator'])} ({node['provider'].removesuffix('ExecutionProvider')})"
+                    for node in nodes
+                ),
+            )
+            for label, nodes in rows.items()
+        ],
+    )
+
+
+def check_division(openvino: Record) -> None:
+    """Check that one operator that OpenVINO does not take makes three parts of the model."""
+    divided = openvino.facts["divided"]
+    parts = [node["provider"].removesuffix("ExecutionProvider") for node in divided["by Unique"]]
+    assert parts == ["OpenVINO", "CPU", "OpenVINO"]
+    assert len(divided["by Abs"]) == 1
+
+
+def list_quicker(ratios: Mapping[str, Mapping[str, float]]) -> dict[str, list[str]]:
+    """Return for each program the ways that took less time than XLA, the quickest first."""
+    return {
+        program: sorted((way for way in by_way if by_way[way] < 1), key=lambda way: by_way[way])
+        for program, by_way in ratios.items()
+    }
+
+
+def check_speeds(speeds: Mapping[str, Mapping[str, Iterable[float]]], won: Iterable[str]) -> None:
+    """Check who was quicker than XLA, beyond the middle half of the rounds.
+
+    Args:
+        speeds: By program and way, the quartiles of the time divided by XLA's.
+        won: The programs that IREE ran quicker than XLA.
+    """
+    low, medians, high = (
+        {program: {way: tuple(three)[place] for way, three in by_way.items()} for program, by_way in speeds.items()}
+        for place in range(3)
+    )
+    assert list(speeds) == list(given.SHAPES)
+    assert all(by_way["ONNX Runtime"] < 1 for by_way in high.values())
+    assert won == [program for program, by_way in high.items() if by_way["IREE"] < 1]
+    assert won == ["layer", "classify", "mlp_block"]
+    assert all(by_way[way] > 1 for by_way in low.values() for way in ("TensorFlow", "TensorFlow, jit_compile"))
+    assert min(low[program]["TVM"] for program in ("layer", "classify", "mlp_block")) > 10
+    assert high["layer"]["TVM, tuned"] < 1
+    assert len({min(by_way, key=lambda way: by_way[way]) for by_way in medians.values()}) > 1
+    assert all(min(by_way.values()) < 1 for by_way in medians.values())
+
+
+def check_launches(xla: Mapping[str, Captures], onnxruntime: Record, iree: Record) -> None:
+    """Check that XLA on the CPU launches at least as many kernels of each program as two others do."""
+    own = {program: len(list_kernels(xla[program]["cpu"])) for program in given.SHAPES}
+    theirs = {program: len(onnxruntime.kernels[program]) for program in given.SHAPES}
+    for program, count in own.items():
+        assert count >= max(theirs[program], len(iree.kernels[program]))
+    assert own["classify"] > theirs["classify"]
+    assert own["mlp_block"] > theirs["mlp_block"]
+    assert own["gelu"] == theirs["gelu"] == 1
+    assert own["layer"] == 2
+
+
+def check_pallas() -> None:
+    """Check that a Pallas kernel is one custom call in the StableHLO for a TPU, and nothing else is in it."""
+    import jax
+    from jax.experimental import pallas
+
+    def doubled(x: jax.Array) -> jax.Array:
+        def kernel(read: Any, write: Any) -> None:  # noqa: ANN401 - references, for which Pallas has no public type
+            write[...] = read[...] * 2
+
+        result: jax.Array = pallas.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
+        return result
+
+    traced = jax.jit(doubled).trace(jax.ShapeDtypeStruct((8, 128), "float32"))
+    lowered = traced.lower(lowering_platforms=("tpu",)).as_text()
+    assert lowered.count("stablehlo.custom_call @tpu_custom_call") == lowered.count("stablehlo.") == 1

@@ -1,0 +1,247 @@
+"""Tables and checks of the page about reading HLO."""
+
+from __future__ import annotations
+
+import json
+import re
+from itertools import pairwise
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from chapters import anatomy
+from programs import softmax
+from xla_inspect import capture as capture_one
+from xla_inspect.analysis import parse_buffers
+from xla_inspect.compilation import RefusedHloError, read_back
+from xla_inspect.report import markdown, title
+
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from xla_inspect.captured import Capture, Captures
+    from xla_inspect.hlo import Frame, Instruction
+
+FIELDS = {
+    "is_scheduled": "lines stand in the order in which they run",
+    "entry_computation_layout": "types and layouts of the arguments and the result: the contract with the caller",
+    "allow_spmd_sharding_propagation_to_parameters": "whether the compiler may choose how each argument is sharded",
+    "allow_spmd_sharding_propagation_to_output": "the same for the result",
+    "frontend_attributes": "notes by name; here the layout and memory of arguments",
+}
+
+
+def find_product(capture: Capture) -> Instruction:
+    """Return the fusion of the entry computation that holds the matmul."""
+    return next(fusion for fusion in capture.module.entry if fusion.fusion_kind in {"kCustom", "kOutput"})
+
+
+def read_configuration(instruction: Instruction) -> dict[str, Any]:
+    """Return an instruction's `backend_config`."""
+    configuration: dict[str, Any] = json.loads(instruction.backend_config or "{}")
+    return configuration
+
+
+def show_configuration(instruction: Instruction) -> str:
+    """Return an instruction's `backend_config` as indented JSON in a fence."""
+    return markdown.fence(json.dumps(read_configuration(instruction), indent=1), "json")
+
+
+def read_or_refuse(text: str) -> str:
+    """Return HLO as XLA's parser prints it back, or the parser's refusal."""
+    try:
+        return read_back(text)
+    except RefusedHloError as refusal:
+        return str(refusal)
+
+
+def list_planned(capture: Capture) -> list[int]:
+    """Return the sizes that the memory plan gives the arguments, in bytes."""
+    return [row.size for row in parse_buffers(capture.buffers).allocations if row.kind == "parameter"]
+
+
+def check_order(printed: str, captures: Captures) -> None:
+    """Check the order of a module's parts: header, tables of frames, then callees before their callers."""
+    first, *tables, last = re.findall(r"^(HloModule|[A-Z]\w+s$|ENTRY)", printed, re.MULTILINE)
+    assert (first, last) == ("HloModule", "ENTRY")
+    assert tables == ["FileNames", "FunctionNames", "FileLocations", "StackFrames"]
+    for capture in captures.values():
+        names = [computation.name for computation in capture.module.computations]
+        assert capture.module.computations[-1].is_entry
+        for instruction in capture.module.walk():
+            for callee in instruction.called:
+                assert names.index(callee) < names.index(instruction.computation)
+
+
+def show_fields(captures: Captures) -> str:
+    """Return the fields of the modules' headers with their meanings and targets, folded."""
+    rows = [
+        (
+            f"<code>{field}</code>",
+            meaning,
+            ", ".join(title(target) for target, capture in captures.items() if field in capture.module.attributes),
+        )
+        for field, meaning in FIELDS.items()
+    ]
+    header = ["field", "what it says", "in the module for"]
+    return markdown.fold(f"The {len(rows)} fields of these headers", markdown.cards(header, rows))
+
+
+def show_computations(capture: Capture) -> str:
+    """Return a module's computations, each with the instruction that names it and its number of instructions."""
+    callers = {
+        callee: f"{markdown.code(f'{key}=')} of {markdown.code(instruction.name)}, {markdown.code(instruction.opcode)}"
+        for instruction in capture.module.walk()
+        for key, callees in instruction.calls.items()
+        for callee in callees
+    }
+    rows = [
+        (
+            markdown.code(computation.name),
+            callers.get(computation.name, "none: <code>ENTRY</code>"),
+            str(len(computation)),
+        )
+        for computation in reversed(capture.module.computations)
+    ]
+    return markdown.cards(["computation", "named by", "instructions"], rows)
+
+
+def check_form(capture: Capture) -> None:
+    """Check that each line reads `name = shape opcode(operands)`, that operands are names, and names are unique."""
+    for instruction in capture.module.walk():
+        pattern = rf"\s+(?:ROOT )?%{re.escape(instruction.name)} = {re.escape(instruction.shape.text)} [a-z-]+\("
+        assert re.match(pattern, instruction.text)
+        assert set(instruction.operands) <= set(capture.module.computation(instruction.computation).by_name)
+    names = [instruction.name for instruction in capture.module.walk()]
+    assert len(names) == len(set(names))
+
+
+def check_padding() -> None:
+    """Check that arguments of other ranks and types take the memory of their tiles on the TPU, which differ."""
+    import jax
+    import jax.numpy as jnp
+
+    padded = {}
+    for dimensions, dtype in (
+        ((), jnp.float32),
+        ((200,), jnp.float32),
+        ((2, 20, 200), jnp.float32),
+        ((4, 8), jnp.float32),
+        ((20, 200), jnp.int8),
+    ):
+        doubled = capture_one(lambda x: x + x, jax.ShapeDtypeStruct(dimensions, dtype), target="tpu-v5e")
+        argument = doubled.module.entry.parameters[0].shape
+        (size,) = list_planned(doubled)
+        assert size == argument.padded_bytes > argument.bytes, argument.text
+        padded[argument.layout.tiles if argument.layout else ()] = size
+    assert len(padded) == 5
+
+
+def show_attributes(captures: Captures) -> str:
+    """Return the attributes of the modules' instructions, each with its meaning and its opcodes, folded."""
+    opcodes: dict[str, dict[str, None]] = {}
+    for capture in captures.values():
+        for instruction in capture.module.walk():
+            for key in instruction.attributes:
+                opcodes.setdefault(key, {})[instruction.opcode] = None
+    rows = [
+        (
+            f"<code>{key}</code>",
+            anatomy.ATTRIBUTES[key],
+            "everywhere" if len(names) > 6 else ", ".join(map(markdown.code, names)),
+        )
+        for key, names in opcodes.items()
+    ]
+    header = ["attribute", "what it says", "on"]
+    return markdown.fold(f"The {len(rows)} attributes of these modules", markdown.cards(header, rows))
+
+
+def check_attributes(captures: Captures) -> None:
+    """Check that a broadcast needs its `dimensions`, and that metadata holds names and places alone."""
+    broadcast = next(
+        instruction
+        for instruction in captures["cpu"].module.walk()
+        if instruction.opcode == "broadcast"
+        and instruction.shape.dimensions
+        and instruction.attributes["dimensions"] != "{}"
+    )
+    assert broadcast.attributes["dimensions"] == "{1}"
+    lines = "HloModule bias\n\nENTRY main {{\n  b = f32[4] parameter(0)\n  ROOT y = f32[4,4] broadcast(b){}\n}}"
+    assert "dimensions={0}" in read_back(lines.format(", dimensions={0}"))
+    assert "attribute dimensions is expected but not seen" in read_or_refuse(lines.format(""))
+    captures.require()
+    noted = {
+        key
+        for capture in captures.values()
+        for instruction in capture.module.walk()
+        for key in re.findall(r"(\w+)=", instruction.attributes.get("metadata", ""))
+    }
+    assert noted == {"op_name", "stack_frame_id", "scheduling_name"}
+
+
+def check_configurations(captures: Captures) -> None:
+    """Check the contents of each target's `backend_config` of the fusion with the matmul."""
+    captures.require()
+    configurations = {target: read_configuration(find_product(capture)) for target, capture in captures.items()}
+    assert configurations["cpu"]["fusion_config"] == {"kind": "__ynn_fusion"}
+    triton = configurations["h100"]["fusion_backend_config"]
+    assert triton["kind"] == "__triton_nested_gemm_fusion"
+    assert {"output_tiles", "num_warps"} <= set(triton["block_level_fusion_config"])
+    assert configurations["tpu-v5e"]["aliasing_operands"] == {"lists": []}
+    assert configurations["tpu-v5e"]["scoped_memory_configs"] == []
+    assert len({frozenset(configuration) for configuration in configurations.values()}) == len(configurations)
+    assert captures["h100"].options["xla_gpu_autotune_level"] == 0
+
+
+def read_row(located: str, table: str, number: int) -> str:
+    """Return a row of one of the tables of Python frames, without its number."""
+    body = re.search(rf"^{table}\n((?:.+\n)+)", located, re.MULTILINE)
+    row = re.search(rf"^{number} (.*)$", body[1] if body else "", re.MULTILINE)
+    return row[1] if row else ""
+
+
+def read_numbers(row: str) -> dict[str, int]:
+    """Return the numbers of a row of such a table, by name."""
+    return {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", row)}
+
+
+def list_frames(located: str, frame: int) -> list[tuple[str, str, str]]:
+    """Return the rows of `StackFrames` from a frame to the outermost: the row, its place, and its parent."""
+    rows = []
+    while frame:
+        level = read_row(located, "StackFrames", frame)
+        place = read_numbers(read_row(located, "FileLocations", read_numbers(level)["file_location_id"]))
+        function = read_row(located, "FunctionNames", place["function_name_id"]).strip('"')
+        parent = read_numbers(level)["parent_frame_id"] - 1
+        where = f"line {place['line']} in {markdown.code(function)}"
+        rows.append((markdown.code(f"{frame} {level}"), where, str(parent) if parent else "none"))
+        frame = parent
+    return rows
+
+
+def check_frames(chain: Sequence[Frame], file: str) -> None:
+    """Check that each frame's line of a file calls the function of the frame inside it."""
+    lines = Path(file).read_text(encoding="utf-8").splitlines()
+    for inner, outer in pairwise(chain):
+        calling = " ".join(lines[outer.line - 1 : outer.end_line])
+        assert inner.function.split(".")[0] in calling or inner.function.startswith(outer.function)
+
+
+def measure_argument(columns: int) -> tuple[str, int, int]:
+    """Return the type of the argument of a softmax over 20 rows on the TPU, its bytes, and its bytes in memory."""
+    import jax
+    import jax.numpy as jnp
+
+    example = jax.ShapeDtypeStruct((20, columns), jnp.float32)
+    shape = capture_one(softmax.softmax, example, target="tpu-v5e").module.entry.parameters[0].shape
+    return markdown.code(shape.text), shape.bytes, shape.padded_bytes
+
+
+def check_names(captures: Captures) -> None:
+    """Check that operands are bare, that parameters have the names of Python's, and that calls are inlined."""
+    for capture in captures.values():
+        assert all(instruction.operand_shapes is None for instruction in capture.module.walk())
+        assert sorted(parameter.name for parameter in capture.module.entry.parameters) == ["b.1", "w.1", "x.1"]
+        assert "call" not in capture.module.opcode_counts()
+        assert not capture.unoptimized_module.is_scheduled
+        assert capture.module.is_scheduled
+    assert "%Arg_0.1 = " in captures["cpu"].before

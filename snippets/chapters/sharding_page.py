@@ -1,0 +1,279 @@
+"""Programs, tables and checks of the page about sharding."""
+
+from __future__ import annotations
+
+from collections import Counter
+from typing import TYPE_CHECKING
+
+from programs import gathered, train_step
+from xla_inspect import capture
+from xla_inspect.analysis import list_collectives, list_launches
+from xla_inspect.hlo import INCIDENTAL
+from xla_inspect.questions.collectives import find_exchanges
+from xla_inspect.report import format_duration, markdown, print_computation, print_instruction
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Iterator, Mapping
+
+    from xla_inspect.analysis import Collective
+    from xla_inspect.captured import Capture, Captures
+    from xla_inspect.hlo import Computation, Module
+
+GRIDS = {8: (2, 4), 64: (8, 8), 256: (16, 16)}
+"""Numbers of chips of a TPU v5e, to their arrangement."""
+
+HIDDEN = INCIDENTAL | {"channel_id", "use_global_device_ids"}
+"""The attributes that the page's listings leave out."""
+
+CALLS = {
+    "jax.lax.psum": "all-reduce",
+    "jax.lax.psum_scatter": "reduce-scatter",
+    "jax.lax.all_gather": "all-gather",
+    "jax.lax.all_to_all": "all-to-all",
+    "jax.lax.ppermute": "collective-permute",
+}
+
+
+def compile_gathered(target: str, **options: str | int | bool) -> Capture:
+    """Return the layers whose weights are gathered, compiled for eight devices with some options."""
+    return capture(
+        gathered.gathered,
+        *gathered.EXAMPLE,
+        target=target,
+        mesh={"x": 8},
+        specs=gathered.SPECS,
+        options=options,
+    )
+
+
+def count_overlapped(capture: Capture) -> tuple[int, int]:
+    """Return how many exchanges have kernels between start and done, and how many there are."""
+    exchanges = find_exchanges("gathered", capture, {"x": 8}).exchanges
+    return sum(exchange.is_overlapped for exchange in exchanges), len(exchanges)
+
+
+def compile_step(chips: int, way: str) -> Capture:
+    """Return the training step for a number of chips of a TPU v5e.
+
+    Args:
+        chips: The number, a key of `GRIDS`.
+        way: The sharding, a key of `train_step.SHARDINGS`.
+    """
+    grid = GRIDS[chips]
+    return capture(
+        train_step.train_step,
+        *train_step.EXAMPLE,
+        target=f"tpu-v5e:{grid[0]}x{grid[1]}",
+        mesh=dict(zip("xy", grid, strict=True)) if way == "two axes" else {"x": chips},
+        specs=train_step.SHARDINGS[way],
+        donate_argnums=0,
+    )
+
+
+def show_computation(computation: Computation, shown: Iterable[str] = ()) -> str:
+    """Return a computation as HLO without layouts and incidental attributes, in a fence.
+
+    Args:
+        computation: The computation.
+        shown: The attributes to show all the same.
+    """
+    return markdown.fence(print_computation(computation, HIDDEN - {*shown}, layouts=False), "hlo")
+
+
+def count_annotated(module: Module) -> int:
+    """Return how many instructions of a module have a sharding."""
+    return sum("sharding" in instruction.attributes for instruction in module.walk())
+
+
+def measure_sent(capture: Capture) -> int:
+    """Return the bytes that each device sends at least."""
+    return sum(collective.sent_bytes for collective in list_collectives(capture.module))
+
+
+def list_gathered(capture: Capture) -> set[str]:
+    """Return the element types of the matrices that are gathered."""
+    gathers = (instruction for instruction in capture.module.walk() if instruction.opcode == "all-gather")
+    return {leaf.dtype for gather in gathers for leaf in gather.shape.leaves() if leaf.rank == 2}
+
+
+def count_gathers(capture: Capture) -> int:
+    """Return the number of all-gathers."""
+    return sum(collective.kind == "all-gather" for collective in list_collectives(capture.module))
+
+
+def name_collective(kind: str, is_async: bool) -> str:  # noqa: FBT001 - a pair that is counted
+    """Return the kind of a collective as code, marked where it is asynchronous."""
+    return f"{markdown.code(kind)}{' async' if is_async else ''}"
+
+
+def show_collectives(capture: Capture) -> str:
+    """Return how many collectives of each kind there are, a line each, as HTML."""
+    counts = Counter((collective.kind, collective.is_async) for collective in list_collectives(capture.module))
+    return "<br>".join(f"{count} {name_collective(*kind)}" for kind, count in sorted(counts.items()))
+
+
+def find_collective(capture: Capture, kind: str) -> Collective:
+    """Return the one collective of a kind."""
+    (collective,) = (collective for collective in list_collectives(capture.module) if collective.kind == kind)
+    return collective
+
+
+def check_partitioning(captures: Captures) -> None:
+    """Check that Shardy runs before the partitioner on each target, and that one all-reduce results."""
+    for found in captures.values():
+        names = [run.name for run in found.runs]
+        assert names.index("shardy-xla") < next(i for i, name in enumerate(names) if name.endswith("spmd-partitioning"))
+        (collective,) = list_collectives(found.module)
+        assert collective.kind == "all-reduce"
+        assert collective.operand_bytes == 256 * 256 * 4
+        assert found.module.num_partitions == 8
+
+
+def check_triton(small: Captures, large: Capture) -> None:
+    """Check that the H100's small all-reduce is a Triton kernel and a large one is not, and other targets' in ENTRY."""
+    h100 = small["h100:8"]
+    kinds = {
+        name: [launch.thunk.kind for launch in list_launches(found) if launch.role == "collective" and launch.thunk]
+        for name, found in (("small", h100), ("large", large))
+    }
+    assert "all-reduce" not in h100.module.opcode_counts(entry_only=True)
+    assert '"kind":"__triton_collective"' in h100.after
+    assert kinds["small"] == ["kCollectiveKernel"]
+    assert "__triton_collective" not in large.after
+    assert "kAllReduce" in kinds["large"]
+    for target in ("cpu:8", "tpu-v5e:2x4"):
+        assert small[target].module.opcode_counts(entry_only=True)["all-reduce"] == 1
+
+
+def check_reductions(sharded: Captures) -> None:
+    """Check the form of the gradients' reduction on each target, and the types and bytes that are exchanged."""
+    sharded.require()
+    cpu, h100, tpu = (sharded[target] for target in ("cpu:8", "h100:8", "tpu-v5e:2x4"))
+    kinds = {collective.kind for collective in list_collectives(cpu.module)}
+    assert "reduce-scatter" not in kinds
+    scattered, whole = find_collective(h100, "reduce-scatter"), find_collective(cpu, "all-reduce")
+    assert scattered.is_async
+    shares = [2 * scattered.sent_bytes / scattered.operand_bytes, whole.sent_bytes / whole.operand_bytes]
+    assert abs(shares[0] - shares[1]) < 0.01
+    assert "all-reduce-scatter" in {collective.kind for collective in list_collectives(tpu.module)}
+    assert list_gathered(tpu) == {"bf16"}
+    assert list_gathered(h100) == list_gathered(cpu) == {"f32"}
+    assert measure_sent(tpu) < measure_sent(h100) < measure_sent(cpu)
+
+
+def measure_needed(capture: Capture) -> int:
+    """Return the bytes of arguments, results and temporaries of each chip."""
+    memory = capture.memory
+    return memory.arguments + memory.outputs - memory.aliased + memory.temporaries
+
+
+def measure_shares(capture: Capture) -> Counter[str]:
+    """Return the bytes that a chip sends by each kind of collective."""
+    sent: Counter[str] = Counter()
+    for collective in list_collectives(capture.module):
+        sent[collective.kind] += collective.sent_bytes
+    return sent
+
+
+def show_growth(grown: Mapping[str, Mapping[int, Capture]]) -> str:
+    """Return memory, bytes sent and collectives of each sharding and number of chips, folded."""
+    rows = []
+    for way, row in grown.items():
+        for chips, found in row.items():
+            kinds = Counter(collective.kind for collective in list_collectives(found.module))
+            counts = ", ".join(f"{count} {markdown.code(kind)}" for kind, count in sorted(kinds.items()))
+            sizes = markdown.size(measure_needed(found)), markdown.size(measure_sent(found))
+            rows.append((way, str(chips), *sizes, counts))
+    return markdown.fold("The numbers", markdown.cards(["sharded", "chips", "memory", "sent", "collectives"], rows))
+
+
+def check_growth(grown: Mapping[str, Mapping[int, Capture]]) -> None:
+    """Check how memory and bytes sent of each sharding change with the number of chips."""
+    memory = {way: [measure_needed(found) for found in row.values()] for way, row in grown.items()}
+    sent = {way: [measure_sent(found) for found in row.values()] for way, row in grown.items()}
+    assert memory["data"][-1] > 0.95 * memory["data"][0]
+    assert sent["data"] == sorted(sent["data"])
+    assert sent["data"][-1] < 1.2 * sent["data"][0]
+    assert memory["tensor"][-1] < 0.75 * memory["tensor"][0]
+    assert sent["tensor"][-1] < 1.2 * sent["tensor"][0]
+    assert memory["fully sharded"][-1] < 0.7 * memory["fully sharded"][0]
+    assert sent["fully sharded"][-1] > sent["data"][1]
+    assert "all-gather" not in measure_shares(grown["fully sharded"][64])
+    assert {collective.group for collective in list_collectives(grown["two axes"][256].module)} == {16}
+    for way in ("data", "tensor", "fully sharded"):
+        assert sent["two axes"][-1] < sent[way][-1]
+
+
+def list_overlap(captures: Mapping[str, Capture]) -> list[tuple[str, str, str, str]]:
+    """Return for each schedule its gathers beside matmuls, the longest time of these matmuls, and the memory."""
+    rows = []
+    for label, found in captures.items():
+        exchanges = find_exchanges("gathered", found, {"x": 8}).exchanges
+        between = [exchange.meanwhile for exchange in exchanges if exchange.is_overlapped]
+        times = [kernels.least_seconds or 0 for kernels in between if kernels]
+        hidden, total = count_overlapped(found)
+        time = format_duration(max(times)) if any(times) else ""
+        rows.append((label, f"{hidden} of {total}", time, markdown.size(found.memory.temporaries)))
+    return rows
+
+
+def show_between(capture: Capture, start: str, done: str) -> str:
+    """Return the lines of the schedule from a start to its done, in a fence."""
+    names = [instruction.name for instruction in capture.module.entry]
+    between = capture.module.entry.instructions[names.index(start) : names.index(done) + 1]
+    hidden = HIDDEN | {"output_to_operand_aliasing"}
+    lines = (
+        print_instruction(instruction, hidden, layouts=False)
+        for instruction in between
+        if instruction.opcode not in {"get-tuple-element", "bitcast", "constant"}
+    )
+    return markdown.fence("\n".join(lines), "hlo")
+
+
+def list_started(capture: Capture) -> Iterator[str]:
+    """Yield the opcode of each start; for an `async-start`, the opcodes of the computation that it wraps."""
+    for instruction in capture.module.walk():
+        if instruction.opcode == "async-start":
+            wrapped = (inner for called in capture.module.called(instruction) for inner in called)
+            yield from (inner.opcode for inner in wrapped if inner.opcode != "parameter")
+        elif instruction.opcode.endswith("-start"):
+            yield instruction.opcode
+
+
+def check_synchronous(captures: Iterable[Capture]) -> None:
+    """Check that no collective of the CPU's programs has a start and a done."""
+    for found in captures:
+        collectives = list_collectives(found.module)
+        assert collectives
+        assert not any(collective.is_async for collective in collectives)
+        assert not any(opcode.endswith(("-start", "-done")) for opcode in found.module.opcode_counts())
+
+
+def check_gathers(module: Module) -> None:
+    """Check that the TPU's gather of `w2` is three instructions of one channel, the middle one beside the layer."""
+    gathers = [
+        instruction
+        for instruction in module.walk()
+        if instruction.opcode == "all-gather" and instruction.shape.dimensions == (1024, 256)
+    ]
+    assert len(gathers) == 3
+    assert len({gather.attributes["channel_id"] for gather in gathers}) == 1
+    around = [{other.opcode for other in module.computation(gather.computation)} for gather in gathers]
+    assert ["convolution" in opcodes for opcodes in around] == [False, True, False]
+
+
+def check_rematerialization(ways: Mapping[str, Captures]) -> None:
+    """Check that by both axes half the bytes are sent, and that only the direct way gathers the whole matrix."""
+    direct, both = ways["directly"], ways["by both axes"]
+    direct.require()
+    for target in direct:
+        assert 2 * measure_sent(both[target]) == measure_sent(direct[target])
+        whole = [
+            any(
+                instruction.opcode == "all-gather"
+                and (64, 64) in {leaf.dimensions for leaf in instruction.shape.leaves()}
+                for instruction in found[target].module.walk()
+            )
+            for found in (direct, both)
+        ]
+        assert whole == [True, False]
