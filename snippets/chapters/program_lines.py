@@ -3,16 +3,25 @@
 from __future__ import annotations
 
 import inspect
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import find_line, find_lines, list_kernels
 from xla_inspect.hlo import IDLE
+from xla_inspect.report import markdown
 
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
     from xla_inspect.captured import Capture
+
+
+def show_source(*functions: Callable[..., Any]) -> str:
+    """Return functions of one of the programs as a listing, without the rest of its file."""
+    file = Path(inspect.getsourcefile(functions[0]) or "").name
+    text = "\n\n".join(map(inspect.getsource, functions))
+    return markdown.fence(text, "python", title=f"from snippets/programs/{file}")
 
 
 def change_line(function: Callable[..., Any], old: str, new: str) -> Callable[..., Any]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import jax
 import jax.numpy as jnp
@@ -58,6 +58,12 @@ def compile_matmul(shape: tuple[int, int, int], options: dict[str, bool | str] |
 
 def read_tile(compiled: Capture) -> tuple[int, int]:
     """Return the rows and columns of the tile that each block of a matmul's only kernel computes."""
-    config = json.loads(compiled.module.entry.root.backend_config or "{}")
-    rows, columns = config["fusion_backend_config"]["block_level_fusion_config"]["output_tiles"][0]["sizes"]
+    rows, columns = read_tiling(compiled)["output_tiles"][0]["sizes"]
     return int(rows), int(columns)
+
+
+def read_tiling(compiled: Capture) -> dict[str, Any]:
+    """Return the part of its configuration that says how a matmul's only kernel is tiled."""
+    config = json.loads(compiled.module.entry.root.backend_config or "{}")
+    tiling: dict[str, Any] = config["fusion_backend_config"]["block_level_fusion_config"]
+    return tiling

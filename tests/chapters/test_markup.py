@@ -14,7 +14,7 @@ from chapters.run_strips import StripBox, draw_strips
 from xla_inspect.analysis import Fate, JaxprStep
 from xla_inspect.analysis.machine import Mix
 from xla_inspect.hlo import parse_shape
-from xla_inspect.report import line_chart
+from xla_inspect.report import chart_growth
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -26,7 +26,7 @@ DRAWINGS: dict[str, Callable[[], str]] = {
     "decisions": lambda: draw_decisions((BAD, {BAD: BAD}), BAD),
     "exchange": lambda: draw_exchange({BAD: [BAD]}, (BAD, BAD), {BAD: [BAD]}, BAD),
     "layouts": lambda: layout_picture.draw_orders({BAD: parse_shape("f32[2,2]{1,0}")}, BAD),
-    "lines": lambda: line_chart.chart_growth({BAD: {1: 1}}, BAD, BAD),
+    "lines": lambda: chart_growth({BAD: {1: 1}}, BAD, BAD),
     "mixes": lambda: mix_chart.chart_mixes({BAD: Mix({BAD: 60}, {}, padding=0)}, "h100", BAD),
     "ratios": lambda: ratio_chart.chart_ratios({BAD: {BAD: (1.0, 1.0, 1.0)}}, BAD),
     "rewrites": lambda: rewrite_matrix.rewrite_matrix({BAD: {BAD: {"cpu": Fate("", "", None, 1)}}}, BAD),

@@ -132,7 +132,7 @@ def test_one_playground_too_many_ends_the_oldest(playgrounds: Playgrounds, monke
     ended: list[str] = []
 
     def start(_: list[str], __: str, arguments: list[str], **___: object) -> SimpleNamespace:
-        name = arguments[1]
+        name = arguments[2]
         return SimpleNamespace(
             process=SimpleNamespace(poll=lambda: None),
             listen=lambda _: f"{name} is on http://127.0.0.1:1/{name} for you",

@@ -79,7 +79,7 @@ def test_the_engine_says_no_word_of_what_its_pages_are_about() -> None:
     assert said == []
 
 
-CACHES = {"_hashes", "_kept", "_loaded"}
+CACHES = {"_hashes", "_loaded"}
 STATE = {"_guards", "_inside", "_listeners", "_site", "_watches", "project"}
 """The project, the state between MkDocs' events, and what audit hooks, which nobody can remove, report to."""
 

@@ -95,8 +95,10 @@ def publish(pages: Sequence[Page], config: MkDocsConfig) -> None:
     (site / FOLDER).mkdir(parents=True, exist_ok=True)
     kept.mkdir(parents=True, exist_ok=True)
     styles = _digest_styles(site)
-    built = {page: (site / page.file.dest_uri).read_text(encoding="utf-8") for page in pages}
-    cards = [_Card(page, write_card(page, text, config.site_name), styles) for page, text in built.items()]
+    built = [(site / page.file.dest_uri).read_text(encoding="utf-8") for page in pages]
+    cards = [
+        _Card(page, write_card(page, text, config.site_name), styles) for page, text in zip(pages, built, strict=True)
+    ]
     if missing := [card for card in cards if not (kept / card.file).is_file()]:
         log.info("drawing %d social cards", len(missing))
         # In a thread of its own: Playwright refuses to work in one that runs a loop, as that of a notebook does.

@@ -25,16 +25,12 @@ if TYPE_CHECKING:
     from mkdocs.structure.nav import Navigation
     from mkdocs.structure.pages import Page
 
-    from livepage.read import Outcome, Source
-
 _SECTION = re.compile(r'<h(?P<level>[23])\b[^>]*\bid="(?P<id>[^"]+)"[^>]*>(?P<title>.*?)</h(?P=level)>', re.DOTALL)
 _BLOCK = re.compile(r"<(h[3-6]|p|ul|ol|table)\b[^>]*>.*?</\1>", re.DOTALL)
 _UNSAID = re.compile(r'<(details|figure|pre|svg|section|button)\b.*?</\1>|<a class="headerlink".*?</a>', re.DOTALL)
 _KEPT = re.compile(r"<(/?(?:h[3-6]|p|ul|ol|li|table|thead|tbody|tr|th|td|code|strong|em))\b[^>]*>|<[^>]*>")
 _LONGEST = 6000
 """How much of a section the feed says, in characters."""
-
-_kept: dict[str, tuple[Source, list[Outcome], frozenset[str], str]] = {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,7 +54,7 @@ def publish(nav: Navigation, pages: Sequence[Page], config: MkDocsConfig) -> Non
     names = frozenset(page.file.src_uri for page in pages)
     for name in sorted(names):
         if ran := find_build(config).sources.get((project.docs / name).as_posix()):
-            _write(site / find_address(name), _translate(name, *ran, names))
+            _write(site / find_address(name), to_markdown(name, *ran, names))
     address = (config.site_url or "").rstrip("/") + "/" if config.site_url else ""
     _write(site / "llms.txt", list_pages(nav, config, address))
     fed = [page for page in pages if "feed" in page.meta]
@@ -67,14 +63,6 @@ def publish(nav: Navigation, pages: Sequence[Page], config: MkDocsConfig) -> Non
         _write(site / "feed.xml", to_feed(items, title, config, address))
     else:
         (site / "feed.xml").unlink(missing_ok=True)
-
-
-def _translate(name: str, source: Source, outcomes: list[Outcome], names: frozenset[str]) -> str:
-    """Return a page's Markdown; that of a page that is as it was at the last build is kept."""
-    known = _kept.get(name)
-    if not known or known[0] is not source or known[1] is not outcomes or known[2] != names:
-        _kept[name] = known = source, outcomes, names, to_markdown(name, source, outcomes, names)
-    return known[3]
 
 
 def _write(path: Path, text: str) -> None:

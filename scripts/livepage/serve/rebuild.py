@@ -22,7 +22,6 @@ from livepage.serve.browsers import Browsers
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
-    from mkdocs.config.defaults import MkDocsConfig
     from mkdocs.livereload import LiveReloadServer
     from mkdocs.structure.pages import Page
 
@@ -76,7 +75,7 @@ class Rebuild:
         self._pending.tell(self.want)
 
     def want(self, pages: Iterable[str]) -> None:
-        """Ask, from any thread, for pages to be rendered again whose text need not have changed.
+        """Ask, from any thread, for pages to be built again whose text need not have changed.
 
         What is asked for before the next rebuild begins is built in one.
 
@@ -112,7 +111,7 @@ class Rebuild:
         if (
             built is None
             or edited is None
-            or not _KNOWN.issuperset(_list_plugins(built.config))
+            or not _KNOWN.issuperset(built.config.plugins.keys() - {*built.config.hooks})
             or term_links.are_stale(build.terms)
         ):
             self._build_whole()
@@ -177,10 +176,6 @@ class Rebuild:
         self._is_finished = True
         self._browsers.release()
         gc.collect()  # by its own thresholds Python would wait for long
-
-
-def _list_plugins(config: MkDocsConfig) -> set[str]:
-    return {name for name in config.plugins if name not in config.hooks}
 
 
 def _build(page: Page, built: Built) -> None:

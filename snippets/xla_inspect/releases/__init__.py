@@ -16,6 +16,7 @@ from xla_inspect.releases.release_measure import (
     ReleaseMeasure,
     measure_capture,
 )
+from xla_inspect.releases.release_probe.probe_subject import differentiate, map_over
 from xla_inspect.releases.release_record import (
     Disagreement,
     Form,
@@ -55,12 +56,14 @@ __all__ = [
     "choose_span",
     "clean_environment",
     "count_figures",
+    "differentiate",
     "find_obstacle",
     "install",
     "list_installed",
     "list_releases",
     "list_requirements",
     "make_environment",
+    "map_over",
     "measure_capture",
     "measure_store",
     "order",

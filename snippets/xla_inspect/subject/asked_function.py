@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect import jax_private
 from xla_inspect.compilation import list_program_members
 from xla_inspect.errors import InspectError
+from xla_inspect.releases import differentiate, map_over
 from xla_inspect.subject import loading, nn_models, shapes
 from xla_inspect.subject.function_names import name_function
 from xla_inspect.subject.subject import Call, Subject
@@ -26,7 +27,8 @@ if TYPE_CHECKING:
 @cache
 def _hide_frames() -> None:
     """Keep the functions that this room puts around the reader's out of the lines that JAX notes."""
-    jax_private.hide_frames_of(str(Path(__file__).parent))
+    for folder in (Path(__file__).parent, Path(inspect.getfile(differentiate)).parent):
+        jax_private.hide_frames_of(str(folder))
 
 
 def read_function(request: Request) -> Subject:
@@ -246,43 +248,10 @@ def _takes(function: Callable[..., Any], asked: Call) -> bool:
 
 def _apply(request: Request, call: Call) -> Call:
     """Return a call as the options ask for it: with a batch, differentiated, with arguments donated or static."""
-    import jax
-    import jax.numpy as jnp
-
     function, args = call.function, call.args
     if request.vmap:
-        inner = function
-        function = _named_as(jax.vmap(inner), inner)
-        args = jax.tree.map(partial(_add_axis, size=request.vmap), args)
+        function, args = map_over(function, args, request.vmap)
     if request.grad:
-        differentiated = function
-
-        def total(*given: Any, **kwargs: Any) -> Any:
-            results = jax.tree.leaves(differentiated(*given, **kwargs))
-            floats = [leaf for leaf in results if jnp.issubdtype(jnp.result_type(leaf), jnp.inexact)]
-            if not floats:
-                kinds = ", ".join(sorted({str(jnp.result_type(leaf)) for leaf in results})) or "nothing"
-                message = f"--grad: {request.words[0]} returns {kinds}; a gradient needs a result of floats"
-                raise InspectError(message)
-            # A loss is a number; of anything else the sum is differentiated.
-            if len(results) == 1 and not jnp.shape(floats[0]):
-                return floats[0]
-            return sum(jnp.sum(leaf) for leaf in floats)
-
-        function = _named_as(jax.grad(total, allow_int=True), differentiated)
+        function = differentiate(function, lambda why: InspectError(f"--grad: {request.words[0]} {why}"))
     mesh = {"mesh": dict(request.mesh)} if request.mesh else {}
     return Call(function, args, call.kwargs, {**call.settings, **mesh, **request.jit_options})
-
-
-def _add_axis(leaf: Any, size: int) -> Any:
-    import jax
-    import jax.numpy as jnp
-
-    return jax.ShapeDtypeStruct(
-        (size, *jnp.shape(leaf)), jnp.result_type(leaf) if not hasattr(leaf, "dtype") else leaf.dtype
-    )
-
-
-def _named_as(function: Callable[..., Any], original: Callable[..., Any]) -> Callable[..., Any]:
-    function.__name__ = getattr(original, "__name__", type(original).__name__)
-    return function

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from types import ModuleType
 
 
@@ -29,9 +29,9 @@ def load(task: Mapping[str, Any]) -> Called:
     called = find(task)
     function, args = called.function, called.args
     if task.get("vmap"):
-        function, args = _map_over(function, args, task["vmap"])
+        function, args = map_over(function, args, task["vmap"])
     if task.get("grad"):
-        function = _differentiate(function)
+        function = differentiate(function)
     settings = {**called.settings, **task.get("jit", {})}
     if task.get("mesh"):
         settings["mesh"] = task["mesh"]
@@ -101,7 +101,8 @@ def make_arguments(task: Mapping[str, Any]) -> Any:
         return make()
 
 
-def _map_over(function: Any, args: tuple[Any, ...], size: int) -> tuple[Any, tuple[Any, ...]]:
+def map_over(function: Any, args: tuple[Any, ...], size: int) -> tuple[Any, tuple[Any, ...]]:
+    """Return a function mapped over a batch of a size, and its arguments with that dimension before theirs."""
     import jax
     import jax.numpy as jnp
 
@@ -111,14 +112,27 @@ def _map_over(function: Any, args: tuple[Any, ...], size: int) -> tuple[Any, tup
     return _named_as(jax.vmap(function), function), jax.tree_util.tree_map(widen, args)
 
 
-def _differentiate(function: Any) -> Any:
+def differentiate(function: Any, refuse: Callable[[str], Exception] = ValueError) -> Any:
+    """Return the gradient of a function by its first argument, of the sum where its result is no single number.
+
+    Args:
+        function: The function.
+        refuse: What makes the error of a function without a result of floats, given what is wrong.
+    """
     import jax
     import jax.numpy as jnp
 
     def total(*args: Any, **kwargs: Any) -> Any:
         results = jax.tree_util.tree_leaves(function(*args, **kwargs))
-        floats = [leaf for leaf in results if jnp.issubdtype(leaf.dtype, jnp.inexact)]
-        return floats[0] if len(results) == 1 and not floats[0].shape else sum(jnp.sum(leaf) for leaf in floats)
+        floats = [leaf for leaf in results if jnp.issubdtype(jnp.result_type(leaf), jnp.inexact)]
+        if not floats:
+            kinds = ", ".join(sorted({str(jnp.result_type(leaf)) for leaf in results})) or "nothing"
+            why = f"returns {kinds}; a gradient needs a result of floats"
+            raise refuse(why)
+        # A loss is a number; of anything else the sum is differentiated.
+        if len(results) == 1 and not jnp.shape(floats[0]):
+            return floats[0]
+        return sum(jnp.sum(leaf) for leaf in floats)
 
     return _named_as(jax.grad(total, allow_int=True), function)
 

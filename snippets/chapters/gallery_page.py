@@ -1,0 +1,84 @@
+"""The gallery's programs: compiled for their targets, compared from generation to generation, and shown one by one."""
+
+from __future__ import annotations
+
+import inspect
+from itertools import pairwise
+from typing import TYPE_CHECKING
+
+from chapters import gallery_matrix
+from programs.gallery import PROGRAMS
+from xla_inspect import TARGETS, Captures, TargetUnavailableError, available, capture_all
+from xla_inspect.report import chart_instructions, markdown
+from xla_inspect.report.explorer import embed_explorer
+from xla_inspect.targets import FAMILIES
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping
+
+    from chapters.target_diff import GenerationStep
+    from xla_inspect import Capture
+
+    type Shown = Mapping[str, tuple[str, Captures]]
+
+_USUAL = ("cpu", "h100", "tpu-v5e")
+
+
+def compile_programs() -> dict[str, tuple[str, Captures]]:
+    """Return the title and the captures of each program.
+
+    Raises:
+        TargetUnavailableError: One of the targets cannot be compiled for: what the page says is about all of them.
+    """
+    for target, reason in available().items():
+        if reason:
+            raise TargetUnavailableError(target, reason)
+    return {
+        name: (
+            piece.title,
+            capture_all(piece.function, *piece.example, targets=piece.name_targets(TARGETS), **piece.arguments),
+        )
+        for name, piece in PROGRAMS.items()
+    }
+
+
+def list_steps(shown: Shown) -> dict[str, dict[str, GenerationStep]]:
+    """Return what differs in each program between a target and the generation before it, by the newer target."""
+    return {
+        new: gallery_matrix.list_generation_steps(shown, old, new)
+        for family in FAMILIES
+        for old, new in pairwise(family)
+    }
+
+
+def list_changed(captures: Mapping[str, Mapping[str, Capture]], name: str) -> set[tuple[str, str]]:
+    """Return the programs, each with a target, that a pass changed."""
+    return {
+        (program, target)
+        for program, by_target in captures.items()
+        for target, it in by_target.items()
+        if name in it.pass_names
+    }
+
+
+def name_programs(names: Iterable[str], *, linked: bool = True) -> str:
+    """Return the titles of programs, each with a link to its section unless that is not wanted."""
+    titles = (f"[{PROGRAMS[name].title}](#{name})" if linked else PROGRAMS[name].title for name in names)
+    return ", ".join(titles) or "none"
+
+
+def show_program(shown: Shown, name: str) -> str:
+    """Return the section of a program: its sentence, what it launches, its chart, its text and its explorer."""
+    captures, function = shown[name][1], PROGRAMS[name].function
+    target = next((target for target in captures if target.startswith("h100")), next(iter(captures)))
+    usual = tuple(target for target in captures if target.partition(":")[0] in _USUAL)
+    whole = captures[target].source
+    text = inspect.getsource(function) if "PROGRAMS" in whole else whole
+    parts = (
+        f"{(inspect.getdoc(function) or '').replace('\n', ' ')} \n",
+        markdown.fold("Kernels, collectives and copies by target", gallery_matrix.show_launch_kinds(captures)),
+        chart_instructions(Captures(captures, {}, usual)),
+        markdown.fold("The program", markdown.fence(text, "python", title=captures[target].source_file)),
+        embed_explorer(captures, name, times="docs/data/kernel-times.json", target=target),
+    )
+    return "\n".join(parts)

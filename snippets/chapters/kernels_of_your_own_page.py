@@ -1,0 +1,22 @@
+"""Listings of the page about kernels of your own."""
+
+from __future__ import annotations
+
+import re
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from xla_inspect.hlo import Module
+
+
+def count_launches(module: Module) -> int:
+    """Return the number of fusions and custom calls of the entry computation."""
+    counts = module.opcode_counts(entry_only=True)
+    return counts["fusion"] + counts["custom-call"]
+
+
+def cut_call(text: str) -> str:
+    """Return the first line with a custom call in HLO, without metadata, its payload cut."""
+    line = next(line.strip() for line in text.splitlines() if "custom-call(" in line)
+    line = re.sub(r'("body":"|ir = ")([^"]{24})[^"]*"', r'\1\2..."', line)
+    return re.sub(r", metadata=\{[^}]*\}", "", line)

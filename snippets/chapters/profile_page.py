@@ -1,0 +1,108 @@
+"""Tables and checks of the page that leads from a profile to a line."""
+
+from __future__ import annotations
+
+import contextlib
+import re
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from unittest import mock
+
+from programs import scoped
+from xla_inspect.analysis import list_kernels
+from xla_inspect.report import markdown
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping
+
+    from xla_inspect.captured import Capture, Captures
+
+BLOCK = "transformer_block.py"
+
+
+def find_place(row: Mapping[str, Any]) -> str:
+    """Return the file and line of a row of a profile, or an empty string."""
+    return f"{Path(row['file']).name}:{row['line']}" if row["file"] else ""
+
+
+def find_layer(row: Mapping[str, Any]) -> str:
+    """Return the number of the attention layer in the path of a row of a profile."""
+    (number, *_) = re.findall(r"x_layers_(\d+)", row["op_name"])
+    return str(number)
+
+
+def count_launches(capture: Capture) -> Counter[int]:
+    """Return the number of launches by the line of the block that they come from, zero where none is known."""
+    instructions = (kernel.instruction for kernel in list_kernels(capture) if kernel.instruction)
+    chains = (capture.frames[each.stack_frame] for each in instructions if each.stack_frame)
+    return Counter(next((frame.line for frame in chain if frame.file.endswith(BLOCK)), 0) for chain in chains)
+
+
+def read_line(capture: Capture, number: int) -> str:
+    """Return a line of the block."""
+    return capture.sources[f"snippets/programs/{BLOCK}"].splitlines()[number - 1]
+
+
+def show_launches(gpu: Mapping[str, Any]) -> str:
+    """Return the longest launches of a GPU's profile, each with its line and path, as a table."""
+    rows = [
+        (
+            markdown.code(row["op"]),
+            f"{row['nanoseconds'] / 1000:,.0f}",
+            _code(find_place(row)),
+            _code("/".join(re.sub(r"\[.*", "", row["op_name"]).split("/")[-2:])),
+            markdown.code(row["shares"]) if row["shares"] else "itself",
+        )
+        for row in gpu["rows"]
+    ]
+    return markdown.table(["launch", "time, µs", "line", "path ends in", "code made for"], rows, numbers=[1])
+
+
+def _code(text: str) -> str:
+    return markdown.code(text) if text else "none"
+
+
+def check_sharing(gpu: Mapping[str, Any], symbol: str) -> None:
+    """Check that the first row makes the logits, that rows share code, and that only collectives have no line."""
+    first, *_ = gpu["rows"]
+    assert first["opcode"] == "custom-call"
+    assert "logits" in first["op_name"]
+    layers = [find_layer(row) for row in gpu["rows"] if row["shares"] == symbol]
+    assert len(set(layers)) == len(layers) > 1
+    assert {row["opcode"] for row in gpu["rows"] if not row["file"]} == {"reduce-scatter", "all-gather-start"}
+
+
+def check_scopes(named: Captures) -> None:
+    """Check that each launch's path has a scope in it, and that the opcodes are the same without scopes."""
+    import jax
+
+    for found in named.values():
+        instructions = (kernel.instruction for kernel in list_kernels(found) if kernel.instruction)
+        paths = [instruction.op_name for instruction in instructions if instruction.op_name]
+        assert any("/widen/" in path for path in paths)
+        assert any("/narrow/" in path for path in paths)
+        assert all("/widen/" in path or "/narrow/" in path for path in paths)
+    with mock.patch.object(jax, "named_scope", return_value=contextlib.nullcontext()):
+        unscoped = jax.jit(lambda x, *of: scoped.scoped(x, *of))  # noqa: PLW0108 - JAX traces one function but once
+        bare = unscoped.lower(*scoped.EXAMPLE).compile().as_text() or ""
+    whole = jax.jit(scoped.scoped).lower(*scoped.EXAMPLE).compile().as_text() or ""
+    assert "/widen/" not in bare
+    opcodes = re.compile(r"^ +(?:ROOT )?%\S+ = \S+ ([\w-]+)\(", re.MULTILINE)
+    assert Counter(opcodes.findall(bare)) == Counter(opcodes.findall(whole))
+
+
+def measure_lines(events: list[Mapping[str, Any]], capture: Capture) -> Counter[str]:
+    """Return the time of a profile's events by the line of Python of their instructions."""
+    spent: Counter[str] = Counter()
+    for event in events:
+        if event["ph"] == "X":
+            spent[find_line(capture, event["args"]["hlo_op"]) or "no line"] += event["dur"]
+    return spent
+
+
+def find_line(capture: Capture, name: str) -> str:
+    """Return the file and line of an instruction of the entry computation, or an empty string."""
+    instruction = capture.module.entry.by_name.get(name)
+    chain = capture.frames.get(instruction.stack_frame or 0, ()) if instruction else ()
+    return next((f"{Path(frame.file).name}:{frame.line}" for frame in chain), "")

@@ -1,0 +1,273 @@
+"""StableHLO as JAX writes it and others read it: dialects, exported programs, versions, and what plugins answer."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from jaxlib.mlir.dialects import chlo, sdy
+from jaxlib.mlir.dialects import stablehlo as dialect
+
+import stamps
+from chapters.exchange_picture import draw_exchange
+from programs import chlo_functions
+from xla_inspect.report import markdown, title
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+    from types import ModuleType
+
+    from jax.export import Exported
+
+    from xla_inspect import Capture, Captures
+
+_WRITERS = {
+    "JAX": ["jax.jit(f).lower(x)", "jax.export.export(...)"],
+    "TensorFlow": ["f.experimental_get_compiler_ir(x)"],
+    "PyTorch, by PyTorch/XLA": ["torch_xla.stablehlo"],
+    "PyTorch, by torchax": ["torchax.export"],
+    "PyTorch, by torch-mlir": ["torch_mlir.fx.export_and_import"],
+}
+_READERS = {
+    "XLA on CPU and GPU": ["jaxlib, jax_plugins.xla_cuda13"],
+    "XLA on TPU": ["libtpu.so"],
+    "IREE": ["iree-compile"],
+    "Other PJRT plugins": ["tt-xla, ..."],
+    "The reference interpreter": ["stablehlo.eval_module"],
+}
+_FILES = {
+    "made by": ("lowering", "compiling", "each compile, once `jax_compilation_cache_dir` is set"),
+    "holds": (
+        "StableHLO and a signature",
+        "the compiled program and its signature",
+        "the compiled program, compressed, under a key",
+    ),
+    "loads in": (
+        "a JAX that reads its version, on each platform it was exported for",
+        "the same jaxlib, on the same kind of device",
+        "the same, and only where the key agrees",
+    ),
+    "costs when loaded": ("a compile", "no compile", "no compile"),
+    "made for": ("deployment", "starting fast on machines that are alike", "starting fast a second time"),
+}
+_DIALECTS = (
+    ("StableHLO", dialect, "the specified set: what compilers agree to read"),
+    ("CHLO", chlo, "the client's set: conveniences that expand into StableHLO, without a promise"),
+    ("sdy", sdy, "Shardy: meshes, shardings and collectives, beside StableHLO in one module"),
+)
+_MLIR = re.compile(r"(?<![\w#!%.\"])(?:arith|builtin|func|llvm|math|scf|stablehlo|tensor|tt|xla|xtile)\.")
+_OPEN_SHAPES = re.compile(r"get_dimension_size|compare|call @_wrapped|dot_general|dynamic_broadcast")
+
+
+def read_readers() -> tuple[dict[str, Any], list[str]]:
+    """Return the record of the files that releases of JAX write and read, and these releases, the oldest first."""
+    record = stamps.read_current(Path("docs/data/stablehlo-readers.json"))  # its newest release is the installed one
+    return record, sorted(record["stablehlo"], key=lambda release: tuple(map(int, release.split("."))))
+
+
+def count_read(record: Mapping[str, Any], releases: Sequence[str], *, exports: bool) -> tuple[int, int]:
+    """Return how many files of the oldest release the newest one reads, and how many there are.
+
+    Args:
+        record: The record of the files and their readers.
+        releases: Releases of JAX, the oldest first.
+        exports: Whether the files are those of `jax.export`, or else portable artifacts.
+    """
+    files = [
+        file for file in record["files"] if file["writer"] == releases[0] and (file["file"] == "jax.export") is exports
+    ]
+    return sum(releases[-1] in file["read_by"] for file in files), len(files)
+
+
+def show_exchange() -> str:
+    """Return the picture of what writes StableHLO and what reads it, HTML."""
+    caption = "Left: the calls that write StableHLO. Right: what reads it."
+    return draw_exchange(_WRITERS, ("StableHLO", "one text, or one file"), _READERS, caption)
+
+
+def list_names(module: ModuleType) -> list[str]:
+    """Return the names of a dialect's operations."""
+    kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and hasattr(kind, "OPERATION_NAME")]
+    return sorted({str(kind.OPERATION_NAME).partition(".")[2] for kind in kinds})
+
+
+def show_dialects() -> str:
+    """Return a table of the dialects of the installed jaxlib, and the names of their operations folded."""
+    rows = [(name, len(list_names(module)), meaning) for name, module, meaning in _DIALECTS]
+    names = "\n\n".join(
+        f"**{name}**: {', '.join(map(markdown.code, list_names(module)))}" for name, module, _ in _DIALECTS
+    )
+    table = markdown.table(["dialect", "operations", "what it is"], rows, numbers=[1])
+    return f"{table}\n{markdown.fold('Every operation by name', names)}"
+
+
+def count_operations(module_text: str) -> Counter[str]:
+    """Return how often each operation of StableHLO and CHLO stands in a module."""
+    return Counter(re.findall(r"\b(?:stablehlo|chlo)\.\w+", module_text))
+
+
+def count_of(counts: Mapping[str, int], name: str) -> int:
+    """Return how many of the counted operations belong to one dialect."""
+    return sum(count for operation, count in counts.items() if operation.startswith(f"{name}."))
+
+
+def show_counts(counts: Mapping[str, int]) -> str:
+    """Return a table of operations by name, with how often each stands in a module."""
+    rows = [(markdown.code(name), number) for name, number in sorted(counts.items())]
+    return markdown.table(["operation", "times"], rows, numbers=[1])
+
+
+def find_line_with(text: str, word: str) -> str:
+    """Return the first line that holds a word, without metadata."""
+    line = next(line for line in text.splitlines() if word in line)
+    return re.sub(r", metadata=\{.*", "", line).strip()
+
+
+def show_root(capture: Capture) -> str:
+    """Return a table of the lines that hold the root of two, from the jaxpr to the first pass, HTML."""
+    after = capture.passes[0]
+    rows = [
+        ("jaxpr", find_line_with(capture.jaxpr, "sqrt")),
+        ("StableHLO", find_line_with(capture.stablehlo, "stablehlo.sqrt")),
+        ("HLO, as the compiler gets it", find_line_with(capture.before, "constant(1.41")),
+        ("HLO, as the compiler gets it", find_line_with(capture.before, "divide(")),
+        (f"after {after.name}", find_line_with(after.text, "constant(0.707")),
+    ]
+    return markdown.cards(["stage", "what stands there"], [(stage, markdown.code(line)) for stage, line in rows])
+
+
+def is_whole(capture: Capture, name: str) -> bool:
+    """Return whether an operation of CHLO is one opcode of the HLO that a compiler gets."""
+    return capture.unoptimized_module.opcode_counts()[name.replace("_", "-")] > 0
+
+
+def show_expanded(captures: Captures) -> str:
+    """Return a table of the functions of CHLO that each compiler gets as one opcode, or expanded."""
+    rows = [
+        (
+            markdown.code(f"chlo.{name}"),
+            *("one opcode" if is_whole(capture, name) else "expanded" for capture in captures.values()),
+        )
+        for name in chlo_functions.FUNCTIONS
+    ]
+    return markdown.table(["in StableHLO text", *map(title, captures)], rows)
+
+
+def show_export(exported: Exported) -> str:
+    """Return a table of what a file of `jax.export` holds beside its program."""
+    rows = [
+        ("the program", "StableHLO as a *portable artifact*, see [versions](#versions)"),
+        ("platforms", ", ".join(map(markdown.code, exported.platforms))),
+        ("arguments", ", ".join(markdown.code(str(aval)) for aval in exported.in_avals)),
+        ("results", ", ".join(markdown.code(str(aval)) for aval in exported.out_avals)),
+        ("calling convention", f"version {exported.calling_convention_version}"),
+        ("devices", f"{exported.nr_devices}"),
+        ("gradient", "yes" if exported.has_vjp() else "none: ask for it with `serialize(vjp_order=1)`"),
+    ]
+    return markdown.table(["in the file", "here"], rows)
+
+
+def find_versioned(vhlo: str, name: str) -> str:
+    """Return the line of an operation in VHLO without its types."""
+    line = next(line.strip() for line in vhlo.splitlines() if name in line)
+    return re.sub(r"(>|\)) : \(.*", r"\1", line)
+
+
+def show_versions(texts: Mapping[str, str]) -> str:
+    """Return the lines of a root and of a composite, by the version that writes them."""
+    blocks = [
+        f"// {version}\n{find_versioned(vhlo, 'sqrt')}\n{find_versioned(vhlo, 'composite')}"
+        for version, vhlo in texts.items()
+    ]
+    return markdown.fence("\n\n".join(blocks), "stablehlo")
+
+
+def list_requirements() -> dict[str, str]:
+    """Return the version that is written for each requirement of a reader's age."""
+    requirements = dialect.StablehloCompatibilityRequirement
+    return {
+        name: dialect.get_version_from_compatibility_requirement(getattr(requirements, name))
+        for name in ("NONE", "WEEK_4", "WEEK_12", "MAX")
+    }
+
+
+def show_requirements(versions: Mapping[str, str]) -> str:
+    """Return a table of the versions that are written, by the requirement."""
+    readers = {"NONE": "nobody but this release", "MAX": "every reader there is"}
+    rows = [
+        (
+            markdown.code(name),
+            readers.get(name, f"readers of the last {name.partition('_')[2]} weeks"),
+            markdown.code(version),
+        )
+        for name, version in versions.items()
+    ]
+    return markdown.table(["requirement", "who must read it", "version written"], rows)
+
+
+def show_readers(files: Sequence[Mapping[str, Any]], releases: Sequence[str]) -> str:
+    """Return a table of the files of one release, with the releases that read them."""
+    rows = [
+        (file["program"], file["file"], *("yes" if release in file["read_by"] else "no" for release in releases))
+        for file in files
+    ]
+    return markdown.table([f"written by JAX {releases[-1]}", "as", *(f"read by {name}" for name in releases)], rows)
+
+
+def show_open_shapes(exported: Exported, module_text: str) -> str:
+    """Return the signature of an export with an open dimension, the lines of its module that deal with it, and all."""
+    signature = f"in  {', '.join(map(str, exported.in_avals))}\nout {', '.join(map(str, exported.out_avals))}"
+    lines = [line.strip() for line in module_text.splitlines() if _OPEN_SHAPES.search(line)]
+    parts = (
+        markdown.fence(signature, "text"),
+        markdown.fence("\n".join(lines), "stablehlo"),
+        markdown.fold("The whole module", markdown.fence(module_text, "stablehlo")),
+    )
+    return "\n".join(parts)
+
+
+def show_files(contents: Mapping[str, set[str]]) -> str:
+    """Return a table of the kinds of files that a program is stored in, HTML.
+
+    Args:
+        contents: By the name of a file, what stands in it in this build.
+    """
+    rows = [
+        [
+            markdown.escape(name),
+            *(
+                re.sub("`([^`]*)`", r"<code>\1</code>", text)
+                for text in (*(words[column] for words in _FILES.values()), ", ".join(sorted(contents[name])))
+            ),
+        ]
+        for column, name in enumerate(contents)
+    ]
+    return markdown.cards(["file", *_FILES, "found in it, in this build"], rows)
+
+
+def show_mlir(stablehlo: str, loop: str, triton: str) -> str:
+    """Return a table of the stages of a program that are MLIR, with their dialects, and a CPU's fusion in it.
+
+    Args:
+        stablehlo: The program as JAX writes it.
+        loop: A loop fusion on the CPU.
+        triton: A matmul by Triton.
+    """
+    rows = [
+        ("StableHLO, from JAX", "MLIR", _list_dialects(stablehlo)),
+        ("HLO, before and after every pass", "not MLIR", "HLO's own text"),
+        ("a loop fusion on the CPU", "MLIR", _list_dialects(loop)),
+        (f"a matmul by Triton on the H100 {markdown.by_model()}", "MLIR", _list_dialects(triton)),
+        ("LLVM IR, PTX, machine code", "not MLIR", "LLVM's own text"),
+        ("the TPU, below HLO", "not MLIR", "LLO, libtpu's own text, in files that its flags ask for"),
+    ]
+    fence = markdown.fence(re.sub(r" attributes \{dlti.*", " {", loop), "stablehlo")
+    folded = markdown.fold("The CPU's fusion of bias and relu, in MLIR, after XLA's MLIR passes", fence)
+    return f"{markdown.table(['stage', 'MLIR or not', 'dialects in the dumps'], rows)}\n{folded}"
+
+
+def _list_dialects(module_text: str) -> str:
+    names = {prefix[:-1] for prefix in _MLIR.findall(module_text)} - {"builtin"}
+    return ", ".join(map(markdown.code, sorted(names)))

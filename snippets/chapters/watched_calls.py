@@ -1,0 +1,45 @@
+"""Calls that are watched: the errors that they raise, and the programs that they compile."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import jax
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+
+_ROOT = f"{Path(__file__).parents[2]}/"
+
+
+def describe_error(call: Callable[..., object], *arguments: object, qualified: bool = False) -> str:
+    """Return the error that a call raises, or an empty string.
+
+    Args:
+        call: What is called.
+        *arguments: What it is called with.
+        qualified: Whether the name of the module stands in front of that of the error.
+    """
+    try:
+        call(*arguments)
+    except Exception as error:  # noqa: BLE001 - whatever it is, a page shows it
+        kind = type(error)
+        name = f"{kind.__module__}.{kind.__name__}" if qualified else kind.__name__
+        return f"{name}: {str(error).replace(_ROOT, '').strip()}"
+    return ""
+
+
+def count_compiles(call: Callable[[], object]) -> int:
+    """Return how many programs are compiled until a call and its result are done."""
+    compiles: list[bool] = []
+
+    def listen(event: str, duration_secs: float, **_: str | int) -> None:  # noqa: ARG001 - JAX names it
+        compiles.append(event.endswith("backend_compile_duration"))
+
+    jax.monitoring.register_event_duration_secs_listener(listen)
+    try:
+        jax.block_until_ready(call())
+    finally:
+        jax.monitoring.unregister_event_duration_listener(listen)
+    return sum(compiles)
