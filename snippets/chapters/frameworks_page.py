@@ -120,7 +120,7 @@ def make_boxes(kind: str, names: Iterable[str]) -> list[StripBox]:
 
 def make_kernel_boxes(kernels: Iterable[str]) -> list[StripBox]:
     """Return a box for each kernel of PyTorch, by whether a library has it or Inductor generated it."""
-    return [StripBox(name, FRAMEWORK if name.startswith("extern") else MADE) for name in kernels]
+    return [StripBox(name, MADE if name.startswith("cpp") else FRAMEWORK) for name in kernels]
 
 
 def show_inductor(kernels: Mapping[str, Iterable[str]], caption: str) -> str:
