@@ -83,11 +83,10 @@ from chapters.pass_index import find_passes
 from chapters.pass_order import find_change, find_first_fusing, run_in_order, runs_once_before
 from chapters.program_lines import change_line, find_on_line, list_holders, show_source
 from chapters.reason_quotes import find_said, quote_reasons
-from chapters.run_strips import StripBox, draw_strips
+from chapters.run_strips import draw_strips
 from chapters.watched_calls import count_compiles, describe_error
 
 __all__ = [
-    "StripBox",
     "anatomy",
     "autotuning_page",
     "bar_chart",
