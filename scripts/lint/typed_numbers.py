@@ -80,7 +80,8 @@ def check_words(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
         check = next((one for one in backings.list_possible(sentence) if backings.seal(one) in seals), None)
         if check and not sentence.backing and check.title not in {SOURCE, READING}:
             words = _NUMBER_WORD.findall(_blank_allowed(mask(sentence.text), name))
-            numbers = _list_numbers(check.code) if check in prose.checks else set()
+            called = [helper for helper in backings.list_helpers(check) if helper.startswith("def check_")]
+            numbers = _list_numbers("\n".join([check.code, *called])) if check in prose.checks else set()
             findings += [
                 UnbackedNumber(name, sentence.line, word) for word in words if NUMBER_WORDS[word.lower()] not in numbers
             ]

@@ -120,7 +120,7 @@ def make_boxes(kind: str, names: Iterable[str]) -> list[StripBox]:
 
 def make_kernel_boxes(kernels: Iterable[str]) -> list[StripBox]:
     """Return a box for each kernel of PyTorch, by whether a library has it or Inductor generated it."""
-    return [StripBox(name, FRAMEWORK if name.startswith("extern") else MADE) for name in kernels]
+    return [StripBox(name, MADE if name.startswith("cpp") else FRAMEWORK) for name in kernels]
 
 
 def show_inductor(kernels: Mapping[str, Iterable[str]], caption: str) -> str:
@@ -287,6 +287,6 @@ def check_inductor(torch: Record, launches: Sequence[str]) -> None:
         code = torch.texts[f"{name}/code"]
         steps = re.findall(r"(x[01])\+=static_cast<int64_t>\((\d+)L\)", code)
         pairs = zip(steps, [*steps[1:], ("x0", "")], strict=True)
-        assert {step for (loop, step), (following, _) in pairs if (loop, following) != ("x0", "x1")} == {"8"}
+        assert {step for (loop, step), (following, _) in pairs if (loop, following) != ("x0", "x1")} == {str(8)}
         assert all(kernel.startswith(("extern_kernels.", "cpp_fused_")) for kernel in torch.kernels[name])
         assert "xla" not in code.lower()

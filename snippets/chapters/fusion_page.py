@@ -125,6 +125,7 @@ def check_kinds(fusions: Mapping[str, Capture]) -> None:
     """Check that the drawn fusions are of the four kinds, and that XLA's parser knows no fifth."""
     kinds = [fusion.kind for found in fusions.values() for fusion in list_fusions(found.module, entry_only=True)]
     assert kinds == list(KINDS)
+    assert len(kinds) == 4
     for call, root, opcodes in (
         ("sum(x * scale, axis=-1)", "reduce", {"multiply"}),
         ("relu(x @ w + b)", "maximum", {"convolution", "add"}),

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
+from inside_xla.site_adapter import SiteAdapter
 from livepage.run import page_session
 
 if TYPE_CHECKING:
@@ -118,15 +119,23 @@ def check_sizes(sizes):
     ("sizes", "expected"),
     [
         ("[1]", []),
-        ("[1, 4]", ["docs/a.md:5: AssertionError: sizes: sizes was [1, 4], size was 4 (raised at snippets/chapters/"]),
-        ("[]", ["docs/a.md:3: snippets/chapters/sizes.py:2: this assert looked at nothing: what its `all` or `any`"]),
+        (
+            "[1, 4]",
+            ["docs/a.md:5: AssertionError: sizes: sizes was [1, 4], size was 4 (raised at snippets/size_checks"],
+        ),
+        (
+            "[]",
+            ["docs/a.md:3: snippets/size_checks/sizes.py:2: this assert looked at nothing: what its `all` or `any`"],
+        ),
     ],
 )
 def test_asserts_of_a_module_count_as_those_of_the_check_that_calls_it(
-    site: Site, sizes: str, expected: list[str]
+    site: Site, monkeypatch: pytest.MonkeyPatch, sizes: str, expected: list[str]
 ) -> None:
-    site.write({"snippets/chapters/__init__.py": "", "snippets/chapters/sizes.py": MODULE})
-    code = f"from chapters import sizes\nsizes.check_sizes({sizes})"
+    monkeypatch.setattr(SiteAdapter, "checks", ("size_checks",))
+    monkeypatch.syspath_prepend(site.root / "snippets")
+    site.write({"snippets/size_checks/__init__.py": "", "snippets/size_checks/sizes.py": MODULE})
+    code = f"from size_checks import sizes\nsizes.check_sizes({sizes})"
     site.write({"docs/a.md": f'# A\n\n```python check="It holds"\n{code}\n```\n'})
     failures = map(str, site.render("a")[1])
     assert [failure[: len(start)] for failure, start in zip(failures, expected, strict=True)] == expected
