@@ -42,13 +42,13 @@ def main() -> None:
     """Write the record."""
     recording = Recording("openvino")
     for program, make in models.PROGRAMS.items():
-        results, ran = run_once(make(), given.inputs(program))
+        results, ran = run(make(), given.inputs(program))
         recording.program(program, [each["operator"] for each in ran], results[0])
-    whole, split = (run_once(divided(operator), given.inputs("layer"))[1] for operator in ("Abs", "Unique"))
+    whole, split = (run(divided(operator), given.inputs("layer"))[1] for operator in ("Abs", "Unique"))
     recording.facts = {
         "providers": onnxruntime.get_available_providers(),
         "divided": {"by Abs": whole, "by Unique": split},
-        "without openvino": run_once(divided("Unique"), given.inputs("layer"), [CPU])[1],
+        "without openvino": run(divided("Unique"), given.inputs("layer"), [CPU])[1],
     }
     recording.text("divided", onnx.printer.to_text(divided("Unique").graph))
     recording.write()
@@ -70,7 +70,7 @@ def divided(middle: str) -> onnx.ModelProto:
     return models.build("divided", nodes, shapes=given.SHAPES["layer"], result=result, constants=models.GELU)
 
 
-def run_once(model: onnx.ModelProto, arguments: Any, providers: list[str] | None = None) -> tuple[list[Any], list[Any]]:  # noqa: ANN401
+def run(model: onnx.ModelProto, arguments: Any, providers: list[str] | None = None) -> tuple[list[Any], list[Any]]:  # noqa: ANN401
     """Run a model once with ONNX Runtime's profiler; return its results, and each node that ran, with its provider."""
     with tempfile.TemporaryDirectory() as folder:
         options = onnxruntime.SessionOptions()

@@ -55,7 +55,7 @@ def main() -> None:
         fused = passes["DeadCodeElimination"]
         facts["launches"][program] = {name: len(relaxing.launches(module)) for name, module in passes.items()}
         facts["patterns"][program] = relaxing.patterns(passes["AnnotateTIROpPattern"])
-        recording.program(program, relaxing.launches(fused), run_main(build(fused), *given.inputs(program).values()))
+        recording.program(program, relaxing.launches(fused), run(build(fused), *given.inputs(program).values()))
         recording.text(f"{program}/imported", relaxing.show(imported))
         recording.text(f"{program}/FuseTIR", relaxing.show(fused))
         if program == "layer":
@@ -75,7 +75,7 @@ def build(module: Any, target: dict[str, str] | None = None) -> Any:  # noqa: AN
     return tvm.compile(module, target=tvm.target.Target(target or GENERIC))
 
 
-def run_main(executable: Any, *arguments: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:  # noqa: ANN401
+def run(executable: Any, *arguments: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:  # noqa: ANN401
     """Run the `main` of a compiled module."""
     machine = relax.VirtualMachine(executable, tvm.cpu())
     return np.asarray(machine["main"](*map(tvm.runtime.tensor, arguments)).numpy())
@@ -103,9 +103,9 @@ def any_rows(recording: Recording) -> dict[str, Any]:
     recording.text("layer_any_rows/FuseTIR", relaxing.show(fused))
     executable = build(fused)
     x, *weights = given.inputs("layer").values()
-    ran = given.check_rows(partial(run_main, executable))
+    ran = given.check_rows(partial(run, executable))
     try:
-        run_main(executable, x[:, 1:], *weights)
+        run(executable, x[:, 1:], *weights)
     except RuntimeError as error:
         return {"ran with": ran, "kernels": relaxing.launches(fused), "refused": str(error)}
     message = "layer_any_rows: columns that do not fit were accepted"
@@ -124,7 +124,7 @@ def tuned(recording: Recording) -> dict[str, Any]:
     for name, function in {"untuned": plain, "tuned": kernel}.items():
         loops[name] = inner_loop(tvm.compile(function, target=tvm.target.Target(GENERIC)).mod.inspect_source("asm"))
         recording.text(f"layer/{name} loop", loops[name])
-    given.check("layer", run_main(build(replace_kernel(fused, kernel)), *given.inputs("layer").values()))
+    given.check("layer", run(build(replace_kernel(fused, kernel)), *given.inputs("layer").values()))
     counts = {name: sum(map(is_multiplication, loop.splitlines())) for name, loop in loops.items()}
     return {"trials": schedule.TRIALS, "multiplications in the inner loop": counts}
 
