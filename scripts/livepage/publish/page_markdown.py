@@ -85,7 +85,8 @@ def _show(piece: Piece, outcome: Outcome) -> str:
     """Return the Markdown that an executed fence stands for."""
     if piece.kind is Kind.CHECK:
         verdict = "Not run here" if outcome.gap else "Checked in this build"
-        return f"{verdict}: {piece.options['check']}\n\n{_enclose(piece.code, 'python')}"
+        code = piece.code if outcome.gap or not outcome.text else f"{piece.code}\n\n{outcome.text}"
+        return f"{verdict}: {piece.options['check']}\n\n{_enclose(code, 'python')}"
     parts = []
     place = piece.options.get("source", "")
     if place:

@@ -97,7 +97,7 @@ class Outcome:
     """What a piece came to.
 
     Attributes:
-        text: What a block printed, or what a value shows.
+        text: What a block printed, what a value shows, or the functions of modules that asserted for a check.
         gap: Why it could not run on this machine, or an empty string.
         target: The target that is missing, when it is a gap.
         failure: What failed, or None.

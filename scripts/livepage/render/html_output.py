@@ -88,15 +88,20 @@ def show_check(md: Markdown, piece: Piece, outcome: Outcome, index: int) -> str:
     elif outcome.failure:
         kind, summary = "failed", f"{claim} (not shown)"
     else:
-        return check_marks.show_check(f"checked-{index + 1}", piece.options["check"], code)
+        called = _show_code(md, outcome.text, piece.language) if outcome.text else ""
+        return check_marks.show_check(f"checked-{index + 1}", piece.options["check"], code + called)
     return f'<details class="check {kind}"><summary>{summary}</summary>{code}</details>'
 
 
 def _show_source(md: Markdown, piece: Piece) -> str:
+    return _show_code(md, piece.listing or piece.code, piece.language)
+
+
+def _show_code(md: Markdown, code: str, language: str) -> str:
     # As superfences shows any fence, without a Markdown converter for each.
     show = md.preprocessors["fenced_code_block"].highlight  # type: ignore[attr-defined]  # pymdownx ships no types
-    code: str = show(piece.listing or piece.code, piece.language, options={}, md=md, classes=[], id_value="", attrs={})
-    return code
+    shown: str = show(code, language, options={}, md=md, classes=[], id_value="", attrs={})
+    return shown
 
 
 def outer(md: Markdown) -> Markdown | None:

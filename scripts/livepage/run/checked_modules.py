@@ -15,10 +15,10 @@ from livepage.run.asserts import HELPER
 from livepage.run.rewriter import rewrite
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
     from types import CodeType, ModuleType
 
-    from livepage.run.asserts import Asserts
+    from livepage.run.asserts import Asserts, Site
 
 
 @contextmanager
@@ -30,6 +30,22 @@ def rewrite_imports(asserts: Asserts) -> Iterator[None]:
         yield
     finally:
         sys.meta_path.remove(finder)
+
+
+def show_functions(sites: Iterable[Site]) -> str:
+    """Return the source of the functions of modules in which some asserts stand."""
+    lines: dict[str, set[int]] = {}
+    for site in sites:
+        lines.setdefault(site.file, set()).add(site.line)
+    shown = []
+    for file, asserts in lines.items():
+        text = (project.root / file).read_text(encoding="utf-8")
+        shown += [
+            ast.get_source_segment(text, node) or ""
+            for node in ast.parse(text).body
+            if not asserts.isdisjoint(range(node.lineno, (node.end_lineno or node.lineno) + 1))
+        ]
+    return "\n\n".join(shown)
 
 
 class _Finder(MetaPathFinder):

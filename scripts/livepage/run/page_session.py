@@ -23,7 +23,7 @@ from markdown_exec import console_width, working_directory
 
 from livepage.read import SHELLS, Failure, Kind, Origin, Outcome, Piece, SearchEntry, Source, log, project, relative
 from livepage.run.asserts import HELPER, Asserts, find_fault
-from livepage.run.checked_modules import rewrite_imports
+from livepage.run.checked_modules import rewrite_imports, show_functions
 from livepage.run.guard import Guard
 from livepage.run.process_state import State
 from livepage.run.rewriter import last_name, rewrite
@@ -114,7 +114,7 @@ class _Session:
             # Without classes of the page, which another process does not know.
             rows = self.namespace.pop(ENTRIES, ())
             entries = tuple(SearchEntry(*map(str, row[:3]), *map(float, row[3:])) for row in rows)  # type: ignore[arg-type]  # three texts
-            shown = text if piece.kind is Kind.VALUE else printed.getvalue()
+            shown = printed.getvalue() if piece.kind is Kind.BLOCK else text
             outcome = Outcome(shown, entries=entries, exact=exact)
         except KeyboardInterrupt as error:
             log.error("%s: interrupted while this line ran", locate(error, piece))
@@ -131,7 +131,7 @@ class _Session:
         return _add(outcome, self.guard)
 
     def _evaluate(self, piece: Piece) -> tuple[str, str]:
-        """Run a piece, and return what a value shows, and what it stands for where it shows less."""
+        """Run a piece, and return what it shows besides what it prints, and what that stands for where it is less."""
         if piece.kind is Kind.VALUE:
             _lines.info("%s", piece.origin)
             value = ast.parse(piece.code, str(piece.origin.file), mode="eval")
@@ -157,11 +157,11 @@ class _Session:
                 self.guard.complaints.append((origin, "a block must not clear the names of its page"))
         if piece.kind is Kind.CHECK:
             asserted = self.asserts.runs > runs or any(name.startswith("assert") for name in calls)
-            self._complain(piece, sites, counts, asserted=asserted)
+            return self._review(piece, sites, counts, asserted=asserted), ""
         return "", ""
 
-    def _complain(self, piece: Piece, sites: Sequence[Site], counts: Sequence[int], *, asserted: bool) -> None:
-        """Complain of a check whose asserts, here or in a module that it called, checked nothing.
+    def _review(self, piece: Piece, sites: Sequence[Site], counts: Sequence[int], *, asserted: bool) -> str:
+        """Complain of a check whose asserts checked nothing, and return the functions of modules that asserted for it.
 
         Args:
             piece: The check.
@@ -176,9 +176,14 @@ class _Session:
         )
         if fault:
             self.guard.complaints.append((piece.lines[line - 1] if line else piece.origin, fault))
-        for site, count in zip(self.asserts.sites, itertools.chain(counts, itertools.repeat(0)), strict=False):
-            if site.file and site.ran > count and (weak := find_fault([site], is_whole=whole)):
+        ran_before = itertools.chain(counts, itertools.repeat(0))
+        called = [
+            site for site, count in zip(self.asserts.sites, ran_before, strict=False) if site.file and site.ran > count
+        ]
+        for site in called:
+            if weak := find_fault([site], is_whole=whole):
                 self.guard.complaints.append((piece.origin, f"{site.file}:{weak[0]}: {weak[1]}"))
+        return show_functions(called)
 
     def _forget(self, piece: Piece, before: Mapping[str, object]) -> None:
         """Take away the names that a piece would have set: what they held was of pieces before it."""

@@ -137,8 +137,9 @@ def test_asserts_of_a_module_count_as_those_of_the_check_that_calls_it(
     site.write({"snippets/size_checks/__init__.py": "", "snippets/size_checks/sizes.py": MODULE})
     code = f"from size_checks import sizes\nsizes.check_sizes({sizes})"
     site.write({"docs/a.md": f'# A\n\n```python check="It holds"\n{code}\n```\n'})
-    failures = map(str, site.render("a")[1])
-    assert [failure[: len(start)] for failure, start in zip(failures, expected, strict=True)] == expected
+    page, faults = site.render("a")
+    assert [str(fault)[: len(start)] for fault, start in zip(faults, expected, strict=True)] == expected
+    assert ("def" in page) == (not expected), "what a check opens shows the function that asserts"
 
 
 def test_where_a_target_is_missing_a_check_may_wait_for_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
