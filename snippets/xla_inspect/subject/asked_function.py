@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect import jax_private
 from xla_inspect.compilation import list_program_members
 from xla_inspect.errors import InspectError
-from xla_inspect.releases import differentiate, map_over
 from xla_inspect.subject import loading, nn_models, shapes
 from xla_inspect.subject.function_names import name_function
 from xla_inspect.subject.subject import Call, Subject
@@ -26,9 +25,10 @@ if TYPE_CHECKING:
 
 @cache
 def _hide_frames() -> None:
-    """Keep the functions that this room puts around the reader's out of the lines that JAX notes."""
-    for folder in (Path(__file__).parent, Path(inspect.getfile(differentiate)).parent):
-        jax_private.hide_frames_of(str(folder))
+    """Keep the functions that are put around the reader's out of the lines that JAX notes."""
+    folder = Path(__file__).parent
+    for wrappers in (folder, folder.parent / "releases"):
+        jax_private.hide_frames_of(str(wrappers))
 
 
 def read_function(request: Request) -> Subject:
@@ -250,8 +250,12 @@ def _apply(request: Request, call: Call) -> Call:
     """Return a call as the options ask for it: with a batch, differentiated, with arguments donated or static."""
     function, args = call.function, call.args
     if request.vmap:
+        from xla_inspect.releases import map_over
+
         function, args = map_over(function, args, request.vmap)
     if request.grad:
+        from xla_inspect.releases import differentiate
+
         function = differentiate(function, lambda why: InspectError(f"--grad: {request.words[0]} {why}"))
     mesh = {"mesh": dict(request.mesh)} if request.mesh else {}
     return Call(function, args, call.kwargs, {**call.settings, **mesh, **request.jit_options})
