@@ -27,6 +27,9 @@ LISTS = {"questions.md"}
 """Pages of these groups that are lists of answers, each with its own listing."""
 LEAST_EXERCISES = 2
 LEAST_QUESTIONS = 3
+LONGEST_BLOCK = 25
+"""The lines of Python that a reader of the Markdown takes in at once."""
+BLOCK = re.compile(r"^( *)```python[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 QUESTION = re.compile(r'id="(predict-[^"]+)"')
 
 
@@ -41,6 +44,12 @@ def list_chapters() -> list[Path]:
 def list_answers(text: str) -> list[str]:
     """Return the body of each folded answer to an exercise in a page's Markdown."""
     return re.findall(r"^\?\?\?\+? question .*\n((?:(?: {4}.*)?\n)+)", text, re.MULTILINE)
+
+
+def list_long_blocks(text: str) -> list[int]:
+    """Return the lines of a page's Markdown on which a block of Python begins that is longer than `LONGEST_BLOCK`."""
+    long = (block for block in BLOCK.finditer(text) if block[2].count("\n") > LONGEST_BLOCK)
+    return [text.count("\n", 0, block.start()) + 1 for block in long]
 
 
 def list_missing(text: str, html: str) -> Iterator[str]:
@@ -63,6 +72,8 @@ def list_missing(text: str, html: str) -> Iterator[str]:
         yield "a section { #own-code } with the command that asks the same of the reader's own code"
     if not headings or not headings[-1].startswith("## Next"):
         yield "a last section, ## Next, with what to read next"
+    for line in list_long_blocks(text):
+        yield f"at most {LONGEST_BLOCK} lines in a block: that of line {line} fits into a module of snippets/chapters"
 
 
 def main(pages: list[str]) -> None:

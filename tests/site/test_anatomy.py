@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from lint.chapter_parts import QUESTION, list_answers, list_chapters, list_missing
+from lint.chapter_parts import QUESTION, list_answers, list_chapters, list_long_blocks, list_missing
 from livepage import render_one
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -83,6 +83,16 @@ MADE = (
     '<i id="predict-1"></i><i id="predict-2"></i><i id="predict-3"></i><h2 id="own-code">On your own code</h2>'
     '<h2 id="next">Next</h2>'
 )
+
+
+def test_a_long_block_is_to_go_into_a_module() -> None:
+    blocks = "".join(f'```python exec="on"\n{"x = 1\n" * lines}```\n\n' for lines in (25, 26))
+    [missing] = list_missing(f"{blocks}{WHOLE}", MADE)
+    assert missing == "at most 25 lines in a block: that of line 29 fits into a module of snippets/chapters"
+
+
+def test_chapters_have_no_long_block(page: Path) -> None:
+    assert list_long_blocks(page.read_text(encoding="utf-8")) == []
 
 
 def test_a_whole_chapter_lacks_nothing() -> None:
