@@ -23,13 +23,14 @@ _HELP = {"help", "description", "epilog"}
 _TABLE = re.compile(r"[A-Z][A-Z_]+")
 _SHOWN = (
     "snippets/chapters/",
+    "snippets/pages/",
     "snippets/practice/",
     "snippets/xla_inspect/analysis/",
     "snippets/xla_inspect/practice/texts/",
     "snippets/xla_inspect/report/words.toml",
 )
 """Folders and files with tables, exercises and texts that a reader is shown."""
-_WORDED = ("snippets/chapters/", "snippets/xla_inspect/analysis/", "snippets/xla_inspect/report/")
+_WORDED = ("snippets/chapters/", "snippets/pages/", "snippets/xla_inspect/analysis/", "snippets/xla_inspect/report/")
 """Folders whose modules write captions, labels and reasons."""
 _SCRIPTS = ("docs/assets", "snippets/xla_inspect/report", "snippets/xla_inspect/play")
 """Folders with scripts that a browser runs."""

@@ -74,7 +74,7 @@ class SiteAdapter(Adapter):
     slow_work = "xla_inspect"
     caches = ("XLA_INSPECT_CACHE",)
     packages = ("xla_inspect",)
-    checks = ("chapters",)
+    checks = ("chapters", "pages")
     stopwatches = ("snippets/claims/evidence.py",)
     functions = ("jax", "lax", "jnp", "nn", "pl", "pltpu", "checkpoint", "export", "xla_inspect")
     replaced: ClassVar = {"explorer": "*(On the page: an explorer of the passes.)*", "predict": "", "program-edit": ""}

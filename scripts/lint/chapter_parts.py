@@ -73,7 +73,7 @@ def list_missing(text: str, html: str) -> Iterator[str]:
     if not headings or not headings[-1].startswith("## Next"):
         yield "a last section, ## Next, with what to read next"
     for line in list_long_blocks(text):
-        yield f"at most {LONGEST_BLOCK} lines in a block: that of line {line} fits into a module of snippets/chapters"
+        yield f"at most {LONGEST_BLOCK} lines in a block: that of line {line} fits into a module of snippets/pages"
 
 
 def main(pages: list[str]) -> None:

@@ -88,7 +88,7 @@ MADE = (
 def test_a_long_block_is_to_go_into_a_module() -> None:
     blocks = "".join(f'```python exec="on"\n{"x = 1\n" * lines}```\n\n' for lines in (25, 26))
     [missing] = list_missing(f"{blocks}{WHOLE}", MADE)
-    assert missing == "at most 25 lines in a block: that of line 29 fits into a module of snippets/chapters"
+    assert missing == "at most 25 lines in a block: that of line 29 fits into a module of snippets/pages"
 
 
 def test_chapters_have_no_long_block(page: Path) -> None:

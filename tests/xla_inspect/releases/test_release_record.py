@@ -10,6 +10,7 @@ import pytest
 
 import stamps
 from xla_inspect.errors import InspectError
+from xla_inspect.releases import order
 from xla_inspect.releases import release_record as records
 from xla_inspect.releases.pass_drift import SetChange
 from xla_inspect.releases.release_diff import Drift
@@ -51,7 +52,7 @@ def test_at_least_four_releases_are_recorded_the_oldest_first() -> None:
 
 
 def test_releases_are_ordered_by_number_and_not_by_letter() -> None:
-    assert records.number("0.9.2") < records.number("0.10.0") < records.number("0.12.0") < records.number("0.12.0.1")
+    assert order("0.9.2") < order("0.10.0") < order("0.12.0") < order("0.12.0.1")
 
 
 def test_each_release_compiled_with_compilers_of_its_own() -> None:

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import jax
 import jax.numpy as jnp
 
-from chapters.fusion_page import TARGETS, Programs, count_kernels, find_decision, list_counts
-from chapters.reason_quotes import quote_reasons
+from chapters import quote_reasons
+from pages.fusion_page import TARGETS, Programs, count_kernels, find_decision, list_counts
 from programs import forced
 from xla_inspect import Capture, capture, capture_all
 from xla_inspect.analysis import list_fusions, list_kernels, main_memory_bytes

@@ -11,7 +11,7 @@ from jaxlib.mlir.dialects import chlo, sdy
 from jaxlib.mlir.dialects import stablehlo as dialect
 
 import stamps
-from chapters.exchange_picture import draw_exchange
+from chapters import draw_exchange
 from programs import chlo_functions
 from xla_inspect.report import markdown, title
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import jax
 import numpy as np
 
-from chapters.buffers_page import list_allocations
+from pages.buffers_page import list_allocations
 from programs import buffers
 from xla_inspect.analysis import parse_buffers
 from xla_inspect.report import markdown, title

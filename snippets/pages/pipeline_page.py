@@ -8,7 +8,7 @@ import jax
 import numpy as np
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
-from chapters.watched_calls import count_compiles
+from chapters import count_compiles
 from xla_inspect.analysis import find_launch, parse_buffers
 from xla_inspect.report import markdown, title
 

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from chapters import capture_text
-from chapters.buffers_page import list_allocations
+from pages.buffers_page import list_allocations
 from programs import buffers, offloaded
 from xla_inspect import capture
 from xla_inspect.analysis import parse_buffers, parse_live_ranges

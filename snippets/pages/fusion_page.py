@@ -8,8 +8,7 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 
-from chapters import fusion_picture
-from chapters.reason_quotes import find_decisions
+from chapters import find_decisions, fusion_picture
 from programs import fusible, gelu
 from xla_inspect import capture, capture_all
 from xla_inspect.analysis import list_fusions, list_kernels, list_traffic, main_memory_bytes

@@ -6,8 +6,8 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from chapters.fusion_page import TARGETS, Programs, count_bytes, count_kernels, find_decision
-from chapters.fusion_stops_page import FUSION_PASSES
+from pages.fusion_page import TARGETS, Programs, count_bytes, count_kernels, find_decision
+from pages.fusion_stops_page import FUSION_PASSES
 from programs import conv_step, fusible, layer, softmax
 from xla_inspect import Capture, capture
 from xla_inspect.analysis import find_launch, list_fusions, list_kernels, list_origins, main_memory_bytes

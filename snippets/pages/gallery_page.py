@@ -16,7 +16,7 @@ from xla_inspect.targets import FAMILIES
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping
 
-    from chapters.target_diff import GenerationStep
+    from chapters import GenerationStep
     from xla_inspect import Capture
 
     type Shown = Mapping[str, tuple[str, Captures]]

@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 
-from chapters.buffers_page import MIB, count_bytes, list_allocations
-from chapters.reason_quotes import find_decisions, quote_reasons
+from chapters import find_decisions, quote_reasons
+from pages.buffers_page import MIB, count_bytes, list_allocations
 from xla_inspect import capture_all
 from xla_inspect.report import markdown, title
 

@@ -5,8 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from chapters.boundary_picture import draw_boundaries
-from chapters.program_lines import list_holders
+from chapters import draw_boundaries, list_holders
 from programs import remember
 from xla_inspect import capture_all
 from xla_inspect.analysis import list_kernels

@@ -9,9 +9,7 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 
-from chapters import rewrite_matrix, tile_choices
-from chapters.element_order import share_of_padding
-from chapters.pass_order import find_first_fusing
+from chapters import find_first_fusing, rewrite_matrix, share_of_padding, tile_choices
 from programs import layouts
 from xla_inspect import capture, capture_all
 from xla_inspect.analysis import list_kernels

@@ -13,7 +13,7 @@ from xla_inspect.targets import TILING_MODEL
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-    from chapters.tile_choices import Choice
+    from chapters import Choice
     from xla_inspect import Capture
     from xla_inspect.analysis.reasons import Decision
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import jax
 
 import peers
-from chapters.run_strips import StripBox, draw_strips
+from chapters import StripBox, draw_strips
 from peers import given
 from programs import classify, gelu, layer, mlp_block
 from xla_inspect.analysis import list_kernels
