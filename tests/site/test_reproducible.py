@@ -59,7 +59,12 @@ PLANTED: list[tuple[str, dict[str, str], Reached]] = [
     (
         "a program",
         edit("snippets/programs/product.py", "import jax\n", "import jax as jax\n"),
-        (("docs/fusion.md", "docs/questions.md", "docs/when-xla-helps.md"), ("docs/jaxpr.md", *NOWHERE)),
+        (("docs/fusion.md", "docs/layout.md", "docs/when-xla-helps.md"), ("docs/jaxpr.md", *NOWHERE)),
+    ),
+    (
+        "the code of one page",
+        edit("snippets/pages/fusion_page.py", '"""', '""" '),
+        (("docs/fusion.md",), ("docs/jaxpr.md", "docs/pipeline.md", *NOWHERE)),
     ),
     (
         "a picture",
