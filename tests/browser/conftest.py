@@ -23,7 +23,7 @@ from .host import Site, serve
 from .opened_dump import dump, dump_anew, dump_page, dump_site  # noqa: F401 - fixtures of the page that opens a dump
 from .played import server  # noqa: F401 - a fixture of the tests of the playground
 from .visits import POLICY, WIDE, Look, Visits
-from .waiting import PATIENCE, wait_until
+from .waiting import PATIENCE, wait_for_rest, wait_until
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Generator
@@ -247,8 +247,9 @@ class Opened:
         )
 
     def settle(self) -> None:
-        """Wait until a long listing is drawn whole."""
-        wait_until(self.page, "!globalThis.xlaExplorer.pending()")
+        """Wait until what was pressed has had its effect, and a long listing is drawn whole."""
+        wait_for_rest(self.page)
+        wait_until(self.page, "!globalThis.xlaExplorer?.pending()")
 
     def texts(self, selector: str) -> list[str]:
         """Return the text of each line of the view that a selector finds, without what only a screen reader says."""
@@ -278,7 +279,10 @@ def show(browser: Browser, tmp_path: Path) -> Generator[Show]:
         window = context.new_page()
         window.on("pageerror", lambda error: pytest.fail(f"the page failed: {error}"))
         window.goto(f"{path.as_uri()}{link and '#'}{link}")
-        return Opened(window)
+        explorer = Opened(window)
+        if options.get("java_script_enabled", True):
+            explorer.settle()
+        return explorer
 
     yield show
     for context in opened:
