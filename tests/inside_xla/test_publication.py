@@ -27,4 +27,4 @@ def test_a_page_that_asks_runs_again_when_the_setting_is_another(monkeypatch: py
     monkeypatch.setattr(project, "root", publication.SETTINGS.parents[2])
     with Watch() as watch:
         publication.may_show_bundles()
-    assert str(publication.SETTINGS) in watch.files
+    assert "file scripts/inside_xla/publication.toml" in watch.facts

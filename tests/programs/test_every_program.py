@@ -42,12 +42,13 @@ def _run(path: Path, folder: Path, environment: dict[str, str]) -> subprocess.Co
 
 
 def _uses(name: str) -> list[Path]:
-    """Find the pages, tests and checks of claims that import a program or include its file, and the gallery's list."""
+    """Find the pages with their modules, tests and checks of claims that import a program or include its file, and the gallery's list."""
     word = re.compile(rf"\bprograms[./]{name}\b|\bprograms import\b(?:[^\n(]*| \([^)]*)\b{name}\b")
     readers = [
         *(ROOT / "docs").rglob("*.md"),
         *(ROOT / "tests").rglob("*.py"),
         *(ROOT / "snippets" / "claims").glob("*.py"),
+        *(ROOT / "snippets" / "pages").glob("*.py"),
         ROOT / "snippets" / "programs" / "gallery.py",
     ]
     return [path for path in readers if path != Path(__file__) and word.search(path.read_text(encoding="utf-8"))]
