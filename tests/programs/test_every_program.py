@@ -42,7 +42,7 @@ def _run(path: Path, folder: Path, environment: dict[str, str]) -> subprocess.Co
 
 
 def _uses(name: str) -> list[Path]:
-    """Find the pages with their modules, tests and checks of claims that import a program or include its file, and the gallery's list."""
+    """Find what imports a program or includes its file: pages with their modules, tests, and checks of claims."""
     word = re.compile(rf"\bprograms[./]{name}\b|\bprograms import\b(?:[^\n(]*| \([^)]*)\b{name}\b")
     readers = [
         *(ROOT / "docs").rglob("*.md"),
