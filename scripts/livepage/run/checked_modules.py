@@ -24,6 +24,9 @@ if TYPE_CHECKING:
 @contextmanager
 def rewrite_imports(asserts: Asserts) -> Iterator[None]:
     """Rewrite the asserts of what is imported meanwhile from the packages that the project names for its checks."""
+    # Where a page runs without `fresh_modules`, these would report to the page that ran before it.
+    for name in [name for name in sys.modules if name.partition(".")[0] in project.adapter.checks]:
+        del sys.modules[name]
     finder = _Finder(asserts)
     sys.meta_path.insert(0, finder)
     try:
