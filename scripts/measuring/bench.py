@@ -87,7 +87,7 @@ BENCHMARKS: Mapping[str, Callable[[Path, int], None]] = {
     "edit": lambda place, _: served_site.time_edits(place),
     "reasons": lambda _, runs: log_costs.time_logs(runs),
 }
-"""What can be measured, given the folder of the benchmark and how often."""
+"""The benchmarks by name: functions of the folder of the benchmark and the number of runs."""
 
 
 def build_plain(place: Path) -> None:

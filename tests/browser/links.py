@@ -1,4 +1,4 @@
-"""Where the links of a built site's files lead."""
+"""The targets of the links in the files of a built site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What readers come for is two clicks away from home: ten tasks, each with the links that somebody would take.
+"""Ten tasks of readers are each two clicks away from home, by the links that somebody would take.
 
 A task is done where a heading that answers it is in the window. What the search finds is the subject of `test_search`.
 """
@@ -23,7 +23,7 @@ IN_SIGHT = "css => { const it = document.querySelector(css)?.getBoundingClientRe
 
 
 class Task(NamedTuple):
-    """What a reader wants to know.
+    """A question of a reader, and the way to its answer.
 
     Attributes:
         question: In a reader's words.

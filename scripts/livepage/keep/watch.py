@@ -148,7 +148,7 @@ def _on_list(_event: str, details: tuple[Any, ...]) -> None:
 
 
 def _is_outside(path: str) -> bool:
-    """Whether a file is none of the project, of the system, and of a cache."""
+    """Return whether a file belongs neither to the project nor to the system nor to a cache."""
     if path.startswith((f"{project.root}{os.sep}", *_SYSTEM)) or os.path.realpath(path).startswith(_SYSTEM):
         return False
     caches = filter(None, (*map(os.environ.get, project.adapter.caches), tempfile.gettempdir()))

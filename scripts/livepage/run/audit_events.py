@@ -39,7 +39,7 @@ def is_writing(details: tuple[Any, ...]) -> bool:
 
 
 def is_own_file(file: str) -> bool:
-    """Whether a file's code is a page's, or the project's and of no package that the project names as its tool."""
+    """Return whether code is of a page, or of a package of the project other than those named as its tool."""
     if not os.path.isabs(file):  # noqa: PTH117 - called for each call of a clock, and each variable that is asked for
         return file.endswith((".md", ".py"))
     if f"{os.sep}ipykernel_" in file:  # a cell of a notebook
@@ -49,7 +49,7 @@ def is_own_file(file: str) -> bool:
 
 
 def is_own(frame: FrameType | None) -> bool:
-    """Whether the project's own code did what Python's library did for it."""
+    """Return whether the innermost frame outside of Python's library is the project's own code."""
     while frame and frame.f_code.co_filename.startswith(("<frozen", _LIBRARY)):
         if frame.f_code.co_filename.startswith(_PACKAGES):
             return False

@@ -66,7 +66,7 @@ class Quantity:
 
     @property
     def forgotten(self) -> str:
-        """What a test forgot that reads it and does nothing with it."""
+        """The complaint about a test that reads it and does nothing with it."""
         return f"{self.name} of {self.of} was read and compared with nothing"
 
     __lt__, __le__, __gt__, __ge__ = map(_comparing, ("<", "<=", ">", ">="))
@@ -113,7 +113,7 @@ class Quantity:
 
 
 class Verdict:
-    """Whether a comparison holds, for `assert`. One that nobody asserts is reported at the end of the test.
+    """The result of a comparison, for `assert`. One that nobody asserts is reported at the end of the test.
 
     Args:
         quantity: What was measured.
@@ -130,7 +130,7 @@ class Verdict:
 
     @property
     def forgotten(self) -> str:
-        """What a test forgot that makes the comparison and does nothing with it."""
+        """The complaint about a test that makes the comparison and does nothing with it."""
         return f"{self!r} was compared and not asserted; write assert in front of it"
 
     def __bool__(self) -> bool:

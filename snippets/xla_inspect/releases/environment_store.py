@@ -27,7 +27,7 @@ MOST_BYTES = 24 << 30
 cache, where both lie on one disk, so that they take far less than they measure."""
 
 _NAMED = "[0-9]*"
-"""What the names of environments look like."""
+"""The pattern of the names of environments."""
 
 PATIENCE = 1800
 """Seconds to wait for another process that makes the same environment: it may have a gigabyte to fetch."""

@@ -57,7 +57,7 @@ CHANGES: dict[str, Callable[[pytest.MonkeyPatch], object]] = {
     "the disassembler": lambda patch: patch.setattr(capture_cache, "find_version", lambda _: "0.0.0"),
     "the code": lambda patch: patch.setattr(capture_cache, "hash_code", lambda: "other"),
 }
-"""What a second capture may differ in: it is made here, or later with what is changed here."""
+"""The differences that a second capture may have: each changes its environment."""
 
 
 @pytest.mark.usefixtures("folder")
