@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import inspect
 import re
 import tempfile
 from pathlib import Path
@@ -16,7 +15,7 @@ from xla_inspect.analysis import find_peak, list_kernels, parse_buffers, parse_l
 from xla_inspect.report import markdown
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Sequence
+    from collections.abc import Iterable, Sequence
 
     from xla_inspect import Capture, Captures
     from xla_inspect.analysis import Allocation
@@ -68,13 +67,6 @@ def compile_buffers(name: str, **options: object) -> Captures:
     function, example = buffers.PROGRAMS[name]
     compiled: Captures = capture_all(function, *example, **options)  # type: ignore[arg-type] # passed on as they are
     return compiled
-
-
-def show_source(*functions: Callable[..., object]) -> str:
-    """Return functions of one program as a listing."""
-    file = Path(inspect.getsourcefile(functions[0]) or "").name
-    text = "\n\n".join(map(inspect.getsource, functions))
-    return markdown.fence(text, "python", title=f"from snippets/programs/{file}")
 
 
 def list_allocations(found: Capture) -> Sequence[Allocation]:

@@ -9,18 +9,16 @@ from typing import TYPE_CHECKING
 import jax
 import jax.numpy as jnp
 
-from chapters import find_first_fusing, rewrite_matrix, share_of_padding, tile_choices
+from chapters import find_decisions, find_first_fusing, rewrite_matrix, share_of_padding, tile_choices
 from programs import layouts
 from xla_inspect import capture, capture_all
 from xla_inspect.analysis import list_kernels
-from xla_inspect.analysis.reasons import read_reasons
 from xla_inspect.report import markdown, print_instruction, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
     from xla_inspect import Capture, Captures
-    from xla_inspect.analysis.reasons import Decision
     from xla_inspect.captured import PassChange
     from xla_inspect.hlo import Instruction, Shape
 
@@ -38,25 +36,9 @@ def compile_program(name: str) -> Captures:
     return capture_all(function, *example, reasons=True)
 
 
-def list_decisions(capture: Capture, kind: str, about: str = "", asker: str = "") -> list[Decision]:
-    """Return the decisions of a kind.
-
-    Args:
-        capture: One with reasons.
-        kind: As in `Decision.kind`.
-        about: The beginning of the name of the instruction that was decided about.
-        asker: The instruction that asked for it; anybody where it is empty.
-    """
-    return [
-        decision
-        for decision in read_reasons(capture).decisions
-        if decision.kind == kind and decision.instruction.startswith(about) and (not asker or asker in decision.others)
-    ]
-
-
 def find_asker(capture: Capture, about: str) -> str:
     """Return who asked for the first copy that layout assignment adds for an instruction, or an empty string."""
-    added = list_decisions(capture, "copied-for-layout", about)[0]
+    added = find_decisions(capture, "copied-for-layout", about)[0]
     is_added = (added.pass_name, added.verdict, len(added.others)) == ("layout-assignment", "done", 1)
     return added.others[0] if is_added else ""
 
