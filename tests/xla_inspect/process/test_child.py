@@ -48,7 +48,8 @@ def wait_until_gone(*processes: int) -> list[int]:
     ],
 )
 def test_a_process_that_goes_over_a_limit_is_ended_and_says_which(limits: Limits, program: str, excess: str) -> None:
-    with Child(PYTHON, program, limits=limits) as child:
+    # Without its limit the process would go on for ever, and the test with it.
+    with Child(PYTHON, f"import signal; signal.alarm(30)\n{program}", limits=limits) as child:
         for _ in child:
             pass
         assert child.end() == -signal.SIGKILL

@@ -15,7 +15,9 @@ if TYPE_CHECKING:
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="it needs a system that can fork")
 WORK = """
-import subprocess, time
+import signal, subprocess, time
+
+signal.alarm(30)  # without its limit a process would go on for ever
 
 def answer(connection, word):
     print("printed")
