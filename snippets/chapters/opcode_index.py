@@ -1,4 +1,4 @@
-"""Where in a set of captures each opcode occurs: on which target, at which stage, and from which Python expression."""
+"""The places where each opcode occurs in a set of captures: the target, the stage and the Python expression."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ SHORTEST = 40
 
 @dataclass(frozen=True)
 class Sighting:
-    """An instruction of an opcode, as one compile had it at one stage.
+    """An instruction of an opcode at one stage of one compilation.
 
     Attributes:
-        program: The name of the program that was compiled.
-        capture: The compile.
+        program: The name of the program.
+        capture: The capture of the compilation.
         stage: `before` the first pass, `between` two passes, or `after` the last.
         instruction: The instruction.
         expression: The Python text that it came from, on one line, or an empty string.
@@ -41,34 +41,34 @@ class Sighting:
 
     @property
     def made_by(self) -> str:
-        """The pass that first left such an instruction, or an empty string when the compiler got one."""
+        """The first pass that added such an instruction, or an empty string if the compiler input has one."""
         opcode = self.instruction.opcode
         step = None if _write(opcode) in self.capture.before else find_pass(self.capture, opcode)
         return step.name if step else ""
 
     @property
     def removed_by(self) -> str:
-        """The pass that left no such instruction any more, or an empty string when there is one to the end."""
-        written, present = _write(self.instruction.opcode), _write(self.instruction.opcode) in self.capture.before
-        if written in self.capture.after:
+        """The last pass that removed all such instructions, or an empty string if optimized HLO has one."""
+        use, present = _write(self.instruction.opcode), _write(self.instruction.opcode) in self.capture.before
+        if use in self.capture.after:
             return ""
         remover = ""
         for step in self.capture.passes:
-            if present and written not in step.text:
+            if present and use not in step.text:
                 remover = step.name
-            present = written in step.text
+            present = use in step.text
         return remover
 
 
 def find_sightings(captures: Iterable[tuple[str, Capture]], calls: Mapping[str, str]) -> Sightings:
-    """Return opcode to target to stage to one instruction, where there is any.
+    """Return one instruction for each opcode, target and stage, where there is one.
 
-    Of many the one that came from the expression which `calls` names is taken, then the shortest.
-    Between passes only what is in no program's input or output for the target is looked for.
+    An instruction that comes from the expression in `calls` is preferred, then the shortest one.
+    States between passes are searched only for opcodes that no input and no output for the target contains.
 
     Args:
         captures: The captures, each with the name of its program; targets count without their topologies.
-        calls: Opcode to the Python expression that is to be found.
+        calls: The preferred Python expression by opcode.
     """
     sightings: Sightings = {}
     programs = [(program, capture, capture.target.partition(":")[0]) for program, capture in captures]
@@ -87,12 +87,12 @@ def find_sightings(captures: Iterable[tuple[str, Capture]], calls: Mapping[str, 
 
 
 def find_pass(capture: Capture, opcode: str) -> PassChange | None:
-    """Return the first pass that left an instruction of an opcode, found in the text without parsing, or None."""
+    """Return the first pass whose text contains an opcode, found without parsing, or None."""
     return next((step for step in capture.passes if _write(opcode) in step.text), None)
 
 
 def _write(opcode: str) -> str:
-    """Return what stands in a module's text where an opcode is used."""
+    """Return the text by which a module uses an opcode."""
     return f" {opcode}("
 
 
@@ -105,17 +105,17 @@ def _look(program: str, capture: Capture, stage: Stage, module: Module, opcodes:
 
 
 def _keep_best(best: Sightings, target: str, sightings: Iterable[Sighting], calls: Mapping[str, str]) -> None:
-    """Add sightings to those that are known, and of two for one opcode, target and stage keep the better one."""
+    """Add sightings, and of two for the same opcode, target and stage keep the better one."""
     for new in sightings:
         opcode = new.instruction.opcode
         stages = best.setdefault(opcode, {}).setdefault(target, {})
-        known = stages.get(new.stage)
-        if known is None or _rank(new, calls.get(opcode)) < _rank(known, calls.get(opcode)):
+        best_yet = stages.get(new.stage)
+        if best_yet is None or _rank(new, calls.get(opcode)) < _rank(best_yet, calls.get(opcode)):
             stages[new.stage] = new
 
 
 def _rank(sighting: Sighting, call: str | None) -> tuple[bool, int]:
-    """Return what sorts the better sighting first."""
+    """Return a sort key that puts the better sighting first."""
     instruction = sighting.instruction
     size = len(instruction.shape.text) + sum(map(len, instruction.operands))
     return call is not None and sighting.expression != call, max(size, SHORTEST)
@@ -125,20 +125,20 @@ class Expressions:
     """The Python text behind the instructions of one module of a capture."""
 
     def __init__(self, capture: Capture, module: Module) -> None:
-        """Read nothing yet.
+        """Store the module; its text is read on demand.
 
         Args:
             capture: The capture.
-            module: A stage of it.
+            module: The capture's module at one stage.
         """
         self.capture, self.module = capture, module
 
     def read(self, instruction: Instruction) -> str:
-        """Return the text that an instruction came from, on one line, or an empty string.
+        """Return the Python text behind an instruction, on one line, or an empty string.
 
-        An instruction without a frame has that of the instruction whose computation it belongs to.
+        An instruction without a frame uses the frame of the instruction that calls its computation.
         """
-        # A partitioned module numbers its frames anew, so there the operation's name is looked up in StableHLO.
+        # A partitioned module renumbers its frames, so the operation's name is looked up in StableHLO instead.
         if self.capture.module.num_partitions > 1:
             return self._by_name.get((instruction.op_name or "").rpartition("/")[2], "")
         at: Instruction | None = instruction
@@ -150,11 +150,11 @@ class Expressions:
 
     @cached_property
     def _callers(self) -> dict[str, Instruction]:
-        return {called: caller for caller in self.module.walk() for called in caller.called}
+        return {callee: caller for caller in self.module.walk() for callee in caller.called}
 
     @cached_property
     def _by_name(self) -> dict[str, str]:
-        """The last part of an operation's name to its text, where operations of that name have one only."""
+        """The Python text by the last part of an operation's name, where all operations of that name share it."""
         texts_by_name: dict[str, set[str]] = {}
         for name, frames in read_names(self.capture.stablehlo_locations).items():
             texts = {find_expression(self.capture, Operation("", "", frame)) for frame in frames}

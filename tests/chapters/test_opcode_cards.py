@@ -1,4 +1,4 @@
-"""Opcodes are shown with the way that leads to them, as HTML that is safe whatever stands in a line."""
+"""The list of opcodes as HTML: the origin of each opcode, its lines and its fate, with every text escaped."""
 
 from __future__ import annotations
 
@@ -48,37 +48,37 @@ def shown() -> Shown:
         ("domain", "nowhere"),
     ],
 )
-def test_each_way_to_an_opcode_is_told_from_the_others(shown: Shown, opcode: str, reach: Reach) -> None:
+def test_each_way_to_an_opcode_is_distinguished(shown: Shown, opcode: str, reach: Reach) -> None:
     assert shown.reach(opcode) == reach
 
 
-def test_counts_are_of_what_a_target_has(shown: Shown) -> None:
+def test_counts_cover_the_opcodes_of_a_target(shown: Shown) -> None:
     structure = {opcode for opcode in shown.programs if CATEGORY[opcode] == "structure"}
     assert shown.bars()["structure, 6"] == {"cpu": len(structure), "h100": None}
-    assert "or" in shown.kept("cpu", "before") & shown.kept("cpu")
+    assert "or" in shown.opcodes_at("cpu", "before") & shown.opcodes_at("cpu")
 
 
-def test_what_needs_a_missing_target_says_so_in_place_of_a_smaller_number(shown: Shown) -> None:
+def test_a_missing_target_raises_instead_of_lowering_a_count(shown: Shown) -> None:
     with pytest.raises(TargetUnavailableError):
-        shown.kept("h100")
+        shown.opcodes_at("h100")
     with pytest.raises(TargetUnavailableError):
-        shown.reached("call")
+        shown.reached_by("call")
 
 
-def test_a_card_holds_the_call_the_line_and_what_became_of_it(shown: Shown) -> None:
+def test_a_card_shows_the_call_the_line_and_the_fate(shown: Shown) -> None:
     cards = list_cards("element-wise", shown)
     card = cards[cards.index('id="op-or"') :].partition("</details>")[0]
-    assert "From <code>i | j</code>." in card
+    assert "JAX call: <code>i | j</code>." in card
     assert ">or</span>(" in card
-    assert "<dt>CPU</dt><dd>kept to the end" in card
-    assert "<dt>NVIDIA H100</dt><dd>not compiled here" in card
+    assert "<dt>CPU</dt><dd>Present in optimized HLO." in card
+    assert "<dt>NVIDIA H100</dt><dd>Not compiled here." in card
 
 
 def test_a_card_links_to_the_specification(shown: Shown) -> None:
     assert 'href="https://openxla.org/stablehlo/spec#logistic"' in list_cards("element-wise", shown)
 
 
-def test_what_the_table_says_is_shown_as_it_is(shown: Shown) -> None:
+def test_texts_of_the_table_are_escaped(shown: Shown) -> None:
     cards = list_cards("structure", shown)
     assert "One &amp; only." in cards
     assert "Because of <code>a &lt; b</code>." in cards
