@@ -3,7 +3,7 @@
 # description: A model with four exhibits that show what is wrong with it, and a second one of which nothing is said; both mended, and judged by their dumps.
 # minutes: 50
 # ---
-# # Capstone
+# # Fix slow models
 #
 # A model reads a text piece by piece, and wastes time and memory in four ways.
 # All four can be seen in what the compiler says, and none of them takes a stopwatch: find them, then mend them.

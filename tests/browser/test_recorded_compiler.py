@@ -185,7 +185,7 @@ def test_what_does_not_come_is_said_and_asked_for_again(recorded: Site, browser:
     window = browser.new_page()
     window.route("**/*.json", lambda route: route.abort())
     window.goto(recorded.address)
-    window.get_by_text("It did not open").wait_for()
+    window.get_by_text("The explorer did not open").wait_for()
     window.unroute("**/*.json")
     window.get_by_role("button", name="Try again").click()
     window.get_by_role("listbox").wait_for()
