@@ -14,7 +14,7 @@ from xla_inspect.report import markdown
 from xla_inspect.targets import find
 
 
-def run(command: str, *, expected: int = 0, lines: int | None = None) -> str:
+def show_command(command: str, *, expected: int = 0, lines: int | None = None) -> str:
     """Return a command with what it prints, as a listing.
 
     Args:
@@ -25,7 +25,7 @@ def run(command: str, *, expected: int = 0, lines: int | None = None) -> str:
     Raises:
         RuntimeError: It ends with another status; with what it said.
     """
-    printed = output(command, expected=expected).splitlines()
+    printed = read_output(command, expected=expected).splitlines()
     shown = markdown.fence("\n".join([f"$ {command}", *printed[:lines]]), "console")
     if lines is None or len(printed) <= lines:
         return shown
@@ -33,7 +33,7 @@ def run(command: str, *, expected: int = 0, lines: int | None = None) -> str:
     return f"{shown}\n{markdown.fold(f'{len(printed) - lines} more lines', rest)}"
 
 
-def output(command: str, *, expected: int = 0) -> str:
+def read_output(command: str, *, expected: int = 0) -> str:
     """Return what a command prints.
 
     Args:
@@ -83,7 +83,9 @@ def ask(question: str, *, lines: int | None = None, expected: int = 0) -> str:
     if own == question:
         message = f"no FILE.py in {question!r}"
         raise ValueError(message)
-    example = markdown.fold("What it prints here", run(f"xla-inspect {question}", expected=expected, lines=lines))
+    example = markdown.fold(
+        "What it prints here", show_command(f"xla-inspect {question}", expected=expected, lines=lines)
+    )
     return f"{markdown.fence(f'xla-inspect {own}', 'sh')}\n{example}"
 
 
@@ -97,7 +99,7 @@ def _make_own(question: str) -> str:
     return question.replace(" --no-times", "")
 
 
-def run_python(text: str) -> str:
+def show_python(text: str) -> str:
     """Return Python with what it prints, as two listings.
 
     Args:

@@ -39,7 +39,7 @@ _FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
 _LEXER = HloLexer()
 
 
-class Shown:
+class OpcodeCatalog:
     """All that was seen of the opcodes: by ordinary programs, by primitives of our own, and in HLO written by hand.
 
     What needs a target that this machine cannot compile for raises `TargetUnavailableError`.
@@ -112,13 +112,13 @@ class Shown:
             _ = self.captures[target]
 
 
-def list_cards(category: str, opcodes: Shown) -> str:
+def list_cards(category: str, opcodes: OpcodeCatalog) -> str:
     """Return the opcodes of a category as HTML, each folded under its sentence."""
     rows = (row for row in opcodes.rows.values() if row.category == category)
     return f'<div class="opcodes">{"".join(_card(row, opcodes) for row in rows)}</div>\n'
 
 
-def list_entries(opcodes: Shown) -> list[tuple[str, str, str, float]]:
+def list_entries(opcodes: OpcodeCatalog) -> list[tuple[str, str, str, float]]:
     """Return what a search finds of each opcode: the id of its card, its name, what it does, and a rank.
 
     What it does ends with the functions that it comes from. A name of fewer words ranks before one of more:
@@ -132,7 +132,7 @@ def list_entries(opcodes: Shown) -> list[tuple[str, str, str, float]]:
     return entries
 
 
-def _card(row: OpcodeRow, opcodes: Shown) -> str:
+def _card(row: OpcodeRow, opcodes: OpcodeCatalog) -> str:
     seen = opcodes.sightings(row.opcode)
     lead = _lead(row, opcodes)
     parts = [f"<p>{_origin(row, opcodes)}</p>", lead[1], _stages(seen, lead[0], opcodes), _links(row)]
@@ -142,7 +142,7 @@ def _card(row: OpcodeRow, opcodes: Shown) -> str:
     )
 
 
-def _marks(seen: Mapping[str, Mapping[Stage, Sighting]], opcodes: Shown) -> str:
+def _marks(seen: Mapping[str, Mapping[Stage, Sighting]], opcodes: OpcodeCatalog) -> str:
     """Return the targets that have it, those that lose it on the way marked otherwise than by colour."""
     marks = [
         f'<i class="{lane(target)}{"" if "after" in seen[target] else " lost"}">{html.escape(short(target))}</i>'
@@ -152,7 +152,7 @@ def _marks(seen: Mapping[str, Mapping[Stage, Sighting]], opcodes: Shown) -> str:
     return f"<small>{' '.join(marks) or 'by hand'}</small>"
 
 
-def _origin(row: OpcodeRow, opcodes: Shown) -> str:
+def _origin(row: OpcodeRow, opcodes: OpcodeCatalog) -> str:
     """Return where it comes from, in words."""
     call = f"<code>{html.escape(row.call)}</code>"
     reach = opcodes.reach(row.opcode)
@@ -165,7 +165,7 @@ def _origin(row: OpcodeRow, opcodes: Shown) -> str:
     return f"From {call}. {_prose(row.by)}".rstrip() if row.call else _prose(row.by)
 
 
-def _lead(row: OpcodeRow, opcodes: Shown) -> tuple[str, str]:
+def _lead(row: OpcodeRow, opcodes: OpcodeCatalog) -> tuple[str, str]:
     """Return the line shown first, as text and as HTML."""
     seen = opcodes.sightings(row.opcode)
     stages: tuple[Stage, ...] = ("before", "after", "between")
@@ -185,7 +185,7 @@ def _lead(row: OpcodeRow, opcodes: Shown) -> tuple[str, str]:
     return line, _listing(line, f"{where}: {STAGES[lead.stage]}, program <code>{lead.program}</code>")
 
 
-def _stages(seen: Mapping[str, Mapping[Stage, Sighting]], lead: str, opcodes: Shown) -> str:
+def _stages(seen: Mapping[str, Mapping[Stage, Sighting]], lead: str, opcodes: OpcodeCatalog) -> str:
     """Return what became of it on each target."""
     if not seen:
         return ""

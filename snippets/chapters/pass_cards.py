@@ -19,7 +19,7 @@ from xla_inspect.report import lane, short, title
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
-    from chapters.pass_index import Example, PassSeen, PassUse
+    from chapters.pass_index import Example, PassRecord, PassUse
     from chapters.pass_rows import PassRow
 
 SOURCE = "https://github.com/openxla/xla/blob/main/"
@@ -28,7 +28,7 @@ _FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
 _LEXER = HloLexer()
 
 
-class ShownPasses:
+class PassCatalog:
     """All passes that were seen, with what the table says of each.
 
     Args:
@@ -42,7 +42,7 @@ class ShownPasses:
     def __init__(
         self,
         rows: Mapping[str, PassRow],
-        seen: Mapping[str, PassSeen],
+        seen: Mapping[str, PassRecord],
         titles: Mapping[str, str],
         targets: Sequence[str],
         usual: Sequence[str],
@@ -78,7 +78,7 @@ class ShownPasses:
         return [str(len(uses[target].shows)) if target in uses else "" for target in targets]
 
 
-def list_cards(names: Iterable[str], passes: ShownPasses, *, named: bool = True) -> str:
+def list_cards(names: Iterable[str], passes: PassCatalog, *, named: bool = True) -> str:
     """Return passes as HTML, each folded under its sentence.
 
     Args:
@@ -90,12 +90,12 @@ def list_cards(names: Iterable[str], passes: ShownPasses, *, named: bool = True)
     return f'<div class="{kind}">{"".join(_card(name, passes, named=named) for name in names)}</div>\n'
 
 
-def fold_cards(summary: str, names: Iterable[str], passes: ShownPasses) -> str:
+def fold_cards(summary: str, names: Iterable[str], passes: PassCatalog) -> str:
     """Return a list of passes in a fold, which the filter of the page opens where it finds something in it."""
     return f'<details class="listing"><summary>{html.escape(summary)}</summary>{list_cards(names, passes)}</details>\n'
 
 
-def list_entries(passes: ShownPasses) -> list[tuple[str, str, str]]:
+def list_entries(passes: PassCatalog) -> list[tuple[str, str, str]]:
     """Return what a search finds of the passes: the words of their names, of those that changed something.
 
     They are found with the section that they stand in; the page's own filter finds all of a pass.
@@ -111,7 +111,7 @@ def read_topics(row: PassRow) -> Mapping[str, int]:
     return Counter(message.topic for message in list_messages() if message.sentence and row.files & {*message.sources})
 
 
-def _card(name: str, passes: ShownPasses, *, named: bool) -> str:
+def _card(name: str, passes: PassCatalog, *, named: bool) -> str:
     row, seen = passes.rows[name], passes.seen[name]
     parts = [
         _uses(seen, passes),
@@ -128,7 +128,7 @@ def _card(name: str, passes: ShownPasses, *, named: bool) -> str:
     )
 
 
-def _marks(seen: PassSeen, passes: ShownPasses) -> str:
+def _marks(seen: PassRecord, passes: PassCatalog) -> str:
     """Return the kinds of target that run it, those where it changes nothing marked otherwise than by colour."""
     marks = []
     for kind, targets in groupby(passes.targets, key=lane):
@@ -140,7 +140,7 @@ def _marks(seen: PassSeen, passes: ShownPasses) -> str:
     return f"<small>{' '.join(marks)}</small>"
 
 
-def _where(seen: PassSeen, passes: ShownPasses) -> str:
+def _where(seen: PassRecord, passes: PassCatalog) -> str:
     targets = ", ".join(html.escape(short(target)) for target in passes.targets if target in seen.uses)
     pipelines = ", ".join(f"<code>{html.escape(pipeline)}</code>" for pipeline in seen.pipelines)
     return f"Runs on {targets}; in the pipeline{'s' * (len(seen.pipelines) > 1)} {pipelines}."
@@ -156,11 +156,11 @@ def _sources(row: PassRow) -> str:
     return f"Source: {' and '.join(links)}."
 
 
-def _inner(seen: PassSeen, passes: ShownPasses) -> str:
+def _inner(seen: PassRecord, passes: PassCatalog) -> str:
     return f"<p>It runs {', '.join(map(passes.link, seen.inner))}.</p>" if seen.inner else ""
 
 
-def _uses(seen: PassSeen, passes: ShownPasses) -> str:
+def _uses(seen: PassRecord, passes: PassCatalog) -> str:
     """Return how often it ran and changed something, on the usual targets, else on the first one that runs it."""
     if not seen.has_changed:
         return ""
@@ -186,7 +186,7 @@ def _say_use(use: PassUse, programs: int, *, is_compared: bool) -> str:
     return f"{said}; the text shows {f'it in {len(use.shows)}' if use.shows else 'order, numbers or metadata at most'}"
 
 
-def _example(example: Example, passes: ShownPasses) -> str:
+def _example(example: Example, passes: PassCatalog) -> str:
     where = html.escape(f"{short(example.target)}, {passes.titles[example.program]}")
     words = f"<p>Its smallest change, {where}: {html.escape(example.summary, quote=False)}.</p>"
     if not (example.before or example.after):

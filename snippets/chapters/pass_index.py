@@ -70,7 +70,7 @@ class Example:
 
 
 @dataclass
-class PassSeen:
+class PassRecord:
     """What was seen of a pass.
 
     Attributes:
@@ -112,14 +112,14 @@ class _Change:
         return self.capture.passes[self.at].name
 
 
-def find_passes(programs: Mapping[str, Captures], examples: Collection[str]) -> dict[str, PassSeen]:
+def find_passes(programs: Mapping[str, Captures], examples: Collection[str]) -> dict[str, PassRecord]:
     """Return every pass that ran, by name, in the order in which they were met.
 
     Args:
         programs: The captures of each program, by its name.
         examples: The targets, without topologies, of which a change is looked for: modules are compared for these.
     """
-    seen: dict[str, PassSeen] = {}
+    seen: dict[str, PassRecord] = {}
     smallest: dict[str, _Change] = {}
     for program, captures in programs.items():
         for capture in captures.values():
@@ -135,10 +135,10 @@ def find_passes(programs: Mapping[str, Captures], examples: Collection[str]) -> 
     return seen
 
 
-def _add_runs(seen: dict[str, PassSeen], program: str, target: str, capture: Capture) -> None:
+def _add_runs(seen: dict[str, PassRecord], program: str, target: str, capture: Capture) -> None:
     following = [*(run.pipeline for run in capture.runs[1:]), ""]
     for run, next_pipeline in zip(capture.runs, following, strict=True):
-        found = seen.setdefault(run.name, PassSeen(run.name))
+        found = seen.setdefault(run.name, PassRecord(run.name))
         use = found.uses.setdefault(target, PassUse())
         use.runs += 1
         use.changes += run.changed
@@ -152,7 +152,7 @@ def _add_runs(seen: dict[str, PassSeen], program: str, target: str, capture: Cap
             found.inner[:] = dict.fromkeys([*found.inner, *inside])
 
 
-def _add_change(seen: Mapping[str, PassSeen], change: _Change) -> None:
+def _add_change(seen: Mapping[str, PassRecord], change: _Change) -> None:
     # The compiler also writes what a pipeline begins with, under the name of no pass.
     use = seen[change.name].uses[change.target] if change.name in seen else PassUse()
     if change.size < _HIDDEN and change.program not in use.shows:

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
-    from chapters.pass_index import PassSeen
+    from chapters.pass_index import PassRecord
 
 CLOSED = "libtpu"
 INFERRED = "By its name"
@@ -88,7 +88,7 @@ def _read_row(path: Path, name: str, entry: Mapping[str, Any]) -> PassRow:
     return row
 
 
-def check_rows(rows: Mapping[str, PassRow], seen: Mapping[str, PassSeen]) -> None:
+def check_rows(rows: Mapping[str, PassRow], seen: Mapping[str, PassRecord]) -> None:
     """Hold the table against the passes that ran.
 
     Args:
@@ -117,5 +117,5 @@ def check_rows(rows: Mapping[str, PassRow], seen: Mapping[str, PassSeen]) -> Non
             raise PassTableError(message)
 
 
-def _list_targets(seen: Mapping[str, PassSeen], names: Collection[str]) -> str:
+def _list_targets(seen: Mapping[str, PassRecord], names: Collection[str]) -> str:
     return ", ".join(dict.fromkeys(target for name in names for target in seen[name].uses))

@@ -66,7 +66,7 @@ def find_on_line(capture: Capture, text: str, opcode: str) -> tuple[str, ...]:
     )
 
 
-def list_holders(capture: Capture, *texts: str) -> tuple[str, ...]:
+def list_kernels_of_lines(capture: Capture, *texts: str) -> tuple[str, ...]:
     """Return the names of the kernels that compute something of some lines of Python, in order.
 
     Args:

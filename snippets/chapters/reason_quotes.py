@@ -67,7 +67,7 @@ def quote_reasons(found: Mapping[str, Decision | Sequence[Decision] | str]) -> s
     return f'<dl data-reasons="{len(groups)}">{"".join(groups)}</dl>\n'
 
 
-def find_said(reasons: Reasons, *kinds: str, about: Collection[str] = ()) -> tuple[Decision, ...]:
+def find_first_decisions(reasons: Reasons, *kinds: str, about: Collection[str] = ()) -> tuple[Decision, ...]:
     """Return the first decision of each kind of message, in the order of the kinds.
 
     Args:
@@ -100,7 +100,7 @@ def find_decisions(found: Capture, kind: str, about: str = "", others: Collectio
     ]
 
 
-def tell(text: str) -> str:
+def write_quotes(text: str) -> str:
     """Return what a block printed with each list of reasons as plain Markdown: a point for each decision."""
     return _LIST.sub(lambda match: "\n".join(match["lead"] + line for line in _list_points(match["groups"])), text)
 

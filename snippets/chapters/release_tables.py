@@ -101,7 +101,7 @@ def tabulate_launches(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
         joined.setdefault((program, tuple(changed.items())), []).append(target)
     ordered = sorted(joined.items(), key=lambda item: (-len(item[1]), -_weigh(item[0][1]), item[0][0]))
     rows = [
-        [breakable_code(program), ", ".join(map(short, targets)), say_counts(dict(changed))]
+        [breakable_code(program), ", ".join(map(short, targets)), write_counts(dict(changed))]
         for (program, changed), targets in ordered
     ]
     if not rows:
@@ -113,7 +113,7 @@ def _weigh(changed: Iterable[tuple[str, int]]) -> int:
     return sum(abs(number) for _, number in changed)
 
 
-def say_counts(changed: Mapping[str, int]) -> str:
+def write_counts(changed: Mapping[str, int]) -> str:
     """Return counts that changed as HTML, what came first: `+2 fusion kLoop, -1 reduce`."""
     ordered = sorted(changed.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(
@@ -137,10 +137,10 @@ def tabulate_passes(drift: Drift, tabulate: Tabulate) -> str:
 
 def _say_passes(passes: PassDrift) -> tuple[str, str, str]:
     renamed = ", ".join(f"{breakable_code(old)} is now {breakable_code(new)}" for old, new in passes.renamed)
-    return renamed or "none", say_names(passes.added), say_names(passes.gone)
+    return renamed or "none", write_names(passes.added), write_names(passes.gone)
 
 
-def say_names(names: Sequence[str]) -> str:
+def write_names(names: Sequence[str]) -> str:
     """Return names as HTML code in one line, or `none`."""
     return ", ".join(map(breakable_code, names)) or "none"
 
@@ -171,7 +171,7 @@ def tabulate_code(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
             short(change.target),
             f"{100 * change.share:.0f} %",
             _say_loops(*change.deepest),
-            say_counts(dict(sorted(change.operations.items(), key=_order_by_size)[:OPERATIONS])) or "none",
+            write_counts(dict(sorted(change.operations.items(), key=_order_by_size)[:OPERATIONS])) or "none",
         ]
         for change in drift.rewritten
     ]
@@ -215,12 +215,12 @@ def tabulate_forms(drift: Drift, tabulate: Tabulate) -> str:
 
 
 def _counted(changed: Counter[str]) -> str:
-    return say_counts({name: number for name, number in changed.items() if number}) or "none"
+    return write_counts({name: number for name, number in changed.items() if number}) or "none"
 
 
 def _say_set(change: SetChange) -> str:
-    parts = [f"new: {say_names(change.added)}"] if change.added else []
-    parts += [f"removed: {say_names(change.gone)}"] if change.gone else []
+    parts = [f"new: {write_names(change.added)}"] if change.added else []
+    parts += [f"removed: {write_names(change.gone)}"] if change.gone else []
     return "; ".join(parts) or "none"
 
 
@@ -235,9 +235,9 @@ def _say_sets(changes: Mapping[str, SetChange]) -> str:
 
 def tabulate_names(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
     """Return the public names that were removed, and folded those that are new, by module."""
-    gone = [[breakable_code(module), say_names(change.gone)] for module, change in drift.names.items() if change.gone]
+    gone = [[breakable_code(module), write_names(change.gone)] for module, change in drift.names.items() if change.gone]
     added = [
-        [breakable_code(module), say_names(change.added)] for module, change in drift.names.items() if change.added
+        [breakable_code(module), write_names(change.added)] for module, change in drift.names.items() if change.added
     ]
     table = tabulate(["module", "removed"], gone) if gone else "No public name was removed.\n"
     number = sum(len(change.added) for change in drift.names.values())

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from types import ModuleType
 
-    from chapters import Shown
+    from chapters import OpcodeCatalog
     from xla_inspect import Capture, Captures
 
 FOUR = {"cpu": "cpu:4", "h100": "h100:4", "tpu-v5e": "tpu-v5e:2x2"}
@@ -95,7 +95,7 @@ def show_sizes(sizes: Mapping[str, int], quoted: Mapping[str, int]) -> str:
     return markdown.table(["category", "as often rounded", "counted here"], rows, numbers=(1, 2))
 
 
-def check_imported(shown: Shown) -> None:
+def check_imported(shown: OpcodeCatalog) -> None:
     """Check the inverse and hyperbolic functions that each compiler gets, and that no two keep the same opcodes."""
     gets = [INVERSE & shown.kept(target, "before") for target in USUAL]
     assert gets == [set(), INVERSE, {"acos", "cosh", "sinh"}]
@@ -108,7 +108,7 @@ def check_imported(shown: Shown) -> None:
     assert all(mine != others for place, mine in enumerate(kept) for others in kept[:place])
 
 
-def check_replaced(shown: Shown, by_jax: Iterable[tuple[str, Capture]]) -> None:
+def check_replaced(shown: OpcodeCatalog, by_jax: Iterable[tuple[str, Capture]]) -> None:
     """Check the opcodes that are expanded, those that are a call from the start, and bitcasts."""
     expanded = [("batch-norm-training", target) for target in USUAL]
     expanded += [(opcode, target) for opcode in ("logistic", "rng-bit-generator") for target in ("cpu", "h100")]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from chapters import draw_boundaries, list_holders
+from chapters import draw_boundaries, list_kernels_of_lines
 from programs import remember
 from xla_inspect import capture_all
 from xla_inspect.analysis import list_kernels
@@ -36,12 +36,12 @@ def compile_step(function: Callable[..., Any], **changed: Any) -> Captures:  # n
 
 def list_standardizing(it: Capture) -> tuple[str, ...]:
     """Return the kernels that compute a line of the standardization."""
-    return tuple(list_holders(it, *STANDARDIZED))
+    return tuple(list_kernels_of_lines(it, *STANDARDIZED))
 
 
 def show_lines(captures: Captures) -> str:
     """Return a table of the kernels that compute a part of each line, counted, and their names folded."""
-    holders = {text: [list_holders(it, *texts) for it in captures.values()] for text, texts in _LINES.items()}
+    holders = {text: [list_kernels_of_lines(it, *texts) for it in captures.values()] for text, texts in _LINES.items()}
     targets = [*map(title, captures)]
     table = markdown.table(
         ["kernels that compute a part of", *targets],
@@ -60,7 +60,7 @@ def show_lines(captures: Captures) -> str:
 
 def name_matmul(it: Capture) -> str:
     """Return the library's function, or the kernel, that computes the first matmul."""
-    name = list_holders(it, "y = x @ w")[0]
+    name = list_kernels_of_lines(it, "y = x @ w")[0]
     kernel = next(kernel for kernel in list_kernels(it) if kernel.name == name)
     return kernel.instruction.attributes.get("custom_call_target", "").strip('"') or name
 
@@ -81,10 +81,10 @@ def show_choices(before: Captures, after: Captures, options: Mapping[str, Mappin
 
 def draw_kernels(it: Capture) -> str:
     """Return the kernels from the matmul to `z` as a picture, without those that write a result, HTML."""
-    left_out = {*list_holders(it, "table = "), *list_holders(it, "return table")}
+    left_out = {*list_kernels_of_lines(it, "table = "), *list_kernels_of_lines(it, "return table")}
     names = [
         name
-        for name in dict.fromkeys((*list_holders(it, "y = x @ w"), *list_standardizing(it)))
+        for name in dict.fromkeys((*list_kernels_of_lines(it, "y = x @ w"), *list_standardizing(it)))
         if name not in left_out and name in it.module.entry.by_name
     ]
     kernels = f"The kernels from x @ w to z on {title(it.target)}"

@@ -17,7 +17,7 @@ def test_the_command_names_the_readers_file_and_the_fold_has_what_it_prints_here
 
 
 def test_of_two_subjects_the_second_is_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "run", lambda *_, **__: "")
+    monkeypatch.setattr(console, "show_command", lambda *_, **__: "")
     assert "xla-inspect diff your_file.py:your_function your_other_file.py:your_function\n" in console.ask(
         f"diff {LAYER} snippets/programs/mlp.py:mlp"
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chapters.pass_index import PassSeen, PassUse, find_passes
+from chapters.pass_index import PassRecord, PassUse, find_passes
 from chapters.pass_rows import PassRow, PassTableError, check_rows, read_rows
 from programs import gallery
 from xla_inspect import TARGETS, capture_all
@@ -32,9 +32,9 @@ def write(tmp_path: Path) -> Writer:
     return write
 
 
-def see(name: str, **uses: PassUse) -> dict[str, PassSeen]:
+def see(name: str, **uses: PassUse) -> dict[str, PassRecord]:
     """Return a pass that was seen."""
-    return {name: PassSeen(name, uses or {"cpu": PassUse(runs=1)}, ["all"])}
+    return {name: PassRecord(name, uses or {"cpu": PassUse(runs=1)}, ["all"])}
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -63,7 +63,7 @@ def test_a_closed_pass_says_no_more_than_captures_show() -> None:
         check_rows({"secret": row}, see("secret"))
     check_rows({"secret": row}, see("secret", tpu=PassUse(runs=1, changes=1, programs=["layer"])))
     check_rows({"secret": PassRow("secret", "By its name alone, it keeps one.", ("libtpu",))}, see("secret"))
-    pipeline = {"secret": PassSeen("secret", {"tpu-v5e": PassUse(runs=1)}, ["all"], ["dce"])}
+    pipeline = {"secret": PassRecord("secret", {"tpu-v5e": PassUse(runs=1)}, ["all"], ["dce"])}
     check_rows({"secret": row}, pipeline)
 
 

@@ -48,7 +48,7 @@ def test_an_update_of_libtpu_alone_is_called_so_and_has_an_address_of_its_own() 
 
 
 def test_counts_are_told_with_their_signs_what_came_first() -> None:
-    told = release_tables.say_counts({"reduce": -1, "fusion kLoop": 2})
+    told = release_tables.write_counts({"reduce": -1, "fusion kLoop": 2})
     assert told == "+2 <code>fusion kLoop</code>, &minus;1 <code>reduce</code>"
 
 

@@ -47,7 +47,7 @@ def list_modules() -> dict[str, Path]:
 
 
 @cache
-def list_rooms() -> dict[str, frozenset[str]]:
+def list_packages() -> dict[str, frozenset[str]]:
     """The names that each room exports: packages, by what their `__all__` lists, or else by what they import lazily."""
     found = {}
     for name, path in list_modules().items():
@@ -61,18 +61,18 @@ def list_rooms() -> dict[str, frozenset[str]]:
     return found
 
 
-def room_of(module: str) -> str | None:
+def find_package(module: str) -> str | None:
     """Return the innermost room that a module lies in."""
-    names = [room for room in list_rooms() if module == room or module.startswith(f"{room}.")]
+    names = [room for room in list_packages() if module == room or module.startswith(f"{room}.")]
     return max(names, key=len, default=None)
 
 
-def room_of_file(path: Path) -> str | None:
+def find_package_of_file(path: Path) -> str | None:
     """Return the room of a file: its own, or that of what it tests."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     if parts[0] in {"docs", "scripts"} and "livepage" not in parts:
         return None
-    return room_of(".".join(parts[1:]))
+    return find_package(".".join(parts[1:]))
 
 
 def list_imports() -> Iterator[Import]:
@@ -106,7 +106,7 @@ def _find_imports(path: Path, code: str, lines_before: int, whole: str) -> Itera
             place = f"{path.relative_to(ROOT)}:{lines_before + node.lineno}"
             for alias in node.names:
                 yield Import(place, path, node.module, alias.name)
-                if (room := f"{node.module}.{alias.name}") in list_rooms():
+                if (room := f"{node.module}.{alias.name}") in list_packages():
                     for name in set(re.findall(rf"(?<![\w./]){alias.asname or alias.name}\.([A-Za-z_]\w*)", whole)):
                         if f"{room}.{name}" not in list_modules():
                             yield Import(place, path, room, name)
@@ -154,15 +154,15 @@ def describe(room: str) -> str:
     return (ast.get_docstring(_parse(list_modules()[room].read_text(encoding="utf-8"))) or "").partition("\n")[0]
 
 
-def list_arrows() -> set[tuple[str, str]]:
+def list_dependencies() -> set[tuple[str, str]]:
     """Return which room uses which, as pairs of their names; what is imported for a type alone counts too."""
     own = set(list_modules().values())
-    uses = ((room_of_file(taken.path), taken.module) for taken in list_imports() if taken.path in own)
-    inside = {(user, used) for user, used in uses if user in list_rooms() and used in list_rooms()}
+    uses = ((find_package_of_file(taken.path), taken.module) for taken in list_imports() if taken.path in own)
+    inside = {(user, used) for user, used in uses if user in list_packages() and used in list_packages()}
     return {(str(user), used) for user, used in inside if user != used and "xla_inspect" not in {user, used}}
 
 
-def order_rooms(arrows: Iterable[tuple[str, str]]) -> list[str]:
+def sort_packages(arrows: Iterable[tuple[str, str]]) -> list[str]:
     """Return rooms so that each stands before those that it uses.
 
     Raises:
@@ -175,7 +175,7 @@ def order_rooms(arrows: Iterable[tuple[str, str]]) -> list[str]:
     return list(TopologicalSorter(users).static_order())
 
 
-def draw_rooms(arrows: Iterable[tuple[str, str]], caption: str) -> str:
+def draw_packages(arrows: Iterable[tuple[str, str]], caption: str) -> str:
     """Return the rooms as HTML, above each those that use it.
 
     Args:
@@ -183,7 +183,7 @@ def draw_rooms(arrows: Iterable[tuple[str, str]], caption: str) -> str:
         caption: What stands under the picture.
     """
     arrows = set(arrows)
-    names = order_rooms(arrows)
+    names = sort_packages(arrows)
     below: dict[str, set[str]] = {}
     for name in reversed(names):
         direct = {used for user, used in arrows if user == name}
