@@ -1,4 +1,4 @@
-"""What single pages need: their pictures and tables, each module for the pages that show them."""
+"""Pictures, tables and helpers that the chapters of the site share."""
 
 from chapters import (
     anatomy,

@@ -70,7 +70,7 @@ def test_a_card_holds_the_call_the_line_and_what_became_of_it(shown: OpcodeCatal
     card = cards[cards.index('id="op-or"') :].partition("</details>")[0]
     assert "From <code>i | j</code>." in card
     assert ">or</span>(" in card
-    assert "<dt>CPU</dt><dd>kept to the end" in card
+    assert "<dt>CPU</dt><dd>still in the optimized module" in card
     assert "<dt>NVIDIA H100</dt><dd>not compiled here" in card
 
 

@@ -59,7 +59,7 @@ def test_an_opcode_that_jaxlib_gains_fails_and_is_named() -> None:
 
 
 def test_an_opcode_that_jaxlib_loses_fails_and_is_named() -> None:
-    with pytest.raises(OpcodeTableError, match=r"opcodes\.toml has tanh, which .* no longer has; take it out"):
+    with pytest.raises(OpcodeTableError, match=r"opcodes\.toml has tanh, which .* no longer has; remove it"):
         read_rows(TABLE, [member for member in MEMBERS if member != "kTanh"])
 
 
@@ -73,8 +73,8 @@ def test_a_row_that_is_missing_fails_and_is_named(plant: Planter) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('says = "The tangent."', 'says = "The tangent"', "tan: `says` is one sentence"),
-        ('call = "lax.tan(x)"', "", "tan: give `call`"),
+        ('says = "The tangent."', 'says = "The tangent"', "tan: `says` must be one sentence"),
+        ('call = "lax.tan(x)"', "", "tan: add `call`"),
         ('call = "lax.tan(x)"', 'cal = "lax.tan(x)"', "tan: no key is named cal"),
     ],
 )
@@ -85,5 +85,5 @@ def test_a_row_that_says_too_little_fails_and_is_named(plant: Planter, old: str,
 
 def test_a_call_that_no_program_makes_fails_and_is_named() -> None:
     rows = {"tan": OpcodeRow("tan", "The tangent.", call="lax.tan(x)")}
-    with pytest.raises(OpcodeTableError, match=r"tan: no program's HLO has it from the call 'lax.tan\(x\)'"):
+    with pytest.raises(OpcodeTableError, match=r"tan: the call 'lax.tan\(x\)'"):
         check_calls(rows, {})

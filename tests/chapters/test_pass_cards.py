@@ -80,18 +80,20 @@ def test_a_change_that_the_text_does_not_show_is_told_so(shown: pass_cards.PassC
     use = PassUse(4, 4, ["layer", "mlp"], [])
     seen = {**shown.seen, "algsimp": PassRecord("algsimp", {"cpu": use}, ["all"])}
     quiet = pass_cards.PassCatalog(shown.rows, seen, shown.titles, TARGETS, shown.usual)
-    assert "in 4 of 4 runs; the text shows order, numbers or metadata at most<" in card(quiet, "algsimp")
+    assert "; the text of the module shows only another order, other numbers or other metadata<" in card(
+        quiet, "algsimp"
+    )
     use.shows.append("mlp")
-    assert "in 4 of 4 runs; the text shows it in 1<" in card(quiet, "algsimp")
+    assert "in 4 of 4 runs; the text of the module shows a change in 1 of them<" in card(quiet, "algsimp")
 
 
 def test_an_example_is_escaped_and_a_line_that_was_cut_has_no_mark_of_an_error(shown: pass_cards.PassCatalog) -> None:
     html = card(shown, "algsimp")
-    assert "<p>Its smallest change, H100, relu(x &amp; w): removed 1 add.</p>" in html
+    assert "<p>Its smallest change (H100, relu(x &amp; w)): removed 1 add.</p>" in html
     assert "<script>" not in html
     assert 'class="err"' not in html
     assert '<span class="gi">+</span> %a = f32[8] custom-c…' in html
-    assert "... 2 further lines" in html
+    assert "... 2 more lines" in html
 
 
 def test_a_pipeline_leads_to_what_it_runs(shown: pass_cards.PassCatalog) -> None:
@@ -134,5 +136,5 @@ def test_the_reasons_that_a_pass_gives_are_counted_by_topic(shown: pass_cards.Pa
     known = [each for each in list_messages() if each.sentence and "instruction_fusion" in each.sources]
     assert dict(pass_cards.read_topics(row)) == {each.topic: len(known) for each in known if each.topic == "fusion"}
     assert known != []
-    assert "Its log says why: fusion (" in card(shown, "late")
+    assert "Its log gives reasons about these topics: fusion (" in card(shown, "late")
     assert "log" not in card(shown, "a b")

@@ -47,19 +47,19 @@ def test_each_pass_that_runs_over_a_program_on_any_target_has_its_sentence() -> 
 
 def test_a_pass_that_is_new_fails_and_is_named_with_its_targets() -> None:
     seen = {**see("dce"), **see("frobnicate", h100=PassUse(runs=2), h200=PassUse(runs=2))}
-    with pytest.raises(PassTableError, match=r"passes\.toml lacks frobnicate, which ran on h100, h200: say in one"):
+    with pytest.raises(PassTableError, match=r"passes\.toml lacks frobnicate, which ran on h100, h200: add a sentence"):
         check_rows({"dce": PassRow("dce", "Removes.", ("xla/dce.cc",))}, seen)
 
 
 def test_a_pass_that_no_longer_runs_fails_and_is_named() -> None:
     rows = {name: PassRow(name, "Removes.", ("xla/dce.cc",)) for name in ("dce", "gone")}
-    with pytest.raises(PassTableError, match=r"passes\.toml has gone, which no longer runs on any target; take it out"):
+    with pytest.raises(PassTableError, match=r"passes\.toml has gone, which no longer runs on any target; remove it"):
         check_rows(rows, see("dce"))
 
 
 def test_a_closed_pass_says_no_more_than_captures_show() -> None:
     row = PassRow("secret", "Makes it faster.", ("libtpu",))
-    with pytest.raises(PassTableError, match="secret is closed and changed nothing in the captures"):
+    with pytest.raises(PassTableError, match="secret is closed source and changed nothing in the captures"):
         check_rows({"secret": row}, see("secret"))
     check_rows({"secret": row}, see("secret", tpu=PassUse(runs=1, changes=1, programs=["layer"])))
     check_rows({"secret": PassRow("secret", "By its name alone, it keeps one.", ("libtpu",))}, see("secret"))
@@ -70,11 +70,11 @@ def test_a_closed_pass_says_no_more_than_captures_show() -> None:
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ('says = "Removes"\nsources = ["xla/a.cc"]', "dce: `says` is one sentence"),
-        ('sources = ["xla/a.cc"]', "dce: `says` is one sentence"),
-        ('says = "Removes."', "dce: `sources` names its files"),
+        ('says = "Removes"\nsources = ["xla/a.cc"]', "dce: `says` must be one sentence"),
+        ('sources = ["xla/a.cc"]', "dce: `says` must be one sentence"),
+        ('says = "Removes."', "dce: `sources` must list its files"),
         ('says = "Removes."\nsource = "xla/a.cc"', "dce: no key is named source; the keys are log, says, sources"),
-        ('says = "By its name, it removes."\nsources = ["xla/a.cc"]', "dce: its source can be read"),
+        ('says = "By its name, it removes."\nsources = ["xla/a.cc"]', "dce: its source is open"),
     ],
 )
 def test_a_row_that_says_too_little_fails_and_is_named(write: Writer, entry: str, message: str) -> None:

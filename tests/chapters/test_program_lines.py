@@ -28,7 +28,7 @@ def test_a_program_itself_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize(("old", "new"), [("not there", "x"), ("z", "x"), ("y = x @ w", "y = x @ w\n    y = y + 1")])
 def test_what_does_not_name_a_part_of_one_line_is_refused(old: str, new: str) -> None:
-    with pytest.raises(ValueError, match="remember has "):
+    with pytest.raises(ValueError, match="must occur once in remember, and it occurs"):
         change_line(remember.remember, old, new)
 
 

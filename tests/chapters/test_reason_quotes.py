@@ -86,8 +86,7 @@ def test_what_no_table_explains_is_shown_with_what_it_is_about() -> None:
     assert read_text(read.find("div/dd/blockquote")) == REFUSED.words
     told = read.findall("div/dd/p")[1]
     assert read_text(told) == (
-        "No table has a plain sentence for these words yet; they are about tanh.1, dot-fusion, add.2. "
-        "libtpu, whose source is closed"
+        "This message about tanh.1, dot-fusion, add.2 has no explanation yet. libtpu, which is closed source"
     )
     assert [read_text(each) for each in told.findall("code")] == ["tanh.1", "dot-fusion", "add.2"]
     assert "<a " not in shown
@@ -115,12 +114,12 @@ def test_a_variant_of_a_program_is_named_as_it_is() -> None:
 
 def test_words_outside_of_passes_say_so() -> None:
     shown = quote_reasons({"cpu": replace(REFUSED, pass_name="", pipeline="", run=-1)})
-    assert "outside of the passes <b" in shown
+    assert "outside the passes <b" in shown
 
 
 @pytest.mark.parametrize("nothing", [(), "", " "])
 def test_a_target_without_a_reason_needs_a_sentence(nothing: str | tuple[Decision, ...]) -> None:
-    with pytest.raises(ValueError, match="nothing is said of h100"):
+    with pytest.raises(ValueError, match="h100 has no answer"):
         quote_reasons({"h100": nothing})
 
 
@@ -132,8 +131,8 @@ def test_plain_markdown_has_a_point_for_each_decision(decisions: tuple[Decision,
     assert lines[0] == "before"
     assert lines[1] == (
         '    - **TPU v5e**, `tpu_fusion`, refused, `` not fusing "<tanh>" into %add.2 because *it* is `odd` ``: '
-        "No table has a plain sentence for these words yet; they are about `tanh.1`, `dot-fusion`, `add.2`. "
-        "(libtpu, whose source is closed)"
+        "This message about `tanh.1`, `dot-fusion`, `add.2` has no explanation yet. "
+        "(libtpu, which is closed source)"
     )
     assert lines[2].startswith(f"    - **TPU v5e**, `{known.pass_name}`, {known.verdict}, `{known.words}`: ")
     assert (
