@@ -57,7 +57,7 @@ def check_lines_of() -> None:
     assert library == {("small_layers.py:4", "return jnp.tanh(x @ w)"), ("small_model.py:5", "return y.sort()")}
     takers = {name for name in list_questions() if "--lines-of" in build_parser(name)[1].format_help()}
     assert takers == {*QUESTIONS, "diff", "since", "show", "report"}
-    console.output("xla-inspect recompiles --lines-of flax run snippets/training/train.py", expected=BAD_INPUT)
+    console.read_output("xla-inspect recompiles --lines-of flax run snippets/training/train.py", expected=BAD_INPUT)
     assert refused == "--lines-of: there is no package 'flaxx' here; the program has lines of small_layers.py"
 
 
