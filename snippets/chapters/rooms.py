@@ -194,7 +194,13 @@ def draw_rooms(arrows: Iterable[tuple[str, str]], caption: str) -> str:
         if not any(used in below[other] for other in {end for start, end in arrows if start == user})
     ]
     boxes = [
-        Box("other", is_result=False, lines=((name.removeprefix("xla_inspect."), ()),), labels=(), tooltip=describe(name))
+        Box(
+            "other",
+            is_result=False,
+            lines=((name.removeprefix("xla_inspect."), ()),),
+            labels=(),
+            tooltip=describe(name),
+        )
         for name in names
     ]
     return draw_boxes(boxes, sorted(shown), caption)
