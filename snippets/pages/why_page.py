@@ -124,7 +124,7 @@ def draw_layouts(steps: Sequence[Decision]) -> str:
         is_result=True,
         lines=(("z.T, a result", ()),),
         labels=(("{1,0}", "{1,0}"),),
-        told="a result of the program",
+        tooltip="a result of the program",
     )
     instructions = [
         Box(
@@ -132,7 +132,7 @@ def draw_layouts(steps: Sequence[Decision]) -> str:
             is_result=False,
             lines=((step.instruction, ()),),
             labels=((name_layout(step), name_layout(step)),),
-            told=step.sentence,
+            tooltip=step.sentence,
         )
         for step in steps
     ]

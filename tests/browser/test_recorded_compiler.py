@@ -160,7 +160,7 @@ def test_what_a_second_pane_needs_comes_when_it_is_asked_for_or_says_that_it_did
     page.route("**/more.js", lambda route: route.abort())
     page.get_by_role("button", name="Compare").focus()
     page.keyboard.press("Enter")
-    page.get_by_text("The second pane did not come").wait_for()
+    page.get_by_text("The second pane did not load").wait_for()
     page.locator('.choice.view input[value="graph"]').focus()
     page.keyboard.press("Space")
     page.get_by_text("did not load").wait_for()
