@@ -79,12 +79,12 @@ class OpcodeCatalog:
         """Return the sightings of an opcode by target and stage, in the programs or else in the custom primitives."""
         return self.programs.get(opcode) or self.primitives.get(opcode, {})
 
-    def reached(self, *ways: Reach) -> list[str]:
+    def reached_by(self, *ways: Reach) -> list[str]:
         """Return the opcodes with one of the given origins, in the order of the categories."""
         self._need(*self.captures.targets)
         return [opcode for opcode in CATEGORY if self.reach(opcode) in ways]
 
-    def kept(self, target: str, stage: Stage = "after") -> set[str]:
+    def opcodes_at(self, target: str, stage: Stage = "after") -> set[str]:
         """Return the opcodes that occur for a target at a stage of programs that call JAX."""
         self._need(target)
         return {opcode for opcode, targets in self.programs.items() if stage in targets.get(target, {})}

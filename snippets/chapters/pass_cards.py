@@ -57,7 +57,7 @@ class PassCatalog:
 
     def kinds(self, name: str) -> frozenset[str]:
         """Return the kinds of target that a pass runs on: `cpu`, `gpu`, `tpu`."""
-        return frozenset(map(lane, self.records[name].uses))
+        return frozenset(map(lane, self.seen[name].uses))
 
     def of_kinds(self, *choices: Collection[str]) -> list[str]:
         """Return the passes, by rank, that changed something and whose kinds of target are one of the choices."""
@@ -101,7 +101,7 @@ def list_entries(passes: PassCatalog) -> list[tuple[str, str, str]]:
     A search finds them with their section; the page's own filter searches the full text of the entries.
     """
     return [
-        (row.anchor, "", html.escape(row.name.replace("-", " ")) if passes.records[row.name].has_changed else "")
+        (row.anchor, "", html.escape(row.name.replace("-", " ")) if passes.seen[row.name].has_changed else "")
         for row in passes.rows.values()
     ]
 

@@ -34,14 +34,17 @@ def compile_step(function: Callable[..., Any], **options: Any) -> Captures:  # n
     return capture_all(function, *remember.EXAMPLE, **options)
 
 
-def list_standardizing(it: Capture) -> tuple[str, ...]:
-    """Return the kernels that compute a line of the standardization."""
-    return tuple(list_kernels_of_lines(it, *STANDARDIZED))
+def list_standardizing(program: Capture) -> tuple[str, ...]:
+    """Return the kernels that compute a part of the standardization."""
+    return tuple(list_kernels_of_lines(program, *STANDARDIZED))
 
 
 def show_lines(captures: Captures) -> str:
-    """Return a table of the kernels that compute a part of each line, counted, and their names folded."""
-    holders = {text: [list_kernels_of_lines(it, *texts) for it in captures.values()] for text, texts in _LINES.items()}
+    """Return a table of the number of kernels that compute a part of each line, and a folded table of their names."""
+    holders = {
+        text: [list_kernels_of_lines(program, *texts) for program in captures.values()]
+        for text, texts in _LINES.items()
+    }
     targets = [*map(title, captures)]
     table = markdown.table(
         ["line", *(f"kernels on {target}" for target in targets)],
@@ -58,10 +61,10 @@ def show_lines(captures: Captures) -> str:
     return f"{table}\n{markdown.fold('The names of the kernels', cards)}"
 
 
-def name_matmul(it: Capture) -> str:
-    """Return the library's function, or the kernel, that computes the first matmul."""
-    name = list_kernels_of_lines(it, "y = x @ w")[0]
-    kernel = next(kernel for kernel in list_kernels(it) if kernel.name == name)
+def name_matmul(program: Capture) -> str:
+    """Return the name of the library function or kernel that computes the first matmul."""
+    name = list_kernels_of_lines(program, "y = x @ w")[0]
+    kernel = next(kernel for kernel in list_kernels(program) if kernel.name == name)
     return kernel.instruction.attributes.get("custom_call_target", "").strip('"') or name
 
 
@@ -79,13 +82,13 @@ def show_choices(before: Captures, after: Captures, options: Mapping[str, Mappin
     return markdown.cards(["target", "option", "kernel of x @ w", "kernel with the option"], rows)
 
 
-def draw_kernels(it: Capture) -> str:
-    """Return the kernels from the matmul to `z` as a picture, without those that write a result, HTML."""
-    left_out = {*list_kernels_of_lines(it, "table = "), *list_kernels_of_lines(it, "return table")}
+def draw_kernels(program: Capture) -> str:
+    """Return a picture of the kernels from the matmul to `z`, without those that write a result, as HTML."""
+    left_out = {*list_kernels_of_lines(program, "table = "), *list_holders(program, "return table")}
     names = [
         name
-        for name in dict.fromkeys((*list_kernels_of_lines(it, "y = x @ w"), *list_standardizing(it)))
-        if name not in left_out and name in it.module.entry.by_name
+        for name in dict.fromkeys((*list_kernels_of_lines(program, "y = x @ w"), *list_standardizing(program)))
+        if name not in left_out and name in program.module.entry.by_name
     ]
     kernels = f"The kernels from x @ w to z on {title(program.target)}"
     return draw_boundaries(program, names, f"{kernels}; below each is the reason why the next kernel is separate.")

@@ -99,9 +99,7 @@ def mark(exercise: Exercise, sandbox: Sandbox) -> ExerciseVerdict:
     with doing(f"running {exercise.key}"):
         verdict = sandbox.mark(exercise)
     leftovers = [
-        good(
-            f"{name_file(exercise.file)}:{place.line} still raises below your code in `{place.name}`; delete it"
-        )
+        good(f"{name_file(exercise.file)}:{place.line} still raises below your code in `{place.name}`; delete it")
         for place in exercise.leftovers
     ]
     return replace(verdict, remarks=(*verdict.remarks, *leftovers))
