@@ -84,7 +84,7 @@ def show_choices(before: Captures, after: Captures, options: Mapping[str, Mappin
 
 def draw_kernels(program: Capture) -> str:
     """Return a picture of the kernels from the matmul to `z`, without those that write a result, as HTML."""
-    left_out = {*list_kernels_of_lines(program, "table = "), *list_holders(program, "return table")}
+    left_out = {*list_kernels_of_lines(program, "table = "), *list_kernels_of_lines(program, "return table")}
     names = [
         name
         for name in dict.fromkeys((*list_kernels_of_lines(program, "y = x @ w"), *list_standardizing(program)))
