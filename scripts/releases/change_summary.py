@@ -25,22 +25,22 @@ def compare_all(releases: Sequence[Release], bad: Mapping[str, str]) -> str:
     """
     parts = [f"**{version} was not measured**: {reason}.\n" for version, reason in bad.items()]
     steps = [Drift(old, new) for old, new in itertools.pairwise(releases)]
-    parts += [describe(step) for step in reversed(steps)]
+    parts += [describe_step(step) for step in reversed(steps)]
     if not steps and not bad:
         names = ", ".join(release.jax for release in releases) or "none"
         parts.append(f"There are no two releases to compare; the measured releases are: {names}.\n")
     return "\n".join(parts)
 
 
-def describe(step: Drift) -> str:
+def describe_step(step: Drift) -> str:
     """Return the summary of one step; after the counts come the sentences of the site that became false."""
     parts = [f"## {shown.name_update(step)}\n", f"{shown.list_versions(step.new)}.\n"]
-    parts.append("".join(f"* {line}\n" for line in list_headlines(step)))
+    parts.append("".join(f"* {line}\n" for line in summarize_step(step)))
     sentences = list_became_false(step)
     if step.new.pages:
         parts.append(f"### Sentences on the site that became false: {len(sentences)}\n")
         if sentences:
-            parts.append(shown.tabulate_disagreements(sentences, place, markdown.table, fold))
+            parts.append(shown.tabulate_disagreements(sentences, format_place, markdown.table, fold))
     for heading, text in (
         ("Launches", shown.tabulate_launches(step, markdown.table, fold)),
         ("Passes", shown.tabulate_passes(step, markdown.table)),
@@ -55,7 +55,7 @@ def describe(step: Drift) -> str:
     return "\n".join(parts)
 
 
-def list_headlines(step: Drift) -> list[str]:
+def summarize_step(step: Drift) -> list[str]:
     """Return a few lines about the changed launches and the removed names."""
     lines = [
         f"{title(target)}: {len(step.changed_programs(target))} of {plural(step.count(target), 'program')}"
@@ -81,7 +81,7 @@ def list_became_false(step: Drift) -> tuple[Disagreement, ...]:
     )
 
 
-def place(disagreement: Disagreement) -> str:
+def format_place(disagreement: Disagreement) -> str:
     """Return the page and the line of a sentence."""
     return f"`{disagreement.page}:{disagreement.line}`"
 
