@@ -19,37 +19,37 @@ if TYPE_CHECKING:
 KINDS = {"cpu": "CPU", "gpu": "NVIDIA GPUs", "tpu": "TPUs"}
 
 MOST = 8
-"""The number of rows of a table that are not folded."""
+"""The number of visible rows of a table; the other rows are folded."""
 
 OPERATIONS = 3
-"""The number of operations that a row about code lists."""
+"""The number of operations of code that a row shows."""
 
 NUMBERS: Mapping[str, Callable[[ReleaseOutcome], int | None]] = {
-    "temporaries": lambda outcome: outcome.memory.get("temporaries", 0) if outcome.memory else None,
+    "temporary memory": lambda outcome: outcome.memory.get("temporaries", 0) if outcome.memory else None,
     "main-memory traffic": lambda outcome: outcome.traffic,
 }
-"""The compared amounts of bytes of a program, by name."""
+"""The numbers of bytes of a program that are compared."""
 
 
 def breakable_code(text: str) -> str:
-    """Return a name as HTML code that browsers can wrap between words."""
+    """Return a name as HTML code that may be wrapped between its words."""
     return f"<code>{markdown.escape(text)}</code>"
 
 
 def section_id(release: Release, package: str = "") -> str:
-    """Return the id of the section about a release (`v0-12-0-1`) or one of its packages (`libtpu-0-0-52`)."""
+    """Return the id of the section of a release, `v0-12-0-1`, or of one of its packages, `libtpu-0-0-52`."""
     return (f"{package}-{release.versions[package]}" if package else f"v{release.jax}").replace(".", "-")
 
 
 def name_update(drift: Drift) -> str:
-    """Return the name of an update: `JAX 0.11.2 to 0.12.0.1`, or `libtpu 0.0.51 to 0.0.52` with the same JAX."""
+    """Return the name of an update: `JAX 0.11.2 to 0.12.0.1`, or `libtpu 0.0.51 to 0.0.52` under one JAX."""
     if drift.old.jax != drift.new.jax:
         return f"JAX {drift.old.jax} to {drift.new.jax}"
     return f"libtpu {drift.old.versions['libtpu']} to {drift.new.versions['libtpu']}"
 
 
 def update_matrix(drifts: Sequence[Drift], targets: Sequence[str]) -> str:
-    """Return the number of programs with changed launches after each update, by target, as an HTML table.
+    """Return an HTML table of the percentage of programs with changed launches, by step and target.
 
     Args:
         drifts: The updates, in the order of the rows.
@@ -65,7 +65,7 @@ def update_matrix(drifts: Sequence[Drift], targets: Sequence[str]) -> str:
         + "</tr>"
         for drift in drifts
     )
-    caption = "Percentage of programs whose launches an update changed"
+    caption = "Percentage of programs whose launches each update changed"
     return (
         f'<table class="matrix drift"><caption>{caption}</caption>'
         f"<thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table>\n"
@@ -79,15 +79,15 @@ def _link(drift: Drift) -> str:
 def _cell(drift: Drift, target: str) -> str:
     count = drift.count(target)
     if not count:
-        return '<td class="none" title="not compiled with both releases">&ndash;</td>'
-    programs = len(drift.changed_programs(target))
-    tooltip = f"{title(target)}: {programs} of {plural(count, 'program')}"
-    share = round(100 * programs / count)
+        return '<td class="none" title="not compiled under both releases">&ndash;</td>'
+    number = len(drift.changed_programs(target))
+    tooltip = f"{title(target)}: {number} of {plural(count, 'program')}"
+    share = round(100 * number / count)
     return f'<td style="--share: {share}%" title="{tooltip}">{share}</td>'
 
 
 def fold_rows(rows: Sequence[Sequence[str]], head: Sequence[str], tabulate: Tabulate, fold: Fold) -> str:
-    """Return a table with all rows after the first few in a fold."""
+    """Return a table with its first rows visible and the others folded."""
     table = tabulate(head, rows[:MOST])
     if len(rows) <= MOST:
         return table
@@ -95,58 +95,58 @@ def fold_rows(rows: Sequence[Sequence[str]], head: Sequence[str], tabulate: Tabu
 
 
 def tabulate_launches(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return a table of programs with changed launches, with targets that changed alike in one row."""
+    """Return a table of the programs with changed launches; targets with the same changes share a row."""
     joined: dict[tuple[str, tuple[tuple[str, int], ...]], list[str]] = {}
-    for (program, target), counts in drift.launches.items():
-        joined.setdefault((program, tuple(counts.items())), []).append(target)
+    for (program, target), changes in drift.launches.items():
+        joined.setdefault((program, tuple(changes.items())), []).append(target)
     ordered = sorted(joined.items(), key=lambda item: (-len(item[1]), -_weigh(item[0][1]), item[0][0]))
     rows = [
-        [breakable_code(program), ", ".join(map(short, targets)), write_counts(dict(counts))]
-        for (program, counts), targets in ordered
+        [breakable_code(program), ", ".join(map(short, targets)), say_counts(dict(changes))]
+        for (program, changes), targets in ordered
     ]
     if not rows:
-        return "The launches of no program changed.\n"
+        return "No program's launches changed.\n"
     return fold_rows(rows, ["program", "targets", "launches"], tabulate, fold)
 
 
-def _weigh(counts: Iterable[tuple[str, int]]) -> int:
-    return sum(abs(number) for _, number in counts)
+def _weigh(changes: Iterable[tuple[str, int]]) -> int:
+    return sum(abs(number) for _, number in changes)
 
 
-def write_counts(counts: Mapping[str, int]) -> str:
-    """Return changed counts as HTML, with additions first: `+2 fusion kLoop, -1 reduce`."""
-    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+def say_counts(changes: Mapping[str, int]) -> str:
+    """Return changes of counts as HTML, additions first: `+2 fusion kLoop, -1 reduce`."""
+    ordered = sorted(changes.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(
         f"{'+' if number > 0 else '&minus;'}{abs(number)} {breakable_code(name)}" for name, number in ordered
     )
 
 
 def tabulate_passes(drift: Drift, tabulate: Tabulate) -> str:
-    """Return a table of renamed, new and removed passes for each kind of target."""
+    """Return a table of the renamed, new and removed passes for each kind of target."""
     rows = []
     for kind, name in KINDS.items():
         if kind not in drift.old.passes or kind not in drift.new.passes:
             continue
         passes = drift.passes(kind)
         if passes.total:
-            rows.append([name, *_say_passes(passes)])
+            rows.append([name, *_format_passes(passes)])
     if not rows:
-        return "The same passes run as before.\n"
+        return "The same passes run under both releases.\n"
     return tabulate(["target", "renamed", "new", "removed"], rows)
 
 
-def _say_passes(passes: PassDrift) -> tuple[str, str, str]:
+def _format_passes(passes: PassDrift) -> tuple[str, str, str]:
     renamed = ", ".join(f"{breakable_code(old)} is now {breakable_code(new)}" for old, new in passes.renamed)
     return renamed or "none", write_names(passes.added), write_names(passes.gone)
 
 
-def write_names(names: Sequence[str]) -> str:
-    """Return names as HTML code in one line, or `none`."""
+def say_names(names: Sequence[str]) -> str:
+    """Return names as HTML code, separated by commas, or `none`."""
     return ", ".join(map(breakable_code, names)) or "none"
 
 
 def tabulate_bytes(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return a table of programs whose bytes changed, with the largest change first."""
+    """Return a table of the programs whose bytes changed, the largest change first."""
     ordered = sorted(
         (
             (abs(change.after - change.before), what, change)
@@ -156,35 +156,36 @@ def tabulate_bytes(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
         key=lambda item: (-item[0], item[1], item[2].program, item[2].target),
     )
     rows = [
-        [breakable_code(change.program), short(change.target), what, _say_change(change)] for _, what, change in ordered
+        [breakable_code(change.program), short(change.target), what, _format_change(change)]
+        for _, what, change in ordered
     ]
     if not rows:
-        return "Temporary memory and main-memory traffic of every program stayed the same.\n"
-    return fold_rows(rows, ["program", "target", "bytes of", "change"], tabulate, fold)
+        return "No program's temporary memory or main-memory traffic changed.\n"
+    return fold_rows(rows, ["program", "target", "kind of bytes", "change"], tabulate, fold)
 
 
 def tabulate_code(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return a table of programs with the same launches but other machine code."""
+    """Return a table of the programs with the same launches but different code."""
     rows = [
         [
             breakable_code(change.program),
             short(change.target),
             f"{100 * change.share:.0f} %",
-            _say_loops(*change.deepest),
-            write_counts(dict(sorted(change.operations.items(), key=_order_by_size)[:OPERATIONS])) or "none",
+            _format_loops(*change.deepest),
+            say_counts(dict(sorted(change.operations.items(), key=_order_by_size)[:OPERATIONS])) or "none",
         ]
         for change in drift.rewritten
     ]
     if not rows:
         return "No program with the same launches has mostly different code.\n"
     return fold_rows(
-        rows, ["program", "target", "changed code", "innermost loop", "most changed operations"], tabulate, fold
+        rows, ["program", "target", "different code", "innermost loop", "most changed operations"], tabulate, fold
     )
 
 
-def _say_loops(before: int, after: int) -> str:
-    """Return the nesting depth of the innermost loop before and after, or `none` without a loop."""
-    depths = [f"{depth} deep" if depth else "none" for depth in (before, after)]
+def _format_loops(before: int, after: int) -> str:
+    """Return the depth of the innermost loop before and after, `none` without a loop."""
+    depths = [f"depth {depth}" if depth else "none" for depth in (before, after)]
     return depths[0] if before == after else " to ".join(depths)
 
 
@@ -192,40 +193,42 @@ def _order_by_size(item: tuple[str, int]) -> tuple[int, str]:
     return -abs(item[1]), item[0]
 
 
-def _say_change(change: Change) -> str:
+def _format_change(change: Change) -> str:
     return f"{format_bytes(change.before)} to {format_bytes(change.after)}"
 
 
 def tabulate_forms(drift: Drift, tabulate: Tabulate) -> str:
-    """Return a table of the changes in the jaxprs and StableHLO of the programs."""
+    """Return a table of the changes in the jaxprs and the StableHLO of the programs."""
     jaxprs, modules = drift.reprinted
     traced: Counter[str] = Counter()
-    for counts in drift.traced.values():
-        traced.update(counts)
+    for changes in drift.traced.values():
+        traced.update(changes)
     lowered: Counter[str] = Counter()
-    for counts in {program: counts for (program, _), counts in drift.lowered.items()}.values():
-        lowered.update(counts)
+    for changes in {program: changes for (program, _), changes in drift.lowered.items()}.values():
+        lowered.update(changes)
     rows = [
-        ["jaxpr", str(len(jaxprs)), _say_set(drift.primitives), _say_sets(drift.parameters), _counted(traced)],
-        ["StableHLO", str(len(modules)), _say_set(drift.operations), _say_sets(drift.attributes), _counted(lowered)],
+        [form, str(len(texts)), _format_set(names), _format_sets(members), _format_counts(counts)]
+        for form, texts, names, members, counts in (
+            ("jaxpr", jaxprs, drift.primitives, drift.parameters, traced),
+            ("StableHLO", modules, drift.operations, drift.attributes, lowered),
+        )
     ]
-    return tabulate(
-        ["form", "changed programs", "operation names", "parameters, attributes", "changed counts, all programs"], rows
-    )
+    header = ["form", "changed texts", "new and removed names", "parameters or attributes", "counts in all programs"]
+    return tabulate(header, rows)
 
 
-def _counted(counts: Counter[str]) -> str:
-    return write_counts({name: number for name, number in counts.items() if number}) or "none"
+def _format_counts(changes: Counter[str]) -> str:
+    return say_counts({name: number for name, number in changes.items() if number}) or "none"
 
 
-def _say_set(change: SetChange) -> str:
-    parts = [f"new: {write_names(change.added)}"] if change.added else []
-    parts += [f"removed: {write_names(change.gone)}"] if change.gone else []
+def _format_set(change: SetChange) -> str:
+    parts = [f"new: {say_names(change.added)}"] if change.added else []
+    parts += [f"removed: {say_names(change.gone)}"] if change.gone else []
     return "; ".join(parts) or "none"
 
 
-def _say_sets(changes: Mapping[str, SetChange]) -> str:
-    """Return names with their added and removed members: `reduce_sum +out_sharding`."""
+def _format_sets(changes: Mapping[str, SetChange]) -> str:
+    """Return names with the members that each gained and lost: `reduce_sum +out_sharding`."""
     descriptions = []
     for name, change in changes.items():
         signs = [f"+{member}" for member in change.added] + [f"-{member}" for member in change.gone]
@@ -234,38 +237,34 @@ def _say_sets(changes: Mapping[str, SetChange]) -> str:
 
 
 def tabulate_names(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return a table of removed public names by module, and the new names in a fold."""
-    removals = [
-        [breakable_code(module), write_names(change.gone)] for module, change in drift.names.items() if change.gone
-    ]
-    additions = [
-        [breakable_code(module), write_names(change.added)] for module, change in drift.names.items() if change.added
-    ]
-    table = tabulate(["module", "removed"], removals) if removals else "No public name was removed.\n"
+    """Return a table of the removed public names by module, and a folded table of the new ones."""
+    modules = drift.names.items()
+    removals = [[breakable_code(module), say_names(change.gone)] for module, change in modules if change.gone]
+    additions = [[breakable_code(module), say_names(change.added)] for module, change in modules if change.added]
+    table = tabulate(["module", "removed names"], removals) if removals else "No public name was removed.\n"
     number = sum(len(change.added) for change in drift.names.values())
-    return table + (
-        "\n" + fold(plural(number, "new name"), tabulate(["module", "new"], additions)) if additions else ""
-    )
+    new = fold(plural(number, "new name"), tabulate(["module", "new names"], additions)) if additions else ""
+    return f"{table}\n{new}" if new else table
 
 
 def tabulate_failures(drift: Drift, tabulate: Tabulate) -> str:
-    """Return a table of the programs that compile with only one of the releases, or an empty string."""
+    """Return a table of the programs that compile under only one of the two releases, or an empty string."""
     rows = [
         [breakable_code(program), short(target), when, markdown.escape(error)]
-        for when, failures in (("no longer compiles", drift.newly_failing), ("compiles now", drift.newly_compiling))
+        for when, failures in (("no longer compiles", drift.newly_failing), ("compiles", drift.newly_compiling))
         for (program, target), error in failures.items()
     ]
-    return tabulate(["program", "target", "with the newer release", "error"], rows) if rows else ""
+    return tabulate(["program", "target", "under the newer release", "error"], rows) if rows else ""
 
 
 def tabulate_disagreements(
     disagreements: Sequence[Disagreement], place: Callable[[Disagreement], str], tabulate: Tabulate, fold: Fold
 ) -> str:
-    """Return a table of the statements on the site's pages that are false with a release.
+    """Return a table of the sentences on the site's pages that are false under a release.
 
     Args:
-        disagreements: The false statements.
-        place: Returns the place of a statement, as HTML.
+        disagreements: The sentences and their errors.
+        place: Returns the place of a sentence, as HTML.
         tabulate: Makes a table.
         fold: Makes a fold.
     """
@@ -273,37 +272,38 @@ def tabulate_disagreements(
         [place(disagreement), markdown.escape(disagreement.sentence), markdown.escape(disagreement.error)]
         for disagreement in disagreements
     ]
-    return fold_rows(rows, ["place", "statement", "result"], tabulate, fold)
+    return fold_rows(rows, ["place", "sentence", "error"], tabulate, fold)
 
 
 def fold_by_page(disagreements: Sequence[Disagreement], fold: Fold) -> str:
-    """Return the statements on the site's pages that are false with a release, as a Markdown fold for each page.
+    """Return the sentences that are false under a release, as Markdown with a fold for each page.
 
     Args:
-        disagreements: The false statements, in the order of the pages.
+        disagreements: The sentences and their errors, in the order of the pages.
         fold: Makes a fold.
     """
     pages: dict[str, list[Disagreement]] = {}
     for disagreement in disagreements:
         pages.setdefault(disagreement.page, []).append(disagreement)
     parts = []
-    for page, those in pages.items():
+    for page, failures in pages.items():
         checks, others = (
-            sum((disagreement.what == "check") == are_checks for disagreement in those) for are_checks in (True, False)
+            sum((disagreement.what == "check") == are_checks for disagreement in failures)
+            for are_checks in (True, False)
         )
         counts = [plural(checks, "check")] if checks else []
         counts += [plural(others, "value or block", "values or blocks")] if others else []
         lines = "".join(
-            f"* {_tell_piece(disagreement)}: {breakable_code(disagreement.error)}\n" for disagreement in those
+            f"* {_name_piece(disagreement)}: {breakable_code(disagreement.error)}\n" for disagreement in failures
         )
         address = page.removeprefix("docs/")
         name = address.removesuffix(".md")
-        parts.append(fold(f"{name}: {', '.join(counts)}", f"On [this page]({address}):\n\n{lines}\n"))
+        parts.append(fold(f"{name}: {', '.join(counts)}", f"These fail on [this page]({address}):\n\n{lines}\n"))
     return "\n".join(parts)
 
 
-def _tell_piece(disagreement: Disagreement) -> str:
-    """Return the text that identifies a statement: the claim of a check, or the code of a value or block."""
+def _name_piece(disagreement: Disagreement) -> str:
+    """Return the title of a check, or the code of a value or block."""
     return (
         markdown.escape(disagreement.sentence)
         if disagreement.what == "check"
@@ -312,5 +312,5 @@ def _tell_piece(disagreement: Disagreement) -> str:
 
 
 def list_versions(release: Release) -> str:
-    """Return the packages and versions that a release was measured with, in one line of HTML."""
+    """Return the packages that a release was measured with, separated by commas."""
     return ", ".join(f"{name} {version}" for name, version in release.versions.items())
