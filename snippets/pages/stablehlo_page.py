@@ -138,7 +138,7 @@ def show_root(capture: Capture) -> str:
     return markdown.cards(["stage", "line"], [(stage, markdown.code(line)) for stage, line in rows])
 
 
-def is_whole(capture: Capture, name: str) -> bool:
+def is_one_opcode(capture: Capture, name: str) -> bool:
     """Return whether a CHLO operation is a single opcode in the HLO that a compiler receives."""
     return capture.unoptimized_module.opcode_counts()[name.replace("_", "-")] > 0
 
@@ -148,7 +148,7 @@ def show_expanded(captures: Captures) -> str:
     rows = [
         (
             markdown.code(f"chlo.{name}"),
-            *("opcode" if is_whole(capture, name) else "expanded" for capture in captures.values()),
+            *("opcode" if is_one_opcode(capture, name) else "expanded" for capture in captures.values()),
         )
         for name in chlo_functions.FUNCTIONS
     ]
