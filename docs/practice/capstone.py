@@ -176,7 +176,8 @@ stacked_deeper = jax.tree.map(
     lambda each: jax.ShapeDtypeStruct((2 * slow.LAYERS, *each.shape[1:]), each.dtype), stacked
 )
 sizes = [
-    fixed.step.lower(each, memory, position, piece, is_token).as_text().count("\n") for each in (stacked, stacked_deeper)
+    fixed.step.lower(each, memory, position, piece, is_token).as_text().count("\n")
+    for each in (stacked, stacked_deeper)
 ]
 assert sizes[0] == sizes[1]
 assert after.module.opcode_counts()["while"] == 1

@@ -12,7 +12,7 @@ from xla_inspect.commands import MISSING, main, run_here
 from xla_inspect.errors import TargetUnavailableError
 from xla_inspect.plural import plural
 from xla_inspect.report import markdown
-from xla_inspect.targets import find
+from xla_inspect.targets import find_target
 
 
 def show_command(command: str, *, expected: int = 0, lines: int | None = None) -> str:
@@ -59,14 +59,14 @@ def read_output(command: str, *, expected: int = 0) -> str:
         sys.path[:] = path
     if status == MISSING:
         target = words[words.index("--target") + 1]
-        raise TargetUnavailableError(target, find(target).obstacle)
+        raise TargetUnavailableError(target, find_target(target).obstacle)
     if status != expected:
         message = f"{command} ended with {status}, not {expected}: {errors.getvalue()}"
         raise RuntimeError(message)
     return out.getvalue().rstrip()
 
 
-def ask(question: str, *, lines: int | None = None, expected: int = 0) -> str:
+def show_question(question: str, *, lines: int | None = None, expected: int = 0) -> str:
     """Return the command that asks a chapter's question about the reader's function, with a folded example.
 
     Args:

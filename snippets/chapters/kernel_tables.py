@@ -105,7 +105,7 @@ def table_vectors(programs: Mapping[str, Capture]) -> str:
     return markdown.cards(header, rows)
 
 
-def count_kernels(programs: Mapping[str, Capture]) -> Counter[str]:
+def count_bounds(programs: Mapping[str, Capture]) -> Counter[str]:
     """Return how many kernels each resource limits; `nothing` counts kernels that can fill a multiprocessor.
 
     Args:

@@ -21,7 +21,7 @@ def read_history(path: Path) -> ReleaseHistory:
     Raises:
         stamps.SealError: The file was changed after it was sealed.
     """
-    content = stamps.read(path)
+    content = stamps.read_sealed(path)
     values = {field.name: content[field.name] for field in fields(ReleaseHistory)}
     values |= {name: tuple(values[name]) for name in ("questions", "not_measured")}
     values["rows"] = tuple(ReleaseRow(**{**row, "notes": tuple(row["notes"])}) for row in values["rows"])

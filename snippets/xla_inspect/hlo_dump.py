@@ -113,7 +113,7 @@ def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
         into = folder or Path(temporary)
         before = {*into.iterdir()}
         dump(target, into, models.classify, models.PARAMS, models.X)
-        files = [file for file in dump_folder.list_files(into) if file.path not in before]
+        files = [file for file in dump_folder.list_dump_files(into) if file.path not in before]
     paper.say(f"Compiling this leaves {len(files)} files, {format_bytes(sum(file.bytes for file in files))}. They are:")
     _show_groups(paper, files, whole=folder is not None)
     if folder is not None:
@@ -123,7 +123,7 @@ def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
         paper.show(run_line(f"python -m xla_inspect.hlo_dump --target {target.name} --to dump"))
     asked = flags.dump_folder()
     if asked and Path(asked).is_dir():
-        files = dump_folder.list_files(Path(asked))
+        files = dump_folder.list_dump_files(Path(asked))
         paper.say(
             f"And XLA_FLAGS says --xla_dump_to={asked}: what this process compiles as JAX alone does is dumped there, "
             f"with the dumps that XLA_FLAGS asks for and no others. {len(files)} files lie in {asked} now:"
@@ -264,7 +264,9 @@ def show_beside(paper: Paper, capture: Capture) -> None:
         f"{len(rows[-1].before)} more stand for inputs and numbers. A jaxpr may add shapes that only fit when one is "
         f"repeated, and HLO says how: `{several.equation}` alone takes {len(several.before)}."
     )
-    paper.table(("", "jaxpr", "HLO before", "HLO after"), jaxpr_to_hlo.compare(capture, equations), numbers=(1, 2, 3))
+    paper.table(
+        ("", "jaxpr", "HLO before", "HLO after"), jaxpr_to_hlo.count_by_stage(capture, equations), numbers=(1, 2, 3)
+    )
     paper.say("A jaxpr says what is computed; layouts and kernels are the compiler's, and only HLO has them.")
 
 

@@ -49,13 +49,13 @@ def trace_sass(ptx: str, sass: str) -> tuple[int, ...]:
     if found is None or None in tools.values():
         return ()
     kept = _locate(ptx, sass)
-    known = store.read(kept) if kept else None
+    known = store.read_stored(kept) if kept else None
     lines = _load(known) if known else None
     if lines is None:
         lines = _trace(ptx, sass, found[1], tools)
         if kept:
             with suppress(OSError):  # a cache that cannot be written costs time alone
-                store.write(kept, gzip.compress(json.dumps(lines).encode(), mtime=0))
+                store.write_whole(kept, gzip.compress(json.dumps(lines).encode(), mtime=0))
     return lines
 
 

@@ -23,7 +23,7 @@ ABANDONED = 3600
 """Seconds after which an unfinished file is taken for that of a process that died."""
 
 
-def write(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
     """Write a file: the whole or none, whoever else writes it and whenever this process ends.
 
     Raises:
@@ -39,7 +39,7 @@ def write(path: Path, data: bytes) -> None:
         raise
 
 
-def read(path: Path) -> bytes | None:
+def read_stored(path: Path) -> bytes | None:
     """Return what a file holds, and count it as used now; None where there is none that can be read."""
     try:
         data = path.read_bytes()

@@ -158,7 +158,7 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
         if getattr(options, "debug", not file):
             traceback.print_exception(error)
         # Whatever the file does, the reader is told.
-        print_note(user_code.explain(error, file or options.command))
+        print_note(user_code.explain_user_error(error, file or options.command))
         return user_code.find_status(error)
 
 

@@ -96,7 +96,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
         # None of the reader's code runs in this process: it is a signal that asks it to end.
         print_note("ended by a signal")
         return int(error.code or command_list.BAD_INPUT)
-    question.tell(answers, tasks[0].name, options, out)
+    question.print_answers(answers, tasks[0].name, options, out)
     if options.issue:
         changed = next((answer for answer in answers if not answer.holds), answers[0])
         source = Path(tasks[0].file).read_text(encoding="utf-8") if tasks[0].file else ""

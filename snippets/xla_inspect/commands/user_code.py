@@ -78,7 +78,7 @@ def _explain_absence(place: str, text: str) -> str:
     return f"{said}\nask about another target, such as --target cpu; or install the library with its GPU"
 
 
-def explain(error: BaseException, file: str) -> str:
+def explain_user_error(error: BaseException, file: str) -> str:
     """Return what the reader's code raised, where, and in a second line what to do.
 
     Args:

@@ -125,7 +125,7 @@ class Forecast:
             paper.say(
                 f"You missed this question in phase {earlier.number}, {earlier.title}. Here it is for another program."
             )
-            repeat = missed_questions.QUESTIONS[name](self._target or device.find("cpu"))
+            repeat = missed_questions.QUESTIONS[name](self._target or device.find_device("cpu"))
             answer = self.commit(repeat.question, repeat.choices, listing=repeat.listing)
             if not answer:
                 continue

@@ -98,7 +98,7 @@ def ask(*words: str) -> tuple[int, str]:
 
 def test_what_is_missing_is_told_as_text_and_as_json(dump: Path) -> None:
     _, text = ask("why", str(dump))
-    assert "Not told by these files: the compiler's reasons (a dump holds nothing of" in " ".join(text.split())
+    assert "These files lack: the compiler's reasons (a dump holds nothing of" in " ".join(text.split())
     _, written = ask("why", str(dump), "--json")
     assert json.loads(written)["absent"]["log"].startswith("a dump holds nothing of")
 

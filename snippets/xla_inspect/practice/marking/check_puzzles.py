@@ -38,7 +38,7 @@ def check(submission: Submission) -> Iterator[Remark]:
     yield _expect_same(submission, puzzle, where)
     target = puzzle.choose_target()
     if target != puzzle.target:
-        reason = targets.find(puzzle.target).obstacle
+        reason = targets.find_target(puzzle.target).obstacle
         target_title = title(puzzle.target.partition(":")[0])
         yield good(f"scored on the CPU, because the {target_title} compiler is missing on this machine: {reason}")
     start, best = (compile_puzzle(original, name, target) for name in ("start", "better"))

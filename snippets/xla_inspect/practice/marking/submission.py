@@ -132,7 +132,7 @@ def _execute(file: Path, name: str) -> ModuleType:
     return module
 
 
-def describe(error: BaseException, file: Path) -> Remark:
+def describe_exception(error: BaseException, file: Path) -> Remark:
     """Return the message of an exception, with the last line of the reader's file in its traceback.
 
     Args:
