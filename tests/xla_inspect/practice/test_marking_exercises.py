@@ -136,7 +136,7 @@ def test_the_program_of_six_kernels_and_a_copy_launches_these() -> None:
 def test_additions_are_neither_reordered_nor_cancelled_and_a_division_loses_its_rounding() -> None:
     task, x = BY_KEY["optimization/vanish"].task, jax.ShapeDtypeStruct((64, 128), jax.numpy.float32)
     assert "neither reorders nor cancels additions" in task
-    assert "`x + 1 - 1` is not `x`" in task
+    assert "`x + 1 - 1` by `x`" in task
     for program in (lambda x: x + 1.0 - 1.0, lambda x: 1e8 + x + 1.0, lambda x: (x + 1e8) + (x - 1e8)):
         counts = [each.opcode_counts() for each in (capture(program, x).unoptimized_module, capture(program, x).module)]
         sums = [count["add"] + count["subtract"] for count in counts]

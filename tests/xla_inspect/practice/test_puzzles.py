@@ -177,7 +177,7 @@ WRONG = {
             "    return jax.pure_callback(lambda t, i: np.asarray(t)[np.asarray(i)], "
             "jax.ShapeDtypeStruct((32, 64), jnp.float32), table, ids)\n"
         ),
-        "a callback takes the work back to Python",
+        "a callback does the work in Python",
     ),
     "another shape": (
         "hoist",

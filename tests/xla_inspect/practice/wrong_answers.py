@@ -31,12 +31,12 @@ WRONG = (
 def mlp(params, x):
     return jnp.maximum(x @ params.w1 + params.b1, 0.0) @ params.w2 + params.b2
 """,
-        "so that each operation runs alone",
+        "so each operation runs alone",
         "compiled matmul for (float32[32,64], float32[64,128])",
     ),
     Wrong(
         "basics/mlp",
-        "a loop over the examples",
+        "loop over the examples",
         """
 @jax.jit
 def mlp(params, x):
@@ -53,7 +53,7 @@ def mlp(params, x):
 def gradient(params, x, y):
     return jax.jacfwd(loss)(params, x, y)
 """,
-        "times the operations of the loss, and a gradient in reverse about three times",
+        "times the operations of the loss, but a reverse-mode gradient needs only about three times",
         "f32[8,1140]",
     ),
     Wrong(
@@ -63,7 +63,7 @@ def gradient(params, x, y):
 def pairwise(xs, ys):
     return jnp.stack([jnp.stack([distance(x, y) for y in ys]) for x in xs])
 """,
-        "a Python loop is written out",
+        "a Python loop is unrolled",
         "unstack(f32[8,3])",
     ),
     Wrong(
@@ -73,7 +73,7 @@ def pairwise(xs, ys):
 def pairwise(xs, ys):
     return jax.lax.map(lambda x: jax.vmap(lambda y: distance(x, y))(ys), xs)
 """,
-        "the program holds a loop",
+        "the program contains a loop",
         "scan(",
     ),
     Wrong(
@@ -125,7 +125,7 @@ def train(weights, gradients, rates):
         weights = update(weights, gradient, rate)
     return weights
 """,
-        "no program takes weights, gradient and rate together",
+        "no program has the weights, the gradient and the rate as arguments",
         "compiled multiply for",
     ),
     Wrong(
@@ -137,7 +137,7 @@ def pairwise(xs, ys):
     shape = jax.ShapeDtypeStruct((len(xs), len(ys)), jnp.float32)
     return jax.pure_callback(lambda a, b: np.linalg.norm(a[:, None] - b[None], axis=-1), shape, xs, ys)
 """,
-        "a callback takes the work back to Python, where no compiler sees it",
+        "a callback does the work in Python, where the compiler cannot see it",
         "pure_callback(",
     ),
     Wrong(
@@ -241,7 +241,7 @@ def update(params, momentum, gradient):
     ),
     Wrong(
         "hlo/donate",
-        "the gradient is given away",
+        "the gradient is donated",
         """
 from functools import partial
 
@@ -264,7 +264,7 @@ def update(params, momentum, gradient):
     momentum = 0.9 * momentum + gradient
     return params - 0.1 * momentum, momentum
 """,
-        "the gradient is given away too",
+        "the gradient is donated too",
         "input_output_alias=",
     ),
     Wrong(

@@ -134,7 +134,7 @@ def curve(x, v):
     columns = [jax.jvp(jax.grad(energy), (x,), (each,))[1] for each in one]
     return sum(column * each for column, each in zip(columns, v))
 """,
-        "for 32 numbers and 3649 for 64 numbers: a Python loop is written out",
+        "for 32 numbers and 3649 for 64 numbers: a Python loop is unrolled",
         "f32[64]",
     ),
     Wrong(
@@ -161,7 +161,7 @@ def curve(x, v):
 
     return jnp.concatenate([part(at) for at in jnp.arange(len(x)).reshape(2, -1)])
 """,
-        "times the operations of the gradient, and a derivative of it in one direction about three times",
+        "times the operations of the gradient, but a directional derivative of it needs only about three times",
         "f32[32,64]",
     ),
     Wrong(
