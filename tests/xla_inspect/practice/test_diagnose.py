@@ -131,8 +131,8 @@ def test_a_line_proves_a_fault_also_under_the_name_that_it_has_elsewhere(
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"sort": None}, "the dump shows 4 faults, and 3 of them are proved"),
-        (dict.fromkeys(EXPECTED), "the dump shows 4 faults, and 0 of them are proved"),
+        ({"sort": None}, "the dump shows 4 faults, but you have proven only 3"),
+        (dict.fromkeys(EXPECTED), "the dump shows 4 faults, but you have proven only 0"),
         ({"sort": "NAME"}, "sort: this line of the dump does not show the fault"),
         ({"transpose": "NAME"}, "transpose: this line of the dump does not show the fault"),
         ({"sort": "f32[2048,128]{1,0} copy("}, "sort: this line of the dump does not show the fault"),
@@ -144,7 +144,7 @@ def test_a_line_proves_a_fault_also_under_the_name_that_it_has_elsewhere(
         ({"sort": ""}, "'' is neither a line of the dump"),
         ({"sort": "what sorts(the rows"}, "is neither a line of the dump"),
         ({"onehot": "NAME"}, "no fault is called 'onehot'; did you mean 'one_hot'?"),
-        ({7: "NAME"}, "no fault is called 7; the eight are callback, constant"),
+        ({7: "NAME"}, "no fault is called 7; the eight faults are callback, constant"),
         (dict.fromkeys(FAULTS, "NAME"), "this line of the dump does not show the fault"),
     ],
 )
@@ -164,7 +164,7 @@ def test_what_is_not_proved_is_told_without_giving_the_others_away(
 
 def test_what_is_no_dict_is_refused(try_out: Trial) -> None:
     verdict, said = try_out(["sort"])
-    assert (verdict.verdict, "a dict is asked for" in said) == ("wrong", True), said
+    assert (verdict.verdict, "must be a dict" in said) == ("wrong", True), said
 
 
 @pytest.mark.long("otherwise each exercise is marked with its solution")

@@ -149,5 +149,5 @@ def test_the_slow_model_when_it_is_run_says_which_shapes_it_compiles_for() -> No
     file = BY_KEY["capstone/model"].file.with_name("slow.py")
     done = subprocess.run([sys.executable, str(file)], check=True, capture_output=True, text=True)
     first, *shapes = done.stdout.splitlines()
-    assert first == "step is compiled 5 times, for pieces of these shapes:"
+    assert first == "step is compiled 5 times for pieces of these shapes:"
     assert shapes == [f"[{rows},128]" for rows in (64, 48, 33, 17, 5)]

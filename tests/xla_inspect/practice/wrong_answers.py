@@ -91,7 +91,7 @@ def train(weights, gradients, rates):
         weights = update(weights, gradient, rate)
     return weights
 """,
-        "four steps compile 4 programs, where one serves: lines that are alike differ in what they do not list",
+        "four steps compile 4 programs, but one is enough: equal lines differ in a static argument",
         "compiled update for (float32[256], float32[256])",
     ),
     Wrong(
@@ -110,7 +110,7 @@ def train(weights, gradients, rates):
         weights = update(weights, gradient, rate)
     return weights
 """,
-        "four steps compile 2 programs, where one serves: a rate of type int makes another program",
+        "four steps compile 2 programs, but one is enough: a rate of type int needs another program",
         "compiled move for (float32[256], float32[256], int32[])",
     ),
     Wrong(
@@ -148,7 +148,7 @@ def count(jaxpr):
     names = [equation.primitive.name for equation in jaxpr.eqns]
     return {name: names.count(name) for name in names}
 """,
-        "`max` 0 times and not 2; these stand in jaxprs that an equation holds",
+        "`max` 0 times instead of 2; these equations are in inner jaxprs",
         "= max(",
     ),
     Wrong(
@@ -169,7 +169,7 @@ def count(jaxpr):
 def follow(jaxpr, argument):
     return [each.primitive.name for each in jaxpr.eqns if jaxpr.invars[argument] in each.invars]
 """,
-        "after 1 right it names nothing more, where the jaxpr has `add`, which depends on it",
+        "after 1 right name, it returns nothing more, but `add` depends on it",
         "= add(",
     ),
     Wrong(
@@ -180,7 +180,7 @@ def original(a, b):
     d = jnp.tanh(a @ b)
     return d / jnp.linalg.norm(d, axis=1, keepdims=True)
 """,
-        "although the numbers are the same. First the original's, then yours:",
+        "although the numbers are the same. The original's comes first, then yours:",
         "= jit d",
     ),
     Wrong(
@@ -214,7 +214,7 @@ HALVES = 1
 def alternate(x, w):
     return x.at[::2].multiply(w).at[1::2].set(jnp.tanh(x[1::2]))
 """,
-        "6 kernels are launched, and one fusion is asked for. Here a `scatter`",
+        "the program launches 6 kernels instead of one fusion. The reason: a `scatter`",
         "wrapped_scatter",
     ),
     Wrong(
@@ -224,7 +224,7 @@ def alternate(x, w):
 def lookup(table, ids):
     return jnp.asarray(TABLE)[ids] * 8.0
 """,
-        "carries 131,072 bytes of constants",
+        "contains 131,072 bytes of constants",
         "f32[512,64]{1,0} constant({...})",
     ),
     Wrong(
