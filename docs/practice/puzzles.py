@@ -24,7 +24,7 @@ assert len(PUZZLES) == 10
 assert {puzzle.measure.words for puzzle in PUZZLES.values()} == {
     "kernels",
     "read and written",
-    "beside arguments and result",
+    "of temporary memory",
     "operations",
     "sent by each device",
 }

@@ -116,4 +116,4 @@ def _suggest(unknown: dict[str, str]) -> str:
     near = [name for flag in unknown for name in difflib.get_close_matches(flag, flag_names, 1, 0.75)]
     if near:
         return f". Did you mean {', '.join(f'--{name}' for name in near)}?"
-    return ". Mend it or unset the variable: XLA would end the process"
+    return ". Fix it or unset the variable: XLA would end the process"

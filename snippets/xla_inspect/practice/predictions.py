@@ -106,7 +106,7 @@ class Forecast:
         """Print the number of right answers, if any, and ask missed questions of other phases again."""
         if self._asked:
             right, total = sum(self._asked), len(self._asked)
-            self._paper.say(f"{right} of {plural(total, 'prediction')} {'was' if right == 1 else 'were'} right.")
+            self._paper.say(f"You predicted {right} of {plural(total, 'answer')} correctly.")
 
         if self._phase and self.waits:
             self._repeat(self._phase)

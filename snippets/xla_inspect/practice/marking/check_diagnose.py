@@ -64,7 +64,7 @@ def _judge_faults(submission: Submission, before: Capture) -> Iterator[Remark]:
     """Judge each fault in `FAULTS`, and report the number of missing faults, but not their names."""
     where, faults = submission.locate("FAULTS"), getattr(submission.module, "FAULTS", None)
     if not isinstance(faults, dict):
-        yield bad(f"{where}: `FAULTS` is {faults!r}, and a dict is asked for, from a fault to the line that proves it")
+        yield bad(f"{where}: `FAULTS` is {faults!r}, but it must be a dict from each fault to the line that proves it")
         return
     proven = 0
     for fault, line in faults.items():

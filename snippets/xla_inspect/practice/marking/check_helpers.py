@@ -134,8 +134,8 @@ def expect_numbers(result: Any, expected: Any, what: str, tolerance: float = 2e-
             name = jax.tree_util.keystr(path)
             at = f"{name}{list(place) if place else ''}" or "the result"
             text = (
-                f"{what}: {int(wrong.sum())} of {plural(wrong.size, 'number')} {'is' if wrong.sum() == 1 else 'are'} "
-                f"wrong; the first is {at}, which is {number[place]:.6g} and should be {right[place]:.6g}"
+                f"{what}: the numbers are wrong in {plural(int(wrong.sum()), 'place')} of {wrong.size}; the first is "
+                f"{at}, which is {number[place]:.6g} and should be {right[place]:.6g}"
             )
             raise WrongError(bad(text))
 

@@ -1,4 +1,4 @@
-"""What the exercises on optimization are judged by."""
+"""Checks of the exercises on optimization."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from xla_inspect.practice.marking.submission import Submission
 
 EQUATIONS, PRIMITIVES = 6, 4
-"""How roundabout the program that vanishes has to be at least."""
+"""The minimum number of equations and primitives of the program that is optimized away."""
 
 
 def _probabilities(x: jax.Array, w: jax.Array) -> jax.Array:
@@ -52,17 +52,17 @@ def _capture_all() -> dict[str, Capture]:
 
 
 def check_categories(submission: Submission) -> Iterator[Remark]:
-    """The same counts as our own, before and after."""
+    """Compare the counts with the project's own, before and after optimization."""
     count, where = submission.function("count"), submission.locate("count")
     for name, compilation in _capture_all().items():
         for stage, module in (("before", compilation.unoptimized_module), ("after", compilation.module)):
             counts = count(module)
             if not isinstance(counts, dict):
-                raise WrongError(bad(f"{where}: it returns {check_helpers.say_shape(counts)}, and a dict is asked for"))
+                raise WrongError(bad(f"{where}: it returns {check_helpers.say_shape(counts)} instead of a dict"))
             expected = Counter(categorise(instruction.opcode) for instruction in module.walk())
             wrong = [key for key in sorted({*counts, *expected}) if counts.get(key, 0) != expected[key]]
             differences = ", ".join(
-                f"{counts.get(key, 0)} of category `{key}` and not {expected[key]}" for key in wrong
+                f"{counts.get(key, 0)} of category `{key}` instead of {expected[key]}" for key in wrong
             )
             yield judge(
                 not wrong,
@@ -83,7 +83,7 @@ def _elsewhere(module: Module, categories: list[str]) -> list[str]:
 
 
 def check_find_pass(submission: Submission) -> Iterator[Remark]:
-    """The same passes as our own search, also for opcodes that come and go."""
+    """Compare the passes with those of the project's own search, also for opcodes that come and go."""
     find_pass, where = submission.function("find_pass"), submission.locate("find_pass")
     opcodes = {
         "probabilities": ("negate", "reshape", "exponential"),
@@ -100,15 +100,15 @@ def check_find_pass(submission: Submission) -> Iterator[Remark]:
             expected, answer = _find(counts), find_pass(compilation, opcode)
             yield judge(
                 answer == expected,
-                f"{name}: `{opcode}` " + (f"was taken out by `{expected}`" if expected else "is not taken out"),
-                f"{where}: {name}: of `{opcode}` it says {answer!r}, and {expected!r} is right. "
-                "Where its number changes:",
+                f"{name}: `{opcode}` " + (f"was removed by `{expected}`" if expected else "was not removed"),
+                f"{where}: {name}: for `{opcode}`, it returns {answer!r} instead of {expected!r}. "
+                "The number of these instructions changes here:",
                 _tell(counts),
             )
 
 
 def _tell(counts: dict[str, int]) -> list[str]:
-    """Return how often an opcode stood in the module as it came, and after each pass that changed that."""
+    """Return the number of instructions before the passes, and after each pass that changed it."""
     pairs = zip([None, *counts.values()], counts.items(), strict=False)
     return [
         f"{count:>3} {stage if stage == 'before' else f'after pass {stage}'}"

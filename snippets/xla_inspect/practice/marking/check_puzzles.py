@@ -85,9 +85,7 @@ def _expect_specs(submission: Submission) -> None:
     shards = isinstance(specs, tuple | list) and all(isinstance(spec, jax.sharding.PartitionSpec) for spec in specs)
     if not shards or len(specs) != len(submission.given.EXAMPLE):
         length = len(submission.given.EXAMPLE)
-        text = (
-            f"{submission.locate('SPECS')}: `SPECS` is {specs!r}, and a tuple of {length} PartitionSpecs is asked for"
-        )
+        text = f"{submission.locate('SPECS')}: `SPECS` is {specs!r}, but it must be a tuple of {length} PartitionSpecs"
         raise WrongError(bad(text))
     vars(submission.module)["SPECS"] = tuple(specs)
 
