@@ -210,7 +210,7 @@ table(["equation", "HLO before", "HLO after, and in which kernel"], jaxpr_to_hlo
 # **Predict.** Which of the three texts says where in memory a value lies, and which says what runs as one kernel?
 
 # %% open="What each stage holds"
-table(["what it has", "jaxpr", "HLO before", "HLO after"], jaxpr_to_hlo.compare(found, equations))
+table(["what it has", "jaxpr", "HLO before", "HLO after"], jaxpr_to_hlo.count_by_stage(found, equations))
 
 # %% [markdown]
 # A jaxpr says what is computed, for any machine.
@@ -236,7 +236,7 @@ after = {equation: text for equation, _, text in jaxpr_to_hlo.rows(found, equati
 assert after["r1 = sub pixels, 127.5"].startswith("add in ")
 assert after["r2 = div r1, 127.5"].startswith("multiply in ")
 assert {text for equation, text in after.items() if " = broadcast_in_dim " in equation} == {"nothing"}
-held = {name: counts for name, *counts in jaxpr_to_hlo.compare(found, equations)}
+held = {name: counts for name, *counts in jaxpr_to_hlo.count_by_stage(found, equations)}
 assert held["arrays with a layout"][0] == 0 < min(held["arrays with a layout"][1:])
 assert held["kernels"] == [0, 0, len(list_kernels(found))]
 

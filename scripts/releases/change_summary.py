@@ -24,22 +24,22 @@ def compare_all(releases: Sequence[Release], bad: Mapping[str, str]) -> str:
     """
     parts = [f"**{version} was not measured**: {reason}.\n" for version, reason in bad.items()]
     steps = [Drift(old, new) for old, new in itertools.pairwise(releases)]
-    parts += [describe(step) for step in reversed(steps)]
+    parts += [describe_step(step) for step in reversed(steps)]
     if not steps and not bad:
         names = ", ".join(release.jax for release in releases) or "none"
         parts.append(f"There is nothing to compare with: measured is {names}.\n")
     return "\n".join(parts)
 
 
-def describe(step: Drift) -> str:
+def describe_step(step: Drift) -> str:
     """Return one step: what a reviewer needs first, the sentences of the site that became false."""
     parts = [f"## {shown.name_update(step)}\n", f"{shown.list_versions(step.new)}.\n"]
-    parts.append("".join(f"* {line}\n" for line in tell(step)))
+    parts.append("".join(f"* {line}\n" for line in summarize_step(step)))
     became = list_became_false(step)
     if step.new.pages:
         parts.append(f"### Sentences on the site that became false: {len(became)}\n")
         if became:
-            parts.append(shown.tabulate_disagreements(became, place, markdown.table, fold))
+            parts.append(shown.tabulate_disagreements(became, format_place, markdown.table, fold))
     for heading, text in (
         ("Launches", shown.tabulate_launches(step, markdown.table, fold)),
         ("Passes", shown.tabulate_passes(step, markdown.table)),
@@ -54,7 +54,7 @@ def describe(step: Drift) -> str:
     return "\n".join(parts)
 
 
-def tell(step: Drift) -> list[str]:
+def summarize_step(step: Drift) -> list[str]:
     """Return the step in a few lines."""
     lines = [
         f"{title(target)}: {len(step.changed_programs(target))} of {step.count(target)} programs have changed launches"
@@ -77,7 +77,7 @@ def list_became_false(step: Drift) -> tuple[Disagreement, ...]:
     )
 
 
-def place(disagreement: Disagreement) -> str:
+def format_place(disagreement: Disagreement) -> str:
     """Return page and line."""
     return f"`{disagreement.page}:{disagreement.line}`"
 

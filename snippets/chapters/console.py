@@ -11,10 +11,10 @@ import sys
 from xla_inspect.commands import MISSING, main, run_here
 from xla_inspect.errors import TargetUnavailableError
 from xla_inspect.report import markdown
-from xla_inspect.targets import find
+from xla_inspect.targets import find_target
 
 
-def run(command: str, *, expected: int = 0, lines: int | None = None) -> str:
+def show_command(command: str, *, expected: int = 0, lines: int | None = None) -> str:
     """Return a command with what it prints, as a listing.
 
     Args:
@@ -58,14 +58,14 @@ def output(command: str, *, expected: int = 0) -> str:
         sys.path[:] = path
     if status == MISSING:
         target = words[words.index("--target") + 1]
-        raise TargetUnavailableError(target, find(target).obstacle)
+        raise TargetUnavailableError(target, find_target(target).obstacle)
     if status != expected:
         message = f"{command} ended with {status}, not {expected}: {errors.getvalue()}"
         raise RuntimeError(message)
     return out.getvalue().rstrip()
 
 
-def ask(question: str, *, lines: int | None = None, expected: int = 0) -> str:
+def show_question(question: str, *, lines: int | None = None, expected: int = 0) -> str:
     """Return the command that asks a chapter's question of the reader's own function, and folded what it prints here.
 
     Args:
@@ -83,7 +83,9 @@ def ask(question: str, *, lines: int | None = None, expected: int = 0) -> str:
     if own == question:
         message = f"no FILE.py in {question!r}"
         raise ValueError(message)
-    example = markdown.fold("What it prints here", run(f"xla-inspect {question}", expected=expected, lines=lines))
+    example = markdown.fold(
+        "What it prints here", show_command(f"xla-inspect {question}", expected=expected, lines=lines)
+    )
     return f"{markdown.fence(f'xla-inspect {own}', 'sh')}\n{example}"
 
 

@@ -96,7 +96,7 @@ def table_vectors(programs: Mapping[str, Capture]) -> str:
     return markdown.cards(header, rows)
 
 
-def count_kernels(programs: Mapping[str, Capture]) -> Counter[str]:
+def count_bounds(programs: Mapping[str, Capture]) -> Counter[str]:
     """Return how many kernels each resource binds first, `nothing` where a multiprocessor can be full.
 
     Args:

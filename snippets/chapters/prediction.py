@@ -202,7 +202,7 @@ def ask_reason(question: str, reasons: Mapping[str, bool], *, see: str) -> str:
     return _write("reason", question, sorted(choices, key=lambda choice: _order(choice.says)), see)
 
 
-def tell(text: str) -> str:
+def convert_questions(text: str) -> str:
     """Return what a block printed with each question as plain Markdown: the choices as a list, then the answer."""
     return _QUESTION.sub(_tell_question, text)
 

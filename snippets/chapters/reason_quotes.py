@@ -100,7 +100,7 @@ def find_decisions(found: Capture, kind: str, about: str = "", others: Collectio
     ]
 
 
-def tell(text: str) -> str:
+def convert_reasons(text: str) -> str:
     """Return what a block printed with each list of reasons as plain Markdown: a point for each decision."""
     return _LIST.sub(lambda match: "\n".join(match["lead"] + line for line in _list_points(match["groups"])), text)
 

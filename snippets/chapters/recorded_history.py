@@ -21,7 +21,7 @@ def read_history(path: Path) -> ReleaseHistory:
     Raises:
         stamps.SealError: It was changed since it was sealed.
     """
-    content = stamps.read(path)
+    content = stamps.read_sealed(path)
     told = {each.name: content[each.name] for each in fields(ReleaseHistory)}
     told |= {name: tuple(told[name]) for name in ("questions", "not_measured")}
     told["rows"] = tuple(ReleaseRow(**{**row, "notes": tuple(row["notes"])}) for row in told["rows"])

@@ -20,7 +20,7 @@ PACKAGES = ("jax", "jaxlib", "numpy", "libtpu", "jax-cuda13-plugin")
 """What a run depends on besides its own files; a compiler that is missing counts too."""
 
 
-def run(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever JSON can hold
+def run_recorded(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever JSON can hold
     """Return what a module's function returns on this CPU, from the cache where nothing that it depends on changed.
 
     That is its module's file, the project's modules that it imports and the data that these name, Python, JAX, NumPy,

@@ -149,7 +149,7 @@ def _list_targets(node: ast.Assign | ast.AnnAssign | ast.TypeAlias) -> set[str]:
     return {name.id for target in targets if target for name in ast.walk(target) if isinstance(name, ast.Name)}
 
 
-def describe(room: str) -> str:
+def describe_package(room: str) -> str:
     """Return the first line of what a room says of itself."""
     return (ast.get_docstring(_parse(list_modules()[room].read_text(encoding="utf-8"))) or "").partition("\n")[0]
 
@@ -194,7 +194,13 @@ def draw_rooms(arrows: Iterable[tuple[str, str]], caption: str) -> str:
         if not any(used in below[other] for other in {end for start, end in arrows if start == user})
     ]
     boxes = [
-        Box("other", is_result=False, lines=((name.removeprefix("xla_inspect."), ()),), labels=(), told=describe(name))
+        Box(
+            "other",
+            is_result=False,
+            lines=((name.removeprefix("xla_inspect."), ()),),
+            labels=(),
+            told=describe_package(name),
+        )
         for name in names
     ]
     return draw_boxes(boxes, sorted(shown), caption)

@@ -79,7 +79,7 @@ class Claim:
         return f"docs/data/{FILE.name}:{self.line}"
 
 
-def read(file: Path = FILE) -> tuple[Claim, ...]:
+def read_claims(file: Path = FILE) -> tuple[Claim, ...]:
     """Return the claims in the order of the file.
 
     Raises:

@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claims.declared import CHAPTERS, Claim, ClaimError, read
+from claims.declared import CHAPTERS, Claim, ClaimError, read_claims
 from claims.finding import Verdict
 from xla_inspect.errors import TargetUnavailableError
 
@@ -97,7 +97,7 @@ class ClaimLedger:
         return {name: entries for name in CHAPTERS if (entries := self.chapter(name))}
 
 
-def judge(claims: Iterable[Claim] | None = None) -> ClaimLedger:
+def judge_claims(claims: Iterable[Claim] | None = None) -> ClaimLedger:
     """Run the check of every claim, and return the claims with what was found.
 
     Args:
@@ -110,7 +110,7 @@ def judge(claims: Iterable[Claim] | None = None) -> ClaimLedger:
     entries = []
     wrong = []
     findings: dict[tuple[str, tuple[int, ...]], Finding] = {}
-    for claim in read() if claims is None else claims:
+    for claim in read_claims() if claims is None else claims:
         try:
             entry = check_claim(claim, findings)
         except TargetUnavailableError as error:
@@ -119,9 +119,11 @@ def judge(claims: Iterable[Claim] | None = None) -> ClaimLedger:
             wrong.append(f"{claim.place}: {claim.id}: {claim.check} raised {type(error).__name__}: {error}")
             continue
         if entry.verdict != claim.verdict:
-            wrong.append(f"{claim.place}: {claim.id}: declared {claim.verdict}, {describe(entry)}")
+            wrong.append(f"{claim.place}: {claim.id}: declared {claim.verdict}, {describe_verdict(entry)}")
         elif entry.finding and entry.held() != claim.where:
-            wrong.append(f"{claim.place}: {claim.id}: declared to hold for {list(claim.where)}, {describe(entry)}")
+            wrong.append(
+                f"{claim.place}: {claim.id}: declared to hold for {list(claim.where)}, {describe_verdict(entry)}"
+            )
         entries.append(entry)
     if wrong:
         raise ClaimError("\n".join(wrong))
@@ -145,7 +147,7 @@ def check_claim(claim: Claim, findings: dict[tuple[str, tuple[int, ...]], Findin
     return Entry(claim, findings[key])
 
 
-def describe(entry: Entry) -> str:
+def describe_verdict(entry: Entry) -> str:
     """Return in words what a check found."""
     if entry.finding is None:
         return "not checked"

@@ -76,7 +76,7 @@ def set_exports() -> Finding:
 @cache
 def _files(target: str = "cpu", **options: bool) -> tuple[str, ...]:
     """Return the names of the files that a compile dumps."""
-    with tempfile.TemporaryDirectory() as folder, jax.default_device(targets.find(target).devices()[0]):
+    with tempfile.TemporaryDirectory() as folder, jax.default_device(targets.find_target(target).devices()[0]):
         jax.jit(layer.layer).lower(*layer.EXAMPLE).compile({"xla_dump_to": folder, **options})
         return tuple(sorted(path.name for path in Path(folder).iterdir()))
 

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
 
-def compile_programs(whole: Collection[str]) -> dict[str, Captures]:
+def compile_gallery(whole: Collection[str]) -> dict[str, Captures]:
     """Return the gallery's programs for all targets, some with machine code and reasons for the usual ones.
 
     Args:

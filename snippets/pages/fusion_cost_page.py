@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from pages.fusion_page import TARGETS, Programs, count_bytes, count_kernels, find_decision
+from pages.fusion_page import TARGETS, Programs, count_bytes, count_launches, find_decision
 from pages.fusion_stops_page import FUSION_PASSES
 from programs import conv_step, fusible, layer, softmax
 from xla_inspect import Capture, capture
@@ -46,7 +46,7 @@ COUNTS: dict[str, Callable[[Capture], int]] = {
     ),
     "fusion instructions anywhere": lambda found: found.module.opcode_counts()["fusion"],
     "fusion instructions in ENTRY": lambda found: len(list_fusions(found.module, entry_only=True)),
-    "kernels": count_kernels,
+    "kernels": count_launches,
 }
 FIELDS = {
     "flops": "arithmetic operations on floats, transcendental ones left out",
@@ -108,7 +108,7 @@ def check_switched(switched: Mapping[str, Capture], usual: Programs, programs: P
     loops, dot, blas, looped, plain, own = (switched[name] for name in SWITCHES)
     libraries = [{fusion.custom_kind for fusion in list_fusions(found.module)} - {None, ""} for found in (soft, loops)]
     assert libraries == [{"__ynn_fusion"}, set()]
-    assert count_kernels(loops) > count_kernels(soft)
+    assert count_launches(loops) > count_launches(soft)
     assert "dot" in [kernel.kind for kernel in list_kernels(dot)]
     assert [each.instruction.custom_call_target for each in list_kernels(blas)] == ["__cublas$lt$matmul"]
     assert '"epilogue":"BIAS_RELU"' in blas.after
@@ -184,7 +184,7 @@ def check_graphs(heads: Captures) -> None:
     assert [fusion.opcodes.count("reduce") for fusion in on_gpu if fusion.custom_kind == "__triton"] == [2]
     assert sum({"dot", "multiply"} <= set(fusion.opcodes) for fusion in on_gpu) == 1
 
-    assert count_kernels(heads["tpu-v5e"]) == 4
+    assert count_launches(heads["tpu-v5e"]) == 4
     opcodes = [Counter(fusion.opcodes) for fusion in on_tpu]
     assert sorted(found["convolution"] for found in opcodes) == [0, 1, 2, 3]
     most = next(found for found in opcodes if found["convolution"] == 3)

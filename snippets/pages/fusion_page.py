@@ -57,14 +57,14 @@ def count_bytes(found: Capture) -> int:
     return sum(traffic.total for traffic in list_traffic(found.module))
 
 
-def count_kernels(found: Capture) -> int:
+def count_launches(found: Capture) -> int:
     """Return the number of kernels of a program."""
     return len(list_kernels(found))
 
 
 def list_counts(captures: Mapping[str, Capture]) -> list[int]:
     """Return the number of kernels on each target."""
-    return [count_kernels(captures[target]) for target in TARGETS]
+    return [count_launches(captures[target]) for target in TARGETS]
 
 
 def check_scaled_sums(columns: Captures, rows: Captures) -> None:
@@ -194,7 +194,7 @@ def check_kernels(programs: Programs, by_row: Captures, long_rows: Capture) -> N
     assert list_counts(programs["gelu"]) == [1, 1, 1]
     for found in (soft, programs["scale and softmax"], programs["layer norm"], by_row):
         assert [kernel.fusion_kind for kernel in list_kernels(found["h100"])] == ["kCustom"]
-        assert min(count_kernels(found["cpu"]), count_kernels(found["tpu-v5e"])) >= 3
+        assert min(count_launches(found["cpu"]), count_launches(found["tpu-v5e"])) >= 3
     assert min(list_counts(whole)) >= 5
     blocks, rows = list_kernels(by_row["h100"])[0].thunk, by_row["h100"].module.entry.root.shape.dimensions[0]
     assert blocks is not None

@@ -9,7 +9,7 @@ import jax
 import jax.numpy as jnp
 
 from chapters import quote_reasons
-from pages.fusion_page import TARGETS, Programs, count_kernels, find_decision, list_counts
+from pages.fusion_page import TARGETS, Programs, count_launches, find_decision, list_counts
 from programs import forced
 from xla_inspect import Capture, capture, capture_all
 from xla_inspect.analysis import list_fusions, list_kernels, main_memory_bytes
@@ -120,7 +120,7 @@ def check_shape_changes(joint: Captures, programs: Programs) -> None:
         for found in programs.values():
             assert "reshape" not in found[target].module.opcode_counts()
             assert "broadcast" not in found[target].module.opcode_counts(entry_only=True)
-    assert count_kernels(joint["tpu-v5e"]) > 1
+    assert count_launches(joint["tpu-v5e"]) > 1
 
 
 def compile_forced() -> dict[str, dict[str, Capture | str]]:
@@ -139,7 +139,7 @@ def compile_forced() -> dict[str, dict[str, Capture | str]]:
 def count_requested(requests: Requests, name: str) -> dict[str, int | str]:
     """Return the number of kernels by target, and the error where the compiler refused the program."""
     found = requests[name]
-    return {target: one if isinstance(one, str) else count_kernels(one) for target, one in found.items()}
+    return {target: one if isinstance(one, str) else count_launches(one) for target, one in found.items()}
 
 
 def show_requests(requests: Requests) -> str:
@@ -237,7 +237,7 @@ def check_siblings(two_sums: Captures, pair: Captures) -> None:
     assert [bool(list_tuples(two_sums[target])) for target in TARGETS] == [False, True, True]
     assert list_counts(pair) == [2, 2, 1]
     narrow = jax.ShapeDtypeStruct((64, 128), jnp.bfloat16)
-    assert count_kernels(capture(lambda x: (jnp.sin(x), jnp.cos(x)), narrow, target="h100", passes=False)) == 1
+    assert count_launches(capture(lambda x: (jnp.sin(x), jnp.cos(x)), narrow, target="h100", passes=False)) == 1
     for target in ("h100", "tpu-v5e"):
         assert main_memory_bytes(two_sums[target].module) < 1.1 * two_sums[target].memory.arguments
     assert not any(re.search("multi.?output", run.name) for run in two_sums["cpu"].runs)

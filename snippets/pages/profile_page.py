@@ -97,11 +97,11 @@ def measure_lines(events: list[Mapping[str, Any]], capture: Capture) -> Counter[
     spent: Counter[str] = Counter()
     for event in events:
         if event["ph"] == "X":
-            spent[find_line(capture, event["args"]["hlo_op"]) or "no line"] += event["dur"]
+            spent[find_source_line(capture, event["args"]["hlo_op"]) or "no line"] += event["dur"]
     return spent
 
 
-def find_line(capture: Capture, name: str) -> str:
+def find_source_line(capture: Capture, name: str) -> str:
     """Return the file and line of an instruction of the entry computation, or an empty string."""
     instruction = capture.module.entry.by_name.get(name)
     chain = capture.frames.get(instruction.stack_frame or 0, ()) if instruction else ()

@@ -197,7 +197,7 @@ def count_logged_phases(*phases: str) -> list[int]:
 def list_timed_targets(*names: str) -> Iterator[str]:
     """Yield the targets whose compiler writes the times of passes into its dump's metadata."""
     for target in names:
-        with tempfile.TemporaryDirectory() as folder, jax.default_device(targets.find(target).devices()[0]):
+        with tempfile.TemporaryDirectory() as folder, jax.default_device(targets.find_target(target).devices()[0]):
             options = {"xla_dump_to": folder, "xla_dump_module_metadata": True}
             jax.jit(layer.layer).lower(*layer.EXAMPLE).compile(options)
             texts = [file.read_text(encoding="utf-8") for file in Path(folder).glob("*.metadata.textproto")]

@@ -30,7 +30,7 @@ _SIMPLIFIER = "algsimp"
 _EARLY = {"Python", "JAX", "import"}
 
 
-def compile_programs() -> dict[str, dict[str, Captures]]:
+def compile_rewrites() -> dict[str, dict[str, Captures]]:
     """Return the programs of all rewrites for each element type and target, with the reasons that compilers log."""
     programs = dict.fromkeys(program for program, _, _ in rewrites.REWRITES.values())
     return {program: {kind: _compile_typed(program, kind) for kind in KINDS} for program in programs}

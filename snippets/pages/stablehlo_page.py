@@ -138,7 +138,7 @@ def show_root(capture: Capture) -> str:
     return markdown.cards(["stage", "what stands there"], [(stage, markdown.code(line)) for stage, line in rows])
 
 
-def is_whole(capture: Capture, name: str) -> bool:
+def is_one_opcode(capture: Capture, name: str) -> bool:
     """Return whether an operation of CHLO is one opcode of the HLO that a compiler gets."""
     return capture.unoptimized_module.opcode_counts()[name.replace("_", "-")] > 0
 
@@ -148,7 +148,7 @@ def show_expanded(captures: Captures) -> str:
     rows = [
         (
             markdown.code(f"chlo.{name}"),
-            *("one opcode" if is_whole(capture, name) else "expanded" for capture in captures.values()),
+            *("one opcode" if is_one_opcode(capture, name) else "expanded" for capture in captures.values()),
         )
         for name in chlo_functions.FUNCTIONS
     ]

@@ -112,7 +112,7 @@ def own_kernel() -> dict[str, Any]:
         "h100": (fused, between),
         "tpu-v5e": (fused, between, costed, opened),
     }
-    return {name: compile_all(targets.find(name).devices()[0], functions) for name, functions in asked.items()}
+    return {name: compile_all(targets.find_target(name).devices()[0], functions) for name, functions in asked.items()}
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def _compile(target: str) -> dict[str, Any]:
     from programs import layer
     from xla_inspect import targets
 
-    (device, *_) = targets.find(target).devices()
+    (device, *_) = targets.find_target(target).devices()
     seen: list[str] = []
 
     def run_pass(serialized: bytes) -> bytes | None:

@@ -87,7 +87,7 @@ def show(paper: Paper, _: argparse.Namespace) -> int:
     """Print the phase."""
     command.open_phase(paper, PHASE)
     start_jax()
-    prompt, forecast = begin(), Forecast(paper, PHASE)
+    prompt, forecast = open_prompt(), Forecast(paper, PHASE)
     show_functions(paper, prompt, forecast)
     show_pairs(paper, prompt)
     show_model(paper, prompt)
@@ -96,7 +96,7 @@ def show(paper: Paper, _: argparse.Namespace) -> int:
     return command.DONE
 
 
-def begin() -> Prompt:
+def open_prompt() -> Prompt:
     """Return a prompt with JAX and the model."""
     import jax
     import jax.numpy as jnp

@@ -112,7 +112,7 @@ def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
         into = folder or Path(temporary)
         before = {*into.iterdir()}
         dump(target, into, models.classify, models.PARAMS, models.X)
-        files = [file for file in dump_folder.list_files(into) if file.path not in before]
+        files = [file for file in dump_folder.list_dump_files(into) if file.path not in before]
     size = format_bytes(sum(file.bytes for file in files))
     paper.say(f"Compiling this function writes {len(files)} files with {size}:")
     _show_groups(paper, files, whole=folder is not None)
@@ -123,7 +123,7 @@ def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
         paper.show(run_line(f"python -m xla_inspect.hlo_dump --target {target.name} --to dump"))
     own_folder = flags.dump_folder()
     if own_folder and Path(own_folder).is_dir():
-        files = dump_folder.list_files(Path(own_folder))
+        files = dump_folder.list_dump_files(Path(own_folder))
         paper.say(
             f"Your XLA_FLAGS contain --xla_dump_to={own_folder}, so JAX's own compilations in this process are dumped "
             f"there, as XLA_FLAGS request. {len(files)} files are in {own_folder} now:"
@@ -264,7 +264,9 @@ def show_beside(paper: Paper, capture: Capture) -> None:
         f"{len(rows[-1].before)} more represent inputs and numbers. A jaxpr may combine different shapes by "
         f"broadcasting one of them, which HLO writes out: `{several.equation}` alone has {len(several.before)}."
     )
-    paper.table(("", "jaxpr", "HLO before", "HLO after"), jaxpr_to_hlo.compare(capture, equations), numbers=(1, 2, 3))
+    paper.table(
+        ("", "jaxpr", "HLO before", "HLO after"), jaxpr_to_hlo.count_by_stage(capture, equations), numbers=(1, 2, 3)
+    )
     paper.say("A jaxpr defines the computation. The compiler chooses layouts and kernels, so only HLO has them.")
 
 

@@ -131,7 +131,7 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
 def _pause(paper: Paper, name: str) -> None:
     """Wait for the user before the next phase."""
     phase = PHASES[name]
-    command.ask(paper, f"Press Enter for phase {phase.number}, {phase.title}; Ctrl-C ends.")
+    command.ask_reader(paper, f"Press Enter for phase {phase.number}, {phase.title}; Ctrl-C ends.")
 
 
 if __name__ == "__main__":

@@ -49,13 +49,13 @@ def trace_sass(ptx: str, sass: str) -> tuple[int, ...]:
     if architecture is None or None in tools.values():
         return ()
     path = _locate(ptx, sass)
-    data = store.read(path) if path else None
+    data = store.read_stored(path) if path else None
     lines = _load(data) if data else None
     if lines is None:
         lines = _trace(ptx, sass, architecture[1], tools)
         if path:
             with suppress(OSError):  # without a writable cache, the next call only takes longer
-                store.write(path, gzip.compress(json.dumps(lines).encode(), mtime=0))
+                store.write_whole(path, gzip.compress(json.dumps(lines).encode(), mtime=0))
     return lines
 
 

@@ -23,7 +23,7 @@ ABANDONED = 3600
 """The seconds after which an unfinished file is assumed to belong to a dead process."""
 
 
-def write(path: Path, data: bytes) -> None:
+def write_whole(path: Path, data: bytes) -> None:
     """Write a file atomically, even if other processes write it or this process ends.
 
     Raises:
@@ -39,7 +39,7 @@ def write(path: Path, data: bytes) -> None:
         raise
 
 
-def read(path: Path) -> bytes | None:
+def read_stored(path: Path) -> bytes | None:
     """Return the contents of a file and mark it as used now, or return None if it cannot be read."""
     try:
         data = path.read_bytes()

@@ -61,7 +61,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
         places: dict[str, Any] = {"program": "layer", "target": "h100", "pass": "priority-fusion"}
         html = PAGE.format(explorer=embed_programs(programs, "all", **places))
         (folder / "site").mkdir()
-        explorer_files.publish([html], folder / "site")
+        explorer_files.publish_explorer([html], folder / "site")
     for name in ("index.html", "404.html"):
         (folder / "site" / name).write_text(html, encoding="utf-8")
     shutil.copy(ROOT / "docs" / "assets" / "explorer.js", folder / "site" / "assets" / "explorer.js")

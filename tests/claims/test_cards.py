@@ -7,11 +7,11 @@ from dataclasses import replace
 import pytest
 
 from claims import cards
-from claims.declared import HEARD, ClaimError, read
+from claims.declared import HEARD, ClaimError, read_claims
 from claims.finding import Comparison, Verdict, cases, only
 from claims.ledger import ClaimLedger, Entry
 
-FAMOUS = {claim.id: claim for claim in read()}["layer-is-one-kernel"]
+FAMOUS = {claim.id: claim for claim in read_claims()}["layer-is-one-kernel"]
 CLAIM = replace(FAMOUS, heard=HEARD[1])
 FINDING = cases({"cpu": (False, "2 kernels"), "h100": (False, "2 kernels"), "tpu-v5e": (True, "1 kernel")})
 ENTRY = Entry(CLAIM, FINDING)
@@ -89,5 +89,5 @@ def test_the_picture_counts_each_verdict_and_marks_what_no_check_decides() -> No
 
 def test_the_source_of_every_check_is_shown() -> None:
     shown = cards.checks()
-    for claim in read():
+    for claim in read_claims():
         assert not claim.check or f"def {claim.check.partition('.')[2]}(" in shown

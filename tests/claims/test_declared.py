@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from claims.declared import CHAPTERS, FILE, ClaimError, read
+from claims.declared import CHAPTERS, FILE, ClaimError, read_claims
 from claims.finding import Verdict
 from lint import typed_numbers
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-CLAIMS = read()
+CLAIMS = read_claims()
 GOOD = """
 [water-is-wet]
 chapter = "fusion"
@@ -91,4 +91,4 @@ def test_a_wrong_declaration_is_named_by_file_and_line(tmp_path: Path, change: t
     file = tmp_path / "claims.toml"
     file.write_text(GOOD.replace(*change), encoding="utf-8")
     with pytest.raises(ClaimError, match=rf"^docs/data/claims\.toml:2: water-is-wet: .*{re.escape(message)}"):
-        read(file)
+        read_claims(file)

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from claims import cards, fusion, ledger
-from claims.declared import ClaimError, read
+from claims.declared import ClaimError, read_claims
 from claims.finding import Verdict
 from xla_inspect.errors import TargetUnavailableError
 
 if TYPE_CHECKING:
     from claims.finding import Finding
 
-DECLARED = {claim.id: claim for claim in read()}
+DECLARED = {claim.id: claim for claim in read_claims()}
 CHECKED = [claim for claim in DECLARED.values() if claim.check]
 
 
@@ -24,7 +24,7 @@ CHECKED = [claim for claim in DECLARED.values() if claim.check]
 def book(all_targets: None) -> ledger.ClaimLedger:
     """Every claim, judged."""
     del all_targets
-    return ledger.judge()
+    return ledger.judge_claims()
 
 
 def test_at_least_110_claims_are_decided_by_a_check_that_ran(book: ledger.ClaimLedger) -> None:
@@ -49,7 +49,7 @@ def test_another_verdict_fails_and_names_the_claim_its_file_and_its_line() -> No
         flipped = replace(claim, verdict=random.choice(others))  # noqa: S311 - a sample, no secret
         where = rf"^docs/data/claims\.toml:{claim.line}: {claim.id}: declared {flipped.verdict}"
         with pytest.raises(ClaimError, match=where):
-            ledger.judge([flipped])
+            ledger.judge_claims([flipped])
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -58,13 +58,13 @@ def test_a_claim_that_holds_elsewhere_than_declared_fails_and_is_named() -> None
     with pytest.raises(
         ClaimError, match=rf":{claim.line}: layer-is-one-kernel: declared to hold for \['cpu'\].*tpu-v5e.*\(True\)"
     ):
-        ledger.judge([claim])
+        ledger.judge_claims([claim])
 
 
 def test_a_check_that_raises_fails_and_names_the_claim() -> None:
     claim = replace(DECLARED["layer-is-one-kernel"], check="fusion.no_such_check")
     with pytest.raises(ClaimError, match=rf":{claim.line}: {claim.id}: fusion.no_such_check raised AttributeError"):
-        ledger.judge([claim])
+        ledger.judge_claims([claim])
 
 
 def test_all_wrong_claims_are_named_at_once() -> None:
@@ -73,7 +73,7 @@ def test_all_wrong_claims_are_named_at_once() -> None:
         for name in ("number-of-operations", "matmul-conv-reduce")
     ]
     with pytest.raises(ClaimError, match=r"(?s)number-of-operations: declared true.*matmul-conv-reduce: declared true"):
-        ledger.judge(wrong)
+        ledger.judge_claims(wrong)
 
 
 def test_a_claim_whose_target_is_missing_is_a_gap_and_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -82,7 +82,7 @@ def test_a_claim_whose_target_is_missing_is_a_gap_and_no_failure(monkeypatch: py
         raise TargetUnavailableError(target, reason)
 
     monkeypatch.setattr(fusion, "layer_is_one_kernel", unavailable)
-    book = ledger.judge([DECLARED["layer-is-one-kernel"]])
+    book = ledger.judge_claims([DECLARED["layer-is-one-kernel"]])
     assert (book.checked(), book.unchecked()) == (0, 0)
     shown = cards.cards(book.entries)
     assert "not run here: libtpu is &#60;not&#62; installed" in shown
@@ -91,7 +91,7 @@ def test_a_claim_whose_target_is_missing_is_a_gap_and_no_failure(monkeypatch: py
 
 def test_checks_come_out_alike_when_they_run_again_in_the_same_process(book: ledger.ClaimLedger) -> None:
     chosen = [claim for claim in CHECKED if claim.check.startswith(("running.", "tools.", "jaxpr."))]
-    again = ledger.judge(chosen)
+    again = ledger.judge_claims(chosen)
     before = {entry.claim.id: entry.verdict for entry in book.entries}
     assert {entry.claim.id: entry.verdict for entry in again.entries} == {
         claim.id: before[claim.id] for claim in chosen

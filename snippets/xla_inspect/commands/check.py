@@ -82,7 +82,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
         write_records(place, new_records, keep=bool(options.only))
     report = BudgetReport(str(options.file), tuple(rows), len(new_records))
     if rows or not worst:
-        question.tell([report], str(options.file), options, out)
+        question.print_answers([report], str(options.file), options, out)
     return worst or choose_status(report)
 
 

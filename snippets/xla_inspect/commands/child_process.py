@@ -180,7 +180,7 @@ def _explain_end(code: int, options: argparse.Namespace, file: str, stacks: Path
     line = find_line(text, Path(file))
     where = f"{file}:{line}" if line else file
     if text.rpartition("Fatal Python error")[2].startswith("Timeout ("):
-        return time_limit.explain(where, "loading or tracing it", options.load_limit)
+        return time_limit.explain_timeout(where, "loading or tracing it", options.load_limit)
     what_to_do = user_code.ENDED if code >= 0 else CRASHED.get(-code, CRASHED[0])
     return f"{where}: the process that ran this file ended early ({name_end(code)})\n{what_to_do}"
 

@@ -157,7 +157,7 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
 
         if getattr(options, "debug", not file):
             traceback.print_exception(error)
-        print_note(user_code.explain(error, file or options.command))
+        print_note(user_code.explain_user_error(error, file or options.command))
         return user_code.find_status(error)
 
 

@@ -90,7 +90,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
             captures.append(capture.retold(times=Times()) if options.no_times else capture)
     captures = [*use_lines_of(options.lines_of, *captures)]
     answer = compare_captures(captures[0], captures[1], (sides[0].name, sides[1].name))
-    question.tell([answer], captures[1].program, options, out)
+    question.print_answers([answer], captures[1].program, options, out)
     return 0 if answer.holds else command_list.NO
 
 

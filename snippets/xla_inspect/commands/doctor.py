@@ -15,7 +15,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.folders import find_cache
 from xla_inspect.installation import install_line
 from xla_inspect.releases import order
-from xla_inspect.targets import PACKAGES, TARGETS, find, find_version
+from xla_inspect.targets import PACKAGES, TARGETS, find_target, find_version
 from xla_inspect.terminal import open_answer_paper
 
 if TYPE_CHECKING:
@@ -42,7 +42,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     versions = {name: find_version(name) for kind in ("gpu", "tpu") for name in PACKAGES[kind]}
     installed = {name: version for name, version in versions.items() if version}
     checks, failures = [], []
-    for kind, group in groupby(TARGETS, key=lambda name: find(name).kind):
+    for kind, group in groupby(TARGETS, key=lambda name: find_target(name).kind):
         names = tuple(group)
         check, failure = _check(kind, names, quick=options.quick)
         checks.append(check)
@@ -133,7 +133,7 @@ def find_settings(environment: Mapping[str, str]) -> Iterator[Trouble]:
 
 def _check(kind: str, names: tuple[str, ...], *, quick: bool) -> tuple[TargetCheck, list[Trouble]]:
     """Return the availability of a kind of target and any problems, after compiling a small program for it."""
-    obstacle = find(names[0]).obstacle
+    obstacle = find_target(names[0]).obstacle
     target = next((name for name in names if name in {"cpu", "h100", "tpu-v5e"}), names[0])
     if obstacle or quick:
         return TargetCheck(names, obstacle, "", 0.0), []

@@ -10,7 +10,7 @@ from xla_inspect.commands import time_limit
 from xla_inspect.commands.command_list import MISSING, NO, list_questions
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.questions import QUESTIONS, load_part
-from xla_inspect.targets import TARGETS, USUAL, available, count_devices, find
+from xla_inspect.targets import TARGETS, USUAL, available, count_devices, find_target
 from xla_inspect.terminal import open_answer_paper, print_note
 
 if TYPE_CHECKING:
@@ -172,7 +172,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
 
     captured = [*subject.saved.values()]
     absences = list_absences(captured[0], QUESTIONS[options.command].needs) if captured else {}
-    tell(answers, subject.name, options, out, others=subject.others, missing=absences)
+    print_answers(answers, subject.name, options, out, others=subject.others, missing=absences)
     for reason in missing:
         print_note(reason)
     if subject.failures:
@@ -180,7 +180,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
 
         file = read_request(options).file
         for target, error in subject.failures.items():
-            print_note(f"{target}: {user_code.explain(error, file)}")
+            print_note(f"{target}: {user_code.explain_user_error(error, file)}")
         return min(map(user_code.find_status, subject.failures.values()))
     if missing:
         return MISSING
@@ -197,14 +197,14 @@ def find_answers(options: argparse.Namespace) -> tuple[Subject, list[Answer], li
     if take_names := getattr(question, "take_names", None):
         take_names(options)
     for target in options.target or ():
-        find(target)
+        find_target(target)
     subject = read_subject(read_request(options), options.load_limit)
     subject.is_timed, subject.lines_of = not options.no_times, options.lines_of
     targets, missing = choose_targets(getattr(question, "USUAL", USUAL), subject, options.target)
     return subject, list(question.ask(subject, targets, options)), missing
 
 
-def tell(  # noqa: PLR0913 - the answers and the notes about them
+def print_answers(  # noqa: PLR0913 - the answers and the notes about them
     answers: Sequence[Answer],
     name: str,
     options: argparse.Namespace,
@@ -257,7 +257,7 @@ def choose_targets(usual: Sequence[str], subject: Subject, asked: Sequence[str] 
     if not asked:
         reasons = available()
         return [target for target in usual if not reasons[target]] or ["cpu"], []
-    targets = {target: find(target) for target in dict.fromkeys(asked)}
+    targets = {target: find_target(target) for target in dict.fromkeys(asked)}
     missing = [TargetUnavailableError(name, target.obstacle) for name, target in targets.items() if target.obstacle]
     if len(missing) == len(targets):
         raise missing[0]

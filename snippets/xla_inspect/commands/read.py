@@ -42,8 +42,8 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     if name:
         module = pick_module(modules, name, path)
         contents = describe_dump(module, read_module(files, module), left_out, shlex.quote(options.dump))
-        question.tell([contents], files.title, options, out)
+        question.print_answers([contents], files.title, options, out)
     else:
         table = list_dump(files.title, modules, left_out, shlex.quote(path))
-        question.tell([replace(table, rows=len(modules)) if options.all else table], files.title, options, out)
+        question.print_answers([replace(table, rows=len(modules)) if options.all else table], files.title, options, out)
     return 0

@@ -100,7 +100,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
         # None of the user's code runs in this process, so only a signal can have raised SystemExit.
         print_note("ended by a signal")
         return int(error.code or command_list.BAD_INPUT)
-    question.tell(answers, tasks[0].name, options, out)
+    question.print_answers(answers, tasks[0].name, options, out)
     if options.issue:
         answer = next((answer for answer in answers if not answer.holds), answers[0])
         source = Path(tasks[0].file).read_text(encoding="utf-8") if tasks[0].file else ""

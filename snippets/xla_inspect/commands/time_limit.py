@@ -43,7 +43,7 @@ def limited(doing: str, file: str, seconds: float) -> Iterator[None]:
         if end_process is None:
             return
         faulthandler.cancel_dump_traceback_later()
-        print_note(explain(_find_place(reader, file), doing, seconds))
+        print_note(explain_timeout(_find_place(reader, file), doing, seconds))
         end_process(2)
 
     timers = [threading.Timer(SLOW, sys.stderr.write, [f"{doing} ...\n"]), threading.Timer(seconds, end)]
@@ -70,7 +70,7 @@ def _find_place(thread: int, file: str) -> str:
     return user_code.name_place(lines[::-1], own, file)
 
 
-def explain(place: str, doing: str, seconds: float) -> str:
+def explain_timeout(place: str, doing: str, seconds: float) -> str:
     """Return the message for code that exceeded its time limit."""
     return (
         f"{place}: {doing} did not finish within {seconds:g} s\n"

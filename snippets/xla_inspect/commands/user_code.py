@@ -78,7 +78,7 @@ def _explain_absence(place: str, text: str) -> str:
     return f"{problem}\npass another target, such as --target cpu, or use a machine with the library and its GPU"
 
 
-def explain(error: BaseException, file: str) -> str:
+def explain_user_error(error: BaseException, file: str) -> str:
     """Return the message about an exception in the user's code: the error and its line, then the remedy.
 
     Args:

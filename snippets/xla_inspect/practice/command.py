@@ -68,7 +68,7 @@ def find_target(name: str) -> Target:
         argparse.ArgumentTypeError: There is no such target.
     """
     try:
-        return device.find(name)
+        return device.find_device(name)
     except InspectError as error:
         message = f"{error}, {device.NAME}" if ":" not in name else str(error)
         raise argparse.ArgumentTypeError(message) from error
@@ -159,7 +159,7 @@ def close_phase(paper: Paper, phase: Phase) -> None:
     paper.links(phase.references)
 
 
-def ask(paper: Paper, question: str) -> str:
+def ask_reader(paper: Paper, question: str) -> str:
     """Return what the reader answers, or an empty string where nobody is there to be asked."""
     if not (sys.stdin.isatty() and paper.stream.isatty()):
         return ""

@@ -106,7 +106,7 @@ def _count(opcodes: Iterable[str]) -> str:
     return ", ".join(f"{number} {opcode}" if number > 1 else opcode for opcode, number in counts) or "nothing"
 
 
-def compare(capture: Capture, equations: Equations) -> list[tuple[str, int, int, int]]:
+def count_by_stage(capture: Capture, equations: Equations) -> list[tuple[str, int, int, int]]:
     """Return what the jaxpr holds, the module that the compiler gets, and the optimized one, a row of counts each."""
     taken = [atom for equation in equations for atom in equation.invars]
     modules = [

@@ -123,7 +123,7 @@ class Forecast:
         for name in names:
             earlier = PHASES[name.partition("/")[0]]
             paper.say(f"You missed this in phase {earlier.number}, {earlier.title}. Here it is for another program.")
-            asked = missed_questions.QUESTIONS[name](self._target or device.find("cpu"))
+            asked = missed_questions.QUESTIONS[name](self._target or device.find_device("cpu"))
             said = self.commit(asked.question, asked.choices, listing=asked.listing)
             if not said:
                 continue

@@ -40,7 +40,7 @@ def list_scores() -> list[Score]:
     for name, puzzle in PUZZLES.items():
         module = importlib.import_module(f"practice.solutions.puzzles.{name}")
         for target in map(puzzle.place, SHOWN):
-            if targets.find(target).obstacle:
+            if targets.find_target(target).obstacle:
                 continue
             captures = [compile_puzzle(module, each, target) for each in ("start", "better")]
             start, best = map(puzzle.measure.take, captures)

@@ -24,7 +24,7 @@ from xla_inspect.questions.collectives import find_exchanges
 from xla_inspect.questions.kernels import rank_launches
 from xla_inspect.questions.memory import explain_memory
 from xla_inspect.questions.summary import summarize
-from xla_inspect.targets import find, find_entry
+from xla_inspect.targets import find_entry, find_target
 
 from .test_archive import pack_tar
 
@@ -43,7 +43,7 @@ def pair(
     del all_targets
     folder = tmp_path_factory.mktemp("dump")
     target = request.param
-    dump(find(target), folder, mlp.mlp, *mlp.EXAMPLE)
+    dump(find_target(target), folder, mlp.mlp, *mlp.EXAMPLE)
     taken = capture(mlp.mlp, *mlp.EXAMPLE, target=target)
     return taken, read_whole(Files.from_folder(folder)), folder
 

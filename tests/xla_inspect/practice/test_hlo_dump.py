@@ -30,10 +30,10 @@ def test_every_dump_is_written_and_named_with_what_it_is(tmp_path: Path, capsys:
     named = [path for path in folder.iterdir() if f" {path.name} " in out]
     for path in named:
         line = next(line for line in out.splitlines() if path.name in line.split())
-        assert line.endswith((f"  {dump_folder.describe(path).said}", "  (same)"))
+        assert line.endswith((f"  {dump_folder.describe_dump_file(path).said}", "  (same)"))
     assert len(named) + sum(map(int, re.findall(r"^    and (\d+) more ", out, re.MULTILINE))) == len(names)
-    assert {dump_folder.describe(path).sort for path in folder.iterdir()} - {
-        dump_folder.describe(path).sort for path in named
+    assert {dump_folder.describe_dump_file(path).sort for path in folder.iterdir()} - {
+        dump_folder.describe_dump_file(path).sort for path in named
     } == set()
     assert f"The files are in {folder}." in " ".join(out.split())
 

@@ -261,8 +261,8 @@ def better(weights, x):
 def test_without_the_compiler_a_puzzle_is_scored_on_the_cpu_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     solved = BY_KEY["puzzles/narrow"]
     folder = solved.folder / "solutions"
-    find = targets.find
-    monkeypatch.setattr(targets, "find", lambda name: find(name) if name == "cpu" else _Missing())
+    find = targets.find_target
+    monkeypatch.setattr(targets, "find_target", lambda name: find(name) if name == "cpu" else _Missing())
     submission = Submission(type(solved)(solved.phase, solved.name, folder, solved.folder))
     remarks = [*check_puzzles.check(submission)]
     assert all(remark.good for remark in remarks)

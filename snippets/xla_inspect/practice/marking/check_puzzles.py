@@ -38,7 +38,7 @@ def check(submission: Submission) -> Iterator[Remark]:
     yield _expect_same(submission, puzzle, where)
     target = puzzle.choose_target()
     if target != puzzle.target:
-        reason = targets.find(puzzle.target).obstacle
+        reason = targets.find_target(puzzle.target).obstacle
         named = title(puzzle.target.partition(":")[0])
         yield good(f"scored on the CPU, since the {named} compiler is missing here: {reason}")
     start, best = (compile_puzzle(given, name, target) for name in ("start", "better"))

@@ -82,7 +82,7 @@ class Logbook:
         entries.setdefault(key, {})[name] = number
         whole = _read_json(self.file) | {self._place: entries}
         with suppress(OSError):
-            store.write(self.file, (json.dumps(whole, indent=1, sort_keys=True) + "\n").encode())
+            store.write_whole(self.file, (json.dumps(whole, indent=1, sort_keys=True) + "\n").encode())
 
 
 def _read_json(file: Path) -> dict[str, object]:

@@ -22,7 +22,7 @@ from xla_inspect.practice.marking.exercises import (
 )
 from xla_inspect.practice.marking.logbook import Logbook
 from xla_inspect.practice.marking.sandbox import Sandbox
-from xla_inspect.practice.marking.submission import describe
+from xla_inspect.practice.marking.submission import describe_exception
 from xla_inspect.practice.marking.verdict import RIGHT, UNWRITTEN, WRONG, ExerciseVerdict, good
 from xla_inspect.practice.progress import doing
 from xla_inspect.terminal import open_paper
@@ -93,7 +93,7 @@ def mark(exercise: Exercise, sandbox: Sandbox) -> ExerciseVerdict:
     try:
         places = exercise.places
     except (InspectError, SyntaxError, ValueError) as error:
-        return ExerciseVerdict(WRONG, (describe(error, exercise.file),))
+        return ExerciseVerdict(WRONG, (describe_exception(error, exercise.file),))
     if places:
         return ExerciseVerdict(UNWRITTEN, (), places=places)
     with doing(f"running {exercise.key}"):

@@ -110,7 +110,7 @@ class Puzzle:
 
     def choose_target(self) -> str:
         """Return for which target it is compiled here."""
-        return self.instead if targets.find(self.target).obstacle else self.target
+        return self.instead if targets.find_target(self.target).obstacle else self.target
 
     def place(self, target: str) -> str:
         """Return a target with as many devices as the puzzle needs."""

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.lazy_names import lazy_names
 from xla_inspect.practice.marking.exercises import Exercise, name_file
-from xla_inspect.practice.marking.submission import Submission, describe
+from xla_inspect.practice.marking.submission import Submission, describe_exception
 from xla_inspect.practice.marking.verdict import RIGHT, UNWRITTEN, WRONG, Remark, WrongError
 from xla_inspect.practice.phases import PUZZLES
 
@@ -171,10 +171,10 @@ def _check(exercise: Exercise, remarks: list[Remark]) -> str:
     except WrongError as error:
         remarks.append(error.remark)
     except NotImplementedError as error:
-        remark_of_error = describe(error, exercise.file)
+        remark_of_error = describe_exception(error, exercise.file)
         remarks.append(remark_of_error)
         if remark_of_error.text.startswith(f"{name_file(exercise.file)}:"):
             return UNWRITTEN
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - the reader is told, whatever it is
-        remarks.append(describe(error, exercise.file))
+        remarks.append(describe_exception(error, exercise.file))
     return RIGHT if all(remark.good for remark in remarks) else WRONG

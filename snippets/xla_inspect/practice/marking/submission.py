@@ -130,7 +130,7 @@ def _execute(file: Path, name: str) -> ModuleType:
     return module
 
 
-def describe(error: BaseException, file: Path) -> Remark:
+def describe_exception(error: BaseException, file: Path) -> Remark:
     """Return what an exception says, with the line of the reader's file that it passed last.
 
     Args:

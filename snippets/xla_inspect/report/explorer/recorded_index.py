@@ -99,5 +99,5 @@ def stage_index(index: Mapping[str, Any], folder: Path) -> str:
     """Write an index, or codes, into a folder, and return the name of the file, which is made of what it holds."""
     body = json.dumps(index, separators=(",", ":")).encode()
     name = f"{hashlib.sha256(body).hexdigest()[:16]}.json"
-    store.write(folder / name, body)
+    store.write_whole(folder / name, body)
     return name

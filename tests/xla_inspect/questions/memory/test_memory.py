@@ -14,7 +14,7 @@ from xla_inspect import capture
 from xla_inspect.questions.diff import compare_captures
 from xla_inspect.questions.memory.finding import explain_memory, find_available
 from xla_inspect.questions.summary import summarize
-from xla_inspect.targets import TARGETS, find
+from xla_inspect.targets import TARGETS, find_target
 
 if TYPE_CHECKING:
     from xla_inspect.captured import Capture
@@ -77,7 +77,7 @@ def test_memory_summary_and_difference_give_one_peak_which_is_the_sum_that_jax_g
     assert amounts["peak memory"].right > peak
     parts = ("arguments", "results", "temporaries", "constants")
     assert sum(amounts[name].left for name in parts) == peak
-    placed = jax.sharding.SingleDeviceSharding(find(target).devices()[0])
+    placed = jax.sharding.SingleDeviceSharding(find_target(target).devices()[0])
     given = [jax.ShapeDtypeStruct(each.shape, each.dtype, sharding=placed) for each in shapes(1024)]
     own = jax.jit(step, donate_argnums=0).lower(*given).compile().memory_analysis()
     assert own is not None
@@ -179,7 +179,7 @@ def test_whether_a_program_fits_that_does_not_compile_for_another_reason_nobody_
 def test_what_a_cpu_has_nobody_knows() -> None:
     told = explain_memory(compile_for("cpu"), "")
     assert (told.available_bytes, told.fits, told.holds) == (None, None, True)
-    assert find("cpu").kind == "cpu"
+    assert find_target("cpu").kind == "cpu"
 
 
 @pytest.mark.parametrize("by", ["line", "scope", "buffer"])
