@@ -7,9 +7,9 @@ def plural(number: int, noun: str, many: str = "") -> str:
     """Return a number with its noun, as in `1 kernel` and `2,000 kernels`.
 
     Args:
-        number: How many there are.
-        noun: The noun in the singular.
-        many: The noun in the plural, unless that is the singular with an `s`.
+        number: The number.
+        noun: The singular of the noun.
+        many: The plural, if it is not the noun with an `s`.
     """
     return f"{number:,} {noun if number == 1 else many or f'{noun}s'}"
 

@@ -36,7 +36,7 @@ QUESTIONS: Mapping[str, Question] = {
         "Summary",
     ),
     "memory": Question(
-        "does the program fit in device memory? memory by line of Python, even if the compilation fails",
+        "memory use by line of Python, and whether the program fits, even if its compilation fails",
         ("after", "buffers", "live_ranges", "files"),
         "Memory at the peak",
     ),

@@ -212,7 +212,7 @@ def test_each_question_and_what_compares_or_shows_programs_takes_a_package() -> 
 
 def test_a_script_as_a_whole_takes_no_package(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_here(["recompiles", "--lines-of", "deep", "run", str(net)]) == BAD_INPUT
-    assert "takes no --lines-of" in capsys.readouterr().err
+    assert "remove --lines-of" in capsys.readouterr().err
 
 
 def test_a_capture_is_saved_with_all_its_frames(net: Path, tmp_path: Path) -> None:

@@ -135,7 +135,7 @@ LISTED = {
         [],
         ["The compiler's decisions", "def center", "def gated", "The answers"],
     ),
-    "transforms": (jaxpr_demo.main, ["--phase", "5"], ["grad(loss)  more", "gradient, in the order", "5.4 vmap"]),
+    "transforms": (jaxpr_demo.main, ["--phase", "5"], ["grad(loss)  added", "gradient, in launch order", "5.4 vmap"]),
 }
 
 
@@ -164,7 +164,7 @@ def test_a_listing_is_held_back_until_its_question_is_answered(phase: str, monke
     assert f"Of {questions if phase != 'optimization' else 1} prediction" in words[-1]
     assert all(name in missed_questions.QUESTIONS for name in Logbook().missed)
     assert len(Logbook().missed) == questions - (
-        int(re.findall(r"(\d) of 3 as you said", words[-1])[0])
+        int(re.findall(r"(\d) of 3 predictions were right", words[-1])[0])
         if phase == "optimization"
         else words[-1].count(", as you said")
     )

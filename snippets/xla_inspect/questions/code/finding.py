@@ -92,8 +92,8 @@ def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
     kind = find_entry(capture.target).kind
     kernels = () if kind == "tpu" else describe_kernels(capture)
     below = describe_below(capture)
-    launches = [*(listing.launches for listing in kernels), *(listing.launches for listing in below)]
-    launches_with_code = {name for names in launches for name in names}
+    launches_with_code = {name for each in kernels for name in each.launches}
+    launches_with_code |= {name for each in below for name in each.launches}
     return MachineCode(
         program=capture.program,
         asked=asked,

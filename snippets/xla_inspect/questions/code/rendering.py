@@ -75,8 +75,13 @@ def _say(code: MachineCode) -> str:
             f"{plural(number, 'kernel uses', 'kernels use')} {f'{bits}-bit' if bits else 'no'} vectors"
             for bits, number in sorted(widths.items(), reverse=True)
         )
+        if len(code.kernels) == 1:
+            bits = code.kernels[0].width
+            width = f"{count} with {bits}-bit vectors" if bits else f"{count} without vectors"
+        else:
+            width = f"{count}. {width}"
         vectorized = sum(loop.is_vectorized for loop in inner)
-        return f"{count}. {width}; {vectorized} of {plural(len(inner), 'innermost loop')} vectorized."
+        return f"{width}; {vectorized} of {plural(len(inner), 'innermost loop')} vectorized."
     emptiest = code.emptiest
     if emptiest is None or emptiest.occupancy is None:
         return f"{count}. The registers and shared memory that they use are not known here."

@@ -1,4 +1,4 @@
-"""What takes the memory is told by line, adds up to what the compiler plans, and is known where the compile fails."""
+"""The memory by line: its sum is the compiler's plan, and it is known even if the compilation fails."""
 
 from __future__ import annotations
 
@@ -138,7 +138,7 @@ def test_of_a_program_that_does_not_fit_the_same_lines_are_told_and_the_answer_i
     assert large.needed_bytes > 16 * 2**30
     lines = {line_of("hidden = jnp.tanh"), line_of("return hidden")}
     assert all(lines & {row.place for row in told.rows[:3] if row.stacked} for told in (small, large))
-    assert "has 15.8 GiB. It does not fit." in " ".join(str(large).split())
+    assert "and does not fit in the 15.8 GiB available." in " ".join(str(large).split())
 
 
 @pytest.mark.usefixtures("all_targets")
