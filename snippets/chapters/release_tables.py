@@ -137,10 +137,10 @@ def tabulate_passes(drift: Drift, tabulate: Tabulate) -> str:
 
 def _format_passes(passes: PassDrift) -> tuple[str, str, str]:
     renamed = ", ".join(f"{breakable_code(old)} is now {breakable_code(new)}" for old, new in passes.renamed)
-    return renamed or "none", write_names(passes.added), write_names(passes.gone)
+    return renamed or "none", format_names(passes.added), format_names(passes.gone)
 
 
-def say_names(names: Sequence[str]) -> str:
+def format_names(names: Sequence[str]) -> str:
     """Return names as HTML code, separated by commas, or `none`."""
     return ", ".join(map(breakable_code, names)) or "none"
 
@@ -222,8 +222,8 @@ def _format_counts(changes: Counter[str]) -> str:
 
 
 def _format_set(change: SetChange) -> str:
-    parts = [f"new: {say_names(change.added)}"] if change.added else []
-    parts += [f"removed: {say_names(change.gone)}"] if change.gone else []
+    parts = [f"new: {format_names(change.added)}"] if change.added else []
+    parts += [f"removed: {format_names(change.gone)}"] if change.gone else []
     return "; ".join(parts) or "none"
 
 
@@ -239,8 +239,8 @@ def _format_sets(changes: Mapping[str, SetChange]) -> str:
 def tabulate_names(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
     """Return a table of the removed public names by module, and a folded table of the new ones."""
     modules = drift.names.items()
-    removals = [[breakable_code(module), say_names(change.gone)] for module, change in modules if change.gone]
-    additions = [[breakable_code(module), say_names(change.added)] for module, change in modules if change.added]
+    removals = [[breakable_code(module), format_names(change.gone)] for module, change in modules if change.gone]
+    additions = [[breakable_code(module), format_names(change.added)] for module, change in modules if change.added]
     table = tabulate(["module", "removed names"], removals) if removals else "No public name was removed.\n"
     number = sum(len(change.added) for change in drift.names.values())
     new = fold(plural(number, "new name"), tabulate(["module", "new names"], additions)) if additions else ""
