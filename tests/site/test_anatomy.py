@@ -10,8 +10,11 @@ import pytest
 
 from lint.chapter_parts import QUESTION, list_answers, list_chapters, list_long_blocks, list_missing
 from livepage import render_one
+from livepage.publish import reading_time
 
 ROOT = Path(__file__).resolve().parents[2]
+LONGEST = 15
+"""Minutes that a chapter may take; longer ones are split, shortened or folded."""
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -116,3 +119,7 @@ def test_a_part_that_is_missing_is_recommended(part: str, told: str) -> None:
     assert part in WHOLE + MADE
     [missing] = list_missing(WHOLE.replace(part, ""), MADE.replace(part, "</p>Two. Three.</p>" * ("</p>" in part)))
     assert missing.startswith(told)
+
+
+def test_a_chapter_is_read_in_a_quarter_of_an_hour(page: Path) -> None:
+    assert reading_time.estimate(render(page)) <= LONGEST

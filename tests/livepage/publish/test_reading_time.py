@@ -8,7 +8,7 @@ ANSWER = '<h1 id="t">Title</h1>\n<p class="answer">One.</p>'
 
 
 def test_words_and_lines_of_code_take_their_time() -> None:
-    assert estimate(f"<p>{'word ' * 800}</p>") == 4
+    assert estimate(f"<p>{'word ' * 900}</p>") == 5
     assert estimate(f"<pre><code>{'x = 1\n' * 90}</code></pre>") == 3
 
 
