@@ -1,4 +1,4 @@
-"""The list of opcodes on the page: one fold per opcode, with real lines of HLO, and counts by origin."""
+"""A filterable list of opcodes: a fold for each, with real lines of HLO and its fate on every target."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 type Reach = Literal["call", "structure", "pass", "primitive", "hand", "nowhere"]
 
 STAGES: dict[Stage, str] = {
-    "before": "compiler input",
+    "before": "in the input of the compiler",
     "between": "between two passes",
     "after": "optimized module",
 }
@@ -33,16 +33,16 @@ HEADER = "https://github.com/openxla/xla/blob/main/xla/hlo/ir/hlo_opcode.h"
 SEMANTICS = "https://openxla.org/xla/operation_semantics"
 ASYNC = "https://openxla.org/xla/async_ops"
 SPECIFICATION = "https://openxla.org/stablehlo/spec"
-# Attributes that do not affect the meaning of an instruction would only lengthen the lines.
+# Attributes that do not change the meaning of an instruction.
 HIDDEN = INCIDENTAL | {"operand_layout_constraints"}
 _FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
 _LEXER = HloLexer()
 
 
-class Shown:
-    """All opcodes with their sightings in JAX programs, in programs with custom primitives, and in handwritten HLO.
+class OpcodeCatalog:
+    """Sightings of every opcode: in ordinary programs, in programs with custom primitives, and in HLO written by hand.
 
-    A method raises `TargetUnavailableError` if it needs a target that this machine cannot compile for.
+    Methods that need a target for which this machine cannot compile raise `TargetUnavailableError`.
     """
 
     def __init__(
@@ -53,20 +53,20 @@ class Shown:
         hand: Module,
         captures: Captures,
     ) -> None:
-        """Store the sightings.
+        """Create the catalog.
 
         Args:
             rows: The table of opcodes.
-            programs: The sightings in programs that call JAX functions.
-            primitives: The sightings in programs that bind custom primitives.
-            hand: A handwritten module, which nobody compiled.
-            captures: The captures of any program: they list the targets, and the reasons why others are missing.
+            programs: Sightings in programs that call functions of JAX.
+            primitives: Sightings in programs that bind custom primitives.
+            hand: A module written by hand, which is never compiled.
+            captures: The captures of any program, used for the list of compiled and missing targets.
         """
         self.rows, self.programs, self.primitives, self.captures = rows, programs, primitives, captures
         self.hand: dict[str, Instruction] = {instruction.opcode: instruction for instruction in hand.walk()}
 
     def reach(self, opcode: str) -> Reach:
-        """Return the way to an opcode: a JAX call, a pass, a custom primitive, handwritten HLO, or none."""
+        """Return the origin of an opcode: a call of JAX, a pass, a custom primitive, HLO written by hand, or none."""
         if opcode in self.programs:
             if not any("before" in stages for stages in self.programs[opcode].values()):
                 return "pass"
@@ -76,30 +76,34 @@ class Shown:
         return "hand" if opcode in self.hand else "nowhere"
 
     def sightings(self, opcode: str) -> Mapping[str, Mapping[Stage, Sighting]]:
-        """Return the sightings of an opcode by target and stage, from JAX programs or else from primitives."""
+        """Return the sightings of an opcode by target and stage, in the programs or else in the custom primitives."""
         return self.programs.get(opcode) or self.primitives.get(opcode, {})
 
     def reached_by(self, *ways: Reach) -> list[str]:
-        """Return the opcodes that one of some ways leads to, in the order of the categories."""
+        """Return the opcodes with one of the given origins, in the order of the categories."""
         self._need(*self.captures.targets)
         return [opcode for opcode in CATEGORY if self.reach(opcode) in ways]
 
     def opcodes_at(self, target: str, stage: Stage = "after") -> set[str]:
-        """Return the opcodes in JAX programs at a stage of the compilation for a target."""
+        """Return the opcodes that occur for a target at a stage of programs that call JAX."""
         self._need(target)
         return {opcode for opcode, targets in self.programs.items() if stage in targets.get(target, {})}
 
     def removed_by(self, opcode: str, target: str) -> str:
-        """Return the pass that removes the last instruction of an opcode for a target, or an empty string."""
+        """Return the pass of a target's compiler that removes the last instruction of an opcode, or an empty string."""
         self._need(target)
         return self.sightings(opcode)[target]["before"].removed_by
 
     def bars(self) -> dict[str, dict[str, int | None]]:
-        """Return the number of opcodes in JAX programs, by category (with its size) and target."""
+        """Return by category and target the number of opcodes that programs calling JAX reach, for a bar chart."""
         sizes = Counter(CATEGORY.values())
         return {
             f"{name}, {sizes[name]}": {
-                target: sum(CATEGORY[opcode] == name for opcode, targets in self.programs.items() if target in targets)
+                target: sum(
+                    CATEGORY[opcode] == name
+                    for opcode, stages_by_target in self.programs.items()
+                    if target in stages_by_target
+                )
                 if target in self.captures
                 else None
                 for target in self.captures.targets
@@ -112,17 +116,17 @@ class Shown:
             _ = self.captures[target]
 
 
-def list_cards(category: str, opcodes: Shown) -> str:
-    """Return the opcodes of a category as HTML, each folded under its sentence."""
+def list_cards(category: str, opcodes: OpcodeCatalog) -> str:
+    """Return the opcodes of a category as HTML, each folded under its description."""
     rows = (row for row in opcodes.rows.values() if row.category == category)
     return f'<div class="opcodes">{"".join(_card(row, opcodes) for row in rows)}</div>\n'
 
 
-def list_entries(opcodes: Shown) -> list[tuple[str, str, str, float]]:
+def list_entries(opcodes: OpcodeCatalog) -> list[tuple[str, str, str, float]]:
     """Return the search entry of each opcode: the id of its card, its name, its description, and a rank.
 
-    The description ends with the JAX functions that lead to the opcode. A name of fewer words ranks higher:
-    `all-gather` comes before `all-gather-start`.
+    The description ends with the functions that the opcode comes from. A name of fewer words ranks higher: `all-gather`
+    before `all-gather-start`.
     """
     entries = []
     for row in opcodes.rows.values():
@@ -132,19 +136,19 @@ def list_entries(opcodes: Shown) -> list[tuple[str, str, str, float]]:
     return entries
 
 
-def _card(row: OpcodeRow, opcodes: Shown) -> str:
+def _card(row: OpcodeRow, opcodes: OpcodeCatalog) -> str:
     sightings = opcodes.sightings(row.opcode)
     lead = _lead(row, opcodes)
     parts = [f"<p>{_origin(row, opcodes)}</p>", lead[1], _stages(sightings, lead[0], opcodes), _links(row)]
-    summary = f"<code>{row.opcode}</code> <span>{_prose(row.says)}</span> {_marks(sightings, opcodes)}"
     return (
-        f'<details class="opcode" id="op-{row.opcode}"><summary>{summary}</summary>'
+        f'<details class="opcode" id="op-{row.opcode}"><summary><code>{row.opcode}</code>'
+        f" <span>{_prose(row.says)}</span> {_marks(sightings, opcodes)}</summary>"
         f"{''.join(filter(None, parts))}</details>"
     )
 
 
-def _marks(sightings: Mapping[str, Mapping[Stage, Sighting]], opcodes: Shown) -> str:
-    """Return the targets that use an opcode; a frame, not only a color, marks those that remove it."""
+def _marks(sightings: Mapping[str, Mapping[Stage, Sighting]], opcodes: OpcodeCatalog) -> str:
+    """Return the targets that have the opcode; a line, not only a colour, marks those that remove it."""
     marks = [
         f'<i class="{lane(target)}{"" if "after" in sightings[target] else " lost"}">{html.escape(short(target))}</i>'
         for target in opcodes.captures.targets
@@ -153,21 +157,21 @@ def _marks(sightings: Mapping[str, Mapping[Stage, Sighting]], opcodes: Shown) ->
     return f"<small>{' '.join(marks) or 'handwritten'}</small>"
 
 
-def _origin(row: OpcodeRow, opcodes: Shown) -> str:
-    """Return the origin of an opcode in words."""
+def _origin(row: OpcodeRow, opcodes: OpcodeCatalog) -> str:
+    """Return a sentence about the origin of an opcode."""
     call = f"<code>{html.escape(row.call)}</code>"
     reach = opcodes.reach(row.opcode)
     if reach == "pass":
-        return f"No public JAX function requests it. {_prose(row.by)}"
+        return f"No public function of JAX creates it. {_prose(row.by)}"
     if reach == "primitive":
-        return f"{_prose(row.by)} Here, a custom primitive emits it: {call}."
+        return f"{_prose(row.by)} On this page, a custom primitive creates it: {call}."
     if reach == "hand":
         return f"{_prose(row.by)} This line was written by hand, and XLA's parser accepts it:"
-    return f"JAX call: {call}. {_prose(row.by)}".rstrip() if row.call else _prose(row.by)
+    return f"From {call}. {_prose(row.by)}".rstrip() if row.call else _prose(row.by)
 
 
-def _lead(row: OpcodeRow, opcodes: Shown) -> tuple[str, str]:
-    """Return the first line of HLO that is shown, as text and as HTML."""
+def _lead(row: OpcodeRow, opcodes: OpcodeCatalog) -> tuple[str, str]:
+    """Return the first line of a card, as text and as HTML."""
     by_target = opcodes.sightings(row.opcode)
     stages: tuple[Stage, ...] = ("before", "after", "between")
     sightings = [
@@ -176,7 +180,7 @@ def _lead(row: OpcodeRow, opcodes: Shown) -> tuple[str, str]:
     if not sightings:
         line = print_instruction(opcodes.hand[row.opcode], HIDDEN) if row.opcode in opcodes.hand else ""
         return line, _listing(line, "") if line else ""
-    # Of several lines, the one from the call in the row illustrates the entry best.
+    # If there are several lines, one from the call in the table is preferred.
     target, lead = next((pair for pair in sightings if row.call and pair[1].expression == row.call), sightings[0])
     line = print_instruction(lead.instruction, HIDDEN)
     same = [
@@ -189,13 +193,13 @@ def _lead(row: OpcodeRow, opcodes: Shown) -> tuple[str, str]:
     return line, _listing(line, f"{where}: {STAGES[lead.stage]}, program <code>{lead.program}</code>")
 
 
-def _stages(sightings: Mapping[str, Mapping[Stage, Sighting]], lead: str, opcodes: Shown) -> str:
+def _stages(sightings: Mapping[str, Mapping[Stage, Sighting]], lead: str, opcodes: OpcodeCatalog) -> str:
     """Return the fate of an opcode on each target."""
     if not sightings:
         return ""
     items = "".join(
         f'<div class="{lane(target)}"><dt>{html.escape(title(target))}</dt>'
-        f"<dd>{_fate(sightings.get(target), lead) if target in opcodes.captures else 'Not compiled here.'}</dd></div>"
+        f"<dd>{_fate(sightings.get(target), lead) if target in opcodes.captures else 'not compiled here'}</dd></div>"
         for target in opcodes.captures.targets
     )
     return f"<dl>{items}</dl>"
@@ -203,19 +207,21 @@ def _stages(sightings: Mapping[str, Mapping[Stage, Sighting]], lead: str, opcode
 
 def _fate(stages: Mapping[Stage, Sighting] | None, lead: str) -> str:
     if not stages:
-        return "Not used in these programs."
+        return "does not occur in these programs"
     last = stages.get("after") or stages.get("between")
     line = print_instruction(last.instruction, HIDDEN) if last else ""
     listing = "" if line in {"", lead} else _verbatim(html.escape(line))
     if "before" not in stages:
         assert last is not None  # noqa: S101 - a sighting has at least one stage
-        origin = f" by <code>{last.made_by}</code>" if last.made_by else ""
-        end = "present in optimized HLO" if last.stage == "after" else f"removed by <code>{last.removed_by}</code>"
-        return f"Added{origin}; {end}.{listing}"
+        maker = f" by <code>{last.made_by}</code>" if last.made_by else ""
+        when = (
+            "still in the optimized module" if last.stage == "after" else f"removed by <code>{last.removed_by}</code>"
+        )
+        return f"created{maker}, {when}{listing}"
     if "after" in stages:
-        return f"Present in optimized HLO.{listing}"
+        return f"still in the optimized module{listing}"
     remover = stages["before"].removed_by
-    return f"Removed by <code>{remover}</code>." if remover else "Removed before the end."
+    return f"removed by <code>{remover}</code>" if remover else "removed during compilation"
 
 
 def _links(row: OpcodeRow) -> str:
@@ -236,7 +242,7 @@ def _listing(line: str, caption: str) -> str:
 
 
 def _verbatim(code: str) -> str:
-    # The theme's script gives an id to each `pre > code` and lays it out, folded or not.
+    # The span keeps the theme's script from laying out the code of every folded card when the page loads.
     return f'<pre><span class="text"><code>{code}</code></span></pre>'
 
 

@@ -1,4 +1,4 @@
-"""The places where each opcode occurs in a set of captures: the target, the stage and the Python expression."""
+"""An index of the opcodes in a set of captures, by target and stage, with the Python expression of each sighting."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SHORTEST = 40
 
 @dataclass(frozen=True)
 class Sighting:
-    """An instruction of an opcode at one stage of one compilation.
+    """An instruction with a given opcode, from one compilation at one stage.
 
     Attributes:
         program: The name of the program.
         capture: The capture of the compilation.
-        stage: `before` the first pass, `between` two passes, or `after` the last.
+        stage: `before` the first pass, `between` two passes, or `after` the last pass.
         instruction: The instruction.
-        expression: The Python text that it came from, on one line, or an empty string.
+        expression: The Python expression that it comes from, on one line, or an empty string.
     """
 
     program: str
@@ -41,34 +41,34 @@ class Sighting:
 
     @property
     def made_by(self) -> str:
-        """The first pass that added such an instruction, or an empty string if the compiler input has one."""
+        """The first pass that created such an instruction, or an empty string if the input contains one."""
         opcode = self.instruction.opcode
         step = None if _write(opcode) in self.capture.before else find_pass(self.capture, opcode)
         return step.name if step else ""
 
     @property
     def removed_by(self) -> str:
-        """The last pass that removed all such instructions, or an empty string if optimized HLO has one."""
-        use, present = _write(self.instruction.opcode), _write(self.instruction.opcode) in self.capture.before
-        if use in self.capture.after:
+        """The pass that removed the last such instruction, or an empty string if one remains to the end."""
+        spelling, present = _write(self.instruction.opcode), _write(self.instruction.opcode) in self.capture.before
+        if spelling in self.capture.after:
             return ""
         remover = ""
         for step in self.capture.passes:
-            if present and use not in step.text:
+            if present and spelling not in step.text:
                 remover = step.name
-            present = use in step.text
+            present = spelling in step.text
         return remover
 
 
 def find_sightings(captures: Iterable[tuple[str, Capture]], calls: Mapping[str, str]) -> Sightings:
-    """Return one instruction for each opcode, target and stage, where there is one.
+    """Return one sighting for each opcode, target and stage that has any.
 
-    An instruction that comes from the expression in `calls` is preferred, then the shortest one.
-    States between passes are searched only for opcodes that no input and no output for the target contains.
+    Instructions from the expression in `calls` are preferred, then the shortest. The modules between passes are only
+    searched for opcodes that no program has before or after the passes on that target.
 
     Args:
-        captures: The captures, each with the name of its program; targets count without their topologies.
-        calls: The preferred Python expression by opcode.
+        captures: The captures, each with the name of its program; targets are compared without their topologies.
+        calls: The preferred Python expression of each opcode.
     """
     sightings: Sightings = {}
     programs = [(program, capture, capture.target.partition(":")[0]) for program, capture in captures]
@@ -87,12 +87,12 @@ def find_sightings(captures: Iterable[tuple[str, Capture]], calls: Mapping[str, 
 
 
 def find_pass(capture: Capture, opcode: str) -> PassChange | None:
-    """Return the first pass whose text contains an opcode, found without parsing, or None."""
+    """Return the first pass after which the module's text contains an opcode, or None. The text is not parsed."""
     return next((step for step in capture.passes if _write(opcode) in step.text), None)
 
 
 def _write(opcode: str) -> str:
-    """Return the text by which a module uses an opcode."""
+    """Return the text by which a module's use of an opcode is recognized."""
     return f" {opcode}("
 
 
@@ -105,38 +105,38 @@ def _look(program: str, capture: Capture, stage: Stage, module: Module, opcodes:
 
 
 def _keep_best(best: Sightings, target: str, sightings: Iterable[Sighting], calls: Mapping[str, str]) -> None:
-    """Add sightings, and of two for the same opcode, target and stage keep the better one."""
+    """Add sightings to an index, keeping the better of two for the same opcode, target and stage."""
     for new in sightings:
         opcode = new.instruction.opcode
         stages = best.setdefault(opcode, {}).setdefault(target, {})
-        best_yet = stages.get(new.stage)
-        if best_yet is None or _rank(new, calls.get(opcode)) < _rank(best_yet, calls.get(opcode)):
+        current = stages.get(new.stage)
+        if current is None or _rank(new, calls.get(opcode)) < _rank(current, calls.get(opcode)):
             stages[new.stage] = new
 
 
 def _rank(sighting: Sighting, call: str | None) -> tuple[bool, int]:
-    """Return a sort key that puts the better sighting first."""
+    """Return the sort key that puts the better sighting first."""
     instruction = sighting.instruction
     size = len(instruction.shape.text) + sum(map(len, instruction.operands))
     return call is not None and sighting.expression != call, max(size, SHORTEST)
 
 
 class Expressions:
-    """The Python text behind the instructions of one module of a capture."""
+    """The Python expressions behind the instructions of one module of a capture."""
 
     def __init__(self, capture: Capture, module: Module) -> None:
-        """Store the module; its text is read on demand.
+        """Store the arguments; expressions are read when they are needed.
 
         Args:
             capture: The capture.
-            module: The capture's module at one stage.
+            module: A module of the capture, at any stage.
         """
         self.capture, self.module = capture, module
 
     def read(self, instruction: Instruction) -> str:
-        """Return the Python text behind an instruction, on one line, or an empty string.
+        """Return the expression that an instruction comes from, on one line, or an empty string.
 
-        An instruction without a frame uses the frame of the instruction that calls its computation.
+        An instruction without a stack frame uses the frame of the instruction that calls its computation.
         """
         # A partitioned module renumbers its frames, so the operation's name is looked up in StableHLO instead.
         if self.capture.module.num_partitions > 1:
@@ -150,11 +150,11 @@ class Expressions:
 
     @cached_property
     def _callers(self) -> dict[str, Instruction]:
-        return {callee: caller for caller in self.module.walk() for callee in caller.called}
+        return {computation: caller for caller in self.module.walk() for computation in caller.called}
 
     @cached_property
     def _by_name(self) -> dict[str, str]:
-        """The Python text by the last part of an operation's name, where all operations of that name share it."""
+        """The expression for the last part of an operation's name, if all operations of that name share one."""
         texts_by_name: dict[str, set[str]] = {}
         for name, frames in read_names(self.capture.stablehlo_locations).items():
             texts = {find_expression(self.capture, Operation("", "", frame)) for frame in frames}

@@ -1,4 +1,4 @@
-"""The table of opcodes, docs/data/opcodes.toml, checked against the opcodes of the installed compiler."""
+"""The project's table of opcodes, checked against the opcodes of the installed compiler."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ KEYS = frozenset({"says", "call", "by", "xla", "stablehlo"})
 
 
 class OpcodeTableError(InspectError):
-    """The table of opcodes does not match the compiler's opcodes."""
+    """A mismatch between the table of opcodes and the compiler's opcodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpcodeRow:
-    """One opcode as the table describes it.
+    """The table's row of one opcode.
 
     Attributes:
         opcode: The opcode as HLO text spells it.
-        says: One sentence.
-        call: The Python expression that leads to it, or an empty string.
-        by: The reason why no call leads to it, or none directly; or an empty string.
-        xla: Its section of XLA's operation semantics, or an empty string.
-        stablehlo: Its section of StableHLO's specification, or an empty string.
+        says: A one-sentence description.
+        call: The Python expression that creates the opcode, or an empty string.
+        by: The reason why no call creates it directly, or an empty string.
+        xla: The anchor of its section in XLA's operation semantics, or an empty string.
+        stablehlo: The anchor of its section in StableHLO's specification, or an empty string.
     """
 
     opcode: str
@@ -44,20 +44,19 @@ class OpcodeRow:
 
     @property
     def category(self) -> str:
-        """Its category in `xla_inspect.hlo`."""
+        """The opcode's category."""
         return CATEGORY[self.opcode]
 
 
 def read_rows(path: Path, members: Iterable[str]) -> dict[str, OpcodeRow]:
-    """Return the rows by opcode, for exactly the opcodes of the compiler.
+    """Return the row of each opcode of the compiler.
 
     Args:
-        path: The table.
-        members: The names in jaxlib's enumeration.
+        path: The path of the table.
+        members: The names of jaxlib's enumeration.
 
     Raises:
-        OpcodeTableError: The table or the package lacks an opcode of the compiler, or has one that the compiler
-            lacks, or a row is incomplete.
+        OpcodeTableError: The opcodes of the compiler, the table and the package differ, or a row is incomplete.
     """
     rows = {name: _read_row(path, name, entry) for name, entry in _read_table(path).items()}
     live = {spell(member) for member in members}
@@ -66,10 +65,10 @@ def read_rows(path: Path, members: Iterable[str]) -> dict[str, OpcodeRow]:
         (set(CATEGORY), "xla_inspect/hlo/opcodes.py", "add it to a category"),
     ):
         if missing := sorted(live - names):
-            message = f"{where} lacks {', '.join(missing)}, which the installed jaxlib has: {what}"
+            message = f"{where} lacks {', '.join(missing)}, which the installed jaxlib has; {what}"
             raise OpcodeTableError(message)
-        if stale := sorted(names - live):
-            message = f"{where} has {', '.join(stale)}, which the installed jaxlib no longer has: remove it"
+        if surplus := sorted(names - live):
+            message = f"{where} has {', '.join(surplus)}, which the installed jaxlib no longer has; remove it"
             raise OpcodeTableError(message)
     return {opcode: rows[opcode] for opcode in CATEGORY}
 
@@ -85,25 +84,23 @@ def _read_row(path: Path, opcode: str, entry: Mapping[str, str]) -> OpcodeRow:
         raise OpcodeTableError(message)
     row = OpcodeRow(opcode, **entry)
     if not row.says.endswith("."):
-        message = f"{path}: {opcode}: `says` must be one sentence that ends with a period"
+        message = f"{path}: {opcode}: `says` must be one sentence that ends with a full stop"
         raise OpcodeTableError(message)
     if not (row.call or row.by):
-        message = (
-            f"{path}: {opcode}: give `call`, the Python expression that leads to it, or `by`, the reason why none does"
-        )
+        message = f"{path}: {opcode}: add `call`, the Python expression that creates it, or `by`, why none does"
         raise OpcodeTableError(message)
     return row
 
 
 def check_calls(rows: Mapping[str, OpcodeRow], sightings: Sightings) -> None:
-    """Check the call of each row against the compiled programs.
+    """Check that the call in each row creates the opcode.
 
     Args:
         rows: The table.
-        sightings: The sightings in the programs, with the Python expressions behind them.
+        sightings: The sightings of opcodes in the compiled programs.
 
     Raises:
-        OpcodeTableError: No compiler input has the opcode of a row from the call in that row.
+        OpcodeTableError: The call in a row does not create its opcode in any program.
     """
     for row in rows.values():
         expressions = {
@@ -111,5 +108,5 @@ def check_calls(rows: Mapping[str, OpcodeRow], sightings: Sightings) -> None:
         }
         if row.call and row.call not in expressions:
             came = ", ".join(sorted(filter(None, expressions))) or "nothing"
-            message = f"{row.opcode}: the call {row.call!r} leads to it in no program; it came from {came}"
+            message = f"{row.opcode}: the call {row.call!r} creates it in no program; it came from {came}"
             raise OpcodeTableError(message)

@@ -1,4 +1,4 @@
-"""The list of passes on the page: one fold per pass, with its targets, its changes and an example."""
+"""A filterable list of passes: a fold for each, with its targets, its changes and how often it makes them."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ _FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
 _LEXER = HloLexer()
 
 
-class ShownPasses:
-    """All passes that ran, with their rows of the table.
+class PassCatalog:
+    """All recorded passes, with their rows in the table.
 
     Args:
         rows: The table.
-        records: The passes in the captures, by name.
-        titles: The title of each program, by name.
+        seen: The record of each pass in the captures.
+        titles: The titles of the programs, by name.
         targets: All targets, in order.
         usual: The targets whose numbers are shown.
     """
@@ -42,77 +42,77 @@ class ShownPasses:
     def __init__(
         self,
         rows: Mapping[str, PassRow],
-        records: Mapping[str, PassRecord],
+        seen: Mapping[str, PassRecord],
         titles: Mapping[str, str],
         targets: Sequence[str],
         usual: Sequence[str],
     ) -> None:
-        """Store the passes, and rank them by the number of programs that they changed."""
-        self.rows, self.records, self.titles, self.targets, self.usual = rows, records, titles, targets, usual
-        self.ranked = sorted(rows, key=lambda name: (-records[name].count(usual), name.lower()))
+        """Create the catalog, ranked by the number of changed programs."""
+        self.rows, self.seen, self.titles, self.targets, self.usual = rows, seen, titles, targets, usual
+        self.ranked = sorted(rows, key=lambda name: (-seen[name].count(usual), name.lower()))
 
     def most(self, number: int) -> list[str]:
-        """Return the passes, without pipelines, that change the most programs on the usual targets."""
-        return [name for name in self.ranked if not self.records[name].inner][:number]
+        """Return the passes that change the most programs on the usual targets, without pipelines."""
+        return [name for name in self.ranked if not self.seen[name].inner][:number]
 
     def kinds(self, name: str) -> frozenset[str]:
         """Return the kinds of target that a pass runs on: `cpu`, `gpu`, `tpu`."""
-        return frozenset(map(lane, self.records[name].uses))
+        return frozenset(map(lane, self.seen[name].uses))
 
     def of_kinds(self, *choices: Collection[str]) -> list[str]:
-        """Return, by rank, the passes that changed a program and whose kinds of target equal one of the choices."""
-        choice_sets = {frozenset(kinds) for kinds in choices}
-        return [name for name in self.ranked if self.records[name].has_changed and self.kinds(name) in choice_sets]
+        """Return the passes, by rank, that changed something and whose kinds of target are one of the choices."""
+        kind_sets = {frozenset(kinds) for kinds in choices}
+        return [name for name in self.ranked if self.seen[name].has_changed and self.kinds(name) in kind_sets]
 
     def quiet(self) -> list[str]:
-        """Return the passes that changed no program on any target, by name."""
-        return [name for name in self.ranked if not self.records[name].has_changed]
+        """Return the passes that changed nothing on any target, by name."""
+        return [name for name in self.ranked if not self.seen[name].has_changed]
 
     def link(self, name: str) -> str:
         """Return the name of a pass as an HTML link to its entry."""
         return f'<a href="#{html.escape(self.rows[name].anchor)}"><code>{html.escape(name)}</code></a>'
 
     def count_programs(self, name: str, targets: Iterable[str]) -> list[str]:
-        """Return, for each target, the number of programs whose text a pass changed; empty if it never ran there."""
-        uses = self.records[name].uses
+        """Return for each target the number of programs whose text a pass changed, empty where it never ran."""
+        uses = self.seen[name].uses
         return [str(len(uses[target].shows)) if target in uses else "" for target in targets]
 
 
-def list_cards(names: Iterable[str], passes: ShownPasses, *, named: bool = True) -> str:
-    """Return passes as HTML, each folded under its sentence.
+def list_cards(names: Iterable[str], passes: PassCatalog, *, named: bool = True) -> str:
+    """Return passes as HTML, each folded under its description.
 
     Args:
-        names: The names of the passes to list.
-        passes: All passes that ran.
-        named: True for the entries that links lead to and that the page's filter searches.
+        names: The names of the passes.
+        passes: The catalog.
+        named: Whether the entries have ids for links and belong to the page's filter.
     """
     kind = "opcodes passes" if named else "opcodes"
     return f'<div class="{kind}">{"".join(_card(name, passes, named=named) for name in names)}</div>\n'
 
 
-def fold_cards(summary: str, names: Iterable[str], passes: ShownPasses) -> str:
-    """Return a list of passes in a fold, which the page's filter opens when an entry in it matches."""
+def fold_cards(summary: str, names: Iterable[str], passes: PassCatalog) -> str:
+    """Return a list of passes in a fold, which the page's filter opens if it contains a match."""
     return f'<details class="listing"><summary>{html.escape(summary)}</summary>{list_cards(names, passes)}</details>\n'
 
 
-def list_entries(passes: ShownPasses) -> list[tuple[str, str, str]]:
-    """Return search entries: the anchor of each pass, and the words of its name if it changed a program.
+def list_entries(passes: PassCatalog) -> list[tuple[str, str, str]]:
+    """Return the search entries of the passes: the words of the names of those that changed something.
 
-    The site's search finds them with their section; the page's own filter searches the whole entry.
+    A search finds them with their section; the page's own filter searches the full text of the entries.
     """
     return [
-        (row.anchor, "", html.escape(row.name.replace("-", " ")) if passes.records[row.name].has_changed else "")
+        (row.anchor, "", html.escape(row.name.replace("-", " ")) if passes.seen[row.name].has_changed else "")
         for row in passes.rows.values()
     ]
 
 
 def read_topics(row: PassRow) -> Mapping[str, int]:
-    """Return, by topic, the number of kinds of message in the log of a pass that `xla-inspect` can explain."""
+    """Return by topic the number of kinds of messages in a pass's log that the project can explain."""
     return Counter(message.topic for message in list_messages() if message.sentence and row.files & {*message.sources})
 
 
-def _card(name: str, passes: ShownPasses, *, named: bool) -> str:
-    row, record = passes.rows[name], passes.records[name]
+def _card(name: str, passes: PassCatalog, *, named: bool) -> str:
+    row, record = passes.rows[name], passes.seen[name]
     parts = [
         _uses(record, passes),
         _example(record.example, passes) if record.example else "",
@@ -128,8 +128,8 @@ def _card(name: str, passes: ShownPasses, *, named: bool) -> str:
     )
 
 
-def _marks(record: PassRecord, passes: ShownPasses) -> str:
-    """Return the kinds of target that run a pass; a frame, not only a color, marks those where it changes nothing."""
+def _marks(record: PassRecord, passes: PassCatalog) -> str:
+    """Return the kinds of target that run a pass; a line, not only a colour, marks those where it changes nothing."""
     marks = []
     for kind, targets in groupby(passes.targets, key=lane):
         uses = [record.uses.get(target) for target in targets]
@@ -140,7 +140,7 @@ def _marks(record: PassRecord, passes: ShownPasses) -> str:
     return f"<small>{' '.join(marks)}</small>"
 
 
-def _where(record: PassRecord, passes: ShownPasses) -> str:
+def _where(record: PassRecord, passes: PassCatalog) -> str:
     targets = ", ".join(html.escape(short(target)) for target in passes.targets if target in record.uses)
     pipelines = ", ".join(f"<code>{html.escape(pipeline)}</code>" for pipeline in record.pipelines)
     return f"It runs on {targets}, in the pipeline{'s' * (len(record.pipelines) > 1)} {pipelines}."
@@ -148,7 +148,7 @@ def _where(record: PassRecord, passes: ShownPasses) -> str:
 
 def _sources(row: PassRow) -> str:
     links = [
-        "libtpu (closed)"
+        "libtpu, which is closed source"
         if source == CLOSED
         else f'<a href="{SOURCE}{html.escape(source)}"><code>{html.escape(source)}</code></a>'
         for source in row.sources
@@ -156,15 +156,12 @@ def _sources(row: PassRow) -> str:
     return f"Source: {' and '.join(links)}."
 
 
-def _inner(record: PassRecord, passes: ShownPasses) -> str:
-    return f"<p>This pipeline runs {', '.join(map(passes.link, record.inner))}.</p>" if record.inner else ""
+def _inner(record: PassRecord, passes: PassCatalog) -> str:
+    return f"<p>It runs {', '.join(map(passes.link, record.inner))}.</p>" if record.inner else ""
 
 
-def _uses(record: PassRecord, passes: ShownPasses) -> str:
-    """Return how often a pass ran and changed a program on the usual targets.
-
-    A pass that changed nothing on those also shows one target where it changed a program.
-    """
+def _uses(record: PassRecord, passes: PassCatalog) -> str:
+    """Return how often a pass changed something on the usual targets, or else on another target that it changed."""
     if not record.has_changed:
         return ""
     targets = [target for target in passes.usual if target in record.uses]
@@ -180,33 +177,26 @@ def _uses(record: PassRecord, passes: ShownPasses) -> str:
 
 def _say_use(use: PassUse, programs: int, *, is_compared: bool) -> str:
     if not use.changes:
-        return f"It changed nothing in {plural(use.runs, 'run')}."
-    sentence = f"It changed {len(use.programs)} of {plural(programs, 'program')}, in {_count_runs(use)}"
+        return f"changed nothing in {plural(use.runs, 'run')}"
+    sentence = (
+        f"changed {len(use.programs)} of {plural(programs, 'program')}, in {use.changes:,} of {plural(use.runs, 'run')}"
+    )
     if not is_compared or len(use.shows) == len(use.programs):
-        return f"{sentence}."
-    if use.shows:
-        return f"{sentence}; the HLO text shows changes in {len(use.shows)}."
-    return f"{sentence}; in the HLO text, at most order, numbers or metadata differ."
+        return sentence
+    if not use.shows:
+        return f"{sentence}; the text of the module shows only another order, other numbers or other metadata"
+    return f"{sentence}; the text of the module shows a change in {len(use.shows)} of them"
 
 
-def _count_runs(use: PassUse) -> str:
-    """Return the runs that changed a program, as words: `2 of its 4 runs`, `all 4 runs`, `its only run`."""
-    if use.runs == 1:
-        return "its only run"
-    return f"all {use.runs:,} runs" if use.changes == use.runs else f"{use.changes:,} of its {use.runs:,} runs"
-
-
-def _example(example: Example, passes: ShownPasses) -> str:
-    place = html.escape(f"in “{passes.titles[example.program]}” on the {short(example.target)}")
-    # Most summaries are verbs, such as "removed 1 add"; a few, such as "only names changed", have their own subject.
-    subject = "" if example.summary.startswith("only ") else "it "
-    words = f"<p>Its smallest change: {place}, {subject}{html.escape(example.summary, quote=False)}.</p>"
+def _example(example: Example, passes: PassCatalog) -> str:
+    where = html.escape(f"{short(example.target)}, {passes.titles[example.program]}")
+    words = f"<p>Its smallest change ({where}): {html.escape(example.summary, quote=False)}.</p>"
     if not (example.before or example.after):
         return words
     lines = [*_lines("gd", "-", example.before), *_lines("gi", "+", example.after)]
     if example.more:
         lines.append(f"  ... {plural(example.more, 'more line')}")
-    # The theme's script gives an id to each `pre > code` and lays it out, folded or not.
+    # The span keeps the theme's script from laying out the code of every folded card when the page loads.
     code = "\n".join(lines)
     return f'{words}<div class="language-hlo highlight"><pre><span class="text"><code>{code}</code></span></pre></div>'
 
@@ -222,7 +212,7 @@ def _reasons(row: PassRow) -> str:
     topics = read_topics(row)
     if not topics:
         return ""
-    (topic, number), *others = topics.items()
-    first = f"{plural(number, 'kind')} of message about {html.escape(topic)}"
-    parts = [first, *(f"{number} about {html.escape(topic)}" for topic, number in others)]
-    return f"<p><code>xla-inspect</code> explains {' and '.join(parts)} in its log.</p>"
+    topics_text = ", ".join(
+        f"{html.escape(topic)} ({plural(number, 'kind')} of message)" for topic, number in topics.items()
+    )
+    return f"<p>Its log gives reasons about these topics: {topics_text}.</p>"

@@ -1,4 +1,4 @@
-"""The passes that compilers ran over some programs: their targets, how often they changed one, and an example."""
+"""An index of the passes that compilers ran over a set of programs, with their runs, changes and one example."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction, Module
 
 LINES, WIDTH = 3, 200
-"""The number of lines shown on each side of an example, and the number of characters shown of a line."""
+"""The number of lines of an example on each side, and the number of characters of a line."""
 
 _METADATA = re.compile(r", metadata=\{[^}]*\}")
 _NUMBER = re.compile(r"\.\d+\b")
 _HIDDEN = 1 << 30
-"""An addition to the size of a change that only reorders or renames, so that any other change counts as smaller."""
+"""A number added to the size of a change that only reorders or renames, so that every other change is smaller."""
 _PLUMBING = {"parameter", "constant", "tuple", "get-tuple-element"}
-# An instruction that differs only in these follows from a change elsewhere, so it makes no good example.
+# An instruction that differs only in these aspects follows a change of another instruction.
 _FOLLOWS = {"operands", "control dependencies", "name", "metadata"}
 
 
 @dataclass
 class PassUse:
-    """The runs of a pass on one target.
+    """The record of a pass on one target.
 
     Attributes:
-        runs: The number of runs.
+        runs: The number of its runs.
         changes: The number of runs that reported a change of the module.
-        programs: The programs in which a run reported a change.
-        shows: The programs in which the HLO text shows a change other than a new order or new numbers in names.
-            Filled only for targets whose modules were compared.
+        programs: The programs in which it reported a change.
+        shows: The programs whose text changed in more than the order of lines or the numbers in names. It is empty for
+            targets whose modules are not compared.
     """
 
     runs: int = 0
@@ -50,15 +50,15 @@ class PassUse:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One change by a pass.
+    """One change that a pass made.
 
     Attributes:
         program: The name of the program.
         target: The target.
-        summary: The change in words.
-        before: Instructions that changed or were removed, a line each.
-        after: The instructions that replaced them, a line each.
-        more: The number of further lines on both sides.
+        summary: A description of the change.
+        before: The instructions that changed or were removed, one line each.
+        after: The instructions that replaced them.
+        more: The number of lines that are not shown, on both sides together.
     """
 
     program: str
@@ -71,14 +71,14 @@ class Example:
 
 @dataclass
 class PassRecord:
-    """The record of a pass over all captures.
+    """The record of a pass on all targets.
 
     Attributes:
-        name: The name that compilers use.
-        uses: The runs by target, without a topology.
+        name: The name that compilers give it.
+        uses: The record for each target, by the target's name without a topology.
         pipelines: The pipelines that ran it.
-        inner: The passes that it ran itself, if it is a pipeline.
-        example: The smallest change, or None if no text shows one.
+        inner: The passes that it runs, if it is a pipeline.
+        example: Its smallest change, or None if no text shows a change.
     """
 
     name: str
@@ -89,17 +89,17 @@ class PassRecord:
 
     @property
     def has_changed(self) -> bool:
-        """True if a run reported a change of any program on any target."""
+        """Whether it reported a change of any program on any target."""
         return any(use.changes for use in self.uses.values())
 
     def count(self, targets: Collection[str]) -> int:
-        """Return the number of programs in which the text shows a change, summed over some targets."""
+        """Return the number of programs whose text it changed, summed over some targets."""
         return sum(len(use.shows) for target, use in self.uses.items() if target in targets)
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A change of a module's text: its place among the passes, and its size in characters."""
+    """A change of a module's text: its program, target and pass, and its size in characters."""
 
     program: str
     target: str
@@ -113,11 +113,11 @@ class _Change:
 
 
 def find_passes(programs: Mapping[str, Captures], examples: Collection[str]) -> dict[str, PassRecord]:
-    """Return the record of every pass that ran, by name, in order of first run.
+    """Return the record of every pass that ran, by name, in the order of first runs.
 
     Args:
         programs: The captures of each program, by its name.
-        examples: The targets, without topologies, whose modules are compared to find examples.
+        examples: The targets, without topologies, whose modules are compared to find example changes.
     """
     records: dict[str, PassRecord] = {}
     smallest: dict[str, _Change] = {}
@@ -146,21 +146,21 @@ def _add_runs(records: dict[str, PassRecord], program: str, target: str, capture
             use.programs.append(program)
         if run.pipeline not in record.pipelines:
             record.pipelines.append(run.pipeline)
-        # A pipeline inside another is recorded as a pass, followed by the passes that it runs.
+        # A pipeline inside another one is recorded as a pass, followed by the passes that it runs.
         if next_pipeline == run.name != run.pipeline:
             inside = (other.name for other in capture.runs if other.pipeline == run.name != other.name)
             record.inner[:] = dict.fromkeys([*record.inner, *inside])
 
 
 def _add_change(records: Mapping[str, PassRecord], change: _Change) -> None:
-    # The compiler also dumps the module at the start of a pipeline, under a name that belongs to no pass.
+    # The compiler also writes the module at the start of a pipeline, which belongs to no pass.
     use = records[change.name].uses[change.target] if change.name in records else PassUse()
     if change.size < _HIDDEN and change.program not in use.shows:
         use.shows.append(change.program)
 
 
 def _list_changes(program: str, target: str, capture: Capture) -> Iterator[_Change]:
-    """Yield each change of the text, with its size in characters."""
+    """Yield each change of the module's text, with its size in characters."""
     before = _count_lines(capture.before)
     for at, change in enumerate(capture.passes):
         after = _count_lines(change.text)
@@ -170,21 +170,25 @@ def _list_changes(program: str, target: str, capture: Capture) -> Iterator[_Chan
 
 
 def _count_lines(text: str) -> Counter[str]:
-    """Return the lines of a module without metadata and without numbers in names."""
+    """Return how often each line of a module occurs, ignoring metadata and numbers in names."""
     return Counter(_NUMBER.sub("", _METADATA.sub("", text)).splitlines())
 
 
 def _make_example(smallest: _Change) -> Example:
     passes, at = smallest.capture.passes, smallest.at
     text = passes[at - 1].text if at else smallest.capture.before
-    # Parsed here and not through the capture, which would cache the module of every pass.
+    # The text is parsed here, so that the captures, which live longer, do not store the modules of every pass.
     change = compare_modules(parse_module(text), parse_module(passes[at].text))
-    first = [item for item in change.changed if not _FOLLOWS.issuperset(item.aspects)] or (
+    first = [instruction for instruction in change.changed if not _FOLLOWS.issuperset(instruction.aspects)] or (
         [] if change.added or change.removed else [*change.changed]
     )
-    configs = {id(side): config for item in first for side, config in _compare_configs(item.before, item.after)}
-    before = _print([*change.removed, *(item.before for item in first)], change.before, configs)
-    after = _print([*change.added, *(item.after for item in first)], change.after, configs)
+    configs = {
+        id(side): config
+        for instruction in first
+        for side, config in _compare_configs(instruction.before, instruction.after)
+    }
+    before = _print([*change.removed, *(instruction.before for instruction in first)], change.before, configs)
+    after = _print([*change.added, *(instruction.after for instruction in first)], change.after, configs)
     both = before.keys() & after.keys()
     sides = [[line for line in lines if line not in both] for lines in (before, after)]
     more = sum(max(len(side) - LINES, 0) for side in sides)
@@ -204,14 +208,14 @@ def _compare_configs(before: Instruction, after: Instruction) -> Iterator[tuple[
 
 
 def _subtract(config: Any, other: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Return the part of a config that differs from another, down to single values."""
+    """Return the entries of a config that differ from another config, down to single values."""
     if not isinstance(config, dict) or not isinstance(other, dict):
         return config
     return {key: _subtract(value, other.get(key)) for key, value in config.items() if other.get(key) != value}
 
 
 def _print(instructions: Iterable[Instruction], module: Module, configs: Mapping[int, str]) -> dict[str, None]:
-    """Return instructions as lines, beginning with those that compute something outside of fusions."""
+    """Return instructions of a module as lines, starting with those that compute something outside fusions."""
     inside = fused_computations(module)
     ranked = sorted(
         instructions, key=lambda instruction: (instruction.opcode in _PLUMBING, instruction.computation in inside)

@@ -1,4 +1,4 @@
-"""The table of passes, docs/data/passes.toml, checked against the passes that compilers ran."""
+"""The project's table of passes, checked against the passes that compilers ran."""
 
 from __future__ import annotations
 
@@ -21,18 +21,18 @@ KEYS = frozenset({"says", "sources", "log"})
 
 
 class PassTableError(InspectError):
-    """The table of passes does not match the passes that ran."""
+    """A mismatch between the table of passes and the passes that ran."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassRow:
-    """One pass as the table describes it.
+    """The table's row of one pass.
 
     Attributes:
-        name: The name that compilers use.
-        says: One sentence: what the pass does.
-        sources: The files of openxla/xla that define it, or `libtpu` for a closed pass.
-        log: Further files that its log messages come from, without suffix.
+        name: The name that compilers give it.
+        says: A one-sentence description.
+        sources: Its files in openxla/xla, or `libtpu` if its source is closed.
+        log: Further files whose log messages belong to the pass, without suffix.
     """
 
     name: str
@@ -47,17 +47,17 @@ class PassRow:
 
     @property
     def is_closed(self) -> bool:
-        """True if its source is not public."""
+        """Whether its source is closed."""
         return self.sources == (CLOSED,)
 
     @property
     def is_inferred(self) -> bool:
-        """True if its sentence rests on its name alone."""
+        """Whether its description is inferred from its name alone."""
         return self.says.startswith(INFERRED)
 
     @property
     def files(self) -> frozenset[str]:
-        """The files that its log messages come from, without suffix."""
+        """The files whose log messages belong to the pass, without suffix."""
         return frozenset({*(PurePosixPath(source).stem for source in self.sources), *self.log})
 
 
@@ -65,7 +65,7 @@ def read_rows(path: Path) -> dict[str, PassRow]:
     """Return the rows of the table by the name of the pass.
 
     Raises:
-        PassTableError: A row is incomplete, has an unknown key, or guesses about a pass whose source is public.
+        PassTableError: A row is incomplete, has an unknown key, or claims to be inferred although the source is open.
     """
     table: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["passes"]
     return {name: _read_row(path, name, entry) for name, entry in table.items()}
@@ -77,13 +77,13 @@ def _read_row(path: Path, name: str, entry: Mapping[str, Any]) -> PassRow:
         raise PassTableError(message)
     row = PassRow(name, entry.get("says", ""), tuple(entry.get("sources", ())), tuple(entry.get("log", ())))
     if not row.says.endswith("."):
-        message = f"{path}: {name}: `says` must be one sentence that ends with a period"
+        message = f"{path}: {name}: `says` must be one sentence that ends with a full stop"
         raise PassTableError(message)
     if not row.sources:
-        message = f"{path}: {name}: `sources` must list its files in openxla/xla, or {CLOSED!r} for a closed pass"
+        message = f"{path}: {name}: `sources` must list its files in openxla/xla, or {CLOSED!r} if its source is closed"
         raise PassTableError(message)
     if row.is_inferred and not row.is_closed:
-        message = f"{path}: {name}: its source is public, so its sentence must not begin with {INFERRED!r}"
+        message = f"{path}: {name}: its source is open, so describe it from the source and not from its name"
         raise PassTableError(message)
     return row
 
@@ -93,26 +93,26 @@ def check_rows(rows: Mapping[str, PassRow], records: Mapping[str, PassRecord]) -
 
     Args:
         rows: The table.
-        records: The passes in the captures of all targets, by name.
+        records: The record of each pass in the captures for all targets.
 
     Raises:
-        PassTableError: A pass ran and is not in the table, or is in the table and did not run; or the table describes
-            a closed pass as if a capture showed its effect, and none does.
+        PassTableError: The table lacks a pass that ran or has one that did not, or it describes a closed pass although
+            no capture shows a change by it.
     """
     if missing := sorted(records.keys() - rows.keys()):
         message = (
-            f"docs/data/passes.toml lacks {', '.join(missing)}, which ran on {_list_targets(records, missing)}: "
-            f"add a row with one sentence about what it does, and its source"
+            f"docs/data/passes.toml lacks {', '.join(missing)}, which ran on {_list_targets(records, missing)}: add "
+            f"a sentence that describes it, and its source"
         )
         raise PassTableError(message)
-    if stale := sorted(rows.keys() - records.keys()):
-        message = f"docs/data/passes.toml has {', '.join(stale)}, which no longer runs on any target: remove it"
+    if surplus := sorted(rows.keys() - records.keys()):
+        message = f"docs/data/passes.toml has {', '.join(surplus)}, which no longer runs on any target; remove it"
         raise PassTableError(message)
     for name, row in rows.items():
         if row.is_closed and not row.is_inferred and not records[name].has_changed and not records[name].inner:
             message = (
-                f"docs/data/passes.toml: {name} is closed and changed nothing in the captures, so its sentence can "
-                f"rest on its name only: begin it with {INFERRED!r}"
+                f"docs/data/passes.toml: {name} is closed source and changed nothing in the captures, so its sentence "
+                f"is inferred from its name and must begin with {INFERRED!r}"
             )
             raise PassTableError(message)
 

@@ -1,4 +1,4 @@
-"""What changed between releases of JAX, as tables: for a page, a pull request and a terminal."""
+"""Tables of the changes between releases of JAX, for a page, a pull request and a terminal."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ if TYPE_CHECKING:
 KINDS = {"cpu": "CPU", "gpu": "NVIDIA GPUs", "tpu": "TPUs"}
 
 MOST = 8
-"""The rows of a table that stand open; the others are folded."""
+"""The number of rows of a table that are not folded."""
 
 OPERATIONS = 3
-"""The operations of code that a row names."""
+"""The number of operations that a row about code lists."""
 
 NUMBERS: Mapping[str, Callable[[ReleaseOutcome], int | None]] = {
     "temporaries": lambda outcome: outcome.memory.get("temporaries", 0) if outcome.memory else None,
     "main-memory traffic": lambda outcome: outcome.traffic,
 }
-"""What is compared of the bytes of a program."""
+"""The compared amounts of bytes of a program, by name."""
 
 
 def breakable_code(text: str) -> str:
-    """Return a name as HTML code that may break where its words do."""
+    """Return a name as HTML code that browsers can wrap between words."""
     return f"<code>{markdown.escape(text)}</code>"
 
 
 def section_id(release: Release, package: str = "") -> str:
-    """Return the id of a release's section: `v0-12-0-1`, or of one of its packages: `libtpu-0-0-52`."""
+    """Return the id of the section about a release (`v0-12-0-1`) or one of its packages (`libtpu-0-0-52`)."""
     return (f"{package}-{release.versions[package]}" if package else f"v{release.jax}").replace(".", "-")
 
 
 def name_update(drift: Drift) -> str:
-    """Return what an update is called: `JAX 0.11.2 to 0.12.0.1`, or `libtpu 0.0.51 to 0.0.52` under one JAX."""
+    """Return the name of an update: `JAX 0.11.2 to 0.12.0.1`, or `libtpu 0.0.51 to 0.0.52` with the same JAX."""
     if drift.old.jax != drift.new.jax:
         return f"JAX {drift.old.jax} to {drift.new.jax}"
     return f"libtpu {drift.old.versions['libtpu']} to {drift.new.versions['libtpu']}"
 
 
 def update_matrix(drifts: Sequence[Drift], targets: Sequence[str]) -> str:
-    """Return how many programs have changed launches after each step, by target, as an HTML table.
+    """Return the number of programs with changed launches after each update, by target, as an HTML table.
 
     Args:
-        drifts: The steps, in the order of the rows.
-        targets: The columns.
+        drifts: The updates, in the order of the rows.
+        targets: The targets, in the order of the columns.
     """
     head = "".join(
         f'<th scope="col" class="{lane(target)}"><span>{markdown.escape(short(target))}</span></th>'
@@ -65,7 +65,7 @@ def update_matrix(drifts: Sequence[Drift], targets: Sequence[str]) -> str:
         + "</tr>"
         for drift in drifts
     )
-    caption = "Programs of a hundred whose launches an update changed"
+    caption = "Percentage of programs whose launches an update changed"
     return (
         f'<table class="matrix drift"><caption>{caption}</caption>'
         f"<thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table>\n"
@@ -79,50 +79,50 @@ def _link(drift: Drift) -> str:
 def _cell(drift: Drift, target: str) -> str:
     count = drift.count(target)
     if not count:
-        return '<td class="none" title="not compiled for under both">&ndash;</td>'
-    changed = len(drift.changed_programs(target))
-    tooltip = f"{title(target)}: {changed} of {count} programs"
-    share = round(100 * changed / count)
+        return '<td class="none" title="not compiled with both releases">&ndash;</td>'
+    programs = len(drift.changed_programs(target))
+    tooltip = f"{title(target)}: {programs} of {plural(count, 'program')}"
+    share = round(100 * programs / count)
     return f'<td style="--share: {share}%" title="{tooltip}">{share}</td>'
 
 
 def fold_rows(rows: Sequence[Sequence[str]], head: Sequence[str], tabulate: Tabulate, fold: Fold) -> str:
-    """Return a table whose rows beyond the first few are folded."""
+    """Return a table with all rows after the first few in a fold."""
     table = tabulate(head, rows[:MOST])
     if len(rows) <= MOST:
         return table
-    return table + "\n" + fold(f"{len(rows) - MOST} more", tabulate(head, rows[MOST:]))
+    return table + "\n" + fold(plural(len(rows) - MOST, "more row"), tabulate(head, rows[MOST:]))
 
 
 def tabulate_launches(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return which programs have changed launches, targets where the same changed together, as a table."""
+    """Return a table of programs with changed launches, with targets that changed alike in one row."""
     joined: dict[tuple[str, tuple[tuple[str, int], ...]], list[str]] = {}
-    for (program, target), changed in drift.launches.items():
-        joined.setdefault((program, tuple(changed.items())), []).append(target)
+    for (program, target), counts in drift.launches.items():
+        joined.setdefault((program, tuple(counts.items())), []).append(target)
     ordered = sorted(joined.items(), key=lambda item: (-len(item[1]), -_weigh(item[0][1]), item[0][0]))
     rows = [
-        [breakable_code(program), ", ".join(map(short, targets)), say_counts(dict(changed))]
-        for (program, changed), targets in ordered
+        [breakable_code(program), ", ".join(map(short, targets)), write_counts(dict(counts))]
+        for (program, counts), targets in ordered
     ]
     if not rows:
         return "The launches of no program changed.\n"
     return fold_rows(rows, ["program", "targets", "launches"], tabulate, fold)
 
 
-def _weigh(changed: Iterable[tuple[str, int]]) -> int:
-    return sum(abs(number) for _, number in changed)
+def _weigh(counts: Iterable[tuple[str, int]]) -> int:
+    return sum(abs(number) for _, number in counts)
 
 
-def say_counts(changed: Mapping[str, int]) -> str:
-    """Return counts that changed as HTML, what came first: `+2 fusion kLoop, -1 reduce`."""
-    ordered = sorted(changed.items(), key=lambda item: (-item[1], item[0]))
+def write_counts(counts: Mapping[str, int]) -> str:
+    """Return changed counts as HTML, with additions first: `+2 fusion kLoop, -1 reduce`."""
+    ordered = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(
         f"{'+' if number > 0 else '&minus;'}{abs(number)} {breakable_code(name)}" for name, number in ordered
     )
 
 
 def tabulate_passes(drift: Drift, tabulate: Tabulate) -> str:
-    """Return which passes were renamed, new and removed for each kind of target, as a table."""
+    """Return a table of renamed, new and removed passes for each kind of target."""
     rows = []
     for kind, name in KINDS.items():
         if kind not in drift.old.passes or kind not in drift.new.passes:
@@ -131,22 +131,22 @@ def tabulate_passes(drift: Drift, tabulate: Tabulate) -> str:
         if passes.total:
             rows.append([name, *_say_passes(passes)])
     if not rows:
-        return "The same passes run.\n"
+        return "The same passes run as before.\n"
     return tabulate(["target", "renamed", "new", "removed"], rows)
 
 
 def _say_passes(passes: PassDrift) -> tuple[str, str, str]:
     renamed = ", ".join(f"{breakable_code(old)} is now {breakable_code(new)}" for old, new in passes.renamed)
-    return renamed or "none", say_names(passes.added), say_names(passes.gone)
+    return renamed or "none", write_names(passes.added), write_names(passes.gone)
 
 
-def say_names(names: Sequence[str]) -> str:
+def write_names(names: Sequence[str]) -> str:
     """Return names as HTML code in one line, or `none`."""
     return ", ".join(map(breakable_code, names)) or "none"
 
 
 def tabulate_bytes(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return whose bytes changed, what moved most first, as a table."""
+    """Return a table of programs whose bytes changed, with the largest change first."""
     ordered = sorted(
         (
             (abs(change.after - change.before), what, change)
@@ -159,31 +159,31 @@ def tabulate_bytes(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
         [breakable_code(change.program), short(change.target), what, _say_change(change)] for _, what, change in ordered
     ]
     if not rows:
-        return "Temporaries and main-memory traffic of every program stayed the same.\n"
+        return "Temporary memory and main-memory traffic of every program stayed the same.\n"
     return fold_rows(rows, ["program", "target", "bytes of", "change"], tabulate, fold)
 
 
 def tabulate_code(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return which programs launch the same with other code, as a table."""
+    """Return a table of programs with the same launches but other machine code."""
     rows = [
         [
             breakable_code(change.program),
             short(change.target),
             f"{100 * change.share:.0f} %",
             _say_loops(*change.deepest),
-            say_counts(dict(sorted(change.operations.items(), key=_order_by_size)[:OPERATIONS])) or "none",
+            write_counts(dict(sorted(change.operations.items(), key=_order_by_size)[:OPERATIONS])) or "none",
         ]
         for change in drift.rewritten
     ]
     if not rows:
-        return "No program that launches the same has mostly other code.\n"
+        return "No program with the same launches has mostly different code.\n"
     return fold_rows(
-        rows, ["program", "target", "other code", "innermost loop", "operations, most changed"], tabulate, fold
+        rows, ["program", "target", "changed code", "innermost loop", "most changed operations"], tabulate, fold
     )
 
 
 def _say_loops(before: int, after: int) -> str:
-    """Return how deep the innermost loop lies in others before and after, none where there is none."""
+    """Return the nesting depth of the innermost loop before and after, or `none` without a loop."""
     depths = [f"{depth} deep" if depth else "none" for depth in (before, after)]
     return depths[0] if before == after else " to ".join(depths)
 
@@ -197,35 +197,35 @@ def _say_change(change: Change) -> str:
 
 
 def tabulate_forms(drift: Drift, tabulate: Tabulate) -> str:
-    """Return how jaxprs and StableHLO of the programs changed, as a table."""
+    """Return a table of the changes in the jaxprs and StableHLO of the programs."""
     jaxprs, modules = drift.reprinted
     traced: Counter[str] = Counter()
-    for changed in drift.traced.values():
-        traced.update(changed)
+    for counts in drift.traced.values():
+        traced.update(counts)
     lowered: Counter[str] = Counter()
-    for changed in {program: changed for (program, _), changed in drift.lowered.items()}.values():
-        lowered.update(changed)
+    for counts in {program: counts for (program, _), counts in drift.lowered.items()}.values():
+        lowered.update(counts)
     rows = [
         ["jaxpr", str(len(jaxprs)), _say_set(drift.primitives), _say_sets(drift.parameters), _counted(traced)],
         ["StableHLO", str(len(modules)), _say_set(drift.operations), _say_sets(drift.attributes), _counted(lowered)],
     ]
     return tabulate(
-        ["form", "programs whose text changed", "names", "parameters, attributes", "counts, all programs"], rows
+        ["form", "changed programs", "operation names", "parameters, attributes", "changed counts, all programs"], rows
     )
 
 
-def _counted(changed: Counter[str]) -> str:
-    return say_counts({name: number for name, number in changed.items() if number}) or "none"
+def _counted(counts: Counter[str]) -> str:
+    return write_counts({name: number for name, number in counts.items() if number}) or "none"
 
 
 def _say_set(change: SetChange) -> str:
-    parts = [f"new: {say_names(change.added)}"] if change.added else []
-    parts += [f"removed: {say_names(change.gone)}"] if change.gone else []
+    parts = [f"new: {write_names(change.added)}"] if change.added else []
+    parts += [f"removed: {write_names(change.gone)}"] if change.gone else []
     return "; ".join(parts) or "none"
 
 
 def _say_sets(changes: Mapping[str, SetChange]) -> str:
-    """Return names with what each has gained and lost: `reduce_sum +out_sharding`."""
+    """Return names with their added and removed members: `reduce_sum +out_sharding`."""
     descriptions = []
     for name, change in changes.items():
         signs = [f"+{member}" for member in change.added] + [f"-{member}" for member in change.gone]
@@ -234,34 +234,38 @@ def _say_sets(changes: Mapping[str, SetChange]) -> str:
 
 
 def tabulate_names(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return the public names that were removed, and folded those that are new, by module."""
-    gone = [[breakable_code(module), say_names(change.gone)] for module, change in drift.names.items() if change.gone]
-    added = [
-        [breakable_code(module), say_names(change.added)] for module, change in drift.names.items() if change.added
+    """Return a table of removed public names by module, and the new names in a fold."""
+    removals = [
+        [breakable_code(module), write_names(change.gone)] for module, change in drift.names.items() if change.gone
     ]
-    table = tabulate(["module", "removed"], gone) if gone else "No public name was removed.\n"
+    additions = [
+        [breakable_code(module), write_names(change.added)] for module, change in drift.names.items() if change.added
+    ]
+    table = tabulate(["module", "removed"], removals) if removals else "No public name was removed.\n"
     number = sum(len(change.added) for change in drift.names.values())
-    return table + ("\n" + fold(f"{number} new names", tabulate(["module", "new"], added)) if added else "")
+    return table + (
+        "\n" + fold(plural(number, "new name"), tabulate(["module", "new"], additions)) if additions else ""
+    )
 
 
 def tabulate_failures(drift: Drift, tabulate: Tabulate) -> str:
-    """Return what compiles under one of the two alone, as a table, or an empty string."""
+    """Return a table of the programs that compile with only one of the releases, or an empty string."""
     rows = [
         [breakable_code(program), short(target), when, markdown.escape(error)]
         for when, failures in (("no longer compiles", drift.newly_failing), ("compiles now", drift.newly_compiling))
         for (program, target), error in failures.items()
     ]
-    return tabulate(["program", "target", "under the newer", "the error"], rows) if rows else ""
+    return tabulate(["program", "target", "with the newer release", "error"], rows) if rows else ""
 
 
 def tabulate_disagreements(
     disagreements: Sequence[Disagreement], place: Callable[[Disagreement], str], tabulate: Tabulate, fold: Fold
 ) -> str:
-    """Return what on the site's pages does not hold under a release, as a table.
+    """Return a table of the statements on the site's pages that are false with a release.
 
     Args:
-        disagreements: What does not hold.
-        place: Gives where a sentence stands, as HTML.
+        disagreements: The false statements.
+        place: Returns the place of a statement, as HTML.
         tabulate: Makes a table.
         fold: Makes a fold.
     """
@@ -269,14 +273,14 @@ def tabulate_disagreements(
         [place(disagreement), markdown.escape(disagreement.sentence), markdown.escape(disagreement.error)]
         for disagreement in disagreements
     ]
-    return fold_rows(rows, ["where", "what is said there", "what came of it"], tabulate, fold)
+    return fold_rows(rows, ["place", "statement", "result"], tabulate, fold)
 
 
 def fold_by_page(disagreements: Sequence[Disagreement], fold: Fold) -> str:
-    """Return what on the site's pages does not hold under a release, a fold for each page, as Markdown.
+    """Return the statements on the site's pages that are false with a release, as a Markdown fold for each page.
 
     Args:
-        disagreements: What does not hold, in the order of the pages.
+        disagreements: The false statements, in the order of the pages.
         fold: Makes a fold.
     """
     pages: dict[str, list[Disagreement]] = {}
@@ -299,7 +303,7 @@ def fold_by_page(disagreements: Sequence[Disagreement], fold: Fold) -> str:
 
 
 def _tell_piece(disagreement: Disagreement) -> str:
-    """Return what a reader knows it by: a check by its claim, a value or block by its code."""
+    """Return the text that identifies a statement: the claim of a check, or the code of a value or block."""
     return (
         markdown.escape(disagreement.sentence)
         if disagreement.what == "check"
@@ -308,5 +312,5 @@ def _tell_piece(disagreement: Disagreement) -> str:
 
 
 def list_versions(release: Release) -> str:
-    """Return the packages that a release was measured with, in one line of HTML."""
+    """Return the packages and versions that a release was measured with, in one line of HTML."""
     return ", ".join(f"{name} {version}" for name, version in release.versions.items())

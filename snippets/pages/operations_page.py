@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
     from types import ModuleType
 
-    from chapters import Shown
+    from chapters import OpcodeCatalog
     from xla_inspect import Capture, Captures
 
 FOUR = {"cpu": "cpu:4", "h100": "h100:4", "tpu-v5e": "tpu-v5e:2x2"}
@@ -95,7 +95,7 @@ def show_sizes(sizes: Mapping[str, int], quoted: Mapping[str, int]) -> str:
     return markdown.table(["Category", "Claimed", "Counted"], rows, numbers=(1, 2))
 
 
-def check_imported(shown: Shown) -> None:
+def check_imported(shown: OpcodeCatalog) -> None:
     """Check the inverse and hyperbolic functions in each compiler's input, and that no two outputs are alike."""
     gets = [INVERSE & shown.opcodes_at(target, "before") for target in USUAL]
     assert gets == [set(), INVERSE, {"acos", "cosh", "sinh"}]
@@ -108,7 +108,7 @@ def check_imported(shown: Shown) -> None:
     assert all(mine != others for place, mine in enumerate(outputs) for others in outputs[:place])
 
 
-def check_replaced(shown: Shown, by_jax: Iterable[tuple[str, Capture]]) -> None:
+def check_replaced(shown: OpcodeCatalog, by_jax: Iterable[tuple[str, Capture]]) -> None:
     """Check the expanded opcodes, the library calls in the compiler's input, and the new bitcasts."""
     expanded = [("batch-norm-training", target) for target in USUAL]
     expanded += [(opcode, target) for opcode in ("logistic", "rng-bit-generator") for target in ("cpu", "h100")]

@@ -136,7 +136,7 @@ def list_sorts(whole: Drift, most: int = 5) -> Iterator[str]:
     """Yield for each target the sorts of launches whose number changed most, as list items."""
     for target in USUAL:
         ordered = sorted(whole.sorts(target).items(), key=lambda item: (-abs(item[1]), item[0]))[:most]
-        counts = release_tables.say_counts(dict(ordered)) or "nothing"
+        counts = release_tables.write_counts(dict(ordered)) or "nothing"
         yield f"* **{title(target)}**, from {whole.old.jax} to {whole.new.jax}: {counts}."
 
 

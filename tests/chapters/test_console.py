@@ -27,5 +27,5 @@ def test_of_two_subjects_the_second_is_another_file(monkeypatch: pytest.MonkeyPa
 
 
 def test_a_question_about_no_file_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"no FILE\.py in 'doctor'"):
+    with pytest.raises(ValueError, match=r"'doctor' contains no FILE\.py"):
         console.show_question("doctor")

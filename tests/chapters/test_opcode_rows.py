@@ -58,8 +58,8 @@ def test_a_new_opcode_of_jaxlib_fails_with_its_name() -> None:
         read_rows(TABLE, [*MEMBERS, "kFrobnicateStart"])
 
 
-def test_an_opcode_that_jaxlib_removed_fails_with_its_name() -> None:
-    with pytest.raises(OpcodeTableError, match=r"opcodes\.toml has tanh, which .* no longer has: remove it"):
+def test_an_opcode_that_jaxlib_loses_fails_and_is_named() -> None:
+    with pytest.raises(OpcodeTableError, match=r"opcodes\.toml has tanh, which .* no longer has; remove it"):
         read_rows(TABLE, [member for member in MEMBERS if member != "kTanh"])
 
 
@@ -73,9 +73,9 @@ def test_a_missing_row_fails_with_its_opcode(plant: Planter) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('says = "Computes the tangent."', 'says = "The tangent"', "tan: `says` must be one sentence"),
-        ('call = "lax.tan(x)"', "", "tan: give `call`"),
-        ('call = "lax.tan(x)"', 'cal = "lax.tan(x)"', "tan: unknown key cal"),
+        ('says = "The tangent."', 'says = "The tangent"', "tan: `says` must be one sentence"),
+        ('call = "lax.tan(x)"', "", "tan: add `call`"),
+        ('call = "lax.tan(x)"', 'cal = "lax.tan(x)"', "tan: no key is named cal"),
     ],
 )
 def test_an_incomplete_row_fails_with_its_opcode(plant: Planter, old: str, new: str, message: str) -> None:
@@ -85,5 +85,5 @@ def test_an_incomplete_row_fails_with_its_opcode(plant: Planter, old: str, new: 
 
 def test_a_call_in_no_program_fails_with_its_opcode() -> None:
     rows = {"tan": OpcodeRow("tan", "The tangent.", call="lax.tan(x)")}
-    with pytest.raises(OpcodeTableError, match=r"tan: the call 'lax.tan\(x\)' leads to it in no program"):
+    with pytest.raises(OpcodeTableError, match=r"tan: the call 'lax.tan\(x\)'"):
         check_calls(rows, {})

@@ -16,8 +16,8 @@ LINE = '%a = f32[8] custom-call(%x), custom_call_target="<script>"'
 
 
 @pytest.fixture(scope="module")
-def shown() -> pass_cards.ShownPasses:
-    """Return four passes: on all targets, on one GPU, a closed one, and a pipeline that changes nothing."""
+def shown() -> pass_cards.PassCatalog:
+    """Four passes: of all targets, of one GPU, a closed one, and a pipeline that changes nothing."""
     rows = {
         "algsimp": PassRow("algsimp", "Simplifies a < b.", ("xla/algebraic_simplifier.cc",)),
         "late": PassRow("late", "Fuses.", ("xla/service/instruction_fusion.cc",)),
@@ -33,15 +33,15 @@ def shown() -> pass_cards.ShownPasses:
         "all": PassRecord("all", {"tpu-v5e": PassUse(1)}, ["top"], ["algsimp", "a b"]),
     }
     titles = {"layer": "relu(x & w)", "mlp": "MLP"}
-    return pass_cards.ShownPasses(rows, seen, titles, TARGETS, ("cpu", "h100", "tpu-v5e"))
+    return pass_cards.PassCatalog(rows, seen, titles, TARGETS, ("cpu", "h100", "tpu-v5e"))
 
 
-def card(shown: pass_cards.ShownPasses, name: str) -> str:
+def card(shown: pass_cards.PassCatalog, name: str) -> str:
     """Return the entry of a pass."""
     return pass_cards.list_cards([name], shown)
 
 
-def test_an_entry_has_an_anchor_a_sentence_and_its_source(shown: pass_cards.ShownPasses) -> None:
+def test_an_entry_has_an_address_a_sentence_and_its_source(shown: pass_cards.PassCatalog) -> None:
     html = card(shown, "algsimp")
     assert '<details class="opcode" id="algsimp">' in html
     assert "Simplifies a &lt; b." in html
@@ -51,8 +51,8 @@ def test_an_entry_has_an_anchor_a_sentence_and_its_source(shown: pass_cards.Show
     assert "libtpu (closed)" in card(shown, "a b")
 
 
-def test_a_mark_shows_if_all_targets_of_a_kind_run_the_pass_and_if_it_changes_anything(
-    shown: pass_cards.ShownPasses,
+def test_a_kind_of_target_says_whether_all_of_it_runs_the_pass_and_whether_it_changes_anything(
+    shown: pass_cards.PassCatalog,
 ) -> None:
     marks = {name: re.findall(r'<i class="([^"]*)">([^<]*)</i>', card(shown, name)) for name in shown.rows}
     assert marks == {
@@ -63,12 +63,12 @@ def test_a_mark_shows_if_all_targets_of_a_kind_run_the_pass_and_if_it_changes_an
     }
 
 
-def test_changes_are_counted_by_target(shown: pass_cards.ShownPasses) -> None:
-    uses = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", card(shown, "algsimp"))
-    assert uses == [
-        ("CPU", "It changed 1 of 2 programs, in 2 of its 4 runs."),
-        ("NVIDIA H100", "It changed 1 of 2 programs, in 2 of its 4 runs."),
-        ("TPU v5e", "It changed nothing in 3 runs."),
+def test_how_often_it_changed_something_is_said_by_target(shown: pass_cards.PassCatalog) -> None:
+    said = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", card(shown, "algsimp"))
+    assert said == [
+        ("CPU", "changed 1 of 2 programs, in 2 of 4 runs"),
+        ("NVIDIA H100", "changed 1 of 2 programs, in 2 of 4 runs"),
+        ("TPU v5e", "changed nothing in 3 runs"),
     ]
     assert re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", card(shown, "late")) == [
         ("NVIDIA H200", "It changed 1 of 2 programs, in its only run.")
@@ -76,32 +76,33 @@ def test_changes_are_counted_by_target(shown: pass_cards.ShownPasses) -> None:
     assert "<dl>" not in card(shown, "a b")
 
 
-def test_an_entry_counts_the_changes_that_the_text_shows(shown: pass_cards.ShownPasses) -> None:
+def test_a_change_that_the_text_does_not_show_is_told_so(shown: pass_cards.PassCatalog) -> None:
     use = PassUse(4, 4, ["layer", "mlp"], [])
-    seen = {**shown.records, "algsimp": PassRecord("algsimp", {"cpu": use}, ["all"])}
-    quiet = pass_cards.ShownPasses(shown.rows, seen, shown.titles, TARGETS, shown.usual)
-    assert "in all 4 runs; in the HLO text, at most order, numbers or metadata differ.<" in card(quiet, "algsimp")
+    seen = {**shown.seen, "algsimp": PassRecord("algsimp", {"cpu": use}, ["all"])}
+    quiet = pass_cards.PassCatalog(shown.rows, seen, shown.titles, TARGETS, shown.usual)
+    assert "; the text of the module shows only another order, other numbers or other metadata<" in card(
+        quiet, "algsimp"
+    )
     use.shows.append("mlp")
-    assert "in all 4 runs; the HLO text shows changes in 1.<" in card(quiet, "algsimp")
+    assert "in 4 of 4 runs; the text of the module shows a change in 1 of them<" in card(quiet, "algsimp")
 
 
-def test_an_example_is_escaped_and_a_shortened_line_has_no_error_mark(shown: pass_cards.ShownPasses) -> None:
+def test_an_example_is_escaped_and_a_line_that_was_cut_has_no_mark_of_an_error(shown: pass_cards.PassCatalog) -> None:
     html = card(shown, "algsimp")
-    assert "<p>Its smallest change: in “relu(x &amp; w)” on the H100, it removed 1 add.</p>" in html
+    assert "<p>Its smallest change (H100, relu(x &amp; w)): removed 1 add.</p>" in html
     assert "<script>" not in html
     assert 'class="err"' not in html
     assert '<span class="gi">+</span> %a = f32[8] custom-c…' in html
     assert "... 2 more lines" in html
 
 
-def test_a_pipeline_links_to_the_passes_that_it_runs(shown: pass_cards.ShownPasses) -> None:
-    assert (
-        'This pipeline runs <a href="#algsimp"><code>algsimp</code></a>, <a href="#a_b"><code>a b</code></a>.'
-        in card(shown, "all")
+def test_a_pipeline_leads_to_what_it_runs(shown: pass_cards.PassCatalog) -> None:
+    assert 'It runs <a href="#algsimp"><code>algsimp</code></a>, <a href="#a_b"><code>a b</code></a>.' in card(
+        shown, "all"
     )
 
 
-def test_passes_are_ranked_by_programs_and_selected_by_kind(shown: pass_cards.ShownPasses) -> None:
+def test_passes_are_ranked_by_programs_and_told_apart_by_kind(shown: pass_cards.PassCatalog) -> None:
     assert shown.ranked == ["algsimp", "a b", "all", "late"]
     assert shown.most(9) == ["algsimp", "a b", "late"]
     assert shown.of_kinds({"cpu", "gpu", "tpu"}) == ["algsimp"]
@@ -112,7 +113,7 @@ def test_passes_are_ranked_by_programs_and_selected_by_kind(shown: pass_cards.Sh
     assert shown.count_programs("late", ["cpu", "h200"]) == ["", "0"]
 
 
-def test_search_entries_have_words_only_for_passes_that_changed_a_program(shown: pass_cards.ShownPasses) -> None:
+def test_the_search_finds_the_words_of_what_changed_something_and_of_no_other(shown: pass_cards.PassCatalog) -> None:
     assert pass_cards.list_entries(shown) == [
         ("algsimp", "", "algsimp"),
         ("late", "", "late"),
@@ -121,8 +122,8 @@ def test_search_entries_have_words_only_for_passes_that_changed_a_program(shown:
     ]
 
 
-def test_a_fold_contains_the_entries_and_a_repeated_entry_has_no_second_anchor(
-    shown: pass_cards.ShownPasses,
+def test_a_fold_holds_the_entries_and_an_entry_that_stands_twice_has_one_address(
+    shown: pass_cards.PassCatalog,
 ) -> None:
     fold = pass_cards.fold_cards("2 & more", shown.quiet(), shown)
     assert fold.startswith('<details class="listing"><summary>2 &amp; more</summary><div class="opcodes passes">')
@@ -130,13 +131,11 @@ def test_a_fold_contains_the_entries_and_a_repeated_entry_has_no_second_anchor(
     assert " id=" not in pass_cards.list_cards(["algsimp"], shown, named=False)
 
 
-def test_explained_log_messages_are_counted_by_topic(shown: pass_cards.ShownPasses) -> None:
+def test_the_reasons_that_a_pass_gives_are_counted_by_topic(shown: pass_cards.PassCatalog) -> None:
     row = shown.rows["late"]
     messages = [message for message in list_messages() if message.sentence]
     known = [message for message in messages if "instruction_fusion" in message.sources]
     assert dict(pass_cards.read_topics(row)) == {"fusion": len(known)}
     assert known != []
-    assert f"<code>xla-inspect</code> explains {len(known)} kinds of message about fusion in its log." in card(
-        shown, "late"
-    )
+    assert "Its log gives reasons about these topics: fusion (" in card(shown, "late")
     assert "log" not in card(shown, "a b")

@@ -133,8 +133,8 @@ def open_phase(paper: Paper, phase: Phase) -> None:
     """Print the title of a phase, how long it takes, and the question that it answers."""
     paper.title(f"Phase {phase.number} of 5: {phase.title} ({phase.minutes} minutes)")
     paper.say(phase.question)
-    if asked := flags.given():
-        listed = " ".join(f"--{name}={value}" if value else f"--{name}" for name, value in asked.items())
+    if answer := flags.given():
+        listed = " ".join(f"--{name}={value}" if value else f"--{name}" for name, value in answer.items())
         paper.say(f"Compiled with your {flags.VARIABLE}: {listed}")
 
 

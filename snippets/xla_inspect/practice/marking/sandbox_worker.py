@@ -96,14 +96,14 @@ def main() -> None:
     targets.settle()
     _answer(answers, {"ready": True})
     for line in questions:
-        asked = json.loads(line)
-        originals = Path(asked["originals"])
+        request = json.loads(line)
+        originals = Path(request["originals"])
         if (around := str(originals.parent)) not in sys.path:
             # The exercises import what is given to them as `practice.capstone.slow`.
             sys.path.insert(0, around)
-        exercise = Exercise(asked["phase"], asked["name"], Path(asked["folder"]), originals)
-        with Path(asked["stacks"]).open("w", encoding="utf-8") as stacks:
-            faulthandler.dump_traceback_later(asked["limit"], exit=True, file=stacks)
+        exercise = Exercise(request["phase"], request["name"], Path(request["folder"]), originals)
+        with Path(request["stacks"]).open("w", encoding="utf-8") as stacks:
+            faulthandler.dump_traceback_later(request["limit"], exit=True, file=stacks)
             try:
                 answer = examine(exercise)
             finally:
