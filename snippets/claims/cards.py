@@ -169,7 +169,9 @@ def _sources(entry: Entry) -> list[str]:
     if claim.shown:
         page = claim.shown.partition(".md")[0]
         lead = "Shown in" if claim.check else "See also"
-        parts.append(f"[{lead} {CHAPTERS.get(page, page.replace('-', ' ').capitalize())}]({claim.shown})")
+        parts.append(
+            f"[{lead} {CHAPTERS.get(page, page.replace('-', ' ').capitalize().replace('hlo', 'HLO'))}]({claim.shown})"
+        )
     if claim.check:
         module, _, function = claim.check.partition(".")
         parts.append(f'<a href="#checks-{module.replace("_", "-")}"><code>{function}</code></a>')

@@ -41,9 +41,8 @@ def xla_traces() -> Finding:
         stage = "compile"
         lowered.compile()
     during = runs.count("compile")
-    evidence = (
-        f"the function runs {plural(runs.count('trace'), 'time')} while JAX traces and {during} while XLA compiles"
-    )
+    tracing, compiling = (plural(number, "time") for number in (runs.count("trace"), during))
+    evidence = f"the function runs {tracing} while JAX traces and {compiling} while XLA compiles"
     return only(during > 0 or before > 0 or not events.compiled, evidence)
 
 

@@ -129,7 +129,7 @@ def unary_maximum() -> Finding:
     targets = [target for target, fate in rewrite("relu(relu(x)) → relu(x)", "float32").items() if fate.happened]
     expect(0 < len(targets) < len(rewrite("relu(relu(x)) → relu(x)", "float32")), "some targets remove a second relu")
     twice = f"; {len(targets)} of 3 targets remove a second relu"
-    return only(not error, f"the parser says: {error}{twice}")
+    return only(not error, f"the parser reports: {error}{twice}")
 
 
 def transposing_twice() -> Finding:
