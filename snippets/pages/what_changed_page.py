@@ -89,8 +89,7 @@ def list_worst(steps: Sequence[Drift]) -> Iterator[str]:
             f"* **This site** is built with JAX {newest.new.jax}; under {newest.old.jax},"
             f" {_describe_disagreements(newest.old)} ([the list](#{release_tables.section_id(newest.new)}-site))."
         )
-    broken = sum(len(step.newly_failing) for step in steps)
-    pairs = sum(len(step.pairs) for step in steps)
+    broken, pairs = sum(len(step.newly_failing) for step in steps), sum(len(step.pairs) for step in steps)
     yield (
         f"* **Programs that no longer compile** after an update: {plural(broken, 'case')} among {pairs:,} combinations"
         " of a program, a target and an update."
