@@ -3,7 +3,7 @@
 # description: A slow model with four pieces of evidence, and a second one without any, which you fix and which are judged by their dumps.
 # minutes: 50
 # ---
-# # Capstone
+# # Fix slow models
 #
 # A model reads a text piece by piece, and wastes time and memory in four ways.
 # The compiler's output shows all four of them without a stopwatch. Find them, then fix them.

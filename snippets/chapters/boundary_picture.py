@@ -74,5 +74,5 @@ def _tell(capture: Capture, names: Sequence[str], reads: dict[str, list[str]]) -
 def _describe(name: str, why: str) -> Box:
     lines = wrap(why, WIDEST, max_lines=LINES, placeholder=" \u2026")
     return Box(
-        "other", is_result=False, lines=((name, ()),), labels=tuple(zip(lines, lines, strict=True)), told=why or name
+        "other", is_result=False, lines=((name, ()),), labels=tuple(zip(lines, lines, strict=True)), tooltip=why or name
     )

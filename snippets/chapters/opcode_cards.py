@@ -27,7 +27,7 @@ type Reach = Literal["call", "structure", "pass", "primitive", "hand", "nowhere"
 STAGES: dict[Stage, str] = {
     "before": "in the input of the compiler",
     "between": "between two passes",
-    "after": "in the optimized module",
+    "after": "optimized module",
 }
 HEADER = "https://github.com/openxla/xla/blob/main/xla/hlo/ir/hlo_opcode.h"
 SEMANTICS = "https://openxla.org/xla/operation_semantics"
@@ -79,12 +79,12 @@ class OpcodeCatalog:
         """Return the sightings of an opcode by target and stage, in the programs or else in the custom primitives."""
         return self.programs.get(opcode) or self.primitives.get(opcode, {})
 
-    def reached(self, *ways: Reach) -> list[str]:
+    def reached_by(self, *ways: Reach) -> list[str]:
         """Return the opcodes with one of the given origins, in the order of the categories."""
         self._need(*self.captures.targets)
         return [opcode for opcode in CATEGORY if self.reach(opcode) in ways]
 
-    def kept(self, target: str, stage: Stage = "after") -> set[str]:
+    def opcodes_at(self, target: str, stage: Stage = "after") -> set[str]:
         """Return the opcodes that occur for a target at a stage of programs that call JAX."""
         self._need(target)
         return {opcode for opcode, targets in self.programs.items() if stage in targets.get(target, {})}
@@ -154,7 +154,7 @@ def _marks(sightings: Mapping[str, Mapping[Stage, Sighting]], opcodes: OpcodeCat
         for target in opcodes.captures.targets
         if target in sightings
     ]
-    return f"<small>{' '.join(marks) or 'by hand'}</small>"
+    return f"<small>{' '.join(marks) or 'handwritten'}</small>"
 
 
 def _origin(row: OpcodeRow, opcodes: OpcodeCatalog) -> str:

@@ -80,7 +80,7 @@ def _read_table(path: Path) -> dict[str, dict[str, str]]:
 
 def _read_row(path: Path, opcode: str, entry: Mapping[str, str]) -> OpcodeRow:
     if unknown := sorted(set(entry) - KEYS):
-        message = f"{path}: {opcode}: no key is named {', '.join(unknown)}; the keys are {', '.join(sorted(KEYS))}"
+        message = f"{path}: {opcode}: unknown key {', '.join(unknown)}; the keys are {', '.join(sorted(KEYS))}"
         raise OpcodeTableError(message)
     row = OpcodeRow(opcode, **entry)
     if not row.says.endswith("."):

@@ -211,7 +211,7 @@ def draw_packages(arrows: Iterable[tuple[str, str]], caption: str) -> str:
             is_result=False,
             lines=((name.removeprefix("xla_inspect."), ()),),
             labels=(),
-            told=describe_package(name),
+            tooltip=describe_package(name),
         )
         for name in names
     ]

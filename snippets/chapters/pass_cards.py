@@ -69,7 +69,7 @@ class PassCatalog:
         return [name for name in self.ranked if not self.seen[name].has_changed]
 
     def link(self, name: str) -> str:
-        """Return the name of a pass as a link to its entry, HTML."""
+        """Return the name of a pass as an HTML link to its entry."""
         return f'<a href="#{html.escape(self.rows[name].anchor)}"><code>{html.escape(name)}</code></a>'
 
     def count_programs(self, name: str, targets: Iterable[str]) -> list[str]:

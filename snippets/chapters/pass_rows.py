@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from chapters.pass_index import PassRecord
 
 CLOSED = "libtpu"
-INFERRED = "By its name"
+INFERRED = "Its name suggests"
 KEYS = frozenset({"says", "sources", "log"})
 
 
@@ -42,7 +42,7 @@ class PassRow:
 
     @property
     def anchor(self) -> str:
-        """The id of its entry on the page."""
+        """The HTML id of its entry on the page."""
         return self.name.replace(" ", "_")
 
     @property
@@ -62,7 +62,7 @@ class PassRow:
 
 
 def read_rows(path: Path) -> dict[str, PassRow]:
-    """Return the table, by the names of passes.
+    """Return the rows of the table by the name of the pass.
 
     Raises:
         PassTableError: A row is incomplete, has an unknown key, or claims to be inferred although the source is open.
@@ -73,7 +73,7 @@ def read_rows(path: Path) -> dict[str, PassRow]:
 
 def _read_row(path: Path, name: str, entry: Mapping[str, Any]) -> PassRow:
     if unknown := sorted(set(entry) - KEYS):
-        message = f"{path}: {name}: no key is named {', '.join(unknown)}; the keys are {', '.join(sorted(KEYS))}"
+        message = f"{path}: {name}: unknown key {', '.join(unknown)}; the keys are {', '.join(sorted(KEYS))}"
         raise PassTableError(message)
     row = PassRow(name, entry.get("says", ""), tuple(entry.get("sources", ())), tuple(entry.get("log", ())))
     if not row.says.endswith("."):

@@ -56,7 +56,7 @@ def compare(opened: Opened) -> None:
 
 def take(opened: Opened, entry: str) -> tuple[str, bytes]:
     """Save what an entry of the menu makes, and return its name and content."""
-    opened.page.get_by_text("Take away").click()
+    opened.page.get_by_text("Save or copy").click()
     with opened.page.expect_download() as saved:
         opened.page.locator(".takeaway button", has_text=entry).click()
     return saved.value.suggested_filename, saved.value.path().read_bytes()
@@ -243,7 +243,7 @@ def test_pictures_show_what_is_shown(show: Show, layer: Captures, width: int) ->
 def test_the_command_that_is_taken_away_names_both_targets(show: Show, layer: Captures) -> None:
     opened = show(layer, BOTH)
     side(opened, 1).locator(".line").first.wait_for()
-    opened.page.get_by_text("Take away").click()
+    opened.page.get_by_text("Save or copy").click()
     opened.page.locator(".takeaway button", has_text="command").click()
     opened.page.locator(
         ".status", has_text="xla-inspect report FILE.py:FUNCTION --target h100 --target tpu-v5e"

@@ -132,7 +132,7 @@ def test_buttons_keys_and_the_wheel_zoom_and_fit_shows_all(show: Show) -> None:
     assert zoom() > first
     page.get_by_role("button", name="Smaller").click()
     assert zoom() == first
-    page.get_by_role("button", name="All of it").click()
+    page.get_by_role("button", name="Fit the whole picture").click()
     overflow = """const it = root.querySelector('.window');
     return [it.scrollHeight - it.clientHeight, it.scrollWidth - it.clientWidth];"""
     assert max(opened.inside(overflow)) <= 1

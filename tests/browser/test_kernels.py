@@ -115,9 +115,9 @@ def test_what_was_measured_stands_beside_the_model(show: Show, block: Captures, 
     assert sorted({*shown}) == ["12.5 µs", "–"]  # noqa: RUF001 - as it is shown
     assert shown.count("12.5 µs") == opened.page.locator("circle.measured").count() == 1
     said = opened.page.locator(".model").nth(1).inner_text().replace("\u00a0", " ")
-    assert said.startswith("Measured on 2026-11-20 on made up by jax 1")
+    assert said.startswith("The times were measured on 2026-11-20 on made up with jax 1")
     assert "+1 custom-call cublas, −2 fusion kLoop." in said  # noqa: RUF001 - as it is shown
-    assert said.endswith("Under names that are not here: <b>other</b> (3 µs).")
+    assert said.endswith("Measured launches with names that are not in this list: <b>other</b> (3 µs).")
     opened.choose("tpu-v5e")
     opened.page.locator("circle.measured").wait_for(state="detached")
     assert "Measured" not in opened.page.locator(".launches thead th").all_inner_texts()

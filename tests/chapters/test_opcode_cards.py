@@ -1,4 +1,4 @@
-"""Opcodes are shown with the way that leads to them, as HTML that is safe whatever stands in a line."""
+"""The list of opcodes as HTML: the origin of each opcode, its lines and its fate, with every text escaped."""
 
 from __future__ import annotations
 
@@ -55,20 +55,20 @@ def test_each_way_to_an_opcode_is_told_from_the_others(shown: OpcodeCatalog, opc
 def test_counts_are_of_what_a_target_has(shown: OpcodeCatalog) -> None:
     structure = {opcode for opcode in shown.programs if CATEGORY[opcode] == "structure"}
     assert shown.bars()["structure, 6"] == {"cpu": len(structure), "h100": None}
-    assert "or" in shown.kept("cpu", "before") & shown.kept("cpu")
+    assert "or" in shown.opcodes_at("cpu", "before") & shown.opcodes_at("cpu")
 
 
 def test_what_needs_a_missing_target_says_so_in_place_of_a_smaller_number(shown: OpcodeCatalog) -> None:
     with pytest.raises(TargetUnavailableError):
-        shown.kept("h100")
+        shown.opcodes_at("h100")
     with pytest.raises(TargetUnavailableError):
-        shown.reached("call")
+        shown.reached_by("call")
 
 
 def test_a_card_holds_the_call_the_line_and_what_became_of_it(shown: OpcodeCatalog) -> None:
     cards = list_cards("element-wise", shown)
     card = cards[cards.index('id="op-or"') :].partition("</details>")[0]
-    assert "From <code>i | j</code>." in card
+    assert "JAX call: <code>i | j</code>." in card
     assert ">or</span>(" in card
     assert "<dt>CPU</dt><dd>still in the optimized module" in card
     assert "<dt>NVIDIA H100</dt><dd>not compiled here" in card

@@ -1,4 +1,4 @@
-"""Passes are shown with where they run and what they change, as HTML that is safe whatever stands in a line."""
+"""The list of passes as HTML: targets, changes and examples, with every text escaped."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def shown() -> pass_cards.PassCatalog:
     rows = {
         "algsimp": PassRow("algsimp", "Simplifies a < b.", ("xla/algebraic_simplifier.cc",)),
         "late": PassRow("late", "Fuses.", ("xla/service/instruction_fusion.cc",)),
-        "a b": PassRow("a b", "By its name alone, it does.", ("libtpu",)),
+        "a b": PassRow("a b", "Its name suggests that it does.", ("libtpu",)),
         "all": PassRow("all", "A pipeline.", ("libtpu",)),
     }
     example = Example("layer", "h100", "removed 1 add", (LINE,), (LINE[:20] + "…",), 2)
@@ -48,7 +48,7 @@ def test_an_entry_has_an_address_a_sentence_and_its_source(shown: pass_cards.Pas
     assert f'<a href="{pass_cards.SOURCE}xla/algebraic_simplifier.cc">' in html
     assert "<code>&lt;p&gt;</code>" in html
     assert 'id="a_b"' in card(shown, "a b")
-    assert "libtpu, which is closed" in card(shown, "a b")
+    assert "libtpu (closed)" in card(shown, "a b")
 
 
 def test_a_kind_of_target_says_whether_all_of_it_runs_the_pass_and_whether_it_changes_anything(
@@ -71,7 +71,7 @@ def test_how_often_it_changed_something_is_said_by_target(shown: pass_cards.Pass
         ("TPU v5e", "changed nothing in 3 runs"),
     ]
     assert re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", card(shown, "late")) == [
-        ("NVIDIA H200", "changed 1 of 2 programs, in 1 of 1 run")
+        ("NVIDIA H200", "It changed 1 of 2 programs, in its only run.")
     ]
     assert "<dl>" not in card(shown, "a b")
 
@@ -133,8 +133,9 @@ def test_a_fold_holds_the_entries_and_an_entry_that_stands_twice_has_one_address
 
 def test_the_reasons_that_a_pass_gives_are_counted_by_topic(shown: pass_cards.PassCatalog) -> None:
     row = shown.rows["late"]
-    known = [each for each in list_messages() if each.sentence and "instruction_fusion" in each.sources]
-    assert dict(pass_cards.read_topics(row)) == {each.topic: len(known) for each in known if each.topic == "fusion"}
+    messages = [message for message in list_messages() if message.sentence]
+    known = [message for message in messages if "instruction_fusion" in message.sources]
+    assert dict(pass_cards.read_topics(row)) == {"fusion": len(known)}
     assert known != []
     assert "Its log gives reasons about these topics: fusion (" in card(shown, "late")
     assert "log" not in card(shown, "a b")

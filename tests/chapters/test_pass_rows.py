@@ -1,4 +1,4 @@
-"""The table of passes fits the passes that compilers run, and says what to do when it does not."""
+"""The table of passes matches the passes that compilers run; an error explains how to fix a mismatch."""
 
 from __future__ import annotations
 
@@ -38,26 +38,26 @@ def see(name: str, **uses: PassUse) -> dict[str, PassRecord]:
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_each_pass_that_runs_over_a_program_on_any_target_has_its_sentence() -> None:
+def test_every_pass_that_runs_on_any_target_has_a_row() -> None:
     piece = gallery.PROGRAMS["layer"]
     ran = find_passes({"layer": capture_all(piece.function, *piece.example, targets=TARGETS)}, ())
     assert {target for seen in ran.values() for target in seen.uses} == set(TARGETS)
     assert sorted(ran.keys() - read_rows(TABLE).keys()) == []
 
 
-def test_a_pass_that_is_new_fails_and_is_named_with_its_targets() -> None:
+def test_a_pass_without_a_row_fails_with_its_name_and_targets() -> None:
     seen = {**see("dce"), **see("frobnicate", h100=PassUse(runs=2), h200=PassUse(runs=2))}
     with pytest.raises(PassTableError, match=r"passes\.toml lacks frobnicate, which ran on h100, h200: add a sentence"):
         check_rows({"dce": PassRow("dce", "Removes.", ("xla/dce.cc",))}, seen)
 
 
-def test_a_pass_that_no_longer_runs_fails_and_is_named() -> None:
+def test_a_row_of_a_pass_that_no_longer_runs_fails_with_its_name() -> None:
     rows = {name: PassRow(name, "Removes.", ("xla/dce.cc",)) for name in ("dce", "gone")}
     with pytest.raises(PassTableError, match=r"passes\.toml has gone, which no longer runs on any target; remove it"):
         check_rows(rows, see("dce"))
 
 
-def test_a_closed_pass_says_no_more_than_captures_show() -> None:
+def test_the_sentence_of_a_closed_pass_claims_no_more_than_captures_show() -> None:
     row = PassRow("secret", "Makes it faster.", ("libtpu",))
     with pytest.raises(PassTableError, match="secret is closed source and changed nothing in the captures"):
         check_rows({"secret": row}, see("secret"))
@@ -77,18 +77,18 @@ def test_a_closed_pass_says_no_more_than_captures_show() -> None:
         ('says = "By its name, it removes."\nsources = ["xla/a.cc"]', "dce: its source is open"),
     ],
 )
-def test_a_row_that_says_too_little_fails_and_is_named(write: Writer, entry: str, message: str) -> None:
+def test_an_incomplete_row_fails_with_the_name_of_its_pass(write: Writer, entry: str, message: str) -> None:
     with pytest.raises(PassTableError, match=message):
         read_rows(write(f"[passes.dce]\n{entry}\n"))
 
 
-def test_the_files_of_a_log_are_those_of_the_source_and_those_that_the_table_adds() -> None:
+def test_log_files_are_the_sources_and_the_files_that_the_table_adds() -> None:
     row = PassRow("fusion", "Fuses.", ("xla/service/instruction_fusion.cc", "libtpu"), ("tpu_instruction_fusion",))
     assert row.files == {"instruction_fusion", "libtpu", "tpu_instruction_fusion"}
     assert not row.is_closed
 
 
-def test_each_pass_has_an_address_of_its_own_and_one_sentence() -> None:
+def test_each_pass_has_a_unique_anchor_and_one_sentence() -> None:
     rows = read_rows(TABLE)
     assert len({row.anchor for row in rows.values()}) == len(rows)
     assert [row.name for row in rows.values() if not row.anchor.replace("-", "").replace("_", "").isalnum()] == []

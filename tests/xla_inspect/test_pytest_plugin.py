@@ -79,10 +79,10 @@ def test_typo(hlo):
     hlo(gate, ROWS).one_kernel("upp")
 """)
     assert "3 failed, 1 passed" in said
-    assert "assert peak of gate on CPU is 128 KiB, and has to be < 100 KiB (28 KiB too much)" in said
+    assert "assert peak of gate on CPU is 128 KiB, but must be < 100 KiB (28 KiB too much)" in said
     assert re.search(r"-+ xla-inspect -+\npeak of gate on CPU is 128 KiB", said)
     assert "64 KiB  test_step.py:9 `return up * 2.0`  results f32[256,64]" in said
-    assert "BrokenError: up and jnp.sin of <lambda> on CPU: 2 kernels, and it has to be one" in said
+    assert "BrokenError: up and jnp.sin of <lambda> on CPU: 2 kernels, but must be one" in said
     assert "InspectError: gate has no instruction, variable or operation 'upp'; the nearest are up" in said
     # The reader's own lines are shown, and none of this package.
     assert "compiled_program.py" not in said
@@ -112,8 +112,8 @@ def test_unused(hlo):
 """)
     assert "4 failed, 1 passed" in said
     assert "test_step.py:13: <kernels: 1 <= 14 holds> was compared and not asserted; write assert in front" in said
-    assert "test_step.py:16: gate for cpu was compiled, and nothing was asserted of it" in said
-    assert "test_step.py:21: kernels of gate on CPU was read and compared with nothing" in said
+    assert "test_step.py:16: gate for cpu was compiled, but nothing was asserted about it" in said
+    assert "test_step.py:21: kernels of gate on CPU was read but not compared with anything" in said
     assert "ValueError: mine" in said
 
 
@@ -137,7 +137,7 @@ def test_recorded(hlo, rows):
     assert re.search(r"\d -> \d  kLoop  test_step.py:", said)
     records["format"] = 99
     (tmp_path / "test_step.xla-record.json").write_text(json.dumps(records), encoding="utf-8")
-    assert "is of the format 99, and this xla-inspect reads 1; record it again" in run(text)
+    assert "has format 99, but this xla-inspect reads format 1; record it again" in run(text)
 
 
 def test_the_environment_and_the_settings_of_jax_are_the_readers_before_and_after(run: Run) -> None:
@@ -217,7 +217,7 @@ def test_plain():
     assert 1 < 2
 """
     said = run(text, "--assert=plain")
-    assert re.search(r"-+ xla-inspect -+\npeak of gate on CPU is 128 KiB, and has to be < 100 KiB", said)
+    assert re.search(r"-+ xla-inspect -+\npeak of gate on CPU is 128 KiB, but must be < 100 KiB", said)
     assert "my own words" in run(text)
     if not PLUGIN:
         assert "fixture 'hlo' not found" in run(text, "-p", "no:xla_inspect")
@@ -259,8 +259,8 @@ def test_own(hlo):
     assert step.kernels > 7
 """)
     assert "2 failed" in said
-    assert "has to be > 5" not in said
-    assert "has to be > 7" in said
+    assert "must be > 5" not in said
+    assert "must be > 7" in said
 
 
 def test_who_imports_the_package_keeps_what_it_sets(run: Run, tmp_path: Path) -> None:

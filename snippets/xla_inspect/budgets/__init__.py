@@ -1,4 +1,4 @@
-"""Hold what a program is compiled to: assertions about its meaning, bounds in a file, and who broke them."""
+"""Guarantees about compiled programs: assertions in tests, bounds in a file, and the causes of violations."""
 
 from xla_inspect.budgets.assertion_log import AssertionLog, BrokenError
 from xla_inspect.budgets.budget_check import Checked, check_budget

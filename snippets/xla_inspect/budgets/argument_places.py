@@ -1,4 +1,4 @@
-"""Which arguments of a program are updated in place: given to the program, taken by a result, and never copied."""
+"""Checks that arguments are updated in place: donated, reused by a result, and never copied."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ __tracebackhide__ = True
 
 
 def find_argument(capture: Capture, call: Call, argument: int | str) -> tuple[str, tuple[Instruction, ...]]:
-    """Return what an argument is called, and the parameters of the program that its arrays are.
+    """Return the name of an argument and the parameters of the program for its arrays.
 
     Args:
         capture: The program.
-        call: How it was called.
-        argument: The argument's number among the positional ones, or its name.
+        call: The call of the program.
+        argument: The number of a positional argument, or the name of an argument.
 
     Raises:
         InspectError: There is no such argument, or the program uses none of its arrays.
@@ -51,36 +51,38 @@ def find_argument(capture: Capture, call: Call, argument: int | str) -> tuple[st
                 f"{capture.program} has no argument {name!r}; it has {', '.join((*names, *call.kwargs)) or 'none'}"
             )
             raise InspectError(message)
-    found = tuple(each for each in capture.module.entry.parameters if _is_of(each.op_name or each.name, name))
-    if not found:
-        message = f"{capture.program} uses no array of its argument {name!r}, so that none can be updated in place"
+    parameters = tuple(
+        parameter for parameter in capture.module.entry.parameters if _is_of(parameter.op_name or parameter.name, name)
+    )
+    if not parameters:
+        message = f"{capture.program} uses no array of its argument {name!r}, so it cannot update any in place"
         raise InspectError(message)
-    return name, found
+    return name, parameters
 
 
 def tell_untaken(capture: Capture, parameters: Sequence[Instruction]) -> Iterator[tuple[str, str]]:
-    """Yield the arrays of an argument whose place no result takes, each with what to ask why of.
+    """Yield the arrays of an argument whose memory no result reuses, each with the name to ask `why` about.
 
     Args:
         capture: The program.
         parameters: The argument's arrays.
     """
-    taken = {*capture.module.aliases.values()}
-    for each in parameters:
-        name = each.op_name or each.name
-        if each.parameter_number not in taken:
-            yield f"{name} ({format_bytes(each.shape.bytes)}): no result takes its place", name
+    reused_numbers = {*capture.module.aliases.values()}
+    for parameter in parameters:
+        name = parameter.op_name or parameter.name
+        if parameter.parameter_number not in reused_numbers:
+            yield f"{name} ({format_bytes(parameter.shape.bytes)}): no result takes its place", name
 
 
 def tell_copied(capture: Capture, parameters: Sequence[Instruction]) -> Iterator[tuple[str, str]]:
-    """Yield the arrays of an argument that are copied whole, likewise, and results that are of their size.
+    """Yield the arrays of an argument that are copied whole, and results of their size, each with a name for `why`.
 
     Args:
         capture: The program.
         parameters: The argument's arrays.
     """
-    names = {each.op_name or each.name for each in parameters}
-    sizes = {each.shape.bytes for each in parameters}
+    names = {parameter.op_name or parameter.name for parameter in parameters}
+    sizes = {parameter.shape.bytes for parameter in parameters}
     for copy in list_copies(capture):
         if not copy.is_same or copy.bytes not in sizes:
             continue
@@ -90,5 +92,5 @@ def tell_copied(capture: Capture, parameters: Sequence[Instruction]) -> Iterator
 
 
 def _is_of(op_name: str, name: str) -> bool:
-    """Return whether an array is one of an argument, by what JAX calls both: `state['w']` and `state`."""
+    """Return whether an array belongs to an argument, by their JAX names, such as `state['w']` and `state`."""
     return op_name == name or op_name.startswith((f"{name}[", f"{name}."))

@@ -1,4 +1,4 @@
-"""What a test compiled, what it compared, and what it asserted: so that a test which asserts nothing is told."""
+"""A log of a test's compilations, comparisons and assertions, which reveals tests that assert nothing."""
 
 from __future__ import annotations
 
@@ -11,45 +11,45 @@ if TYPE_CHECKING:
 
 
 class BrokenError(AssertionError):
-    """Something that was asserted of a compiled program and does not hold; its text says where it comes from."""
+    """An assertion about a compiled program failed; the text explains the cause."""
 
 
 class AssertionLog:
-    """What one test asserted.
+    """The assertions of one test.
 
     Attributes:
-        compiled: The programs that it compiled, by name and line.
-        asserted: Whether anything was asserted.
-        broken: The comparisons that were asserted and do not hold, each with its line.
+        compiled: The programs that the test compiled, by name and line.
+        asserted: Whether the test asserted anything.
+        broken: The asserted comparisons that failed, each with its line.
     """
 
     def __init__(self) -> None:
-        """Note nothing yet."""
+        """Start with an empty log."""
         self.compiled: list[tuple[str, str]] = []
         self.asserted = False
         self.broken: list[tuple[Verdict, str]] = []
         self._open: dict[int, tuple[Quantity | Verdict, str]] = {}
 
-    def note_made(self, made: Quantity | Verdict, where: str) -> None:
-        """Note a number that was read or a comparison, with which nothing is done yet."""
-        self._open[id(made)] = (made, where)
+    def note_made(self, number: Quantity | Verdict, where: str) -> None:
+        """Record a number or a comparison that the test has not used yet."""
+        self._open[id(number)] = (number, where)
 
-    def note_use(self, made: object) -> None:
-        """Note that something was done with a number."""
-        self._open.pop(id(made), None)
+    def note_use(self, number: object) -> None:
+        """Record that a number was used."""
+        self._open.pop(id(number), None)
 
     def note_asserted(self, verdict: Verdict) -> None:
-        """Note that a comparison was asserted."""
+        """Record that a comparison was asserted."""
         self.asserted = True
         _, where = self._open.pop(id(verdict), (verdict, ""))
         if where and not verdict.holds:
             self.broken.append((verdict, where))
 
     def find_forgotten(self) -> str:
-        """Return what a test that passed forgot to assert, or an empty string."""
+        """Describe what a passed test forgot to assert, or return an empty string."""
         if self._open:
-            return "\n".join(f"{shorten_path(where)}: {made.forgotten}" for made, where in self._open.values())
+            return "\n".join(f"{shorten_path(where)}: {number.forgotten}" for number, where in self._open.values())
         if self.compiled and not self.asserted:
             name, where = self.compiled[0]
-            return f"{shorten_path(where)}: {name} was compiled, and nothing was asserted of it"
+            return f"{shorten_path(where)}: {name} was compiled, but nothing was asserted about it"
         return ""

@@ -1,4 +1,4 @@
-"""What a number may be: `<= 14`, `< 9 GiB`, `recorded + 5 %`; read from text, and held against what was measured."""
+"""Bounds on measured numbers, read from text such as `<= 14`, `< 9 GiB` or `recorded + 5 %`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 type Unit = Literal["bytes", "flops", ""]
-"""What a number counts; an empty string for pieces."""
+"""The unit of a number; an empty string for a count."""
 
 OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     "<=": operator.le,
@@ -27,7 +27,7 @@ OPERATORS: Mapping[str, Callable[[float, float], bool]] = {
     ">": operator.gt,
 }
 RECORDED = "recorded"
-"""What stands for the number that was recorded."""
+"""The word for the recorded number in a bound."""
 
 _BYTES = {
     "B": 1,
@@ -43,13 +43,13 @@ _SLACK = re.compile(rf"{RECORDED}(?:\s*\+\s*(?P<slack>.+))?")
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """What a number may be.
+    """A bound on a number.
 
     Attributes:
         sign: One of `OPERATORS`.
-        number: What it is compared with; None for what was recorded.
-        slack: How much may be added to what was recorded.
-        share: How much likewise, as a share of it.
+        number: The limit; None for the recorded number.
+        slack: The amount that is added to the recorded number.
+        share: The share of the recorded number that is added to it.
     """
 
     sign: str
@@ -58,38 +58,38 @@ class Bound:
     share: float = 0.0
 
     def find_limit(self, recorded: float | None) -> float | None:
-        """Return what a number is compared with, or None where that is what was recorded, and nothing was."""
+        """Return the limit, or None if it depends on a recorded number and there is none."""
         if self.number is not None:
             return self.number
         return None if recorded is None else recorded * (1 + self.share) + self.slack
 
     def is_kept(self, measured: float, limit: float) -> bool:
-        """Return whether a number may be what it is."""
+        """Return whether a measured number satisfies the bound."""
         return OPERATORS[self.sign](measured, limit)
 
 
 def read_amount(given: object, unit: Unit, what: str = "a number") -> float:
-    """Return a number that is given as one or as text, such as `9 GiB` or `1.5 G`.
+    """Read an amount from a number or from text such as `9 GiB` or `1.5 G`.
 
     Args:
         given: A number of any kind, or text.
-        unit: What it counts.
-        what: What errors call it.
+        unit: The unit of the amount.
+        what: The name of the amount in errors.
 
     Raises:
-        InspectError: It is neither, or its unit is another or none that is known.
+        InspectError: The value is neither, or has a wrong or unknown unit.
     """
     if isinstance(given, str):
         return _check_finite(_read_text(given, unit, what), given, what)
     if isinstance(given, bool) or not hasattr(given, "__float__"):
-        message = f"{what} is a number or text such as {_example(unit)}, and not {given!r:.60}"
+        message = f"{what} must be a number or text such as {_example(unit)}, not {given!r:.60}"
         raise InspectError(message)
     return _check_finite(float(given), given, what)
 
 
-def _check_finite(number: float, given: object, what: str) -> float:
+def _check_finite(number: float, value: object, what: str) -> float:
     if not math.isfinite(number):
-        message = f"{what} is no number that anything can be: {given!r:.60}"
+        message = f"{what} is not a finite number: {value!r:.60}"
         raise InspectError(message)
     return number
 
@@ -97,32 +97,34 @@ def _check_finite(number: float, given: object, what: str) -> float:
 def _read_text(text: str, unit: Unit, what: str) -> float:
     match = _NUMBER.fullmatch(text.strip())
     if match is None:
-        message = f"{what} {text!r:.60} is no number with a unit; write one such as {_example(unit)}"
+        message = f"{what} {text!r:.60} is not a number with a unit; write a number such as {_example(unit)}"
         raise InspectError(message)
     units: Mapping[str, float] = _BYTES if unit == "bytes" else _PREFIXES
-    given = match["unit"]
-    if unit == "bytes" and not given:
-        message = f"{what} {text!r} has no unit; write one of bytes behind it, such as {text.strip()} MiB, or a number"
+    unit_name = match["unit"]
+    if unit == "bytes" and not unit_name:
+        message = f"{what} {text!r} has no unit; add a unit of bytes, as in {text.strip()} MiB, or use a plain number"
         raise InspectError(message)
-    if given not in units:
-        near = list_nearest(given, units, likeness=0.3)
-        known = ", ".join(filter(None, units))
-        meant = f", did you mean {near[0]!r}?" if near else "."
-        message = f"{what} {text!r}: {given!r} is no unit of {unit or 'a count'}{meant} There are {known}"
+    if unit_name not in units:
+        near = list_nearest(unit_name, units, likeness=0.3)
+        unit_names = ", ".join(filter(None, units))
+        hint = f", did you mean {near[0]!r}?" if near else "."
+        message = (
+            f"{what} {text!r}: {unit_name!r} is not a unit of {unit or 'a count'}{hint} The units are {unit_names}"
+        )
         raise InspectError(message)
-    return float(re.sub("[_,]", "", match["number"])) * units[given]
+    return float(re.sub("[_,]", "", match["number"])) * units[unit_name]
 
 
 def read_bound(given: object, unit: Unit, what: str) -> Bound:
-    """Return the bound that a number or text says; a bare one is the most that may be.
+    """Read a bound from a number or text; a number without a sign is an upper limit.
 
     Args:
         given: A number, or text such as `<= 14`, `< 9 GiB`, `recorded` or `recorded + 5 %`.
-        unit: What the number counts.
-        what: What errors call it.
+        unit: The unit of the number.
+        what: The name of the bound in errors.
 
     Raises:
-        InspectError: It says none.
+        InspectError: The value is not a bound.
     """
     if not isinstance(given, str):
         return Bound("<=", read_amount(given, unit, what))
@@ -143,7 +145,7 @@ def _read_slack(sign: str, text: str | None, unit: Unit, what: str) -> Bound:
 
 
 def show_amount(number: float, unit: Unit) -> str:
-    """Return a number in its unit."""
+    """Format a number in its unit."""
     if unit == "bytes":
         return format_bytes(int(number)) if number >= 0 else f"-{format_bytes(int(-number))}"
     if unit == "flops":

@@ -1,4 +1,4 @@
-"""Whether a program keeps its budget: each of its bounds on each target, and who broke those that are broken."""
+"""The check of a program against its budget: every bound on every target, and the causes of violations."""
 
 from __future__ import annotations
 
@@ -23,11 +23,11 @@ if TYPE_CHECKING:
     from xla_inspect.subject import Subject
 
 type Outcome = Literal["holds", "broken", "missing", "unknown"]
-"""Whether a bound holds, is broken, has no compiler for its target here, or is not known: nothing was recorded that it
-could be compared with, or it names what the program does not have."""
+"""The result of a bound. It is "missing" if this machine cannot compile for the target, and "unknown" if there is no
+record to compare with or if the bound refers to something that the program does not have."""
 
 MISSING = "target"
-"""What stands for a claim where the target is missing."""
+"""The claim of a row for a missing target."""
 
 
 @dataclass(frozen=True)
@@ -35,14 +35,14 @@ class Checked:
     """One bound of one program on one target.
 
     Attributes:
-        program: What the file calls the program.
+        program: The name of the program in the file.
         target: The target, with its grid.
         claim: The bound in few words.
-        outcome: What came of it.
-        blame: Who changed since the record.
-        measured: What was measured, in its unit, or an empty string.
-        recorded: What was recorded of that, likewise.
-        said: What is to be said where it does not hold.
+        outcome: The result of the check.
+        blame: The cause of the change since the record.
+        measured: The measured number in its unit, or an empty string.
+        recorded: The recorded number in its unit, or an empty string.
+        said: The explanation of a bound that does not hold.
     """
 
     program: str
@@ -58,32 +58,32 @@ class Checked:
 def check_budget(
     budget: Budget, subject: Subject, records: Mapping[str, Record], *, update: bool = False
 ) -> tuple[list[Checked], dict[str, Record]]:
-    """Return the bounds of a program on all of its targets, and what is to be recorded of it, by key.
+    """Check the bounds of a program on all of its targets, and return the results and the new records by key.
 
     Args:
-        budget: Its bounds.
+        budget: The bounds of the program.
         subject: The program.
-        records: What was recorded, by key.
-        update: Whether it is recorded anew; then it is held against the new record.
+        records: The records by key.
+        update: Whether to record the program again; the bounds are then compared with the new record.
 
     Raises:
-        InspectError: Something in the budget is not of this program.
+        InspectError: Something in the budget does not fit this program.
     """
     rows: list[Checked] = []
-    made: dict[str, Record] = {}
+    new_records: dict[str, Record] = {}
     for target in budget.targets:
         key = f"{budget.name} {target}"
         try:
-            named = subject.name_target(target)
+            full_target = subject.name_target(target)
             calls = [read_shapes(text) for text in budget.calls]
-            program = CompiledProgram(subject, named, calls=calls, record=records.get(key))
+            program = CompiledProgram(subject, full_target, calls=calls, record=records.get(key))
         except TargetUnavailableError as error:
             rows.append(Checked(budget.name, target, MISSING, "missing", "unrecorded", said=str(error)))
             continue
         if update:
-            made[key] = program.record = _record(program, key)
+            new_records[key] = program.record = _record(program, key)
         rows += [_check(budget.name, program, claim, record=program.record) for claim in budget.claims]
-    return rows, made
+    return rows, new_records
 
 
 def _record(program: CompiledProgram, key: str) -> Record:
@@ -96,36 +96,38 @@ def _record(program: CompiledProgram, key: str) -> Record:
 
 def _check(name: str, program: CompiledProgram, claim: Claim, *, record: Record | None) -> Checked:
     outcome: Outcome = "holds"
-    said = ""
+    explanation = ""
     try:
         _CHECKS.get(claim.name, _hold)(program, claim)
     except BrokenError as error:
-        outcome, said = "broken", str(error)
+        outcome, explanation = "broken", str(error)
     except TargetUnavailableError as error:
-        outcome, said = "missing", str(error)
+        outcome, explanation = "missing", str(error)
     except InspectError as error:
-        # The other bounds are checked all the same.
-        outcome, said = "unknown", str(error)
+        # The other bounds can still be checked.
+        outcome, explanation = "unknown", str(error)
     blame = _find_blame(program, claim, record)
     measured, recorded = _show_numbers(program, claim, record)
-    return Checked(printable(name), program.target, printable(str(claim)), outcome, blame, measured, recorded, said)
+    return Checked(
+        printable(name), program.target, printable(str(claim)), outcome, blame, measured, recorded, explanation
+    )
 
 
 def _find_blame(program: CompiledProgram, claim: Claim, record: Record | None) -> Blame:
-    """Return who changed since the record, nobody where what is asserted did not hold then either."""
+    """Return the cause of a change since the record, or "nothing" if the record already violates the bound."""
     if record is None:
         return "unrecorded"
-    known = record.numbers.get(claim.name)
-    if claim.name in MEASURES and known is not None:
+    recorded_number = record.numbers.get(claim.name)
+    if claim.name in MEASURES and recorded_number is not None:
         bound = read_bound(claim.given, MEASURES[claim.name].unit, claim.name)
-        limit = bound.find_limit(known)
-        if limit is not None and not bound.is_kept(known, limit):
+        limit = bound.find_limit(recorded_number)
+        if limit is not None and not bound.is_kept(recorded_number, limit):
             return "nothing"
     return record.fingerprint.blame(program.fingerprint)
 
 
 def _show_numbers(program: CompiledProgram, claim: Claim, record: Record | None) -> tuple[str, str]:
-    """Return what was measured and recorded of the number that a bound is of, empty for other assertions."""
+    """Return the measured and the recorded number of a bound as text; both are empty for other assertions."""
     if claim.name not in MEASURES:
         return "", ""
     unit = MEASURES[claim.name].unit
@@ -133,8 +135,8 @@ def _show_numbers(program: CompiledProgram, claim: Claim, record: Record | None)
         measured = show_amount(program.measure(claim.name).number, unit)
     except BrokenError:
         measured = ""
-    known = record.numbers.get(claim.name) if record else None
-    return measured, "" if known is None else show_amount(known, unit)
+    recorded_number = record.numbers.get(claim.name) if record else None
+    return measured, "" if recorded_number is None else show_amount(recorded_number, unit)
 
 
 def _hold(program: CompiledProgram, claim: Claim) -> None:
@@ -142,11 +144,11 @@ def _hold(program: CompiledProgram, claim: Claim) -> None:
 
 
 def _hold_traffic(program: CompiledProgram, claim: Claim) -> None:
-    given: dict[str, Any] = claim.given
-    traffic = program.collectives(given.get("kind", ""), over=given.get("over", ""))
+    bounds: dict[str, Any] = claim.given
+    traffic = program.collectives(bounds.get("kind", ""), over=bounds.get("over", ""))
     for key, quantity in (("bytes", traffic.bytes), ("sent", traffic.sent), ("count", traffic.count)):
-        if key in given:
-            program.hold_number(quantity, given[key])
+        if key in bounds:
+            program.hold_number(quantity, bounds[key])
 
 
 _CHECKS: Mapping[str, Callable[[CompiledProgram, Claim], object]] = {
@@ -159,4 +161,4 @@ _CHECKS: Mapping[str, Callable[[CompiledProgram, Claim], object]] = {
     "fits": lambda program, claim: program.fits(claim.given),
     "collectives": _hold_traffic,
 }
-"""What holds an assertion that is no bound on a number."""
+"""The checks of assertions that are not bounds on a number."""

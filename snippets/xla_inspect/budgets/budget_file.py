@@ -1,4 +1,4 @@
-"""A file of budgets, `xla-budget.toml`: programs with how they are called, and the bounds that each has to keep."""
+"""The budget file, `xla-budget.toml`: programs, their calls, and the bounds that each must satisfy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ subject = "train.py:step"
 target = "h100"
 peak = "< 9 GiB"
 """
-"""What is said of a file that holds nothing."""
+"""The example in the error about an empty file."""
 
 
 @dataclass(frozen=True)
@@ -39,12 +39,12 @@ class Budget:
     """One program of the file.
 
     Attributes:
-        name: What the file calls it.
+        name: The name of the program in the file.
         subject: The function, as on the command line.
-        targets: Short names.
-        call: How it is called, by the options of the command line: `mesh`, `donate`, `static`, `args`, ...
+        targets: The short names of the targets.
+        call: The call, as options of the command line: `mesh`, `donate`, `static`, `args`, ...
         calls: The shapes of further calls, for `traces`.
-        claims: What has to hold.
+        claims: The bounds and assertions.
     """
 
     name: str
@@ -56,10 +56,10 @@ class Budget:
 
 
 def read_budgets(path: Path) -> tuple[Budget, ...]:
-    """Return the programs of a file with their bounds.
+    """Read the programs of a file with their bounds.
 
     Raises:
-        InspectError: There is no such file, it is no TOML, or something in it is not known; with what is nearest.
+        InspectError: There is no such file, it is not TOML, or it has an unknown key; the message suggests a close one.
     """
     try:
         data = tomllib.loads(path.read_text(encoding="utf-8"))
@@ -70,10 +70,10 @@ def read_budgets(path: Path) -> tuple[Budget, ...]:
         message = f"cannot read {path}: {getattr(error, 'strerror', '') or error}"
         raise InspectError(message) from error
     except (tomllib.TOMLDecodeError, RecursionError) as error:
-        message = f"{path} is no TOML: {error}"
+        message = f"{path} is not valid TOML: {error}"
         raise InspectError(message) from error
     if not data:
-        message = f"{path} holds no program; write one such as:\n{EXAMPLE}"
+        message = f"{path} contains no program; write one such as:\n{EXAMPLE}"
         raise InspectError(message)
     return tuple(_read_budget(f"{path}: [{name}]", name, table) for name, table in data.items())
 
@@ -81,12 +81,12 @@ def read_budgets(path: Path) -> tuple[Budget, ...]:
 def _read_budget(where: str, name: str, table: object) -> Budget:
     if not isinstance(table, dict):
         file = where.partition(": [")[0]
-        message = f"{file}: {name!r} stands outside of any program; put it below a line such as [step]"
+        message = f"{file}: {name!r} is outside of any program; put it below a line such as [step]"
         raise InspectError(message)
-    known = {*_CALL, *CLAIMS, *MEASURES}
+    keys = {*_CALL, *CLAIMS, *MEASURES}
     for key in table:
-        if key not in known:
-            message = f"{where}: {key!r} is not known; {suggest_name(key, sorted(known))}"
+        if key not in keys:
+            message = f"{where}: {key!r} is not known; {suggest_name(key, sorted(keys))}"
             raise InspectError(message)
     call = {key: _CALL[key](f"{where}: {key}", table[key]) for key in _CALL if key in table}
     if "subject" not in call:
@@ -116,4 +116,4 @@ _CALL: Mapping[str, Callable[[str, Any], Any]] = {
     "xla": read_options,
     "calls": read_texts,
 }
-"""How a program is called, and what reads each."""
+"""The keys that describe the call of a program, each with the function that reads it."""

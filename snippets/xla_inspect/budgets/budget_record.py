@@ -1,4 +1,4 @@
-"""What was measured of programs once, with what they and their compilers were then: a file of JSON."""
+"""Records of measured programs, with fingerprints of the programs and compilers, in a JSON file."""
 
 from __future__ import annotations
 
@@ -17,19 +17,19 @@ if TYPE_CHECKING:
 
 __tracebackhide__ = True
 FORMAT = 1
-"""Raised by one whenever a field changes its meaning or goes."""
+"""The version of the format, increased whenever a field changes its meaning or is removed."""
 
 _PARTS = ("kernels", "collectives", "memory")
 
 
 @dataclass(frozen=True)
 class Record:
-    """What was measured of one program on one target.
+    """The measurements of one program on one target.
 
     Attributes:
-        fingerprint: What it was.
-        numbers: What was measured, by name, such as `peak`.
-        tally: What it had by line.
+        fingerprint: The fingerprint of the program and its compiler.
+        numbers: The measured numbers by name, such as `peak`.
+        tally: The counts by source line.
     """
 
     fingerprint: Fingerprint
@@ -38,35 +38,35 @@ class Record:
 
     @classmethod
     def read(cls, data: object, where: str) -> Self:
-        """Return a record that `to_json` wrote.
+        """Read a record that `to_json` wrote.
 
         Raises:
-            InspectError: It is none.
+            InspectError: The data is not a record.
         """
         try:
             numbers = {str(name): float(number) for name, number in data["numbers"].items()}  # type: ignore[index]
             parts = [tuple(LineCount(**row) for row in data["lines"][part]) for part in _PARTS]  # type: ignore[index]
             fingerprint = data["fingerprint"]  # type: ignore[index]
         except (TypeError, ValueError, KeyError, AttributeError) as error:
-            message = f"{where} is no record of a program: {type(error).__name__} {error}; record it again"
+            message = f"{where} is not a record of a program: {type(error).__name__} {error}; record it again"
             raise InspectError(message) from error
         return cls(Fingerprint.read(fingerprint, where), numbers, Tally(*parts))
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON holds it."""
+        """Return the record as JSON data."""
         lines = {part: [asdict(row) for row in getattr(self.tally, part)] for part in _PARTS}
         return {"fingerprint": self.fingerprint.to_json(), "numbers": dict(self.numbers), "lines": lines}
 
 
 def read_records(path: Path, *, anew: bool = False) -> dict[str, Record]:
-    """Return the records of a file by their keys; none where there is no file.
+    """Read the records of a file by their keys; a missing file has no records.
 
     Args:
         path: The file.
-        anew: Whether it is written next, so that one which cannot be read holds none.
+        anew: Whether the file will be written again, so that an unreadable file counts as empty.
 
     Raises:
-        InspectError: It is no such file, or one of another format.
+        InspectError: The file is not a file of records, or has another format.
     """
     try:
         return _read(path)
@@ -87,29 +87,29 @@ def _read(path: Path) -> dict[str, Record]:
     try:
         data = json.loads(text)
     except (ValueError, RecursionError) as error:
-        message = f"{path} is no record: {error}; take it away, and record again"
+        message = f"{path} is not a file of records: {error}; delete it and record again"
         raise InspectError(message) from error
     if not isinstance(data, dict) or data.get("format") != FORMAT or not isinstance(data.get("programs"), dict):
-        found = data.get("format") if isinstance(data, dict) else None
-        message = f"{path} is of the format {found!r}, and this xla-inspect reads {FORMAT}; record it again"
+        version = data.get("format") if isinstance(data, dict) else None
+        message = f"{path} has format {version!r}, but this xla-inspect reads format {FORMAT}; record it again"
         raise InspectError(message)
     return {key: Record.read(row, f"{path}: {key}") for key, row in data["programs"].items()}
 
 
 def write_records(path: Path, records: Mapping[str, Record], *, keep: bool = True) -> None:
-    """Write records into a file; those of other keys stay, whoever writes at the same time.
+    """Write records into a file; records with other keys remain, even if another process writes at the same time.
 
     Args:
         path: The file.
         records: The records by their keys.
-        keep: Whether those of other keys stay.
+        keep: Whether records with other keys remain.
 
     Raises:
-        InspectError: It cannot be written.
+        InspectError: The file cannot be written.
     """
     with store.Claim(path):
-        known = read_records(path) if keep else {}
-        rows = {key: record.to_json() for key, record in sorted({**known, **records}.items())}
+        stored = read_records(path) if keep else {}
+        rows = {key: record.to_json() for key, record in sorted({**stored, **records}.items())}
         text = json.dumps({"format": FORMAT, "programs": rows}, indent=1, ensure_ascii=False)
         try:
             store.write_whole(path, f"{text}\n".encode())

@@ -1,4 +1,4 @@
-"""Whether the programs of a file keep their budgets, told: what is broken, by whom, and what was measured."""
+"""The report on the budgets of a file: violated bounds, their causes, and all measured numbers."""
 
 from __future__ import annotations
 
@@ -24,17 +24,17 @@ _BLAMED = {
     "nothing": "nothing changed but the bound",
     "unrecorded": "nothing was recorded",
 }
-"""Who broke a bound, in few words."""
+"""The causes of a violated bound, in few words."""
 
 
 @dataclass(frozen=True)
 class BudgetReport(Answer):
-    """Whether the programs of a file keep their budgets.
+    """The answer of `xla-inspect check`.
 
     Attributes:
-        file: The file, as it was named.
+        file: The file, as the user named it.
         rows: Each bound on each target.
-        recorded: How many records were made.
+        recorded: The number of new records.
     """
 
     file: str
@@ -43,24 +43,24 @@ class BudgetReport(Answer):
 
     @property
     def holds(self) -> bool:
-        """Whether all bounds hold, and each could be told."""
+        """Whether all bounds could be checked and hold."""
         return all(row.outcome == "holds" for row in self.rows)
 
     def list_rows(self, outcome: Outcome) -> Sequence[Checked]:
-        """Return the bounds of one outcome."""
+        """Return the bounds with an outcome."""
         return [row for row in self.rows if row.outcome == outcome]
 
     @property
     def is_of_compiler(self) -> bool:
-        """Whether what is broken is so since another compiler is here than when it was recorded, and nothing else."""
+        """Whether a change of the compiler is the only cause of all violated bounds."""
         return {row.blame for row in self.list_rows("broken")} == {"compiler"}
 
     def tell(self) -> Iterator[Part]:
-        """Yield how many bounds hold, each that does not with where it comes from, and all numbers."""
+        """Yield the number of bounds that hold, the violated bounds with their causes, and all numbers."""
         yield self._sum_up()
         for row in self.list_rows("broken"):
-            said, *rest = row.said.splitlines() or [""]
-            yield f"{row.program} on {row.target}, {row.claim}: {said}."
+            sentence, *rest = row.said.splitlines() or [""]
+            yield f"{row.program} on {row.target}, {row.claim}: {sentence}."
             if rest:
                 lines = textwrap.dedent("\n".join(rest)).splitlines()
                 yield Table(("where it comes from, and what changed",), tuple((line,) for line in lines))
@@ -71,23 +71,23 @@ class BudgetReport(Answer):
             if row.outcome != "missing"
         )
         if cells:
-            yield Table(("program", "target", "is", "recorded", "", "bound"), cells, (2, 3))
+            yield Table(("program", "target", "measured", "recorded", "outcome", "bound"), cells, (2, 3))
         if self.is_of_compiler:
-            yield "See what the compiler changed; xla-inspect check --update records it, and leaves your bounds alone."
+            yield "To accept the compiler's changes, run xla-inspect check --update: it changes records, not bounds."
 
     def _sum_up(self) -> str:
         broken, unknown, missing = self.list_rows("broken"), self.list_rows("unknown"), self.list_rows("missing")
         total = len(self.rows) - len(missing) - len(unknown)
-        kept = total - len(broken)
-        said = f"{self.file}: {kept} of {plural(total, 'bound')} {'holds' if total == 1 else 'hold'}"
+        holding = total - len(broken)
+        sentence = f"{self.file}: {holding} of {plural(total, 'bound')} {'holds' if total == 1 else 'hold'}"
         if broken:
-            blamed = Counter(_BLAMED[row.blame] for row in broken)
-            told = ", ".join(f"{number} broken ({who})" for who, number in blamed.items())
-            said = f"{said}, {told}"
+            counts = Counter(_BLAMED[row.blame] for row in broken)
+            causes = ", ".join(f"{number} broken ({who})" for who, number in counts.items())
+            sentence = f"{sentence}, {causes}"
         if unknown:
-            said = f"{said}; {len(unknown)} could not be checked"
+            sentence = f"{sentence}; {len(unknown)} could not be checked"
         if missing:
-            said = f"{said}; {plural(len(missing), 'target')} cannot be compiled for here"
+            sentence = f"{sentence}; {plural(len(missing), 'target')} cannot be compiled for here"
         if self.recorded:
-            said = f"{said}; recorded {plural(self.recorded, 'program')}"
-        return f"{said}."
+            sentence = f"{sentence}; recorded {plural(self.recorded, 'program')}"
+        return f"{sentence}."

@@ -1,4 +1,4 @@
-"""What stands in a file of budgets, read: each refused with its place where it is something else than it should be."""
+"""Readers for the values of a budget file, which report the place of an invalid value."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 __tracebackhide__ = True
 
 
-def refuse(where: str, given: object, wanted: str) -> InspectError:
-    """Return the error of something that is not what stands there."""
-    return InspectError(f"{where} is {wanted}, and not {given!r:.80}")
+def refuse(where: str, value: object, form: str) -> InspectError:
+    """Return the error about a value of the wrong form."""
+    return InspectError(f"{where} must be {form}, not {value!r:.80}")
 
 
-def _accept(wanted: str, is_fit: Callable[[Any], bool]) -> Callable[[str, Any], Any]:
-    """Return the reader of a value that has to be of one form, such as "true or false"."""
+def _accept(form: str, is_fit: Callable[[Any], bool]) -> Callable[[str, Any], Any]:
+    """Return a reader for values of one form, such as "true or false"."""
 
-    def read(where: str, given: Any) -> Any:  # noqa: ANN401 - whatever stands in the file
-        if not is_fit(given):
-            raise refuse(where, given, wanted)
-        return given
+    def read(where: str, value: Any) -> Any:  # noqa: ANN401 - whatever stands in the file
+        if not is_fit(value):
+            raise refuse(where, value, form)
+        return value
 
     return read
 
@@ -44,37 +44,37 @@ read_options = _accept(
 )
 
 
-def read_texts(where: str, given: object) -> tuple[str, ...]:
-    """Return a text, or several, as several.
+def read_texts(where: str, value: object) -> tuple[str, ...]:
+    """Read one text or a list of texts.
 
     Raises:
-        InspectError: It is something else.
+        InspectError: The value is something else.
     """
-    return tuple(read_text(where, each) for each in (given if isinstance(given, list) else [given]))
+    return tuple(read_text(where, text) for text in (value if isinstance(value, list) else [value]))
 
 
-def read_targets(where: str, given: object) -> tuple[str, ...]:
-    """Return a target, or several, each of which there is.
+def read_targets(where: str, value: object) -> tuple[str, ...]:
+    """Read one existing target or a list of existing targets.
 
     Raises:
-        InspectError: It is something else.
+        InspectError: The value is something else.
     """
-    for name in read_texts(where, given):
+    for name in read_texts(where, value):
         try:
             find_target(name)
         except InspectError as error:
             message = f"{where}: {error}"
             raise InspectError(message) from error
-    return read_texts(where, given)
+    return read_texts(where, value)
 
 
-def read_arguments(where: str, given: object) -> tuple[str, ...]:
-    """Return numbers or names of arguments.
+def read_arguments(where: str, value: object) -> tuple[str, ...]:
+    """Read numbers or names of arguments.
 
     Raises:
-        InspectError: It is something else.
+        InspectError: The value is something else.
     """
-    items = given if isinstance(given, list) else [given]
-    if not all(isinstance(each, int | str) and not isinstance(each, bool) for each in items):
-        raise refuse(where, given, "the number or name of an argument, or a list of them")
+    items = value if isinstance(value, list) else [value]
+    if not all(isinstance(item, int | str) and not isinstance(item, bool) for item in items):
+        raise refuse(where, value, "the number or name of an argument, or a list of them")
     return tuple(map(str, items))

@@ -1,4 +1,4 @@
-"""What has to hold of a program, as a file of budgets says it: bounds on numbers, and assertions."""
+"""The claims of a budget file about a program: bounds on numbers, and assertions."""
 
 from __future__ import annotations
 
@@ -14,36 +14,36 @@ from xla_inspect.errors import InspectError
 from xla_inspect.spelling import suggest_name
 
 _COUNTED: Mapping[str, str] = {"bytes": "bytes", "sent": "bytes", "count": ""}
-"""What is counted of collectives, and its unit."""
+"""The numbers of collectives, each with its unit."""
 
 
 @dataclass(frozen=True)
 class Claim:
-    """One thing that has to hold of a program.
+    """A bound or assertion that must hold for a program.
 
     Attributes:
-        name: The number or assertion that it is of.
-        given: What it is, as plain data.
+        name: The number or assertion.
+        given: The bound or the arguments of the assertion, as plain data.
     """
 
     name: str
     given: Any
 
     def __str__(self) -> str:
-        """Return it in few words."""
+        """Return the claim in few words."""
         return f"{self.name} {_show(self.given)}".strip()
 
 
 def read_claims(where: str, key: str, given: Any) -> list[Claim]:  # noqa: ANN401 - whatever stands in the file
-    """Return what a key of a program says that has to hold.
+    """Read the claims of a key of a program.
 
     Args:
-        where: What errors call the place.
+        where: The name of the place in errors.
         key: One of `MEASURES` or `CLAIMS`.
-        given: What stands there.
+        given: The value of the key.
 
     Raises:
-        InspectError: It is of another form.
+        InspectError: The value has another form.
     """
     if key in MEASURES or key == TRACES:
         read_bound(given, MEASURES[key].unit if key in MEASURES else "", where)
@@ -52,24 +52,24 @@ def read_claims(where: str, key: str, given: Any) -> list[Claim]:  # noqa: ANN40
 
 
 def _names(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
-    """Read one list of names, or several."""
+    """Read one list of names or several lists."""
     lists = given if isinstance(given, list) and given and isinstance(given[0], list) else [given]
     key = where.rpartition(" ")[2]
     least = 2 if key == "apart" else 1
-    for each in lists:
+    for names in lists:
         if (
-            not isinstance(each, list | str)
-            or len(read_texts(where, each)) < least
-            or (key == "apart" and len(each) > least)
+            not isinstance(names, list | str)
+            or len(read_texts(where, names)) < least
+            or (key == "apart" and len(names) > least)
         ):
             raise refuse(where, given, 'a list of names, such as ["softmax", "scale"], or a list of such lists')
-    return [Claim(key, list(read_texts(where, each))) for each in lists]
+    return [Claim(key, list(read_texts(where, names))) for names in lists]
 
 
 def _place(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
     return [
-        Claim(where.rpartition(" ")[2], int(each) if each.lstrip("-").isdecimal() else each)
-        for each in read_arguments(where, given)
+        Claim(where.rpartition(" ")[2], int(argument) if argument.lstrip("-").isdecimal() else argument)
+        for argument in read_arguments(where, given)
     ]
 
 
@@ -78,25 +78,25 @@ def _fits(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the fi
         return [Claim("fits", "")]
     if isinstance(given, bool):
         raise refuse(where, given, "true, or targets")
-    return [Claim("fits", each) for each in read_targets(where, given)]
+    return [Claim("fits", target) for target in read_targets(where, given)]
 
 
 def _copies(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
     if given is False:
-        raise refuse(where, given, "true, or the size of the largest that may be")
+        raise refuse(where, given, "true, or the size of the largest copy that is allowed")
     if given is not True:
         read_amount(given, "bytes", where)
     return [Claim("no_copies", 0 if given is True else given)]
 
 
-def _rows(where: str, given: Any, known: Collection[str]) -> list[dict[str, Any]]:  # noqa: ANN401 - as in the file
+def _rows(where: str, given: Any, keys: Collection[str]) -> list[dict[str, Any]]:  # noqa: ANN401 - as in the file
     rows = given if isinstance(given, list) else [given]
     for row in rows:
         if not isinstance(row, dict):
-            raise refuse(where, row, f"a table of {', '.join(known)}")
+            raise refuse(where, row, f"a table of {', '.join(keys)}")
         for key in row:
-            if key not in known:
-                message = f"{where}: {key!r} is not known; {suggest_name(key, known)}"
+            if key not in keys:
+                message = f"{where}: {key!r} is not known; {suggest_name(key, keys)}"
                 raise InspectError(message)
         if (kind := row.get("kind", "")) and kind not in COLLECTIVE_KINDS:
             message = f"{where}: there is no collective {kind!r}; {suggest_kind(str(kind))}"
@@ -107,7 +107,7 @@ def _rows(where: str, given: Any, known: Collection[str]) -> list[dict[str, Any]
 
 def _absent(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
     given = [
-        {"kind": each} if isinstance(each, str) else each for each in (given if isinstance(given, list) else [given])
+        {"kind": item} if isinstance(item, str) else item for item in (given if isinstance(given, list) else [given])
     ]
     rows = _rows(where, given, ("kind", "over", "larger_than"))
     for row in rows:
@@ -125,7 +125,8 @@ def _traffic(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the
                 bound = read_bound(row[key], "bytes" if _COUNTED[key] else "", f"{where}: {key}")
                 if bound.number is None:
                     message = (
-                        f"{where}: {key} has to be a number: of single collectives none is recorded; bound exchanged"
+                        f"{where}: {key} must be a number, because single collectives are not recorded; for a bound "
+                        "relative to the record use exchanged"
                     )
                     raise InspectError(message)
     return [Claim("collectives", row) for row in rows]
@@ -142,7 +143,7 @@ CLAIMS: Mapping[str, Callable[[str, Any], list[Claim]]] = {
     "collectives": _traffic,
     "fits": _fits,
 }
-"""What has to hold besides bounds on numbers, and what reads each."""
+"""The claims other than bounds on numbers, each with the function that reads it."""
 
 
 def _show(given: object) -> str:

@@ -1,4 +1,4 @@
-"""Collectives that were chosen by kind and axis, counted: their bytes are the same, whatever form the compiler gave."""
+"""The traffic of collectives of one kind and axis, which does not depend on the form that the compiler chooses."""
 
 from __future__ import annotations
 
@@ -15,34 +15,36 @@ if TYPE_CHECKING:
 
 
 class CollectiveTraffic:
-    """What some collectives of a program carry.
+    """The traffic of some collectives of a program.
 
     Args:
         exchanges: The collectives.
-        name: What they are called, such as `all-reduce over data`.
-        count: What makes a number of them that compares: given its name, how much, and the unit.
+        name: Their name, such as `all-reduce over data`.
+        count: Returns a comparable number for a name, an amount and a unit.
     """
 
     def __init__(self, exchanges: Sequence[Exchange], name: str, count: Callable[[str, int, Unit], Quantity]) -> None:
-        """Count nothing yet."""
+        """Store the collectives; the properties count them."""
         self._exchanges, self._name, self._count = exchanges, name, count
 
     @property
     def bytes(self) -> Quantity:
-        """The bytes that each device brings to them in a step, the trips of loops counted."""
-        return self._count(f"bytes of {self._name}", sum(each.total_bytes for each in self._exchanges), "bytes")
+        """The operand bytes of each device in one step, counting every iteration of a loop."""
+        return self._count(f"bytes of {self._name}", sum(exchange.total_bytes for exchange in self._exchanges), "bytes")
 
     @property
     def sent(self) -> Quantity:
-        """The least bytes that each device sends for them in a step, whatever the algorithm."""
-        return self._count(f"bytes sent by {self._name}", sum(each.total_sent for each in self._exchanges), "bytes")
+        """The least bytes that each device must send in one step with any algorithm."""
+        return self._count(
+            f"bytes sent by {self._name}", sum(exchange.total_sent for exchange in self._exchanges), "bytes"
+        )
 
     @property
     def count(self) -> Quantity:
-        """How often they run in a step."""
-        return self._count(f"runs of {self._name}", sum(each.runs or 1 for each in self._exchanges), "")
+        """The number of runs in one step."""
+        return self._count(f"runs of {self._name}", sum(exchange.runs or 1 for exchange in self._exchanges), "")
 
     def __repr__(self) -> str:
-        """Return how many there are, and their bytes."""
-        total = format_bytes(sum(each.total_bytes for each in self._exchanges))
+        """Return the number of collectives and their bytes."""
+        total = format_bytes(sum(exchange.total_bytes for exchange in self._exchanges))
         return f"<{self._name}: {len(self._exchanges)}, {total}>"

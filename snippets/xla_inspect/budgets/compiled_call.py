@@ -1,4 +1,4 @@
-"""A function with its arguments, as a test gives them, compiled to be asserted of."""
+"""The fixture call `hlo(...)`: compile a function of a test for assertions."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ type Arguments = int | str | Sequence[int | str]
 """Arguments by their numbers or names."""
 
 
-def hold_call(  # noqa: PLR0913 - what is compiled for what
+def hold_call(  # noqa: PLR0913 - each option describes the call or the target
     function: Callable[..., Any],
     *args: Any,  # noqa: ANN401 - whatever the function takes
     target: str = "cpu",
@@ -32,34 +32,34 @@ def hold_call(  # noqa: PLR0913 - what is compiled for what
     log: AssertionLog | None = None,
     **kwargs: Any,  # noqa: ANN401 - likewise
 ) -> CompiledProgram:
-    """Return a function compiled for a target, to be asserted of.
+    """Compile a function for a target, for assertions about the compiled program.
 
     Args:
         function: The function, jitted or not, or a model of Flax, Equinox or Haiku.
-        *args: Its positional arguments: arrays, shapes, or pytrees of them; also texts of shapes, `f32[64,128], i32[]`.
-        target: A short name, with a topology where wanted; of one without as many devices are taken as the mesh has.
-        mesh: Axis names to sizes.
-        specs: With `mesh`, how each positional argument lies on it.
-        donate: The arguments that are donated, by number or name.
-        static: The arguments that are static, likewise.
+        *args: Positional arguments: arrays, shapes, or pytrees of them, or texts of shapes: `f32[64,128], i32[]`.
+        target: A short name; without a topology it has the number of devices of the mesh.
+        mesh: The sizes of the mesh's axes by name.
+        specs: With `mesh`, the partition spec of each positional argument.
+        donate: The donated arguments, by number or name.
+        static: The static arguments, by number or name.
         options: Options of XLA.
         calls: The positional arguments of further calls, for `traces`.
-        log: What notes that it was compiled, and what is asserted of it.
-        **kwargs: Keyword arguments of the function; `donate_argnums` and the like as `jax.jit` takes them.
+        log: The log of compilations and assertions.
+        **kwargs: Keyword arguments of the function, and options of `jax.jit` such as `donate_argnums`.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
-        InspectError: No such target or option, or arguments that do not go together.
+        InspectError: There is no such target or option, or the arguments are incompatible.
     """
     log = log or AssertionLog()
     settings = {name: kwargs.pop(name) for name in _OF_JIT if name in kwargs}
     settings |= {**_split("donate", donate), **_split("static", static)}
     settings |= {name: value for name, value in (("mesh", mesh), ("specs", specs)) if value is not None}
     subject = read_call(function, _read_arguments(args), kwargs, settings, options)
-    named = subject.name_target(target)
-    log.compiled.append((f"{subject.name} for {named}", find_caller()))
-    further = [_read_arguments((each,) if isinstance(each, str) else tuple(each)) for each in calls]
-    return CompiledProgram(subject, named, calls=further, log=log)
+    full_target = subject.name_target(target)
+    log.compiled.append((f"{subject.name} for {full_target}", find_caller()))
+    further = [_read_arguments((call,) if isinstance(call, str) else tuple(call)) for call in calls]
+    return CompiledProgram(subject, full_target, calls=further, log=log)
 
 
 __tracebackhide__ = True
@@ -68,21 +68,21 @@ _OF_JIT = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnam
 
 
 def _read_arguments(args: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return arguments, those that are texts of shapes read; any other text is one that the function takes."""
-    read: list[Any] = []
-    for given in args:
-        read += read_shapes(given) if isinstance(given, str) and _SHAPE.match(given) else (given,)
-    return tuple(read)
+    """Return the arguments with texts of shapes read; any other text is an argument of the function."""
+    arguments: list[Any] = []
+    for argument in args:
+        arguments += read_shapes(argument) if isinstance(argument, str) and _SHAPE.match(argument) else (argument,)
+    return tuple(arguments)
 
 
-def _split(option: str, given: Arguments) -> dict[str, Any]:
-    """Return what says to `jax.jit` which arguments are meant.
+def _split(option: str, arguments: Arguments) -> dict[str, Any]:
+    """Return the options of `jax.jit` for donated or static arguments.
 
     Raises:
-        InspectError: Something is neither a number nor a name.
+        InspectError: A value is neither a number nor a name.
     """
-    items = tuple(given) if isinstance(given, Iterable) and not isinstance(given, str) else (given,)
-    if bad := [each for each in items if isinstance(each, bool) or not isinstance(each, int | str)]:
+    items = tuple(arguments) if isinstance(arguments, Iterable) and not isinstance(arguments, str) else (arguments,)
+    if bad := [item for item in items if isinstance(item, bool) or not isinstance(item, int | str)]:
         message = f"{option}={bad[0]!r} is neither the number of an argument nor its name"
         raise InspectError(message)
     return name_arguments(option, items)

@@ -1,4 +1,4 @@
-"""A program compiled for a target, of which a test asserts what it means: numbers to compare, and what has to hold."""
+"""A compiled program in a test, with numbers to compare and assertions."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction
 
 __tracebackhide__ = True
-"""So that pytest shows the test's own lines."""
+"""Hide this module in pytest's tracebacks, so that they show the test's own lines."""
 
 
 class CompiledProgram(ProgramNumbers):
-    """What `hlo(...)` gives: numbers that compare, and assertions that raise by themselves.
+    """The result of `hlo(...)`: comparable numbers, and assertions that raise an error if they fail.
 
-    An assertion that holds returns True, so that `assert` may stand in front of it too.
+    An assertion that holds returns True, so that it can also be written after `assert`.
     """
 
     def collectives(self, kind: str = "", *, over: str = "") -> CollectiveTraffic:
-        """Return what the devices send each other.
+        """Return the traffic between devices.
 
         Args:
-            kind: Such as `all-reduce`; all kinds where it is empty.
-            over: An axis of the mesh; all where it is empty.
+            kind: A kind such as `all-reduce`, or an empty string for all kinds.
+            over: An axis of the mesh, or an empty string for all axes.
 
         Raises:
             BrokenError: The program does not compile.
@@ -58,63 +58,65 @@ class CompiledProgram(ProgramNumbers):
         return CollectiveTraffic(chosen, f"{kind or 'collectives'}{f' over {over}' if over else ''}", count)
 
     def _begin(self) -> None:
-        """Note an assertion of the compiled program.
+        """Record an assertion about the compiled program.
 
         Raises:
-            BrokenError: It does not compile.
+            BrokenError: The program does not compile.
         """
         self._log.asserted = True
         self.require()
 
     def none(self, kind: str = "", *, over: str = "", larger_than: float | str = 0) -> Literal[True]:
-        """Assert that there is no collective, or none that is larger.
+        """Assert that there is no collective, or none above a size.
 
         Args:
-            kind: As in `collectives`.
-            over: Likewise.
-            larger_than: Bytes of what one makes on each device.
+            kind: The kind, as in `collectives`.
+            over: The axis, as in `collectives`.
+            larger_than: The largest allowed result of a collective on each device, in bytes.
 
         Raises:
-            BrokenError: There is one.
-            InspectError: As `collectives`.
+            BrokenError: There is such a collective.
+            InspectError: The kind or axis does not exist.
         """
         self._begin()
         least = read_amount(larger_than, "bytes", "larger_than")
-        found = [each for each in self._measured.choose_exchanges(kind, over) if size_exchange(each) > least]
-        if found:
-            many = f"{plural(len(found), kind or 'collective')}{f' over {over}' if over else ''}"
-            self._break_none(many, least, self._causes.tell_exchanges(found), "collectives")
+        exchanges = [
+            exchange for exchange in self._measured.choose_exchanges(kind, over) if size_exchange(exchange) > least
+        ]
+        if exchanges:
+            many = f"{plural(len(exchanges), kind or 'collective')}{f' over {over}' if over else ''}"
+            self._break_none(many, least, self._causes.tell_exchanges(exchanges), "collectives")
         return True
 
     def no_copies(self, *, larger_than: float | str = 0) -> Literal[True]:
-        """Assert that nothing is only copied or transposed, or nothing larger.
+        """Assert that no launch only copies or transposes data, or none above a size.
 
         Args:
-            larger_than: Bytes of one.
+            larger_than: The largest allowed copy, in bytes.
 
         Raises:
-            BrokenError: Something is.
+            BrokenError: There is such a copy.
         """
         self._begin()
         least = read_amount(larger_than, "bytes", "larger_than")
-        found = [each for each in self._measured.copies if each.bytes > least]
-        if found:
-            many = plural(len(found), "copy or transpose", "copies and transposes")
-            self._break_none(many, least, self._causes.tell_copies(found), "kernels")
+        copies = [copy for copy in self._measured.copies if copy.bytes > least]
+        if copies:
+            many = plural(len(copies), "copy or transpose", "copies and transposes")
+            self._break_none(many, least, self._causes.tell_copies(copies), "kernels")
         return True
 
     def _break_none(self, many: str, least: float, rows: Iterable[str], part: str) -> None:
         size = f" larger than {show_amount(least, 'bytes')}" if least else ""
-        self._break(f"{self.name} has {many}{size}, and has to have none", rows, part)
+        self._break(f"{self.name} has {many}{size}, but must have none", rows, part)
 
     def donated(self, argument: int | str) -> Literal[True]:
-        """Assert that a result takes the place of each array of an argument, though the compiler may copy it first.
+        """Assert that a result reuses the memory of each array of an argument; the compiler may still copy it first.
 
         Args:
-            argument: Its number, or its name.
+            argument: The number or the name of the argument.
 
         Raises:
-            BrokenError: None does.
+            BrokenError: No result reuses the memory of an array.
             InspectError: There is no such argument.
         """
         name, parameters = self._find_argument(argument)
@@ -124,112 +126,113 @@ class CompiledProgram(ProgramNumbers):
         return True
 
     def in_place(self, argument: int | str) -> Literal[True]:
-        """Assert that an argument is updated in place: a result takes the place of each array, and none is copied.
+        """Assert that an argument is updated in place: a result reuses the memory of each array, without a copy.
 
         Args:
-            argument: Its number, or its name.
+            argument: The number or the name of the argument.
 
         Raises:
-            BrokenError: It is not.
+            BrokenError: The argument is not updated in place.
             InspectError: There is no such argument.
         """
         name, parameters = self._find_argument(argument)
-        told = (*tell_untaken(self.capture, parameters), *tell_copied(self.capture, parameters))
-        if told:
-            self._break(f"{self.name} does not update its argument {name} in place", self._explain(told), "memory")
+        facts = (*tell_untaken(self.capture, parameters), *tell_copied(self.capture, parameters))
+        if facts:
+            self._break(f"{self.name} does not update its argument {name} in place", self._explain(facts), "memory")
         return True
 
     def _find_argument(self, argument: int | str) -> tuple[str, tuple[Instruction, ...]]:
         self._begin()
         if self.subject.call is None:
-            message = "what becomes of an argument is asserted of a function, and this is a capture that was saved"
+            message = "an assertion about an argument needs a function, but this program is a saved capture"
             raise InspectError(message)
         return find_argument(self.capture, self.subject.call, argument)
 
-    def _explain(self, told: Iterable[tuple[str, str]]) -> list[str]:
-        """Return what is told with why each is so."""
-        return [line for said, asked in told for line in (f"    {said}", *self._causes.tell_finding(asked))]
+    def _explain(self, facts: Iterable[tuple[str, str]]) -> list[str]:
+        """Return lines about the facts, each followed by its explanation."""
+        return [line for fact, name in facts for line in (f"    {fact}", *self._causes.tell_finding(name))]
 
     def one_kernel(self, *names: str) -> Literal[True]:
-        """Assert that parts of the program are computed in one and the same kernel.
+        """Assert that parts of the program are computed in the same kernel.
 
         Args:
-            *names: Each a named scope, a Python function, a variable, a line or a piece of one.
+            *names: Named scopes, Python functions, variables, lines or pieces of lines.
 
         Raises:
-            BrokenError: They are in several.
-            InspectError: The program has no such part; with those that it has.
+            BrokenError: The parts are in several kernels.
+            InspectError: The program has no such part; the message lists its parts.
         """
         self._begin()
         shared = SharedKernel(self.capture)
         launches = shared.find_all(names)
         if len(launches) > 1:
-            rows = [f"    {name}: {', '.join(each.name for each in shared.find(name))}" for name in names]
+            rows = [f"    {name}: {', '.join(launch.name for launch in shared.find(name))}" for name in names]
             finding = self._causes.explain_apart(*names[:2]) if len(names) > 1 else None
             finding = finding or self._causes.explain(names[0])
-            said = f"{' and '.join(names)} of {self.name}: {plural(len(launches), 'kernel')}, and it has to be one"
-            self._break(said, [*rows, *(tell_finding(finding) if finding else ())], "kernels")
+            sentence = f"{' and '.join(names)} of {self.name}: {plural(len(launches), 'kernel')}, but must be one"
+            self._break(sentence, [*rows, *(tell_finding(finding) if finding else ())], "kernels")
         return True
 
     def apart(self, one: str, other: str) -> Literal[True]:
-        """Assert that no kernel computes anything of both of two parts of the program.
+        """Assert that two parts of the program share no kernel.
 
         Args:
             one: A part, as in `one_kernel`.
-            other: Another.
+            other: Another part.
 
         Raises:
-            BrokenError: One does.
-            InspectError: The program has no such part; with those that it has.
+            BrokenError: The parts share a kernel.
+            InspectError: The program has no such part; the message lists its parts.
         """
         self._begin()
         shared = SharedKernel(self.capture)
-        left, right = ({each.name for each in shared.find(name)} for name in (one, other))
-        if both := left & right:
+        first, second = ({launch.name for launch in shared.find(name)} for name in (one, other))
+        if both := first & second:
             finding = self._causes.explain_apart(one, other)
-            said = f"{one} and {other} of {self.name} share the kernel {', '.join(sorted(both))}, and have to be apart"
-            self._break(said, [*(tell_finding(finding) if finding else ())], "kernels")
+            sentence = f"{one} and {other} of {self.name} share the kernel {', '.join(sorted(both))}, but must be apart"
+            self._break(sentence, [*(tell_finding(finding) if finding else ())], "kernels")
         return True
 
     def fits(self, target: str = "") -> Literal[True]:
-        """Assert that the program suffices with the memory of a device.
+        """Assert that the program fits in the memory of a device.
 
         Args:
-            target: The target, with its grid; the program's own where it is empty.
+            target: The target, with its grid, or an empty string for the program's own target.
 
         Raises:
-            BrokenError: It does not fit, or does not compile.
-            InspectError: Nobody knows how much memory a device of the target has.
+            BrokenError: The program does not fit, or does not compile.
+            InspectError: The memory of a device of the target is unknown.
             TargetUnavailableError: This machine cannot compile for the target.
         """
         self._log.asserted = True
         capture = self.subject.capture(target, code=False) if target else self.capture
-        told = explain_memory(capture, "")
-        if told.fits is None and not capture.error:
-            message = f"how much memory {title(capture.target)} has depends on the machine; assert step.peak < '9 GiB'"
+        memory = explain_memory(capture, "")
+        if memory.fits is None and not capture.error:
+            message = f"the memory of {title(capture.target)} depends on the machine; assert a peak instead, as in "
+            message += "step.peak < '9 GiB'"
             raise InspectError(message)
-        if not told.holds:
+        if not memory.holds:
             causes = Causes(self.subject, capture)
-            said = str(next(iter(told.tell())))
-            if told.refusal:
-                said = f"{said} What helps: {told.refusal.remedy}"
-            elif capture.error and not told.needed_bytes:
-                said = f"{said} {shorten(capture.error, 200)}"
-            self._break(said, [*causes.tell_memory(())], "memory" if not target else "")
+            sentence = str(next(iter(memory.tell())))
+            if memory.refusal:
+                sentence = f"{sentence} What helps: {memory.refusal.remedy}"
+            elif capture.error and not memory.needed_bytes:
+                sentence = f"{sentence} {shorten(capture.error, 200)}"
+            self._break(sentence, [*causes.tell_memory(())], "memory" if not target else "")
         return True
 
     def same_as(self, other: CompiledProgram) -> Literal[True]:
-        """Assert that the compiler made the same of another program, instruction by instruction, names aside.
+        """Assert that another program compiles to the same instructions, ignoring names.
 
         Args:
-            other: The other, compiled for the same target.
+            other: The other program, compiled for the same target.
 
         Raises:
-            BrokenError: It did not.
+            BrokenError: The instructions differ.
         """
         self._begin()
         other.require()
-        found = compare_captures(self.capture, other.capture, (self.subject.name, other.subject.name))
-        if not found.is_same_result:
-            self._break(str(found), [], "")
+        difference = compare_captures(self.capture, other.capture, (self.subject.name, other.subject.name))
+        if not difference.is_same_result:
+            self._break(str(difference), [], "")
         return True

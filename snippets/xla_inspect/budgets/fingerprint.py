@@ -1,4 +1,4 @@
-"""What a program was when it was recorded, and who changed since: the reader's code, a library, or the compiler."""
+"""The fingerprint of a recorded program, which shows whether code, a library or the compiler changed since."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ if TYPE_CHECKING:
     from xla_inspect.subject import Call
 
 type Blame = Literal["code", "compiler", "both", "nothing", "unrecorded"]
-"""Who changed since a record was made: the code or how it is called, the compiler with JAX, each of them, none of them;
-or nobody knows, since nothing was recorded."""
+"""The cause of a change since a record: the code or its call, the compiler with JAX, both, or nothing; or unrecorded
+if there is no record."""
 
 _NAME = re.compile(r"module @[\w.$-]+")
 _ADDRESS = re.compile(r" (?:object )?at 0x[0-9a-fA-F]+")
@@ -28,15 +28,15 @@ _ADDRESS = re.compile(r" (?:object )?at 0x[0-9a-fA-F]+")
 
 @dataclass(frozen=True)
 class Fingerprint:
-    """What a program was.
+    """The fingerprint of a program.
 
     Attributes:
-        versions: The packages that compiled it, name to version.
+        versions: The packages that compiled the program, each with its version.
         options: The compiler's options and flags.
-        program: A hash of the lowered program, its name and places left out.
-        sources: A hash of each of the reader's files that it comes from, by the file's name.
-        call: A hash of how it is called: shapes, types, what is donated and static, mesh and specs.
-        libraries: The packages that it comes from besides, name to version.
+        program: A hash of the lowered program without its name and source lines.
+        sources: A hash of each of the user's files that the program comes from, by the file's name.
+        call: A hash of the call: shapes, types, donated and static arguments, mesh and specs.
+        libraries: The other packages that the program comes from, each with its version.
     """
 
     versions: Mapping[str, str]
@@ -48,7 +48,7 @@ class Fingerprint:
 
     @classmethod
     def of(cls, capture: Capture, call: Call | None) -> Self:
-        """Return what a program is, by its capture and how it was called, where that is known."""
+        """Return the fingerprint of a capture and, if known, of its call."""
         options = {name: str(value) for name, value in capture.options.items()}
         flags = " ".join(ambient_flags(capture.options))
         return cls(
@@ -62,27 +62,27 @@ class Fingerprint:
 
     @classmethod
     def read(cls, data: object, where: str) -> Self:
-        """Return a fingerprint that `asdict` turned into JSON.
+        """Read a fingerprint that `to_json` wrote.
 
         Raises:
-            InspectError: It is none.
+            InspectError: The data is not a fingerprint.
         """
         names = {field.name for field in fields(cls)}
         if not isinstance(data, dict) or {*data} != names or not all(_is_fit(data[name]) for name in names):
-            message = f"{where} holds no fingerprint of a program; record it again"
+            message = f"{where} has no fingerprint of a program; record it again"
             raise InspectError(message)
         return cls(**data)
 
     def to_json(self) -> dict[str, Any]:
-        """Return it as JSON holds it."""
+        """Return the fingerprint as JSON data."""
         return asdict(self)
 
     def changed_files(self, now: Fingerprint) -> list[str]:
-        """Return the files that differ, of those that the program came from both times."""
+        """Return the files that both programs come from and that differ."""
         return [name for name, text in self.sources.items() if now.sources.get(name, text) != text]
 
     def blame(self, now: Fingerprint) -> Blame:
-        """Return who changed since: of a program that is another now only where the compiler is, not the reader."""
+        """Return the cause of the change; the compiler alone is the cause if code, call and options are the same."""
         compiler = dict(self.versions) != dict(now.versions)
         code = bool(self.changed_files(now)) or self.call != now.call or self.libraries != now.libraries
         options = dict(self.options) != dict(now.options)
@@ -90,11 +90,11 @@ class Fingerprint:
             return "compiler" if compiler else "nothing"
         if not compiler:
             return "code"
-        # What JAX makes of the same files and the same call is JAX's own.
+        # If files and call are the same, a different lowered program comes from JAX.
         return "both" if code or options else "compiler"
 
     def tell(self, now: Fingerprint) -> str:
-        """Return in words who changed since."""
+        """Describe the changes since the record."""
         versions = _name_changes(self.versions, now.versions)
         libraries = _name_changes(self.libraries, now.libraries)
         options = _name_changes(self.options, now.options)
@@ -105,20 +105,20 @@ class Fingerprint:
             *([libraries] if libraries else []),
             *([f"the options {options}"] if options else []),
         ]
-        told = ", ".join(what) or "something outside of your files, such as a setting of JAX or a value they read"
+        changes = ", ".join(what) or "something outside your files, such as a JAX setting or a value that they read"
         match self.blame(now):
             case "nothing":
                 compiler = ", ".join(f"{name} {version}" for name, version in self.versions.items())
                 return f"Neither your program nor the compiler changed since the record ({compiler})."
             case "code":
-                return f"Your program changed since the record, and the compiler did not: {told}."
+                return f"Your program changed since the record, and the compiler did not: {changes}."
             case "compiler" if self.program == now.program:
                 return f"The compiler changed since the record, and your program did not: {versions}."
             case "compiler":
                 return f"JAX or the compiler changed since the record, and your files did not: {versions}."
         return (
-            f"Both changed since the record: {told}; and {versions}. To tell whose it is, check it under the versions "
-            "of the record, or record it there first."
+            f"Both your program and the compiler changed since the record: {changes}; and {versions}. To find the "
+            "cause, check the program with the versions of the record, or record it again with them first."
         )
 
 
@@ -128,13 +128,13 @@ def _hash(text: str) -> str:
 
 @cache
 def _list_packages() -> Mapping[str, tuple[str, ...]]:
-    """Return the packages by the names that they are imported by."""
-    found = importlib.metadata.packages_distributions()
-    return {name: tuple(dict.fromkeys(owners)) for name, owners in found.items()}
+    """Return the packages by their import names."""
+    distributions = importlib.metadata.packages_distributions()
+    return {name: tuple(dict.fromkeys(owners)) for name, owners in distributions.items()}
 
 
 def _find_libraries(capture: Capture) -> dict[str, str]:
-    """Return the versions of the packages whose files the program's places name, none of the reader's own files."""
+    """Return the versions of the packages whose files occur in the program's stack frames."""
     files = {frame.file for chain in capture.frames.values() for frame in chain} - {*capture.sources}
     tops = {name.partition("/")[0] for name in files if "/" in name}
     owners = {owner for top in tops for owner in _list_packages().get(top, ())}
@@ -156,21 +156,21 @@ def _describe_call(call: Call) -> str:
 
 
 def _spell(value: object) -> object:
-    """Return an option as JSON holds it, the same whatever release of JAX prints it."""
+    """Return an option as JSON data that does not depend on how a release of JAX prints it."""
     if isinstance(value, Mapping):
-        return {str(name): _spell(each) for name, each in value.items()}
+        return {str(name): _spell(item) for name, item in value.items()}
     if isinstance(value, tuple | list) or type(value).__name__ == "PartitionSpec":
-        return [_spell(each) for each in value]  # type: ignore[attr-defined]  # a specification is iterable
+        return [_spell(item) for item in value]  # type: ignore[attr-defined]  # a specification is iterable
     return value if isinstance(value, str | int | None) else _ADDRESS.sub("", repr(value))
 
 
-def _name_changes(left: Mapping[str, str], right: Mapping[str, str]) -> str:
+def _name_changes(before: Mapping[str, str], after: Mapping[str, str]) -> str:
     return ", ".join(
-        f"{name} {left.get(name, 'none')} -> {right.get(name, 'none')}"
-        for name in dict.fromkeys((*left, *right))
-        if left.get(name) != right.get(name)
+        f"{name} {before.get(name, 'none')} -> {after.get(name, 'none')}"
+        for name in dict.fromkeys((*before, *after))
+        if before.get(name) != after.get(name)
     )
 
 
 def _is_fit(value: object) -> bool:
-    return isinstance(value, str) or (isinstance(value, dict) and all(isinstance(each, str) for each in value.values()))
+    return isinstance(value, str) or (isinstance(value, dict) and all(isinstance(item, str) for item in value.values()))

@@ -1,4 +1,4 @@
-"""A number that was measured of a compiled program: compared, it gives a verdict that has to be asserted."""
+"""A measured number of a compiled program, whose comparisons must be asserted."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _OWN = ("xla_inspect.", "pytest_xla_inspect")
 
 
 def _comparing(sign: str) -> Callable[[Quantity, object], Verdict]:
-    """Return the comparison of a number by a sign."""
+    """Return the comparison method for a sign."""
 
     def compare(self: Quantity, other: object) -> Verdict:
         verdict = Verdict(self, sign, other, self.log)
@@ -33,22 +33,22 @@ def _comparing(sign: str) -> Callable[[Quantity, object], Verdict]:
 
 
 class Quantity:
-    """A number that was measured, which compares with numbers and with text such as `9 GiB`.
+    """A measured number that can be compared with numbers and with text such as `9 GiB`.
 
     Args:
-        name: What it is, such as `peak`.
-        number: How much.
-        unit: What it counts.
-        of: What it was measured of, such as `step on NVIDIA H100`.
-        explain: What tells where it comes from, given the sign and the limit that it broke.
-        log: What notes that it was compared, or None.
+        name: The name of the number, such as `peak`.
+        number: The amount.
+        unit: The unit of the amount.
+        of: The measured program, such as `step on NVIDIA H100`.
+        explain: Returns the explanation of the number for a violated sign and limit.
+        log: The log of comparisons, or None.
     """
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it equals numbers, and compares with text
     __array_ufunc__ = None
-    """So that numbers of NumPy leave a comparison to it."""
+    """Make NumPy's numbers leave comparisons to this class."""
 
-    def __init__(  # noqa: PLR0913 - what a number is of
+    def __init__(  # noqa: PLR0913 - each argument is an attribute
         self,
         name: str,
         number: float,
@@ -58,7 +58,7 @@ class Quantity:
         explain: Callable[[str, float], str],
         log: AssertionLog | None = None,
     ) -> None:
-        """Compare it with nothing yet."""
+        """Record the number as not yet compared."""
         self.name, self.number, self.unit, self.of = name, number, unit, of
         self._explain, self.log = explain, log
         if log is not None:
@@ -67,13 +67,13 @@ class Quantity:
     @property
     def forgotten(self) -> str:
         """The complaint about a test that reads it and does nothing with it."""
-        return f"{self.name} of {self.of} was read and compared with nothing"
+        return f"{self.name} of {self.of} was read but not compared with anything"
 
     __lt__, __le__, __gt__, __ge__ = map(_comparing, ("<", "<=", ">", ">="))
     __eq__, __ne__ = map(_comparing, ("==", "!="))  # type: ignore[assignment]  # they give a verdict
 
     def __bool__(self) -> bool:
-        """Refuse, since a number that is asserted without a bound says nothing.
+        """Raise an error, because asserting a number without a bound checks nothing.
 
         Raises:
             TypeError: Always.
@@ -98,17 +98,17 @@ class Quantity:
         return show_amount(self.number, self.unit)
 
     def __repr__(self) -> str:
-        """Return the number in its unit, with what it is of."""
+        """Return the number in its unit, with its program."""
         return f"<{self.name} of {self.of}: {self}>"
 
     def explain(self, sign: str, limit: float) -> str:
-        """Return what is to be said where a comparison does not hold: how much it is, and where that comes from."""
-        wanted, measured = show_amount(limit, self.unit), show_amount(self.number, self.unit)
-        if wanted == measured:
-            wanted, measured = f"{limit:,.0f}", f"{self.number:,.0f}"
+        """Explain a failed comparison: the amount and its causes."""
+        bound, measured = show_amount(limit, self.unit), show_amount(self.number, self.unit)
+        if bound == measured:
+            bound, measured = f"{limit:,.0f}", f"{self.number:,.0f}"
         by = self.number - limit
         over = f" ({show_amount(abs(by), self.unit)} too {'much' if by > 0 else 'little'})" if by else ""
-        comparison = f"{self.name} of {self.of} is {measured}, and has to be {sign} {wanted}{over}"
+        comparison = f"{self.name} of {self.of} is {measured}, but must be {sign} {bound}{over}"
         return "\n".join(filter(None, (comparison, self._explain(sign, limit))))
 
 
@@ -116,14 +116,14 @@ class Verdict:
     """The result of a comparison, for `assert`. One that nobody asserts is reported at the end of the test.
 
     Args:
-        quantity: What was measured.
+        quantity: The measured number.
         sign: One of `OPERATORS`.
-        other: What it is compared with: another quantity, a number or text.
-        log: What notes that it was asserted, or None.
+        other: The other side: another quantity, a number or text.
+        log: The log of assertions, or None.
     """
 
     def __init__(self, quantity: Quantity, sign: str, other: object, log: AssertionLog | None = None) -> None:
-        """Decide it."""
+        """Compare the number with the other side."""
         self.quantity, self.sign, self._log = quantity, sign, log
         self.limit = other.number if isinstance(other, Quantity) else read_amount(other, quantity.unit, quantity.name)
         self.holds = bool(OPERATORS[sign](quantity.number, self.limit))
@@ -134,24 +134,24 @@ class Verdict:
         return f"{self!r} was compared and not asserted; write assert in front of it"
 
     def __bool__(self) -> bool:
-        """Return whether it holds, and count as asserted."""
+        """Return whether the comparison holds, and count it as asserted."""
         if self._log is not None:
             self._log.note_asserted(self)
         return self.holds
 
     def __repr__(self) -> str:
-        """Return the comparison, and whether it holds."""
+        """Return the comparison and its result."""
         unit = self.quantity.unit
-        said = f"{show_amount(self.quantity.number, unit)} {self.sign} {show_amount(self.limit, unit)}"
-        return f"<{self.quantity.name}: {said} {'holds' if self.holds else 'does not hold'}>"
+        comparison = f"{show_amount(self.quantity.number, unit)} {self.sign} {show_amount(self.limit, unit)}"
+        return f"<{self.quantity.name}: {comparison} {'holds' if self.holds else 'does not hold'}>"
 
     def explain(self) -> str:
-        """Return what is to be said where it does not hold."""
+        """Explain a comparison that does not hold."""
         return self.quantity.explain(self.sign, self.limit)
 
 
 def find_caller() -> str:
-    """Return the line outside of this package that this is called from, as FILE:LINE."""
+    """Return the calling line outside of this package, as FILE:LINE."""
     frame = sys._getframe(1)  # noqa: SLF001 - documented
     while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(_OWN):
         frame = frame.f_back  # type: ignore[assignment]  # None at the end

@@ -1,4 +1,4 @@
-"""What is measured of a compiled program: each number by its name, its unit, how it is found, and what tells of it."""
+"""The numbers that can be measured of a compiled program, each with its name, unit, measurement and explanation."""
 
 from __future__ import annotations
 
@@ -23,44 +23,45 @@ if TYPE_CHECKING:
 
 
 class Measured:
-    """What is known of one capture, each found when it is first asked for.
+    """The measurements of one capture, each computed on first use.
 
     Args:
         capture: The capture.
-        axes: Names and sizes of the mesh as the call has it; empty where it has none.
+        axes: The sizes of the mesh's axes by name; empty without a mesh.
     """
 
     def __init__(self, capture: Capture, axes: Mapping[str, int]) -> None:
-        """Measure nothing yet."""
+        """Store the capture; the properties measure it."""
         self.capture, self.axes = capture, dict(axes)
 
     @cached_property
     def summary(self) -> TargetSummary:
-        """Its kernels, work and memory."""
+        """The kernels, work and memory of the program."""
         return summarize(self.capture.program, [self.capture], "").targets[0]
 
     @cached_property
     def memory(self) -> MemoryUse:
-        """What takes its memory."""
+        """The memory use of the program."""
         return explain_memory(self.capture, "")
 
     @cached_property
     def copies(self) -> tuple[Copy, ...]:
-        """What it only moves."""
+        """The launches that only move data."""
         return list_copies(self.capture)
 
     @cached_property
     def exchanges(self) -> tuple[Exchange, ...]:
-        """What its devices send each other, and the axes that are known of the mesh."""
-        found = find_exchanges(self.capture.program, self.capture, self.axes)
-        self.axes = dict(found.mesh)
-        return found.exchanges
+        """The collectives of the program; computing them also completes the axes of the mesh."""
+        answer = find_exchanges(self.capture.program, self.capture, self.axes)
+        self.axes = dict(answer.mesh)
+        return answer.exchanges
 
     def choose_exchanges(self, kind: str, over: str) -> list[Exchange]:
-        """Return the collectives of a kind and along an axis of the mesh; of all where one is empty.
+        """Return the collectives of a kind and along an axis of the mesh; an empty string selects all.
 
         Args:
-            kind: Such as `all-gather`; a `reduce-scatter` is one too where a TPU's compiler makes it of an all-reduce.
+            kind: A kind such as `all-gather`. A `reduce-scatter` may also be one that a TPU's compiler builds from an
+                all-reduce.
             over: The axis.
 
         Raises:
@@ -69,14 +70,14 @@ class Measured:
         if kind and kind not in COLLECTIVE_KINDS:
             message = f"there is no collective {kind!r}; {suggest_kind(kind)}"
             raise InspectError(message)
-        chosen = [each for each in self.exchanges if not kind or _name_kind(each) == kind]
+        chosen = [exchange for exchange in self.exchanges if not kind or _name_kind(exchange) == kind]
         if not over:
             return chosen
         if over not in self.axes:
-            known = f"its axes are {', '.join(self.axes)}" if self.axes else "it has no mesh with named axes"
-            message = f"{self.capture.program} has no axis {over!r}: {known}"
+            axes_text = f"its axes are {', '.join(self.axes)}" if self.axes else "it has no mesh with named axes"
+            message = f"{self.capture.program} has no axis {over!r}: {axes_text}"
             raise InspectError(message)
-        return [each for each in chosen if over in each.axes]
+        return [exchange for exchange in chosen if over in exchange.axes]
 
 
 __tracebackhide__ = True
@@ -87,21 +88,21 @@ def _name_kind(exchange: Exchange) -> str:
 
 
 def size_exchange(exchange: Exchange) -> int:
-    """Return the bytes of what a collective makes on each device, or takes where that is more."""
-    made = exchange.operand_bytes * exchange.group if exchange.kind == "all-gather" else exchange.operand_bytes
-    return max(made, exchange.operand_bytes)
+    """Return the larger of a collective's result and its operand on each device, in bytes."""
+    result_bytes = exchange.operand_bytes * exchange.group if exchange.kind == "all-gather" else exchange.operand_bytes
+    return max(result_bytes, exchange.operand_bytes)
 
 
 @dataclass(frozen=True, slots=True)
 class Measure:
-    """One number that is measured.
+    """The definition of one measured number.
 
     Attributes:
-        unit: What it counts.
-        find: What finds it.
-        tell: What yields where it comes from.
-        part: Which part of a tally tells what changed since a record, or an empty string.
-        title: What it is, for a table.
+        unit: The unit of the number.
+        find: Measures the number.
+        tell: Yields lines that explain the number.
+        part: The part of a tally that shows changes since a record, or an empty string.
+        title: The description of the number in a table.
     """
 
     unit: Unit
@@ -128,56 +129,56 @@ def _tell_exchanges(causes: Causes, measured: Measured) -> Iterator[str]:
 
 
 def _tell_constants(_: Causes, measured: Measured) -> Iterator[str]:
-    for each in measured.capture.constants[:4]:
-        sizes = ",".join(map(str, each.shape))
-        yield f"    {each.dtype}[{sizes}], first used at {each.file.rpartition('/')[2]}:{each.line}"
+    for constant in measured.capture.constants[:4]:
+        sizes = ",".join(map(str, constant.shape))
+        yield f"    {constant.dtype}[{sizes}], first used at {constant.file.rpartition('/')[2]}:{constant.line}"
 
 
 def _tell_host(causes: Causes, measured: Measured) -> Iterator[str]:
-    for each in [each for each in measured.capture.module.walk() if calls_host(each)][:4]:
-        yield from causes.tell_finding(each.name)
+    for instruction in [instruction for instruction in measured.capture.module.walk() if calls_host(instruction)][:4]:
+        yield from causes.tell_finding(instruction.name)
 
 
 def _count_host(measured: Measured) -> int:
-    calls = [each for each in measured.capture.module.walk() if calls_host(each)]
-    return len([each for each in calls if not each.opcode.endswith("-done")])
+    calls = [instruction for instruction in measured.capture.module.walk() if calls_host(instruction)]
+    return len([instruction for instruction in calls if not instruction.opcode.endswith("-done")])
 
 
 TRACES = "traces"
-"""The number that is measured of several calls, and of no compiled program."""
+"""The number that is measured for several calls rather than for a compiled program."""
 MEASURES: Mapping[str, Measure] = {
-    "peak": Measure(
-        "bytes", lambda of: of.memory.needed_bytes, _tell_memory(), "memory", "memory of one device, the most at once"
-    ),
+    "peak": Measure("bytes", lambda of: of.memory.needed_bytes, _tell_memory(), "memory", "peak memory of one device"),
     "arguments": Measure(
-        "bytes", lambda of: of.summary.argument_bytes, _tell_memory("argument"), "memory", "what the arguments take"
+        "bytes", lambda of: of.summary.argument_bytes, _tell_memory("argument"), "memory", "memory of the arguments"
     ),
     "temporaries": Measure(
         "bytes",
         lambda of: of.summary.temporary_bytes or 0,
         _tell_memory("temporary", "saved", "gap"),
         "memory",
-        "what is set aside for values on the way",
+        "memory of intermediate values",
     ),
     "results": Measure(
         "bytes",
         lambda of: of.summary.output_bytes,
         _tell_memory("result"),
         "memory",
-        "what the results take that are in no argument's place",
+        "memory of the results that do not reuse an argument's memory",
     ),
     "kernels": Measure(
-        "", lambda of: len(list_kernels(of.capture)), _tell_kernels, "kernels", "kernels, a loop's body once"
+        "",
+        lambda of: len(list_kernels(of.capture)),
+        _tell_kernels,
+        "kernels",
+        "kernels, counting the body of a loop once",
     ),
-    "copies": Measure(
-        "", lambda of: len(of.copies), _tell_copies, "", "copies and transposes with a launch of their own"
-    ),
+    "copies": Measure("", lambda of: len(of.copies), _tell_copies, "", "separately launched copies and transposes"),
     "copied": Measure(
         "bytes",
         lambda of: sum(each.bytes * (each.runs or 1) for each in of.copies),
         _tell_copies,
         "",
-        "what these move in a step, the trips of loops counted",
+        "bytes that these copies move in a step, counting every iteration of a loop",
     ),
     "flops": Measure("flops", lambda of: of.summary.flops or 0, _tell_kernels, "kernels", "operations of a step"),
     "moved": Measure(
@@ -185,31 +186,31 @@ MEASURES: Mapping[str, Measure] = {
         lambda of: of.summary.moved_bytes or 0,
         _tell_kernels,
         "kernels",
-        "what kernels read and write in a step",
+        "bytes that kernels read and write in a step",
     ),
     "exchanged": Measure(
         "bytes",
         lambda of: sum(each.total_bytes for each in of.exchanges),
         _tell_exchanges,
         "collectives",
-        "what each device brings to collectives in a step",
+        "operand bytes of each device's collectives in a step",
     ),
     "constants": Measure(
         "bytes",
         lambda of: sum(each.size for each in of.capture.constants),
         _tell_constants,
         "",
-        "arrays that are a part of the program and no argument",
+        "arrays that are constants of the program, not arguments",
     ),
-    "host_calls": Measure("", _count_host, _tell_host, "", "calls of Python on the host"),
+    "host_calls": Measure("", _count_host, _tell_host, "", "calls from the program to Python on the host"),
 }
-"""The numbers that are measured, by name."""
+"""The measured numbers by name."""
 
 
 def suggest_kind(kind: str) -> str:
-    """Return which collective a misspelt kind comes close to, or which number or claim counts what it names."""
+    """Suggest a collective for a misspelled kind, or a number or claim that counts what the kind names."""
     if kind.removesuffix("-start") in {"copy", "copies", "transpose"}:
-        return "copies and transposes are counted by `copies` and `copied`, and refused by `no_copies`"
+        return "`copies` and `copied` count copies and transposes, and `no_copies` forbids them"
     if not list_nearest(kind, COLLECTIVE_KINDS) and (near := list_nearest(kind, MEASURES, likeness=0.7)):
         return f"{near[0]} is a number of its own, as in `{near[0]} == 0`"
     return suggest_name(kind, COLLECTIVE_KINDS)

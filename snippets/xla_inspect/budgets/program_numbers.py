@@ -1,4 +1,4 @@
-"""The numbers that are measured of one compiled program, held against bounds and against what was recorded."""
+"""The measured numbers of one compiled program, compared with bounds and with records."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ if TYPE_CHECKING:
     from xla_inspect.subject import Subject
 
 __tracebackhide__ = True
-"""So that pytest shows the test's own lines."""
+"""Hide this module in pytest's tracebacks, so that they show the test's own lines."""
 
 
 class ProgramNumbers:
-    """The numbers of a program that is compiled, each to be compared, with where it comes from.
+    """The numbers of a compiled program, with explanations.
 
     Args:
-        subject: The program and how it is called.
+        subject: The program and its call.
         target: A short name, see `Subject.name_target`.
         calls: The positional arguments of further calls, for `traces`.
-        log: What notes that something was asserted.
-        record: What was recorded of it, or None.
+        log: The log of assertions.
+        record: The record of the program, or None.
     """
 
     def __init__(
@@ -53,7 +53,7 @@ class ProgramNumbers:
         log: AssertionLog | None = None,
         record: Record | None = None,
     ) -> None:
-        """Compile nothing yet."""
+        """Compile the program."""
         self.subject, self.target = subject, target
         self.record = record
         self.capture: Capture = subject.capture(target, code=False)
@@ -65,26 +65,26 @@ class ProgramNumbers:
         self._causes = Causes(subject, self.capture)
 
     def __repr__(self) -> str:
-        """Return what is compiled for what."""
+        """Return the program and the target."""
         return f"<{self.name}>"
 
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Quantity:
-            """Return a number by its name, of `MEASURES`."""
+            """Return the number with a name of `MEASURES`."""
             if name not in MEASURES:
                 raise AttributeError(_name_nearest(name), name=name, obj=self)
             return self.measure(name)
 
     def measure(self, name: str) -> Quantity:
-        """Return a number that is measured of the program.
+        """Measure a number of the program.
 
         Args:
             name: One of `MEASURES`, or `traces`.
 
         Raises:
             BrokenError: The program does not compile.
-            InspectError: There is no such number, or it is `traces` and there are no further calls.
+            InspectError: There is no such number, or `traces` is requested without further calls.
         """
         if name == TRACES:
             return self.traces
@@ -102,33 +102,36 @@ class ProgramNumbers:
         )
 
     def require(self, *, memory: bool = False) -> None:
-        """Do nothing where the program compiles, or where it does not and its memory is known all the same.
+        """Raise an error if the program does not compile.
+
+        Args:
+            memory: Whether it is enough that the memory of a program that does not fit is known.
 
         Raises:
-            BrokenError: It does not compile.
+            BrokenError: The program does not compile.
         """
         refusal = find_refusal(self.capture)
         if self.capture.error and not (memory and self.capture.buffers and refusal and refusal.space == HBM):
-            said = tell_failure(self.capture)
-            self._break(f"{self.name} does not compile: {said}", [*self._causes.tell_memory(())], "memory")
+            failure = tell_failure(self.capture)
+            self._break(f"{self.name} does not compile: {failure}", [*self._causes.tell_memory(())], "memory")
 
     @property
     def traces(self) -> Quantity:
-        """How often JAX traces the function for the call and the further ones that `calls` has.
+        """The number of times that JAX traces the function for its call and the further calls.
 
         Raises:
             InspectError: There are no further calls.
         """
         if self.subject.call is None or not self._calls:
             message = (
-                f"{self.name}: traces counts how often several calls trace; give the further ones, as in "
+                f"{self.name}: traces counts how often several calls trace; add the further calls, as in "
                 "hlo(step, *shapes, calls=[(state, 0.1), ...])"
             )
             raise InspectError(message)
-        found = explain_recompiles(watch_calls(self.subject.call, self._calls), is_timed=False)
-        calls = [call for function in found.functions for call in function.calls]
+        answer = explain_recompiles(watch_calls(self.subject.call, self._calls), is_timed=False)
+        calls = [call for function in answer.functions for call in function.calls]
         rows = [
-            f"    traced again: {'; '.join(map(_tell_difference, call.differences[:3])) or 'JAX had dropped the first'}"
+            f"    traced again: {'; '.join(map(_tell_difference, call.differences[:3])) or 'JAX discarded the trace'}"
             for call in calls[1:]
         ]
         return Quantity(
@@ -141,15 +144,15 @@ class ProgramNumbers:
         )
 
     def as_recorded(self, *names: str, within: str = "") -> Literal[True]:
-        """Assert that numbers are no more than was recorded: by `pytest --xla-update`, or `xla-inspect check --update`.
+        """Assert that numbers do not exceed the record of `pytest --xla-update` or `xla-inspect check --update`.
 
         Args:
-            *names: Of `MEASURES`; `peak` and `kernels` where none is given.
-            within: How much more each may be, such as `5 %`.
+            *names: Names of `MEASURES`, by default `peak` and `kernels`.
+            within: The allowed increase, such as `5 %`.
 
         Raises:
-            BrokenError: One is more.
-            InspectError: Nothing was recorded, or there is no such number.
+            BrokenError: A number exceeds the record.
+            InspectError: There is no record, or no such number.
         """
         self._log.asserted = True
         for name in names or ("peak", "kernels"):
@@ -157,34 +160,34 @@ class ProgramNumbers:
         return True
 
     def hold(self, name: str, given: object) -> None:
-        """Assert a bound that is given as a number or text, such as `< 9 GiB` or `recorded + 5 %`.
+        """Assert a bound on a number, such as `< 9 GiB` or `recorded + 5 %`.
 
         Args:
-            name: The number that it is of, as in `measure`.
+            name: The number, as in `measure`.
             given: The bound, see `read_bound`.
 
         Raises:
-            BrokenError: It is broken.
-            InspectError: It is no bound, or of what was recorded, and nothing was.
+            BrokenError: The bound is violated.
+            InspectError: The value is not a bound, or refers to a missing record.
         """
         self._log.asserted = True
         self.hold_number(self.measure(name), given, self.record.numbers.get(name) if self.record else None)
 
     def hold_number(self, quantity: Quantity, given: object, recorded: float | None = None) -> None:
-        """Assert a bound of a number that is measured already; errors as in `hold`.
+        """Assert a bound on a measured number, with the errors of `hold`.
 
         Args:
             quantity: The number.
             given: The bound, see `read_bound`.
-            recorded: What was recorded of it.
+            recorded: The recorded number, or None.
         """
         self._log.note_use(quantity)
         bound = read_bound(given, quantity.unit, quantity.name)
         limit = bound.find_limit(recorded)
         if limit is None:
             message = (
-                f"nothing was recorded of {quantity.name} of {self.name}: pytest --xla-update records, or xla-inspect "
-                "check --update"
+                f"nothing was recorded of {quantity.name} of {self.name}: record it with pytest --xla-update, or with "
+                "xla-inspect check --update"
             )
             raise InspectError(message)
         if not bound.is_kept(quantity.number, limit):
@@ -192,14 +195,14 @@ class ProgramNumbers:
 
     @cached_property
     def fingerprint(self) -> Fingerprint:
-        """What the program is now."""
+        """The current fingerprint of the program."""
         return Fingerprint.of(self.capture, self.subject.call)
 
     def make_record(self) -> Record:
-        """Return what is to be recorded of it.
+        """Return a new record of the program.
 
         Raises:
-            BrokenError: It does not compile.
+            BrokenError: The program does not compile.
         """
         self.require()
         numbers = {name: float(measure.find(self._measured)) for name, measure in MEASURES.items()}
@@ -209,26 +212,26 @@ class ProgramNumbers:
             numbers[TRACES] = float(traces.number)
         return Record(self.fingerprint, numbers, tally(self.capture))
 
-    def _break(self, said: str, rows: Iterable[str], part: str) -> None:
-        raise BrokenError("\n".join(filter(None, (printable(said), self._tell("", [*rows], part)))))
+    def _break(self, sentence: str, rows: Iterable[str], part: str) -> None:
+        raise BrokenError("\n".join(filter(None, (printable(sentence), self._tell("", [*rows], part)))))
 
     def _tell(self, name: str, rows: Sequence[str], part: str) -> str:
-        """Return where something comes from, and what changed since the record."""
-        told = [*rows]
+        """Return the explanation of a number, and the changes since the record."""
+        lines = [*rows]
         if self.record is None:
-            told.append("  Nothing was recorded of it to compare with.")
+            lines.append("  There is no record to compare with.")
         else:
             if name in self.record.numbers:
-                told.append(f"  Recorded: {show_amount(self.record.numbers[name], MEASURES[name].unit)}.")
-            told.append(f"  {self.record.fingerprint.tell(self.fingerprint)}")
-            told += self._causes.tell_changes(self.record, part) if part else []
-        # Lines of the reader's and names in them are shown, and do nothing else.
-        return "\n".join(map(printable, told))
+                lines.append(f"  Recorded: {show_amount(self.record.numbers[name], MEASURES[name].unit)}.")
+            lines.append(f"  {self.record.fingerprint.tell(self.fingerprint)}")
+            lines += self._causes.tell_changes(self.record, part) if part else []
+        # Source lines and names are untrusted text, so control characters in them are escaped.
+        return "\n".join(map(printable, lines))
 
 
 def _name_nearest(name: str) -> str:
-    return f"no number {name!r} is measured of a program; {suggest_name(name, (*MEASURES, TRACES))}"
+    return f"there is no number {name!r} of a program; {suggest_name(name, (*MEASURES, TRACES))}"
 
 
-def _tell_difference(each: Difference) -> str:
-    return f"{each.argument or 'the function'} ({each.kind}): {each.before} -> {each.after}"
+def _tell_difference(difference: Difference) -> str:
+    return f"{difference.argument or 'the function'} ({difference.kind}): {difference.before} -> {difference.after}"

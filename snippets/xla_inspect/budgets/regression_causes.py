@@ -1,4 +1,4 @@
-"""Where what breaks a bound comes from: lines of Python, and passes, for which a program is compiled again."""
+"""The causes of a violated bound: lines of Python and passes, for which the program is compiled again."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ _ROWS, _TEXT = 4, 60
 
 
 class Causes:
-    """What tells where a program's numbers come from.
+    """The explanations of a program's numbers.
 
     Args:
-        subject: The program, which is compiled again with its passes the first time that a pass is asked for.
-        capture: Its capture.
+        subject: The program, which is compiled again with dumped passes when an explanation first needs a pass.
+        capture: The capture of the program.
     """
 
     def __init__(self, subject: Subject, capture: Capture) -> None:
-        """Compile nothing yet."""
+        """Store the program; a recompilation happens only on first use of a pass."""
         self.subject, self.capture = subject, capture
 
     @cached_property
     def finder(self) -> WhyFinder | None:
-        """What answers why, or None where the program does not compile with its passes dumped."""
+        """The finder of reasons, or None if the program does not compile with its passes dumped."""
         axes = self.subject.call.settings.get("mesh") if self.subject.call else None
         try:
             capture, _ = self.subject.capture_most(self.capture.target, ("reasons",), passes=True)
@@ -49,11 +49,11 @@ class Causes:
             return None
 
     def explain(self, name: str) -> Finding | None:
-        """Return why an instruction, a line or an argument is as it is, or None where nobody knows."""
+        """Return the reason for an instruction, a line or an argument, or None if it is unknown."""
         return self._ask(lambda finder: finder.explain(name))
 
     def explain_apart(self, one: str, other: str) -> Finding | None:
-        """Return why two things are in two kernels, or None where nobody knows."""
+        """Return the reason why two parts are in two kernels, or None if it is unknown."""
         return self._ask(lambda finder: finder.explain_apart(one, other))
 
     def _ask(self, explain: Callable[[WhyFinder], tuple[tuple[Finding, ...], object]]) -> Finding | None:
@@ -64,48 +64,50 @@ class Causes:
         return findings[0] if findings else None
 
     def tell_memory(self, roles: Collection[str]) -> Iterator[str]:
-        """Yield what holds most of the memory at the peak, by line, and the pass that made it.
+        """Yield the largest values at the memory peak, each with its line and the pass that created it.
 
         Args:
-            roles: What it is there for; all where there are none.
+            roles: The roles of the values; empty for all roles.
         """
-        held = [each for each in list_held(self.capture) if not roles or each.role in roles]
-        for each in held[:_ROWS]:
-            shape = each.shape.plain if each.shape is not None else ""
-            text = read_line(self.capture, each.line) if each.line else ""
-            where = show_place(each.line) if each.line else each.name or "no line known"
-            made = self._name_maker(each.maker.instruction) if each.maker else ""
-            yield _row(format_bytes(each.size), f"{where} {_quote(text)}", f"{ROLES[each.role]} {shape}".strip(), made)
+        values = [value for value in list_held(self.capture) if not roles or value.role in roles]
+        for value in values[:_ROWS]:
+            shape = value.shape.plain if value.shape is not None else ""
+            text = read_line(self.capture, value.line) if value.line else ""
+            where = show_place(value.line) if value.line else value.name or "no line known"
+            origin = self._name_maker(value.maker.instruction) if value.maker else ""
+            yield _row(
+                format_bytes(value.size), f"{where} {_quote(text)}", f"{ROLES[value.role]} {shape}".strip(), origin
+            )
 
     def tell_kernels(self) -> Iterator[str]:
-        """Yield the lines with most kernels."""
-        rows = sorted(tally(self.capture).kernels, key=lambda each: -each.number)
-        for each in rows[:_ROWS]:
-            yield _row(f"{each.number} x {each.what}", _name_line(each))
+        """Yield the lines with the most kernels."""
+        rows = sorted(tally(self.capture).kernels, key=lambda count: -count.number)
+        for count in rows[:_ROWS]:
+            yield _row(f"{count.number} x {count.what}", _name_line(count))
 
     def tell_copies(self, copies: Sequence[Copy]) -> Iterator[str]:
-        """Yield copies with why each is there, the largest first."""
-        for each in sorted(copies, key=lambda each: -each.bytes)[:_ROWS]:
-            size = _show_moved(each.bytes, each.runs)
-            yield _row(size, f"{each.where} {_quote(each.text)}", each.name)
-            yield from self.tell_finding(each.name)
+        """Yield copies and their reasons, the largest copy first."""
+        for copy in sorted(copies, key=lambda copy: -copy.bytes)[:_ROWS]:
+            size = _show_moved(copy.bytes, copy.runs)
+            yield _row(size, f"{copy.where} {_quote(copy.text)}", copy.name)
+            yield from self.tell_finding(copy.name)
 
     def tell_exchanges(self, exchanges: Sequence[Exchange]) -> Iterator[str]:
-        """Yield collectives with who asked for each, those that carry most first."""
-        for each in sorted(exchanges, key=lambda each: -each.total_bytes)[:_ROWS]:
-            along = f" over {' x '.join(each.axes)}" if each.axes else ""
-            text = each.places[0].text if each.places else ""
-            size = _show_moved(each.operand_bytes, each.runs)
-            yield _row(size, f"{each.where} {_quote(text)}", f"{each.kind}{along}")
-            yield from self.tell_finding(each.name)
+        """Yield collectives and their origins, those with the most bytes first."""
+        for exchange in sorted(exchanges, key=lambda exchange: -exchange.total_bytes)[:_ROWS]:
+            along = f" over {' x '.join(exchange.axes)}" if exchange.axes else ""
+            text = exchange.places[0].text if exchange.places else ""
+            size = _show_moved(exchange.operand_bytes, exchange.runs)
+            yield _row(size, f"{exchange.where} {_quote(text)}", f"{exchange.kind}{along}")
+            yield from self.tell_finding(exchange.name)
 
     def tell_finding(self, name: str) -> Iterator[str]:
-        """Yield why something is as it is, in a sentence, with the pass and what the compiler said."""
-        if found := self.explain(name):
-            yield from tell_finding(found)
+        """Yield the reason for an instruction in a sentence, with the pass and the compiler's explanation."""
+        if finding := self.explain(name):
+            yield from tell_finding(finding)
 
     def tell_changes(self, record: Record | None, part: str) -> Iterator[str]:
-        """Yield the lines that changed most since a record.
+        """Yield the source lines with the largest changes since a record.
 
         Args:
             record: The record, or None.
@@ -115,17 +117,17 @@ class Causes:
             return
         changes: tuple[LineChange, ...] = getattr(compare_tallies(record.tally, tally(self.capture)), part)
         show = format_bytes if part == "memory" else str
-        for each in sorted(changes, key=lambda each: -abs(each.right - each.left))[:_ROWS]:
-            yield _row(f"{show(each.left)} -> {show(each.right)}", each.what, each.where)
-        grown = [each for each in changes if each.right > each.left and each.file and part == "kernels"]
-        for each in grown[:1]:
-            yield from self.tell_finding(f"{each.file}:{each.line}")
+        for change in sorted(changes, key=lambda change: -abs(change.right - change.left))[:_ROWS]:
+            yield _row(f"{show(change.left)} -> {show(change.right)}", change.what, change.where)
+        grown = [change for change in changes if change.right > change.left and change.file and part == "kernels"]
+        for change in grown[:1]:
+            yield from self.tell_finding(f"{change.file}:{change.line}")
 
     def _name_maker(self, instruction: Instruction) -> str:
         if self.finder is None:
             return ""
         evidence = self.finder.evidence
-        own = next((each for each in evidence.module.walk() if each.name == instruction.name), None)
+        own = next((candidate for candidate in evidence.module.walk() if candidate.name == instruction.name), None)
         if own is None:
             return ""
         holder = evidence.kernels.holder(own)
@@ -136,14 +138,18 @@ class Causes:
         return f"made by the pass {step.name}"
 
 
-def tell_finding(found: Finding) -> Iterator[str]:
-    """Yield a finding in a sentence, with the pass that brought it about, and what the compiler said then."""
-    yield f"      {found.verdict}"
-    if found.pass_name not in {"", "import"} and " pass " not in found.verdict:
-        yield f"      pass: {found.pass_name}"
-    said = [each for each in found.reasons if each.pass_name == found.pass_name and each.verdict != "noted"]
-    # Where it stands in the verdict already, it is not said twice.
-    for reason in [] if " because " in found.verdict else said[:1]:
+def tell_finding(finding: Finding) -> Iterator[str]:
+    """Yield a finding in a sentence, with the responsible pass and the compiler's explanation."""
+    yield f"      {finding.verdict}"
+    if finding.pass_name not in {"", "import"} and " pass " not in finding.verdict:
+        yield f"      pass: {finding.pass_name}"
+    reasons = [
+        reason_item
+        for reason_item in finding.reasons
+        if reason_item.pass_name == finding.pass_name and reason_item.verdict != "noted"
+    ]
+    # A verdict with "because" already includes the explanation.
+    for reason in [] if " because " in finding.verdict else reasons[:1]:
         yield f"      {reason.pass_name}: {reason.meaning}"
 
 

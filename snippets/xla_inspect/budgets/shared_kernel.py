@@ -1,4 +1,4 @@
-"""Whether parts of a program that are named as a reader names them are computed in one kernel."""
+"""A search for the kernels that compute named parts of a program."""
 
 from __future__ import annotations
 
@@ -16,33 +16,33 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
 
 _CHEAP = IDLE | REWRITING | {"broadcast", "iota", "while", "conditional", "call", "pad", "slice", "concatenate"}
-"""What costs nothing inside of a kernel, or only moves: a compiler makes it again wherever it is needed."""
+"""Opcodes that are free in a kernel or only move data; a compiler may repeat them in every kernel that uses them."""
 _SHOWN = 12
 __tracebackhide__ = True
-"""So that pytest shows the test's own lines."""
+"""Hide this module in pytest's tracebacks, so that they show the test's own lines."""
 
 
 class SharedKernel:
-    """Finds the kernels of what is named in one program.
+    """A finder of the kernels of one program's named parts.
 
     Args:
         capture: The program.
     """
 
     def __init__(self, capture: Capture) -> None:
-        """Find the launches."""
+        """Prepare the search."""
         self.capture = capture
         self.kernels = KernelParts(capture.module)
         self.selector = Selector(capture, find_lines(capture, capture.module), Histories(capture))
 
     def find(self, name: str) -> tuple[Launch, ...]:
-        """Return the launches that compute what is named, in the order of the schedule.
+        """Return the launches that compute a part of the program, in the order of the schedule.
 
         Args:
-            name: A named scope, a Python function, a variable, a line or a piece of one: see `Selector.select`.
+            name: A named scope, a Python function, a variable, a line or a piece of a line: see `Selector.select`.
 
         Raises:
-            InspectError: The program has no such part, with those that it has; or no launch computes it.
+            InspectError: The program has no such part (the message lists its parts), or no launch computes it.
         """
         try:
             selection = self.selector.select(name)
@@ -52,29 +52,31 @@ class SharedKernel:
             message = f"{error}. It has the names {', '.join(names[:_SHOWN])}{more}"
             raise InspectError(message) from None
         holders = [
-            (each, holder)
-            for each in selection.instructions
-            if not is_fusion(each) and (holder := self.kernels.holder(each)) is not None
+            (instruction, holder)
+            for instruction in selection.instructions
+            if not is_fusion(instruction) and (holder := self.kernels.holder(instruction)) is not None
         ]
-        # A fusion that is named itself, or one that a library computes, has no parts to look at.
+        # A fusion that is selected by its own name, or that a library computes, has no selected instruction inside.
         holders = holders or [
-            (each, holder) for each in selection.instructions if (holder := self.kernels.holder(each)) is not None
+            (instruction, holder)
+            for instruction in selection.instructions
+            if (holder := self.kernels.holder(instruction)) is not None
         ]
-        telling = [holder for each, holder in holders if each.opcode not in _CHEAP]
-        found = {id(holder): holder for holder in telling or [holder for _, holder in holders]}
-        if not found:
-            message = f"no kernel of {self.capture.program} computes {name!r}: it takes no launch of its own"
+        telling = [holder for instruction, holder in holders if instruction.opcode not in _CHEAP]
+        by_identity = {id(holder): holder for holder in telling or [holder for _, holder in holders]}
+        if not by_identity:
+            message = f"no kernel of {self.capture.program} computes {name!r}: it has no launch of its own"
             raise InspectError(message)
-        return tuple(each for each in self.kernels.launches if id(each) in found)
+        return tuple(instruction for instruction in self.kernels.launches if id(instruction) in by_identity)
 
     def find_all(self, names: Sequence[str]) -> tuple[Launch, ...]:
-        """Return the launches that compute any of what is named.
+        """Return the launches that compute any of the named parts.
 
         Raises:
-            InspectError: As `find`; or nothing is named.
+            InspectError: There are no names, or `find` fails for a name.
         """
         if not names:
-            message = "name what is to be one kernel, such as one_kernel('softmax', 'scale')"
+            message = "name the parts that must be one kernel, such as one_kernel('softmax', 'scale')"
             raise InspectError(message)
-        found = {id(launch) for name in names for launch in self.find(name)}
-        return tuple(each for each in self.kernels.launches if id(each) in found)
+        by_identity = {id(launch) for name in names for launch in self.find(name)}
+        return tuple(launch_item for launch_item in self.kernels.launches if id(launch_item) in by_identity)

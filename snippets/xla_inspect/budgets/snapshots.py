@@ -1,4 +1,4 @@
-"""What was recorded of the programs of one test, and what is to be recorded anew: a file beside the test's own."""
+"""The records of the programs in one test file, stored next to that file."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from xla_inspect.budgets.compiled_program import CompiledProgram
 
 ENDING = ".xla-record.json"
-"""How the name of the file ends that holds the records of a file of tests."""
+"""The suffix of the file with the records of a test file."""
 
 
 class Snapshots:
     """The records of one file of tests.
 
     Args:
-        tests: The file.
-        update: Whether they are made anew.
+        tests: The test file.
+        update: Whether to record the programs again.
     """
 
     def __init__(self, tests: Path, *, update: bool = False) -> None:
-        """Read what is recorded, when that is first asked for."""
+        """Prepare to read the records on first use."""
         self.path = tests.with_name(f"{tests.stem}{ENDING}")
         self._update = update
         self._known: Mapping[str, Record] | None = None
@@ -34,36 +34,36 @@ class Snapshots:
         self._counts: dict[str, int] = {}
 
     def name(self, test: str, program: str) -> str:
-        """Return the key of the next program of a name that a test compiles."""
+        """Return the key of the next program with a name that a test compiles."""
         key = f"{test} {program}"
         self._counts[key] = self._counts.get(key, 0) + 1
         return key if self._counts[key] == 1 else f"{key} #{self._counts[key]}"
 
     def forget_order(self, test: str) -> None:
-        """Count the programs of a test from one again, as where it is run once more."""
+        """Restart the count of a test's programs, because the test runs again."""
         self._counts = {key: number for key, number in self._counts.items() if not key.startswith(f"{test} ")}
 
     def find(self, key: str) -> Record | None:
-        """Return what was recorded under a key, or None.
+        """Return the record with a key, or None.
 
         Raises:
-            InspectError: The file is no record, or one of another format.
+            InspectError: The file is not a file of records, or has another format.
         """
         if self._known is None:
             self._known = {} if self._update else read_records(self.path)
         return self._known.get(key)
 
     def keep(self, key: str, program: CompiledProgram) -> None:
-        """Take up what is to be recorded of a program, where records are made anew, and let it stand for the record."""
+        """In update mode, record a program and use the new record for its assertions."""
         if not self._update:
             return
         try:
             program.record = self._made[key] = program.make_record()
         except BrokenError:
-            return  # what does not compile has nothing to be recorded
+            return  # A program that does not compile has no numbers to record.
 
     def write(self) -> None:
-        """Write what was taken up; records of other tests stay.
+        """Write the new records; records of other tests remain.
 
         Raises:
             InspectError: The file cannot be written.

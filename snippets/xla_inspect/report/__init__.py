@@ -1,4 +1,4 @@
-"""Captures shown as Markdown, HTML and SVG."""
+"""Renderers that show captures as Markdown, HTML and SVG."""
 
 from xla_inspect.analysis import (
     MEMORY,

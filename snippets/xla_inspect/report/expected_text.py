@@ -1,4 +1,4 @@
-"""What a compile came to, in a few lines of text that show a change of the compiler as a short diff."""
+"""The result of a compilation in a few lines of text, so that a change of the compiler shows as a short diff."""
 
 from __future__ import annotations
 
@@ -16,41 +16,41 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Module
 
 MEMORY = ("peak", "arguments", "outputs", "temporaries", "aliased")
-"""The parts of the memory plan; the length of generated code is left out, since it is an affair of the host."""
+"""The parts of the memory plan. The length of the generated code is left out, because it depends on the host."""
 
 WORK = {"flops": "flops", "bytes accessed": "bytes", "transcendentals": "transcendentals"}
-"""Properties of XLA's HLO cost analysis, and what they are called here."""
+"""Properties of XLA's HLO cost analysis, each with its name in this text."""
 
 
 def describe_outcome(capture: Capture, work: Mapping[str, float]) -> str:
-    """Return the kernels of a capture in order, the passes that changed it, its memory and its work, line by line.
+    """List the kernels of a capture in order, the passes that changed it, its memory and its work, line by line.
 
-    Names that the compiler numbers, layouts and generated code are left out: they change without a change that a
-    reader would call one.
+    Numbered names, layouts and generated code are left out: they differ between compilations that are otherwise the
+    same.
 
     Args:
         capture: The capture.
-        work: What XLA's cost analysis counts in the optimized module, property to number.
+        work: XLA's cost analysis of the optimized module: each property with its number.
     """
     module = capture.module
     launches = {"kernel": "kernels", "collective": "collectives", "copy": "copies"}
-    counted = {role: [launch for launch in list_launches(capture) if launch.role == role] for role in launches}
+    launches_by_role = {role: [launch for launch in list_launches(capture) if launch.role == role] for role in launches}
     parts = {
-        # Most programs have no collectives and no copies.
+        # Most programs have no collectives and no copies, so an empty list of those is not shown.
         **{
             launches[role]: [_describe_launch(module, launch) for launch in counted_launches]
-            for role, counted_launches in counted.items()
+            for role, counted_launches in launches_by_role.items()
             if counted_launches or role == "kernel"
         },
         "passes that changed it": list(_list_passes(capture)),
         "memory in bytes": [f"{name}: {getattr(capture.memory, name):,}" for name in MEMORY],
-        "work": [f"{called}: {work.get(name, 0):,.0f}" for name, called in WORK.items()],
+        "work": [f"{label}: {work.get(name, 0):,.0f}" for name, label in WORK.items()],
     }
     return "".join(f"{part}\n" + "".join(f"  {line}\n" for line in lines) for part, lines in parts.items())
 
 
 def _describe_launch(module: Module, launch: Launch) -> str:
-    """Return what is launched as in `kLoop fusion: add 1, maximum 1 -> f32[8,32]`, how often first unless once."""
+    """Describe a launch as in `3 x kLoop fusion: add 1, maximum 1 -> f32[8,32]`; a single run has no `1 x`."""
     times = "" if launch.runs == 1 else f"{'?' if launch.runs is None else f'{launch.runs:,}'} x "
     instruction = launch.instruction
     thunk = launch.thunk.kind if launch.thunk else ""
@@ -60,8 +60,8 @@ def _describe_launch(module: Module, launch: Launch) -> str:
     if fused and not instruction.wrapped:
         words[2] = "fusion"
     opcodes = Counter(list_opcodes(module, instruction)) if fused else Counter[str]()
-    counted = ", ".join(f"{opcode} {number}" for opcode, number in sorted(opcodes.items()))
-    what = " ".join(word for word in words if word) + (f": {counted}" if counted else "")
+    contents = ", ".join(f"{opcode} {number}" for opcode, number in sorted(opcodes.items()))
+    what = " ".join(word for word in words if word) + (f": {contents}" if contents else "")
     return f"{times}{what} -> {instruction.shape.plain}"
 
 

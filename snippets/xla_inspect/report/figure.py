@@ -1,4 +1,4 @@
-"""The frame of a drawing: a figure with its caption, and inline SVG that takes its colours from the page."""
+"""The frame of a drawing: a figure with its caption, and inline SVG that uses the colors of the page."""
 
 from __future__ import annotations
 
@@ -9,27 +9,27 @@ def figure(kind: str, body: str, caption: str = "", *, label: str = "") -> str:
     """Return a drawing in its frame, as HTML.
 
     Args:
-        kind: Its classes, which style it.
-        body: The drawing, HTML.
-        caption: What stands under it, HTML.
-        label: What it is, plain text, for those who cannot see it, where neither drawing nor caption says so.
+        kind: The CSS classes of the figure.
+        body: The drawing, as HTML.
+        caption: The caption below the drawing, as HTML.
+        label: A plain-text description for screen readers, for a drawing that does not describe itself.
     """
-    named = f' aria-label="{html.escape(label)}"' if label else ""
+    aria_label = f' aria-label="{html.escape(label)}"' if label else ""
     below = f"<figcaption>{caption}</figcaption>" if caption else ""
-    return f'<figure class="{kind}"{named}>{body}{below}</figure>\n'
+    return f'<figure class="{kind}"{aria_label}>{body}{below}</figure>\n'
 
 
 def svg(body: str, label: str, box: tuple[float, ...], *, kind: str = "", style: str = "") -> str:
     """Return a drawing as inline SVG.
 
     Args:
-        body: What it holds, SVG.
-        label: What it shows, plain text, for those who cannot see it.
-        box: Its width and height in CSS pixels, and before them its left and upper edge where these are not zero.
-        kind: Its classes.
-        style: CSS of its own.
+        body: The elements of the drawing, as SVG.
+        label: A plain-text description for screen readers.
+        box: The width and height in CSS pixels, preceded by the left and upper edge where these are not zero.
+        kind: The CSS classes of the drawing.
+        style: Inline CSS of the drawing.
     """
     first = f'class="{kind}" ' if kind else ""
     view = " ".join(map(str, (0, 0, *box)[-4:]))
-    styled = f' style="{style}"' if style else ""
-    return f'<svg {first}viewBox="{view}"{styled} role="img" aria-label="{html.escape(label)}">{body}</svg>'
+    style_attribute = f' style="{style}"' if style else ""
+    return f'<svg {first}viewBox="{view}"{style_attribute} role="img" aria-label="{html.escape(label)}">{body}</svg>'

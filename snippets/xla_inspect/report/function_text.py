@@ -1,4 +1,4 @@
-"""The functions of a program, out of the file that frames them with imports, examples and a way to run it."""
+"""The source text of a program's functions, cut out of their file: without imports, examples and main code."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ _Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
 
 @dataclass(frozen=True)
 class Excerpt:
-    """What is shown of a file.
+    """The part of a source file that a page shows.
 
     Attributes:
-        file: Its name, relative to the project where it lies in one.
-        text: The functions that were asked for and those of the file that they call, in its order.
-        whole: All of it.
+        file: The name of the file, relative to the project if the file is inside the project.
+        text: The requested functions and the functions of the file that they call, in the order of the file.
+        whole: The text of the whole file.
     """
 
     file: str
@@ -34,16 +34,16 @@ class Excerpt:
 
 
 def find_excerpts(*subjects: Capture | Callable[..., object]) -> list[Excerpt]:
-    """Return an excerpt of each file that holds one of some programs, in the order in which they are asked for.
+    """Return one excerpt for each file that contains a requested program, in the order of the requests.
 
     Raises:
         ValueError: The file of a capture has no function of its program's name, or a function has no file.
     """
-    asked: dict[str, tuple[str, list[str]]] = {}
+    requests: dict[str, tuple[str, list[str]]] = {}
     for subject in subjects:
         file, whole, name = _locate(subject)
-        asked.setdefault(file, (whole, []))[1].append(name)
-    return [Excerpt(file, _cut_out(file, whole, names), whole) for file, (whole, names) in asked.items()]
+        requests.setdefault(file, (whole, []))[1].append(name)
+    return [Excerpt(file, _cut_out(file, whole, names), whole) for file, (whole, names) in requests.items()]
 
 
 def _locate(subject: Capture | Callable[..., object]) -> tuple[str, str, str]:
@@ -64,29 +64,31 @@ def _locate(subject: Capture | Callable[..., object]) -> tuple[str, str, str]:
 
 
 def _cut_out(file: str, whole: str, names: list[str]) -> str:
-    """Return the functions of these names with those that they call, each as it stands."""
+    """Return the unchanged text of the functions with these names and of the functions that they call."""
     functions = {part.name: part for part in ast.parse(whole).body if isinstance(part, _Function)}
-    wanted: set[str] = set()
+    names_to_show: set[str] = set()
     for name in names:
         if name not in functions:
-            message = f"{file or 'what has no file'} has no function {name}"
+            message = f"{file or 'a program without a file'} has no function {name}"
             raise ValueError(message)
-        wanted |= _reach(name, functions, wanted)
+        names_to_show |= _reach(name, functions, names_to_show)
     lines = whole.splitlines()
     return "\n\n\n".join(
-        "\n".join(lines[_first_line(part) - 1 : part.end_lineno]) for name, part in functions.items() if name in wanted
+        "\n".join(lines[_first_line(part) - 1 : part.end_lineno])
+        for name, part in functions.items()
+        if name in names_to_show
     )
 
 
-def _reach(name: str, functions: dict[str, _Function], met: set[str]) -> set[str]:
-    """Return the names of a function and of all in the same file that it uses, but for those already met."""
-    found, left = set(met), [name]
-    while left:
-        current = left.pop()
-        if current not in found:
-            found.add(current)
-            left.extend(_list_used(functions[current], functions))
-    return found
+def _reach(name: str, functions: dict[str, _Function], known_names: set[str]) -> set[str]:
+    """Return the visited names, the name of a function, and the names of all functions of the file that it uses."""
+    visited, pending = set(known_names), [name]
+    while pending:
+        current = pending.pop()
+        if current not in visited:
+            visited.add(current)
+            pending.extend(_list_used(functions[current], functions))
+    return visited
 
 
 def _list_used(part: _Function, functions: dict[str, _Function]) -> Iterator[str]:

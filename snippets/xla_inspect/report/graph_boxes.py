@@ -1,4 +1,4 @@
-"""What the boxes of a graph say: one for each instruction that does work."""
+"""The texts of a graph's boxes: one box for each instruction that does work."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ BOX_KINDS = {
     "kInput": "kInput",
     "kOutput": "kOutput",
     "kCustom": "kCustom",
-    "library": "matmul or call of a library",
+    "library": "matmul or library call",
     "move": "data movement",
     "control": "control flow",
     "collective": "communication",
     "other": "other",
 }
-"""The classes of boxes, which colour them, with what the caption calls them."""
+"""The CSS classes that color the boxes, each with its name in the caption."""
 _CATEGORIES = {
     "linear algebra": "library",
     "custom": "library",
@@ -35,28 +35,28 @@ _CATEGORIES = {
     "control flow and ordering": "control",
     "communication": "collective",
 }
-# What a summary of a fusion leaves out as long as something else is left.
+# Opcodes that a summary of a fusion leaves out, unless the fusion has no others.
 _PLUMBING = IDLE | {"broadcast", "reshape", "copy", "transpose", "convert"}
 MOST = 2
 
 
 @dataclass(frozen=True, slots=True)
 class Box:
-    """What one box says.
+    """The text of one box.
 
     Attributes:
-        kind: One of `KINDS`.
-        is_result: Whether the computation returns what it makes.
-        lines: Items by line: each line is a start and items that commas join, as many as there is room for.
-        labels: What leaves it, one label a value, with and without its shape.
-        told: All of it, for a pointer that rests on the box.
+        kind: One of `BOX_KINDS`.
+        is_result: Whether the computation returns a value of this box.
+        lines: The lines of text: each is a prefix and the items after it, of which as many are shown as fit.
+        labels: For each value that leaves the box, a label with its shape and a label with only its size.
+        tooltip: The whole text, shown when the pointer hovers over the box.
     """
 
     kind: str
     is_result: bool
     lines: tuple[tuple[str, tuple[str, ...]], ...]
     labels: tuple[tuple[str, str], ...]
-    told: str
+    tooltip: str
 
 
 def describe_boxes(flow: FlowGraph, computation: Computation, module: Module | None) -> tuple[Box, ...]:
@@ -65,11 +65,11 @@ def describe_boxes(flow: FlowGraph, computation: Computation, module: Module | N
     Args:
         flow: The graph of the computation.
         computation: The computation.
-        module: The module that holds it, or None, and then boxes do not say what a fusion holds.
+        module: The module of the computation. Without it, the boxes do not list the opcodes inside a fusion.
     """
-    made: dict[str, dict[tuple[int, ...], Flow]] = {}
+    values_of: dict[str, dict[tuple[int, ...], Flow]] = {}
     for value in (*flow.edges, *flow.results):
-        made.setdefault(value.source, {})[value.index] = value
+        values_of.setdefault(value.source, {})[value.index] = value
     reads: dict[str, list[Flow]] = {}
     for value in flow.inputs:
         reads.setdefault(value.user or "", []).append(value)
@@ -78,7 +78,7 @@ def describe_boxes(flow: FlowGraph, computation: Computation, module: Module | N
         _box(
             node,
             [_input(computation.by_name[value.source], value) for value in reads.get(node.name, ())],
-            made.get(node.name, {}).values(),
+            values_of.get(node.name, {}).values(),
             module,
             is_result=node.name in results,
         )
@@ -87,7 +87,7 @@ def describe_boxes(flow: FlowGraph, computation: Computation, module: Module | N
 
 
 def _box(
-    node: Instruction, reads: Sequence[str], made: Iterable[Flow], module: Module | None, *, is_result: bool
+    node: Instruction, reads: Sequence[str], values: Iterable[Flow], module: Module | None, *, is_result: bool
 ) -> Box:
     kind, operation = name_kind(node), _operation(node)
     emitter = custom_fusion_kind(node) if is_fusion(node) else None
@@ -103,35 +103,35 @@ def _box(
     lines_of_tooltip = [f"{node.name} = {node.shape.plain} {operation}", f"{head}: {', '.join(fused)}" if fused else ""]
     lines_of_tooltip += [
         f"reads {', '.join(reads)}" if reads else "",
-        *(f"makes {name_value(value)}" for value in made),
+        *(f"makes {name_value(value)}" for value in values),
     ]
     return Box(
         kind,
         is_result,
         tuple(lines),
-        tuple((name_value(value), format_bytes(value.shape.bytes)) for value in made),
+        tuple((name_value(value), format_bytes(value.shape.bytes)) for value in values),
         "\n".join(line for line in lines_of_tooltip if line),
     )
 
 
 def summarise_opcodes(opcodes: Sequence[str]) -> tuple[str, ...]:
-    """Return the opcodes that say what a fusion computes, those that occur more than once with their number."""
+    """Return the opcodes that characterize a fusion; an opcode that occurs more than once starts with its count."""
     work = [opcode for opcode in opcodes if opcode not in _PLUMBING] or opcodes
     return tuple(opcode if count == 1 else f"{count} {opcode}" for opcode, count in Counter(work).items())
 
 
 def name_value(value: Flow) -> str:
-    """Return a value as an edge is labelled: shape and bytes."""
+    """Return the label of an edge: the shape of its value and the bytes."""
     return f"{value.shape.plain} {format_bytes(value.shape.bytes)}"
 
 
 def _input(source: Instruction, value: Flow) -> str:
-    """A parameter by the name it has in Python, a small constant by its value, with bytes."""
+    """Return the label of an input: a parameter's name in Python and its size, or a small constant's value."""
     index = "".join(f"{{{number}}}" for number in value.index)
     if source.opcode == "parameter":
-        called = source.op_name or source.name
-        # What a loop carries is named after the loop; only an argument is named as in Python.
-        return f"{source.name if '/' in called else called}{index} {format_bytes(value.shape.bytes)}"
+        name = source.op_name or source.name
+        # A value that a loop carries has the op_name of the loop; only an argument has its name in Python.
+        return f"{source.name if '/' in name else name}{index} {format_bytes(value.shape.bytes)}"
     literal = source.literal or source.name
     return literal if len(literal) <= len("-1.000000e+00") else f"constant {format_bytes(value.shape.bytes)}"
 
@@ -145,14 +145,14 @@ def _operation(node: Instruction) -> str:
 
 
 def name_kind(node: Instruction) -> str:
-    """Return which of `BOX_KINDS` an instruction is."""
+    """Return the kind of an instruction, one of `BOX_KINDS`."""
     if is_fusion(node):
         return node.fusion_kind if node.fusion_kind in BOX_KINDS else "other"
     return _CATEGORIES.get(categorise(node.wrapped or node.opcode), "other")
 
 
 def fit_line(line: tuple[str, tuple[str, ...]], room: int) -> str:
-    """Return a line in as many characters as there is room for; `+2` at its end stands for two items that had none."""
+    """Shorten a line to the characters that fit; `+2` at its end stands for two items that did not fit."""
     start, items = line
     for count in range(len(items), 0, -1):
         rest = f" +{len(items) - count}" if count < len(items) else ""

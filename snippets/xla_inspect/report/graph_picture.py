@@ -1,4 +1,4 @@
-"""A computation as a picture: what does work as boxes from top to bottom, the values between as labelled edges."""
+"""A picture of a computation: instructions that do work are boxes from top to bottom, values are labeled edges."""
 
 from __future__ import annotations
 
@@ -22,45 +22,45 @@ if TYPE_CHECKING:
     from xla_inspect.report.graph_boxes import Box
     from xla_inspect.report.layers import Layers
 
-# CSS pixels: the column of a phone, a letter and a line of the 10-pixel mono face, and the room around things.
+# CSS pixels: the column of a phone, a letter and a line of the 10-pixel monospace font, and the space around elements.
 WIDTH, LETTER, LINE, PAD, GAP, DROP, POINT = 352, 6.0, 13, 5, 8, 18, 5
-# A box narrower than this says nothing.
+# A box narrower than this has no room for a useful text.
 NARROW, NAME = 70, 24
-# From so many boxes on, each says less.
+# A graph with more boxes than this shows only the opcodes and bytes of each box.
 LARGE = 24
-# How many boxes may stand side by side: the first that leaves each the room it needs.
+# Numbers of boxes per row to try, in order: the first that leaves each box enough room is used.
 ABREAST = (4, 3, 2, 1)
 VALUES = 2
 
 
 def draw_entry(capture: Capture) -> str:
-    """Return the entry computation as HTML: fusions and other work as boxes, edges with shapes and bytes.
+    """Draw the entry computation as HTML: fusions and other work as boxes, edges with shapes and bytes.
 
-    Parameters and constants stand in the boxes that read them; tuples, bitcasts and the ends of asynchronous
+    Parameters and constants are listed in the boxes that read them. Tuples, bitcasts and the ends of asynchronous
     operations are folded into the edges.
     """
     return _figure(capture.module.entry, capture.module, f"{capture.program} on {title(capture.target)}")
 
 
 def draw_computation(computation: Computation, module: Module | None = None) -> str:
-    """Return one computation as HTML, drawn as `entry` draws ENTRY.
+    """Draw one computation as HTML, in the same way as `draw_entry` draws the entry computation.
 
     Args:
-        computation: What to draw, such as the body of a loop or what a fusion holds.
-        module: The module that holds it, so that boxes can say what a fusion holds.
+        computation: The computation, such as the body of a loop or of a fusion.
+        module: The module of the computation, so that boxes can list the opcodes inside a fusion.
     """
     return _figure(computation, module, computation.name)
 
 
-def draw_boxes(shown: Sequence[Box], edges: Sequence[tuple[int, int]], caption: str) -> str:
-    """Return boxes and the arrows between them as HTML, from top to bottom.
+def draw_boxes(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], caption: str) -> str:
+    """Draw boxes and the arrows between them as HTML, from top to bottom.
 
     Args:
-        shown: The boxes.
-        edges: Pairs of their numbers, the smaller one first.
-        caption: What stands under the picture, plain text.
+        boxes: The boxes.
+        edges: Pairs of box numbers, the smaller number first.
+        caption: The caption below the picture, plain text.
     """
-    return figure("graph", _draw(shown, edges, caption, large=False), html.escape(caption))
+    return figure("graph", _draw(boxes, edges, caption, large=False), html.escape(caption))
 
 
 def _figure(computation: Computation, module: Module | None, what: str) -> str:
@@ -71,8 +71,9 @@ def _figure(computation: Computation, module: Module | None, what: str) -> str:
     edges = [(numbers[edge.source], numbers[edge.user]) for edge in flow.edges if edge.user is not None]
     folded = len(computation) - len(flow.nodes)
     label = f"{what}: {plural(len(boxes), 'box', 'boxes')}"
-    notes = [f"{plural(folded, 'instruction')} that only feed, pack or rename are folded in" if folded else ""]
-    notes += ["rest on a box to read the rest of it" if large else ""]
+    are = "is" if folded == 1 else "are"
+    notes = [f"{plural(folded, 'instruction')} without work {are} folded into the edges and boxes" if folded else ""]
+    notes += ["hover over a box to read its full text" if large else ""]
     body = _draw(boxes, sorted(set(edges)), label, large=large) if boxes else ""
     kinds = Counter(box.kind for box in boxes)
     key = "".join(
@@ -86,18 +87,18 @@ def _figure(computation: Computation, module: Module | None, what: str) -> str:
 
 @dataclass(frozen=True)
 class _Plan:
-    """Where everything goes.
+    """The places of all boxes, labels and edges, in CSS pixels.
 
     Attributes:
         layers: The rows.
-        widths: The width of each node with the room around it, points included.
-        middle: The middle of each node across.
+        widths: The width of each node, including the space around it; points of edges are nodes too.
+        middle: The horizontal center of each node.
         lines: The text of each box.
         labels: The text below each box.
-        top: Where each row starts.
-        edge: Where the boxes of each row end, their labels below.
-        bottom: Where each row ends.
-        width: The width of all.
+        top: The upper end of each row.
+        edge: The lower end of the boxes of each row; their labels are below it.
+        bottom: The lower end of each row.
+        width: The width of the picture.
     """
 
     layers: Layers
@@ -112,7 +113,7 @@ class _Plan:
 
 
 def _plan(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], *, large: bool) -> _Plan:
-    # A name of usual length is shown whole, as long as the graph is small.
+    # In a small graph each box is wide enough for a whole name of usual length.
     preferred = [NARROW if large else 2 * PAD + LETTER * min(len(box.lines[0][0]), NAME) for box in boxes]
     for abreast in ABREAST[0 if large else 1 :]:
         arranged = layers.arrange(len(boxes), edges, abreast)
@@ -127,8 +128,8 @@ def _plan(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], *, large: bool
     for node in range(len(boxes)):
         text = max([2 * PAD + LETTER * max(map(len, lines[node])), *(LETTER * len(label) for label in labels[node])])
         widths[node] = round(text + GAP, 1)
-    taken = max(sum(widths[node] for node in row) for row in arranged.rows)
-    width = max(float(WIDTH), taken)
+    row_width = max(sum(widths[node] for node in row) for row in arranged.rows)
+    width = max(float(WIDTH), row_width)
     top, edge, bottom, y = [], [], [], 1.0
     for row in arranged.rows:
         here = [node for node in row if node < len(boxes)]
@@ -141,7 +142,7 @@ def _plan(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], *, large: bool
 
 
 def _room(row: Sequence[int], count: int) -> float:
-    """The width that each box of a row may have."""
+    """Return the width that is available for each box of a row."""
     here = sum(node < count for node in row)
     return (WIDTH - (len(row) - here) * POINT) / here - GAP if here else WIDTH
 
@@ -152,14 +153,14 @@ def _letters(room: float, pad: float) -> int:
 
 def _lines(box: Box, room: int, *, large: bool) -> list[str]:
     if large:
-        # The colour says the kind: what is left is what it computes.
+        # The color already shows the kind of fusion, so only the opcodes are written.
         _, items = box.lines[1] if len(box.lines) > 1 and box.lines[1][1] else ("", ())
         return [graph_boxes.fit_line(("", items), room) if items else shorten(box.lines[0][0], room)]
     return [graph_boxes.fit_line(line, room) for line in box.lines]
 
 
 def _labels(box: Box, room: int, *, large: bool) -> list[str]:
-    """One line a value, shape and bytes on two where one is too short; the bytes alone in a large graph."""
+    """Return one line for each value, or two if shape and bytes do not fit in one; only bytes in a large graph."""
     lines: list[str] = []
     for full, short in box.labels[:VALUES]:
         if large:
@@ -177,12 +178,12 @@ def _draw(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], label: str, *,
     plan = _plan(boxes, edges, large=large)
     row_of = {node: number for number, row in enumerate(plan.layers.rows) for node in row}
     paths = "".join(_paths(plan, row_of, len(boxes)))
-    drawn = "".join(_drawn(plan, box, node, row_of[node]) for node, box in enumerate(boxes))
-    return svg(f'<path class="edges" d="{paths}"/>{drawn}', label, (round(plan.width), round(plan.bottom[-1] + 2)))
+    shapes = "".join(_draw_box(plan, box, node, row_of[node]) for node, box in enumerate(boxes))
+    return svg(f'<path class="edges" d="{paths}"/>{shapes}', label, (round(plan.width), round(plan.bottom[-1] + 2)))
 
 
 def _paths(plan: _Plan, row_of: dict[int, int], count: int) -> Iterator[str]:
-    """Every edge as commands of one path; an edge that passes a row goes straight down in it."""
+    """Yield the path commands of every edge; an edge that passes a row goes straight down through it."""
     for node in range(count, len(plan.middle)):
         row = row_of[node]
         yield f"M{plan.middle[node]:.1f} {plan.top[row]:.1f}V{plan.bottom[row]:.1f}"
@@ -199,11 +200,11 @@ def _paths(plan: _Plan, row_of: dict[int, int], count: int) -> Iterator[str]:
 
 
 def _end(plan: _Plan, node: int, row: int) -> float:
-    """Where a box ends."""
+    """Return the lower end of a box."""
     return plan.top[row] + LINE * len(plan.lines[node]) + PAD
 
 
-def _drawn(plan: _Plan, box: Box, node: int, row: int) -> str:
+def _draw_box(plan: _Plan, box: Box, node: int, row: int) -> str:
     middle, top, end = plan.middle[node], plan.top[row], _end(plan, node, row)
     lines, labels = plan.lines[node], plan.labels[node]
     width = 2 * PAD + LETTER * max(map(len, lines))
@@ -212,6 +213,6 @@ def _drawn(plan: _Plan, box: Box, node: int, row: int) -> str:
     texts = "".join(f'<text x="{middle:.1f}" y="{y:.1f}"{kind}>{html.escape(text)}</text>' for y, text, kind in rows)
     kind = f"{box.kind} result" if box.is_result else box.kind
     return (
-        f'<g class="{kind}"><title>{html.escape(box.told)}</title>'
+        f'<g class="{kind}"><title>{html.escape(box.tooltip)}</title>'
         f'<rect x="{middle - width / 2:.1f}" y="{top:.1f}" width="{width:.1f}" height="{end - top:.1f}"/>{texts}</g>'
     )

@@ -1,4 +1,4 @@
-"""Where the boxes of a layered graph go: rows from top to bottom, in a width that a phone has."""
+"""The layout of a layered graph: rows of boxes from top to bottom, in a width that fits on a phone."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 PASSED = 20_000
-"""How many rows the edges of a graph pass at most, all together."""
+"""The largest number of rows that all edges of a graph may pass in total."""
 
 SWEEPS, VISITS = 12, 100_000
-"""How often the rows of a graph are ordered anew at most, and of how many nodes in all: a large graph gets fewer."""
+"""Limits on the effort of reordering: the sweeps over a graph, and the nodes visited in all sweeps together."""
 
 
 @dataclass(frozen=True)
@@ -22,10 +22,10 @@ class Layers:
     """A graph in rows, with each edge cut into steps from one row to the next.
 
     Attributes:
-        rows: The nodes of each row from left to right. Numbers from `count` on are points that an edge passes.
-        count: How many nodes are boxes.
-        steps: Pairs of nodes in neighbouring rows, the upper one first, each once.
-        left_out: How many edges have no steps: those of a large graph that pass the most rows.
+        rows: The nodes of each row from left to right. Nodes numbered `count` and above are points of long edges.
+        count: The number of boxes.
+        steps: Pairs of nodes in neighboring rows, the upper node first, each pair once.
+        left_out: The number of edges without steps: in a large graph, those that pass the most rows.
     """
 
     rows: tuple[tuple[int, ...], ...]
@@ -35,38 +35,38 @@ class Layers:
 
 
 def arrange(count: int, edges: Sequence[tuple[int, int]], limit: int) -> Layers:
-    """Order a graph in rows with few crossings (the method of Sugiyama, Tagawa and Toda).
+    """Arrange a graph in rows with few crossings (the method of Sugiyama, Tagawa and Toda).
 
     Args:
-        count: How many nodes there are; edges go from smaller to larger numbers.
+        count: The number of nodes; edges go from smaller to larger numbers.
         edges: Pairs of nodes.
-        limit: How many nodes one row may hold.
+        limit: The largest number of nodes in one row.
     """
     layer = _layer(count, edges, limit)
-    kept = _keep_short(edges, layer)
-    steps, layer = _cut(kept, layer)
+    short_edges = _keep_short(edges, layer)
+    steps, layer = _cut(short_edges, layer)
     rows: list[list[int]] = [[] for _ in range(max(layer, default=-1) + 1)]
     for node, row in enumerate(layer):
         rows[row].append(node)
-    return Layers(tuple(map(tuple, _order(rows, steps))), count, tuple(steps), len(edges) - len(kept))
+    return Layers(tuple(map(tuple, _order(rows, steps))), count, tuple(steps), len(edges) - len(short_edges))
 
 
 def _keep_short(edges: Sequence[tuple[int, int]], layer: Sequence[int]) -> Sequence[tuple[int, int]]:
-    """Return the edges without the longest, where all together pass more rows than a picture can show."""
+    """Drop the longest edges if all edges together pass more rows than a picture can show."""
     spans = [layer[user] - layer[source] - 1 for source, user in edges]
     if sum(spans) <= PASSED:
         return edges
-    kept, passed = set[int](), 0
+    numbers, passed = set[int](), 0
     for number in sorted(range(len(edges)), key=spans.__getitem__):
         passed += spans[number]
         if passed > PASSED:
             break
-        kept.add(number)
-    return [edge for number, edge in enumerate(edges) if number in kept]
+        numbers.add(number)
+    return [edge for number, edge in enumerate(edges) if number in numbers]
 
 
 def _order(rows: list[list[int]], steps: Sequence[tuple[int, int]]) -> list[list[int]]:
-    """Order each row by the mean place of its neighbours above, then below, and so on; the best order is taken."""
+    """Sort each row by the mean place of its neighbors above, then below, and so on; return the best order."""
     above, below = _neighbours(sum(map(len, rows)), steps)
     best, fewest = [list(row) for row in rows], _count_crossings(rows, below)
     for sweep in range(_count_sweeps(sum(map(len, rows)))):
@@ -91,7 +91,7 @@ def _count_sweeps(nodes: int) -> int:
 
 
 def _neighbours(count: int, steps: Sequence[tuple[int, int]]) -> tuple[list[list[int]], list[list[int]]]:
-    """The nodes above each node and below it that it has a step from or to."""
+    """Return, for each node, its neighbors in the row above and its neighbors in the row below."""
     above: list[list[int]] = [[] for _ in range(count)]
     below: list[list[int]] = [[] for _ in range(count)]
     for upper, lower in steps:
@@ -101,7 +101,7 @@ def _neighbours(count: int, steps: Sequence[tuple[int, int]]) -> tuple[list[list
 
 
 def _count_crossings(rows: list[list[int]], below: list[list[int]]) -> int:
-    """How many pairs of steps cross: between two rows, the inversions among their lower ends."""
+    """Count the pairs of steps that cross: between two rows, the inversions among their lower ends."""
     crossings = 0
     for upper, lower in pairwise(rows):
         place = {node: number for number, node in enumerate(lower)}
@@ -114,50 +114,50 @@ def _count_crossings(rows: list[list[int]], below: list[list[int]]) -> int:
 
 
 def _layer(count: int, edges: Sequence[tuple[int, int]], limit: int) -> list[int]:
-    """A row for each node: below what it takes, and what takes nothing close above its first user."""
+    """Return the row of each node: below its operands, or for a node without operands just above its first user."""
     takes: list[list[int]] = [[] for _ in range(count)]
     users: list[list[int]] = [[] for _ in range(count)]
     for source, user in edges:
         takes[user].append(source)
         users[source].append(user)
     layer = [0] * count
-    held: dict[int, int] = {}
-    room = _Room(limit, 1, held)
+    counts: dict[int, int] = {}
+    room = _Room(limit, 1, counts)
     for node in range(count):
         if takes[node] or not users[node]:
             layer[node] = room.take(max((layer[source] + 1 for source in takes[node]), default=0))
-    # A full row sends it further up, above the first row if need be.
-    room = _Room(limit, -1, held)
+    # A node without operands moves further up if a row is full, above the first row if necessary.
+    room = _Room(limit, -1, counts)
     for node in reversed(range(count)):
         if users[node] and not takes[node]:
             layer[node] = room.take(min(layer[user] for user in users[node]) - 1)
-    used = {row: number for number, row in enumerate(sorted(set(layer)))}
-    return [used[row] for row in layer]
+    row_numbers = {row: number for number, row in enumerate(sorted(set(layer)))}
+    return [row_numbers[row] for row in layer]
 
 
 @dataclass
 class _Room:
-    """How many nodes each row holds, and which row is the next that has room, downwards or upwards."""
+    """The number of nodes in each row, and the next row with room, downwards or upwards."""
 
     limit: int
     step: int
-    held: dict[int, int]
+    counts: dict[int, int]
     onwards: dict[int, int] = field(default_factory=dict)
 
     def take(self, row: int) -> int:
-        """Return the first row from a row on that has room, with one place of it taken."""
+        """Reserve one place in the first row with room, starting at a row, and return that row."""
         passed = []
-        while self.held.get(row, 0) >= self.limit:
+        while self.counts.get(row, 0) >= self.limit:
             passed.append(row)
             row = self.onwards.get(row, row + self.step)
-        # Full rows stay full: the next search goes past them at once.
+        # Rows never empty again, so the next search can skip the full ones.
         self.onwards.update(dict.fromkeys(passed, row))
-        self.held[row] = self.held.get(row, 0) + 1
+        self.counts[row] = self.counts.get(row, 0) + 1
         return row
 
 
 def _cut(edges: Sequence[tuple[int, int]], layer: list[int]) -> tuple[list[tuple[int, int]], list[int]]:
-    """Cut edges at each row they pass; those of one source share their points."""
+    """Cut edges at each row that they pass; edges from one source share their points."""
     layer = list(layer)
     points: dict[tuple[int, int], int] = {}
     steps: dict[tuple[int, int], None] = {}
@@ -174,12 +174,12 @@ def _cut(edges: Sequence[tuple[int, int]], layer: list[int]) -> tuple[list[tuple
 
 
 def place_nodes(layers: Layers, widths: Sequence[float], width: float) -> list[float]:
-    """The middle of each node across: near the nodes it is connected to, without overlaps, between 0 and `width`.
+    """Return the horizontal center of each node: near its neighbors, without overlaps, between 0 and `width`.
 
     Args:
         layers: The rows.
-        widths: The width of each node with the room around it, points included.
-        width: The room there is.
+        widths: The width of each node, including the space around it; points of edges are nodes too.
+        width: The width of the picture.
     """
     near: list[list[int]] = [[] for _ in widths]
     for upper, lower in layers.steps:
@@ -198,10 +198,10 @@ def place_nodes(layers: Layers, widths: Sequence[float], width: float) -> list[f
 
 
 def _spread(preferred: list[float], widths: list[float], width: float) -> list[float]:
-    """The places nearest to the wanted ones that keep order, gaps and bounds (isotonic regression by pooling)."""
+    """Return the places nearest to the preferred ones within order, gaps and bounds (isotonic regression)."""
     offsets = [0.0]
-    for left, right in pairwise(widths):
-        offsets.append(offsets[-1] + (left + right) / 2)
+    for before, after in pairwise(widths):
+        offsets.append(offsets[-1] + (before + after) / 2)
     pools: list[tuple[float, int]] = []
     for target, offset in zip(preferred, offsets, strict=True):
         mean, size = target - offset, 1

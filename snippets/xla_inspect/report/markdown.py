@@ -1,4 +1,4 @@
-"""The Markdown that views are made of: fences, folds, tabs, tables and stamps."""
+"""The Markdown elements of views: fences, folds, tabs, tables and tags."""
 
 from __future__ import annotations
 
@@ -10,21 +10,23 @@ from xla_inspect import units
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
-_BY_MODEL = "Without a GPU a cost model chose the tiles, and no measurement chose between Triton and a library"
-# So many columns of so few characters beside the first stand next to each other on a phone.
+_BY_MODEL = (
+    "No GPU was present: a cost model chose the tiles, and Triton and a library were not compared by measurement"
+)
+# Tables with at most so many columns, of so few characters after the first column, fit side by side on a phone.
 _FEW, _SHORT = 4, 9
 _TAG = re.compile(r"<[^>]*>")
 _CELL_BREAKS = str.maketrans({"|": "&#124;", "\n": " "})
 
 
 def fence(text: str, language: str, *, title: str = "", wrap: bool = False) -> str:
-    """Return `text` as a fenced block, safe against fences inside it.
+    """Return `text` as a fenced block whose fence is longer than any fence inside the text.
 
     Args:
-        text: What to show, as it is.
-        language: The name of its Pygments lexer.
-        title: A caption above it.
-        wrap: Whether long lines wrap on a narrow screen, as those of HLO do.
+        text: The text to show unchanged.
+        language: The name of a Pygments lexer.
+        title: A caption above the block.
+        wrap: Whether long lines wrap on a narrow screen.
     """
     ticks = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
     caption = f' title="{title.replace('"', "'")}"' if title else ""
@@ -33,12 +35,12 @@ def fence(text: str, language: str, *, title: str = "", wrap: bool = False) -> s
 
 
 def fold(summary: str, body: str, *, kind: str = "listing") -> str:
-    """Return `body` folded under a line that says what opens.
+    """Return `body` folded below a summary line that opens it.
 
     Args:
         summary: The visible line, plain text.
-        body: Markdown.
-        kind: The class of the element.
+        body: The folded Markdown.
+        kind: The CSS class of the element.
     """
     return f'??? {kind} "{escape(summary)}"\n\n{indent(body)}\n'
 
@@ -53,8 +55,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: I
 
     Args:
         header: Column titles.
-        rows: Cells, Markdown; an int is shown with thousands separators.
-        numbers: Indexes of the columns that are aligned to the right.
+        rows: Cells, as Markdown; an int is shown with thousands separators.
+        numbers: Indexes of the columns to align to the right.
     """
     right = set(numbers)
     rule = ["--:" if column in right else "---" for column in range(len(header))]
@@ -62,16 +64,17 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: I
 
 
 def cards(header: Sequence[str], rows: Iterable[Sequence[str]], *, formatted: bool = False) -> str:
-    """Return a table as HTML that narrow screens show as one card a row, each cell under its column's title.
+    """Return a table as HTML; a narrow screen shows each row as a card with the column's title above each cell.
 
-    A table of few columns, all short but for the first, as numbers are, stays a table there.
+    A table with few columns stays a table on a narrow screen if all columns after the first are short, such as
+    numbers.
 
     Args:
         header: Column titles, plain text.
-        rows: Cells, HTML.
-        formatted: Whether cells are Markdown, one line each, so that their links are checked and rewritten.
+        rows: Cells, as HTML.
+        formatted: Whether cells are Markdown of one line each, so that their links are checked and rewritten.
     """
-    # The roles keep it a table for those who listen when CSS makes blocks of its parts.
+    # CSS turns the rows into blocks on narrow screens; the roles tell screen readers that they are still a table.
     titles, rows = [escape(name) for name in header], [[*cells] for cells in rows]
     short = len(header) <= _FEW and all(len(_TAG.sub("", cell)) <= _SHORT for cells in rows for cell in cells[1:])
     kind = "cards few" if short else "cards"
@@ -94,13 +97,13 @@ def cards(header: Sequence[str], rows: Iterable[Sequence[str]], *, formatted: bo
 
 
 def size(number: int) -> str:
-    """Return a number of bytes as HTML, in the largest unit that it fills; hover and focus show how many they are."""
-    shown = units.size(number)
-    return f'<span class="size" data-exact="{shown.exact}" tabindex="0">{shown}</span>'
+    """Return a number of bytes as HTML in the largest suitable unit; hover and focus show the exact number."""
+    amount = units.size(number)
+    return f'<span class="size" data-exact="{amount.exact}" tabindex="0">{amount}</span>'
 
 
 def by_model() -> str:
-    """Return the tag behind a number of a GPU's matmul that no autotuning chose, as HTML for a table or a sentence."""
+    """Return the HTML tag after a number for a GPU's matmul whose tiles a cost model chose, without autotuning."""
     return f'<span class="by-model" data-exact="{_BY_MODEL}" tabindex="0">by cost model</span>'
 
 
@@ -110,12 +113,12 @@ def code(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return `text` so that Markdown and HTML show it as it is."""
+    """Escape `text` so that Markdown and HTML show it unchanged."""
     return re.sub(r"""[\\`*_{}\[\]#!|~^&<>"']""", lambda match: f"&#{ord(match[0])};", text)
 
 
 def indent(text: str) -> str:
-    """Return Markdown one level deeper, for the body of a tab or a fold."""
+    """Indent Markdown by one level, for the body of a tab or a fold."""
     return re.sub(r"^(?=.)", "    ", text, flags=re.MULTILINE)
 
 

@@ -1,4 +1,4 @@
-"""Times of kernels that were measured where a GPU was at hand, as `scripts/measure` records them."""
+"""Times of kernels that `scripts/measure` measured on a machine with a GPU and recorded."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measured:
-    """What was measured of one program on one device.
+    """The measurements of one program on one device.
 
     Attributes:
-        date: The day, as in 2026-11-20.
-        device: The name that the device gives itself.
-        versions: The packages that compiled and ran it, name to version.
-        seconds: The median time of one run of each kernel, by the name of its instruction, in order of the launches.
-        changed: How often each sort of kernel was launched there, minus how often the capture launches it, where these
-            differ: what tuning changed.
+        date: The day of the measurement, as in 2026-11-20.
+        device: The name that the device reports.
+        versions: The packages that compiled and ran the program, each with its version.
+        seconds: The median time of one run of each kernel, by the name of its instruction, in launch order.
+        changed: For each sort of kernel, its launches in the measured program minus those in the capture, if the
+            numbers differ: the changes made by autotuning.
     """
 
     date: str
@@ -33,13 +33,13 @@ class Measured:
     seconds: Mapping[str, float]
     changed: Mapping[str, int]
 
-    def describe(self, known: Collection[str]) -> dict[str, Any]:
-        """Return what JSON can hold of it besides the times of kernels that are known.
+    def describe(self, listed: Collection[str]) -> dict[str, Any]:
+        """Return the measurement as JSON data, without the times of the kernels that are listed elsewhere.
 
         Args:
-            known: The names of the kernels that have a place of their own.
+            listed: The names of the kernels whose times are listed elsewhere.
         """
-        others = {name: seconds for name, seconds in self.seconds.items() if name not in known}
+        others = {name: seconds for name, seconds in self.seconds.items() if name not in listed}
         return {
             "date": self.date,
             "device": self.device,
@@ -50,7 +50,7 @@ class Measured:
 
 
 def read_times(file: Path | None) -> Mapping[str, Any]:
-    """Return the record in a file: target to what was measured on it; nothing where there is no file."""
+    """Read a file of measurements by target; without a file there are none."""
     if file is None or not file.is_file():
         return {}
     record: dict[str, Any] = json.loads(file.read_text(encoding="utf-8"))
@@ -58,11 +58,11 @@ def read_times(file: Path | None) -> Mapping[str, Any]:
 
 
 def find_measured(record: Mapping[str, Any], capture: Capture) -> Measured | None:
-    """Return what a record holds of a capture's program on its target, or None.
+    """Return the measurements of a capture's program on the capture's target, or None.
 
     Args:
-        record: Target to what was measured on it, as `scripts/measure` writes it.
-        capture: The capture; the program is the same if its StableHLO is.
+        record: The measurements by target, as `scripts/measure` writes them.
+        capture: The capture. Two programs are the same if their StableHLO is the same.
     """
     device = record.get(capture.target)
     program_hash = hash_program(capture.stablehlo)
@@ -75,5 +75,5 @@ def find_measured(record: Mapping[str, Any], capture: Capture) -> Measured | Non
 
 
 def hash_program(stablehlo: str) -> str:
-    """Return what names a program in a record: the start of its StableHLO's hash."""
+    """Return the key of a program in a record: the first 16 digits of the SHA-256 hash of its StableHLO."""
     return hashlib.sha256(stablehlo.encode()).hexdigest()[:16]

@@ -1,4 +1,4 @@
-"""The launches of a program under the roof of its target: operations a second over operations per byte, as SVG."""
+"""The roofline of a program as SVG: operations per second over operations per byte, one dot for each launch."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import STATEMENT, model_launches
+from xla_inspect.plural import plural
 from xla_inspect.report.figure import figure, svg
 from xla_inspect.targets import explain_absence, find_hardware, lane, title
 from xla_inspect.units import format_amount, format_bytes, format_duration
@@ -20,23 +21,23 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.targets import Hardware, Roof
 
-# CSS pixels: the column of a phone, and the room around the drawing for its numbers.
+# CSS pixels: the column of a phone, and the space around the drawing for its numbers.
 WIDTH, HEIGHT, LEFT, RIGHT, TOP, BOTTOM = 352, 236, 48, 6, 14, 32
 LINE = 12
 TICKS = 6
 FEW = 8
-"""So many launches are listed below the drawing, more are folded."""
+"""The largest number of launches whose list below the drawing is not folded."""
 
 
 @dataclass(frozen=True)
 class Scale:
-    """Decades of a logarithmic axis, and the pixels that they take.
+    """A logarithmic axis of whole decades, and its pixels.
 
     Attributes:
-        low: The power of ten where it starts.
-        high: The power of ten where it ends.
-        start: The pixel where it starts.
-        end: The pixel where it ends.
+        low: The power of ten at the start of the axis.
+        high: The power of ten at the end of the axis.
+        start: The pixel at the start of the axis.
+        end: The pixel at the end of the axis.
     """
 
     low: int
@@ -46,7 +47,7 @@ class Scale:
 
     @classmethod
     def over(cls, numbers: Iterable[float], start: float, end: float) -> Scale:
-        """Return the scale of whole decades that holds all numbers."""
+        """Return the smallest scale of whole decades that contains all numbers."""
         powers = [math.log10(number) for number in numbers]
         low = math.floor(min(powers))
         return cls(low, max(math.ceil(max(powers)), low + 1), start, end)
@@ -57,48 +58,49 @@ class Scale:
         return self.start + (self.end - self.start) * share
 
     def ticks(self) -> range:
-        """Return powers of ten to mark, at most seven."""
+        """Return the powers of ten to mark, at most seven."""
         return range(self.high, self.low - 1, -math.ceil((self.high - self.low) / TICKS))
 
 
 def draw_roofline(capture: Capture) -> str:
-    """Return the roofline of a program on its target, with a list of its launches, as HTML.
+    """Draw the roofline of a program on its target as HTML, with a list of its launches.
 
-    A launch is a dot where its operations, its bytes and the published peaks put it at best, as `model_launches` models
-    them; dots in one place are one dot. What touches no main memory or computes nothing that is counted has none.
+    The dot of a launch is at the best speed that its operations, its bytes and the published peaks allow in the model
+    of `model_launches`. Launches at the same place share one dot. A launch without traffic to main memory or without
+    counted operations has no dot.
 
     Args:
-        capture: The capture; for a CPU's, a sentence says why it has no roofline.
+        capture: The capture. For a CPU, a sentence that explains why there is no roofline is returned.
     """
     hardware = find_hardware(capture.target)
     if hardware is None:
         return f'<p class="roofless">{html.escape(explain_absence(capture.target))}</p>\n'
     launches = model_launches(capture)
-    drawn = [launched for launched in launches if launched.intensity and launched.bound and launched.bound.seconds]
+    dots = [launched for launched in launches if launched.intensity and launched.bound and launched.bound.seconds]
     summary = f"Roofline of {capture.program} on {title(capture.target)}. {STATEMENT} {hardware.gap}".strip()
     source = f'<a href="{html.escape(hardware.source)}">Peaks of one device</a>.'
-    picture = _picture(drawn, hardware, capture.target) if drawn else ""
-    return figure("roofline", picture + _list(drawn, launches), f"{html.escape(summary)} {source}")
+    picture = _picture(dots, hardware, capture.target) if dots else ""
+    return figure("roofline", picture + _list(dots, launches), f"{html.escape(summary)} {source}")
 
 
-def _picture(drawn: Sequence[Launched], hardware: Hardware, target: str) -> str:
-    roofs = {roof.name: roof for launched in drawn if launched.bound for roof in launched.bound.roofs}
+def _picture(dots: Sequence[Launched], hardware: Hardware, target: str) -> str:
+    roofs = {roof.name: roof for launched in dots if launched.bound for roof in launched.bound.roofs}
     tops = [roof.rate for roof in roofs.values()]
     across = Scale.over(
-        [*(_intensity(launched) for launched in drawn), *(rate / hardware.bandwidth for rate in tops)],
+        [*(_intensity(launched) for launched in dots), *(rate / hardware.bandwidth for rate in tops)],
         LEFT,
         WIDTH - RIGHT,
     )
     start = 10.0**across.low
-    up = Scale.over([*map(_rate, drawn), *tops, hardware.bandwidth * start], HEIGHT - BOTTOM, TOP)
-    lines = [*_axes(across, up), *_dots(drawn, across, up), *_roofs(list(roofs.values()), hardware, across, up)]
+    up = Scale.over([*map(_rate, dots), *tops, hardware.bandwidth * start], HEIGHT - BOTTOM, TOP)
+    lines = [*_axes(across, up), *_dots(dots, across, up), *_roofs(list(roofs.values()), hardware, across, up)]
     names = ", ".join(f"{roof.name} {format_amount(roof.rate)} operations a second" for roof in roofs.values())
-    label = f"Roofline: memory {size_rate(hardware.bandwidth)}{', ' if names else ''}{names}. {len(drawn)} launches."
+    label = f"Roofline: memory {size_rate(hardware.bandwidth)}{', ' if names else ''}{names}. {len(dots)} launches."
     return svg("".join(lines), label, (WIDTH, HEIGHT), kind=lane(target))
 
 
 def size_rate(bandwidth: float) -> str:
-    """Return bytes a second in few characters, as makers write them: `3.35 TB/s`."""
+    """Format bytes per second in few characters, as vendors do: `3.35 TB/s`."""
     return f"{format_amount(bandwidth)}B/s"
 
 
@@ -135,37 +137,39 @@ def _roofs(roofs: list[Roof], hardware: Hardware, across: Scale, up: Scale) -> I
     below = -math.inf
     for roof in sorted(roofs, key=lambda peak: -peak.rate):
         x, y = across.place(max(roof.rate / hardware.bandwidth, start)), up.place(roof.rate)
-        # Names of roofs that lie close together must not lie on one another.
+        # The names of two roofs that are close together must not overlap.
         below = max(y - 4, below + LINE)
         yield f'<path class="roof" d="M{x:.1f} {y:.1f}H{WIDTH - RIGHT}"/>'
         name = html.escape(f"{roof.name}, {format_amount(roof.rate)}/s")
         yield f'<text x="{WIDTH - RIGHT}" y="{below:.1f}" text-anchor="end">{name}</text>'
 
 
-def _dots(drawn: Sequence[Launched], across: Scale, up: Scale) -> Iterator[str]:
-    """Yield a dot for each place, with the numbers of its launches in the list."""
+def _dots(launches: Sequence[Launched], across: Scale, up: Scale) -> Iterator[str]:
+    """Yield a dot for each place, with a tooltip that describes its launches."""
     places: dict[tuple[float, float], list[Launched]] = defaultdict(list)
-    for launched in drawn:
+    for launched in launches:
         places[round(across.place(_intensity(launched)), 1), round(up.place(_rate(launched)), 1)].append(launched)
     for (x, y), in_place in places.items():
-        tooltip = html.escape("\n".join(map(_say, in_place)))
+        tooltip = html.escape("\n".join(map(_describe_launch, in_place)))
         yield f'<g class="dot"><title>{tooltip}</title><circle cx="{x}" cy="{y}" r="5"/></g>'
 
 
-def _list(drawn: Sequence[Launched], launches: Sequence[Launched]) -> str:
-    items = "".join(f"<li>{html.escape(_say(launched))}</li>" for launched in drawn)
-    others = len(launches) - len(drawn)
-    without = f"<p>Without a dot: {others} that touch no main memory or compute nothing that is counted.</p>"
-    listed = f"<ol>{items}</ol>{without if others else ''}"
-    if len(drawn) <= FEW:
-        return listed
-    return f"<details><summary>The {len(drawn)} launches with a dot</summary>{listed}</details>"
+def _list(dots: Sequence[Launched], launches: Sequence[Launched]) -> str:
+    items = "".join(f"<li>{html.escape(_describe_launch(launched))}</li>" for launched in dots)
+    others = len(launches) - len(dots)
+    have, use = ("has no dot, because it does", "uses") if others == 1 else ("have no dot, because they do", "use")
+    reason = f"{have} no counted operations or {use} no main memory"
+    without = f"<p>{plural(others, 'launch', 'launches')} {reason}.</p>"
+    listing = f"<ol>{items}</ol>{without if others else ''}"
+    if len(dots) <= FEW:
+        return listing
+    return f"<details><summary>The {len(dots)} launches with a dot</summary>{listing}</details>"
 
 
-def _say(launched: Launched) -> str:
+def _describe_launch(launched: Launched) -> str:
     bound = launched.bound
     limits = f"; at least {format_duration(bound.seconds)}, limited by {bound.limit}" if bound else ""
-    often = {1: "", None: ", as often as it takes"}.get(launched.launch.runs, f", {launched.launch.runs} times")
+    often = {1: "", None: ", an unknown number of times"}.get(launched.launch.runs, f", {launched.launch.runs} times")
     work = f"{format_amount(launched.work.flops)} operations, {format_bytes(launched.bytes)}"
     return f"{launched.launch.name}{often}: {work}, {_intensity(launched):.3g} per byte{limits}"
 
@@ -175,5 +179,5 @@ def _intensity(launched: Launched) -> float:
 
 
 def _rate(launched: Launched) -> float:
-    """Return the operations a second that a launch does at best."""
+    """Return the largest possible operations per second of a launch."""
     return launched.work.flops / launched.bound.seconds if launched.bound else 0.0

@@ -1,4 +1,4 @@
-"""The memory plan as a picture: program order across, bytes up, one box per value."""
+"""A picture of the memory plan: program order across, bytes on the vertical axis, one box per value."""
 
 from __future__ import annotations
 
@@ -15,18 +15,18 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
 
 WIDTH, HEIGHT, GAP = 360, 200, 3
-# A label needs this much room, in CSS pixels: the height of its line, and the width of each letter.
+# The room that a label needs, in CSS pixels: the height of its line and the width of a letter; and in letters.
 LINE, LETTER, SHORTEST = 11, 5.6, 4
 
 
 def explain_no_plan(capture: Capture) -> str:
-    """Return why there is nothing to draw of a capture's memory plan, of one that says so, or an empty string."""
+    """Return the reason why a capture has no memory plan to draw, or an empty string if it has one."""
     lacking = [name for name in ("buffers", "live_ranges") if name in capture.missing and not getattr(capture, name)]
     return "; ".join(capture.missing[name] for name in lacking)
 
 
 def draw_timeline(capture: Capture) -> str:
-    """Return the memory plan as HTML: boxes over the values' live ranges, allocations stacked, the peak marked."""
+    """Draw the memory plan as HTML: boxes over the values' live ranges, stacked allocations, and the peak."""
     if missing := explain_no_plan(capture):
         return f"<p>There is no memory plan to draw: {html.escape(missing)}.</p>"
     assignment, ranges = parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)
@@ -39,7 +39,7 @@ def draw_timeline(capture: Capture) -> str:
     scales = {a.number: height / max(a.size, 1) for a, height in zip(allocations, heights, strict=True)}
     step = WIDTH / max(ranges.end, 1)
     bottom = sum(heights) + GAP * len(heights)
-    # Values of computations inside a kernel have no live range of their own.
+    # Values inside a kernel have no live range, so they have no box.
     placements = [row for row in place_buffers(assignment, ranges) if row.allocation in tops and row.start is not None]
     boxes = [_box(row, tops[row.allocation], scales[row.allocation], step, ranges.end) for row in placements]
     position, most = find_peak(placements)
@@ -47,12 +47,12 @@ def draw_timeline(capture: Capture) -> str:
     where = title(capture.target)
     label = (
         f"Memory plan on {where}: {len(allocations)} allocations of {total:,} bytes in all, "
-        f"over {len(ranges.sequence)} instructions; values of {most:,} bytes live at the peak"
+        f"over {len(ranges.sequence)} instructions; {most:,} bytes of values are live at the peak"
     )
     kinds = [kind for kind in ALLOCATION_KINDS if any(allocation.kind == kind for allocation in allocations)]
     key = "".join(f'<span class="key {kind}">{kind}</span>' for kind in kinds)
     boxes.append(f'<line class="peak" x1="{peak:.1f}" x2="{peak:.1f}" y1="0" y2="{bottom:.0f}"/>')
-    caption = f"{key}{html.escape(label)} (dashed), those that share memory counted once."
+    caption = f"{key}{html.escape(label)} (dashed line), where shared memory is counted once."
     return figure("timeline", svg("".join(boxes), label, (WIDTH, round(bottom))), caption)
 
 
@@ -63,7 +63,7 @@ def _box(placement: Placement, top: float, scale: float, step: float, end: int) 
     name = html.escape(placement.instruction)
     text, room = "", int((width - 4) / LETTER)
     if height >= LINE and room >= SHORTEST:
-        # The end of a name tells instructions of one kind apart.
+        # The end of a name has the number that distinguishes instructions of one kind.
         tail = placement.instruction if len(placement.instruction) <= room else f"…{placement.instruction[1 - room :]}"
         text = f'<text x="{x + 3:.1f}" y="{y + min(height / 2 + 4, height - 2):.1f}">{html.escape(tail)}</text>'
     described = f"{name}: {placement.size:,} bytes, {placement.kind}, positions {first} to {last}"

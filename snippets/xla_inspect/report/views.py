@@ -1,4 +1,4 @@
-"""What a chapter shows of a capture: each view takes one and returns Markdown."""
+"""The views of a chapter: functions that take a capture and return Markdown."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ LANGUAGES: Mapping[str, tuple[str, str]] = {
     "sass": ("SASS", "sass"),
     "hlo": ("scheduled HLO", "hlo"),
 }
-"""What a piece of code is called and which lexer reads it, the nearest to HLO first."""
+"""The title and the lexer of each language of generated code, the language nearest to HLO first."""
 
 _FUNCTION = re.compile(r"^(?:ENTRY|define|\.visible|\s*tt\.func|\s*xtile\.entry_func)", re.MULTILINE)
 
 
 def tabs_by_target(captures: Captures, view: Callable[[Capture], str]) -> str:
-    """Return one tab per target with what `view` shows of its capture, and a note where there is none."""
+    """Return one tab per target with the `view` of its capture, or a note if the target has no capture."""
     panes = {}
     for target in captures.targets:
         if target in captures:
@@ -61,11 +61,11 @@ def tabs_by_target(captures: Captures, view: Callable[[Capture], str]) -> str:
 
 
 def show_function(subject: Capture | Callable[..., object], *more: Capture | Callable[..., object]) -> str:
-    """Return the functions of a program as a listing, with those of its file that they call; the whole file folded.
+    """List the functions of a program and the functions of its file that they call, with the whole file folded.
 
     Args:
-        subject: A capture, whose program's file has the function, or a function.
-        more: More of them, each a listing of its own where it is of another file.
+        subject: A function, or a capture whose program is the function.
+        more: More functions or captures; each further file has its own listing.
 
     Raises:
         ValueError: The file of a capture has no function of its program's name, or a function has no file.
@@ -82,27 +82,27 @@ def show_function(subject: Capture | Callable[..., object], *more: Capture | Cal
 
 
 def show_jaxpr(capture: Capture) -> str:
-    """Return the jaxpr."""
+    """Return the jaxpr as Markdown."""
     return _long(capture.jaxpr, "jaxpr")
 
 
 def show_stablehlo(capture: Capture) -> str:
-    """Return StableHLO without locations."""
+    """Return StableHLO without locations as Markdown."""
     return _long(capture.stablehlo, "stablehlo")
 
 
 def show_before(capture: Capture) -> str:
-    """Return the HLO that the compiler got: ENTRY first, the whole text folded."""
+    """Return the HLO that the compiler received: the entry computation first, the whole text folded."""
     return _module(capture.unoptimized_module, capture.before)
 
 
 def show_optimized(capture: Capture) -> str:
-    """Return optimized HLO: ENTRY first, the whole text folded."""
+    """Return the optimized HLO: the entry computation first, the whole text folded."""
     return _module(capture.module, capture.after)
 
 
 def show_passes(capture: Capture) -> str:
-    """Return the passes that changed the module: what each did, and the instructions left after it."""
+    """Return a table of the passes that changed the module: the change of each and the instructions after it."""
     rows, silent, module = [], [], capture.unoptimized_module
     for step in capture.passes:
         after = step.module
@@ -118,12 +118,13 @@ def show_passes(capture: Capture) -> str:
     if len(rows) > SHORT:
         listing = markdown.fold(f"All {len(rows)} passes that changed the text of the module", listing)
     if silent:
-        listing += f"\n{len(silent)} more reported a change that the text does not show: {', '.join(silent)}.\n"
+        more = plural(len(silent), "more pass", "more passes")
+        listing += f"\n{more} reported a change that is not visible in the text: {', '.join(silent)}.\n"
     return listing
 
 
 def show_kernels(capture: Capture) -> str:
-    """Return the kernels in order, and below them how many collectives and copies there are besides."""
+    """Return a table of the kernels in order, and below it the numbers of collectives and copies."""
     fusions = {fusion.name: fusion for fusion in list_fusions(capture.module)}
 
     def describe(kernel: Launch) -> tuple[object, ...]:
@@ -147,19 +148,19 @@ def show_kernels(capture: Capture) -> str:
         for role, several in (("collective", "collectives"), ("copy", "copies"))
         if roles[role]
     ]
-    return f"{listing}\nBesides: {' and '.join(rest)}.\n" if rest else listing
+    return f"{listing}\nThe program also runs {' and '.join(rest)}.\n" if rest else listing
 
 
 def show_code(capture: Capture) -> str:
-    """Return the generated code: the piece nearest to HLO from its longest function on, every piece folded."""
-    # What LLVM got shows least where Triton's IR or HLO can be read beside it: it is kept for the CPU.
+    """Return the generated code: the longest function of the text nearest to HLO, then every text folded."""
+    # A GPU has Triton IR or HLO, so the LLVM IR before LLVM's passes adds little; it is shown only for the CPU.
     on_gpu = any(piece.language == "ptx" for piece in capture.code)
     offered = (piece for piece in capture.code if not (on_gpu and piece.language == "llvm-unoptimized"))
     pieces = sorted(offered, key=lambda piece: list(LANGUAGES).index(piece.language))
     if not pieces:
         return ""
     lead = pieces[0]
-    # The longest function is the one that computes; the others set it up.
+    # The longest function does the computation; the other functions only set it up.
     starts = [match.start() for match in _FUNCTION.finditer(lead.text)] or [0]
     functions = [lead.text[start:end] for start, end in pairwise([*starts, len(lead.text)])]
     lines = max(functions, key=len).splitlines()
@@ -169,7 +170,7 @@ def show_code(capture: Capture) -> str:
 
 
 def show_kinds(captures: Captures) -> str:
-    """Return how many kernels of each kind each target has, and how many collectives and copies besides."""
+    """Return a table of the number of kernels of each kind per target, and of its collectives and copies."""
     counts = {target: Counter(kernel.kind for kernel in list_kernels(capture)) for target, capture in captures.items()}
     roles = {
         target: Counter(str(launch.role) for launch in list_launches(capture)) for target, capture in captures.items()
@@ -186,7 +187,7 @@ def show_kinds(captures: Captures) -> str:
 
 
 def show_launches(captures: Captures) -> str:
-    """Return what each target launches, copies and collectives too, in one listing, without layouts."""
+    """List the kernels, copies and collectives that each target launches, without layouts."""
     blocks = []
     for target, capture in captures.items():
         lines = [print_instruction(launch.scheduled, CLUTTER, layouts=False) for launch in list_launches(capture)]
@@ -195,7 +196,7 @@ def show_launches(captures: Captures) -> str:
 
 
 def show_memory(capture: Capture) -> str:
-    """Return the memory plan as a picture, and the compiler's own text of it folded."""
+    """Return a picture of the memory plan, and the compiler's text of the plan folded."""
     lines = plural(len(capture.buffers.splitlines()), "line")
     text = markdown.fence(capture.buffers, "text")
     return draw_timeline(capture) + "\n" + markdown.fold(f"The compiler's buffer assignment, {lines}", text)
@@ -204,7 +205,7 @@ def show_memory(capture: Capture) -> str:
 def _folded_code(piece: Code) -> str:
     name, lexer = LANGUAGES[piece.language]
     lines = len(piece.text.splitlines())
-    # Colours cost an element a token, and a page of ten thousand elements is slow to open on a phone.
+    # Colors need one HTML element per token, and a page with ten thousand elements is slow on a phone.
     body = markdown.fence(piece.text, lexer if lines <= COLOURED else "text")
     return markdown.fold(f"{name} of {piece.kernel}, {plural(lines, 'line')}", body)
 

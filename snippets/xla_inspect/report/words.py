@@ -1,4 +1,4 @@
-"""What opcodes, passes and attributes are, in a sentence each: the table that is shown where a reader asks."""
+"""One-sentence explanations of opcodes, passes and attributes, shown when a person asks for one."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
 @lru_cache(maxsize=1)
 def read_words() -> dict[str, dict[str, str]]:
-    """Return the sentences by kind, `opcode`, `pass` or `attribute`, and by name."""
+    """Return the sentences by kind (`opcode`, `pass`, `step` or `attribute`) and by name."""
     text = (resources.files(__package__) / "words.toml").read_text(encoding="utf-8")
     words: dict[str, dict[str, str]] = tomllib.loads(text)
     return words
 
 
 def describe_words(names: Mapping[str, Iterable[str]]) -> dict[str, str]:
-    """Return the sentences of what occurs, by `kind:name`.
+    """Return the sentences about the given names, by `kind:name`.
 
     Args:
-        names: Names by kind; those that the table lacks are left out.
+        names: Names by kind. Names without a sentence are left out.
     """
-    found = {}
+    sentences = {}
     for kind, inside in names.items():
-        known = read_words()[kind] | (read_words()["step"] if kind == "pass" else {})
-        for name in sorted(set(inside) & set(known)):
-            said = known[name].replace("`", "")
-            found[f"{kind}:{name}"] = said[:1].upper() + said[1:] + ("" if said.endswith(".") else ".")
-    return found
+        explanations = read_words()[kind] | (read_words()["step"] if kind == "pass" else {})
+        for name in sorted(set(inside) & set(explanations)):
+            sentence = explanations[name].replace("`", "")
+            sentences[f"{kind}:{name}"] = sentence[:1].upper() + sentence[1:] + ("" if sentence.endswith(".") else ".")
+    return sentences

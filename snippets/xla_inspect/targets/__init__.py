@@ -1,4 +1,4 @@
-"""The targets that programs are compiled for: one table of them, the environment that they need, and their devices."""
+"""The targets that programs are compiled for: their table, their environment and their devices."""
 
 from xla_inspect.targets.devices import (
     TILING_MODEL,

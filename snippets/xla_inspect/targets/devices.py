@@ -1,4 +1,4 @@
-"""The targets that programs are compiled for, each with its devices, which need not be present."""
+"""The targets that programs are compiled for, with their devices, which need not be present."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Target:
-    """What a program is compiled for.
+    """A target of compilation.
 
     Attributes:
-        name: The short name, with `:TOPOLOGY` where one was asked for (`h100`, `h100:8`, `tpu-v5e:2x4`, `cpu:8`).
+        name: The short name, with `:TOPOLOGY` if one was requested (`h100`, `h100:8`, `tpu-v5e:2x4`, `cpu:8`).
         kind: `cpu`, `gpu` or `tpu`.
-        title: What the hardware is called.
+        title: The name of the hardware.
         topology: The devices: a count for CPU and GPU, a grid such as `2x4` for TPU.
     """
 
@@ -55,21 +55,21 @@ class Target:
 
     @property
     def obstacle(self) -> str:
-        """Why this machine cannot compile for this target and what to do about it, or an empty string."""
+        """The reason why this machine cannot compile for the target, with a remedy, or an empty string."""
         missing = [name for name in PACKAGES[self.kind] if find_version(name) is None]
         if self.kind == "cpu":
             chosen = os.environ.get("JAX_PLATFORMS", "")
             if chosen and "cpu" not in chosen.split(","):
-                return f"JAX_PLATFORMS={chosen} leaves the CPU out; unset it or add cpu to it"
+                return f"JAX_PLATFORMS={chosen} excludes the CPU; unset it or add cpu to it"
             return f"{missing[0]} is not installed; run `{install_line()}`" if missing else ""
         machine = f"{platform.system()} {platform.machine()}"
         if (sys.platform, platform.machine()) != ("linux", "x86_64"):
-            return f"its compiler exists for Linux on x86-64 only, and this is {machine}"
+            return f"its compiler exists only for Linux on x86-64, and this machine is {machine}"
         line = install_line("cuda" if self.kind == "gpu" else self.kind)
         return f"{', '.join(missing)} not installed; run `{line}`" if missing else ""
 
     def devices(self) -> Sequence[jax.Device]:
-        """Return the target's devices, to compile for and not to run on (a CPU's devices do run).
+        """Return the target's devices for compilation; only CPU devices can also run programs.
 
         Raises:
             TargetUnavailableError: This machine cannot compile for the target.
@@ -82,38 +82,38 @@ class Target:
 
 
 def find_target(name: str) -> Target:
-    """Return the target of a short name, which may carry a topology (`tpu-v5e:2x4`, `h100:8`).
+    """Return the target with a short name, which may include a topology (`tpu-v5e:2x4`, `h100:8`).
 
     Raises:
-        InspectError: There is no such target; the message lists those that there are.
+        InspectError: There is no such target; the message lists the available ones.
     """
     entry = find_entry(name, TARGETS)
     kind, (_, colon, topology) = entry.kind, name.partition(":")
     grid = topology.split("x") if kind == "tpu" else [topology]
     if colon and not all(part.isdigit() and int(part) for part in grid):
         form = "a grid such as 2x4" if kind == "tpu" else "a number of devices such as 8"
-        message = f"target {name!r}: after the colon stands {form}, not {topology!r}"
+        message = f"target {name!r}: the part after the colon must be {form}, not {topology!r}"
         raise InspectError(message)
     return Target(name, kind, entry.device, topology or entry.topology)
 
 
 def count_devices(name: str) -> int:
-    """Return how many devices a target has, by its short name, or one where there is no such target."""
+    """Return the number of devices of a target by its short name, or one for an unknown target."""
     _, _, topology = name.partition(":")
     sizes = topology.split("x")
     return math.prod(map(int, sizes)) if all(map(str.isdecimal, sizes)) else 1
 
 
 def available() -> dict[str, str]:
-    """Return each target's short name with an empty string, or with why this machine cannot compile for it.
+    """Return each target's short name with an empty string, or with the reason why this machine cannot compile for it.
 
-    Imports no JAX. The reason says what to install, where something can be installed.
+    JAX is not imported. If a missing package is the reason, it says which one to install.
     """
     return {name: find_target(name).obstacle for name in TARGETS}
 
 
 def _find_cpus(target: Target) -> Sequence[jax.Device]:
-    """Return as many CPU devices as the target asks for, simulated where it asks for more than one."""
+    """Return the CPU devices of the target; more than one are simulated."""
     import jax
 
     from xla_inspect import jax_private
@@ -134,17 +134,17 @@ def _make_cpus(count: int) -> Sequence[jax.Device]:
 
 @cache
 def _find_topology(target: Target) -> Sequence[jax.Device]:
-    """Return the devices of a topology that need not be present."""
+    """Return the devices of a topology, which need not be present."""
     spec = read_spec(target.base) if target.kind == "gpu" else ""
     try:
         try:
             return _ask_topology(target, spec)
         except RuntimeError as error:
-            # An older compiler, which knows less of a GPU.
-            known = drop_unknown(spec) if "GpuTargetConfigProto" in str(error) else spec
-            if known == spec:
+            # An older compiler does not know all fields of the description of a GPU.
+            reduced_spec = drop_unknown(spec) if "GpuTargetConfigProto" in str(error) else spec
+            if reduced_spec == spec:
                 raise
-            return _ask_topology(target, known)
+            return _ask_topology(target, reduced_spec)
     except NotImplementedError as error:
         message = (
             f"target {target.name!r}: JAX was started without its compiler ({error}). "
@@ -152,7 +152,7 @@ def _find_topology(target: Target) -> Sequence[jax.Device]:
         )
         raise InspectError(message) from error
     except RuntimeError as error:
-        message = f"target {target.name!r}: the compiler refuses this topology: {error}"
+        message = f"target {target.name!r}: the compiler rejects this topology: {error}"
         raise InspectError(message) from error
 
 
@@ -163,13 +163,13 @@ def _ask_topology(target: Target, spec: str) -> Sequence[jax.Device]:
     before = signal.getsignal(signal.SIGTERM)
     devices: Sequence[jax.Device] = topologies.get_topology_desc(name, platform_name, **arguments).devices
     if before is not None and threading.current_thread() is threading.main_thread():
-        # libtpu prints a stack trace when it is asked to end, as a notebook asks its kernel.
+        # libtpu installs a handler that prints a stack trace on SIGTERM, which a notebook sends to stop its kernel.
         signal.signal(signal.SIGTERM, before)
     return devices
 
 
 def drop_unknown(spec: str) -> str:
-    """Return the figures of a GPU without those that an older plugin's compiler has no name for, and so no use.
+    """Remove the fields of a GPU's description that an older plugin's compiler does not know.
 
     Args:
         spec: The figures, as `read_spec` returns them.
@@ -183,16 +183,16 @@ _FIELD = re.compile(r"^ *(?P<name>\w+): .*\n", re.MULTILINE)
 
 
 TILING_MODEL = "xla_gpu_experimental_cost_model_gemm_tiling_default"
-"""The option by which XLA's cost model chooses a matmul's tile, instead of taking the first one on its list."""
+"""The XLA option that lets a cost model choose the tile of a matmul, instead of the first tile on XLA's list."""
 
 
 @cache
 def knows_gpu_option(name: str, library: Path | None = None) -> bool:
-    """Return whether the plugin that compiles for GPUs has an option of XLA: its name is in the library.
+    """Return whether the GPU plugin has an XLA option, which is the case if its library contains the name.
 
     Args:
-        name: The option.
-        library: The plugin, by default the one that is installed.
+        name: The name of the option.
+        library: The library of the plugin, by default the installed one.
     """
     path = library or _find_plugin()
     if path is None:
@@ -202,7 +202,7 @@ def knows_gpu_option(name: str, library: Path | None = None) -> bool:
 
 
 def explain_tiles(options: Mapping[str, object]) -> str:
-    """Return the origin of the tiles of a GPU's matmuls in a compile without autotuning, or an empty string.
+    """Describe the origin of the tiles of a GPU's matmuls in a compilation without autotuning, or return "".
 
     Args:
         options: The options of the compile.
@@ -215,7 +215,7 @@ def explain_tiles(options: Mapping[str, object]) -> str:
 
 
 def _find_plugin() -> Path | None:
-    # Without any plugin there is no package of plugins, and a search inside it would raise.
+    # Without any plugin there is no package `jax_plugins`, and find_spec would raise for a module inside it.
     has_plugins = importlib.util.find_spec("jax_plugins") is not None
     spec = importlib.util.find_spec("jax_plugins.xla_cuda13") if has_plugins else None
     path = Path(spec.origin).parent / "xla_cuda_plugin.so" if spec and spec.origin else None
@@ -223,11 +223,11 @@ def _find_plugin() -> Path | None:
 
 
 def describe_topology(target: Target, spec: str = "") -> tuple[str, str, Mapping[str, Any]]:
-    """Return what `jax.experimental.topologies.get_topology_desc` takes: a name, a platform, and arguments.
+    """Return the arguments of `jax.experimental.topologies.get_topology_desc`: name, platform and keyword arguments.
 
     Args:
         target: A target of GPUs or TPUs.
-        spec: The figures of a GPU, in the form that its compiler takes.
+        spec: The description of a GPU, in the text form that its compiler reads.
     """
     if target.kind == "gpu":
         # Partitions x hosts x devices of one host.

@@ -1,7 +1,7 @@
-"""The environment that JAX and the compilers must find when they are imported, and which of them are installed.
+"""The environment variables that JAX and the compilers need at import, and the versions of their packages.
 
-This is the one module that sets environment variables.
-Importing it sets them (the reader's own settings win) and imports no JAX.
+Only this module sets environment variables.
+Importing it sets them, unless the user has set them already, and does not import JAX.
 """
 
 from __future__ import annotations
@@ -30,27 +30,27 @@ PACKAGES: Mapping[str, tuple[str, ...]] = {
     "gpu": ("jax", "jaxlib", *GPU_PACKAGES),
     "tpu": ("jax", "jaxlib", "libtpu"),
 }
-"""The packages that compile for each kind of target."""
+"""The packages that are needed to compile for each kind of target."""
 
 ISA = "AVX2"
-"""The instruction set that CPU code is made for on x86-64: what such machines of the last decade have."""
+"""The instruction set of CPU code on x86-64, which machines of the last decade support."""
 
 CPUS = 8
-"""How many CPU devices JAX is told to simulate, unless the reader says: as many as one host of GPUs or TPUs has."""
+"""The default number of CPU devices that JAX simulates, the same as on one host of GPUs or TPUs."""
 
 LOGS_KEPT = 86400
-"""Seconds for which libtpu's logs are kept."""
+"""The number of seconds after which libtpu's logs are deleted."""
 
 _SIMULATED = "XLA_INSPECT_CPU_DEVICES"
-"""The variable that says that this package set how many CPU devices there are."""
+"""The variable that records that this package has set the number of CPU devices."""
 
 _NONE = "none"
-"""Its value where JAX is to show the CPU devices that it has without this package."""
+"""The value of this variable if JAX should show the number of CPU devices that it has without this package."""
 
 _changed: dict[str, tuple[str | None, str | None]] = {}
-"""The variables that this package changed, each with its value before, None where it was not set, and after."""
+"""The variables that this package changed, each with the values before and after, or None if it was not set."""
 
-# `xla_cpu_max_isa` as `DebugOptions` of xla.proto holds it, and the flag that sets it.
+# The field `xla_cpu_max_isa` in a serialized `DebugOptions` of xla.proto, and the flag that sets it.
 _ISA_READ = re.compile(rb"\xea\x14.([A-Z0-9_]+)", re.DOTALL)
 _ISA_FLAG = "--xla_cpu_max_isa"
 
@@ -65,23 +65,23 @@ def find_version(package: str) -> str | None:
 
 
 COMPILERS_FIND: Mapping[str, str] = {
-    # The default backend stays the CPU. The CUDA plugin then skips its check for drivers,
-    # which would otherwise fail and take the CUDA compiler with it.
+    # The default backend remains the CPU. The CUDA plugin then skips its check for drivers, which would fail on a
+    # machine without a GPU and make the CUDA compiler unavailable.
     "JAX_PLATFORMS": "cpu",
-    # libtpu asks no metadata server, and finds the two facts it would complain about on a machine without a TPU.
+    # libtpu does not query a metadata server, and finds the two values that are missing on a machine without a TPU.
     "TPU_SKIP_MDS_QUERY": "1",
     "TPU_ACCELERATOR_TYPE": "v5litepod-4",
     "TPU_WORKER_HOSTNAMES": "localhost",
-    # Compiling holds no device, so several processes may do it at once.
+    # Compilation does not use a device, so several processes may load libtpu at the same time.
     "ALLOW_MULTIPLE_LIBTPU_LOAD": "1",
 }
-"""What JAX and the compilers find in their environment, unless the reader says otherwise."""
+"""The default environment of JAX and the compilers; variables that the user has set take precedence."""
 
 
 def prepare() -> None:
-    """Set the environment that JAX and libtpu read when they are loaded.
+    """Set the environment variables that JAX and libtpu read when they are loaded.
 
-    The reader's own settings win, but for the CPU's instruction set: what a capture holds must not depend on it.
+    The user's own settings take precedence, except for the CPU's instruction set, on which captures must not depend.
     """
     before = dict(os.environ)
     _set_compilers()
@@ -100,16 +100,16 @@ def _set_compilers() -> None:
 
 
 def note_changes(before: Mapping[str, str]) -> None:
-    """Note the variables that this package changed, by what they were before."""
+    """Record the variables that this package changed since the environment `before`."""
     for name in {*before, *os.environ}:
         old, new = before.get(name), os.environ.get(name)
         if old != new:
-            known = _changed.get(name)
-            _changed[name] = known[0] if known and known[1] == old else old, new
+            record = _changed.get(name)
+            _changed[name] = record[0] if record and record[1] == old else old, new
 
 
 def list_original() -> dict[str, str]:
-    """Return the environment without what this package changed in it."""
+    """Return the environment without the changes of this package."""
     variables = dict(os.environ)
     for name, (old, new) in _changed.items():
         if variables.get(name) == new:
@@ -120,7 +120,7 @@ def list_original() -> dict[str, str]:
 
 @contextmanager
 def original_environment() -> Iterator[None]:
-    """Let code find the environment without what this package changed in it, and keep what the code sets."""
+    """Undo this package's changes of the environment while code runs, and preserve the variables that the code sets."""
     own, before = dict(os.environ), list_original()
     _replace(before)
     try:
@@ -134,16 +134,16 @@ def original_environment() -> Iterator[None]:
 
 @contextmanager
 def starting_environment(devices: int) -> Iterator[None]:
-    """Let JAX start its backends with what the compilers need, beside what a script set.
+    """Set the variables that the compilers need, in addition to those of a script, while JAX starts its backends.
 
     Args:
-        devices: How many CPU devices there are, unless the script or the reader says.
+        devices: The number of CPU devices, unless the script or the user has set it.
     """
     before = dict(os.environ)
     _set_compilers()
-    flags, told = os.environ.get("XLA_FLAGS", ""), "xla_force_host_platform_device_count"
-    if devices > 1 and told not in flags and "JAX_NUM_CPU_DEVICES" not in os.environ:
-        os.environ["XLA_FLAGS"] = f"{flags} --{told}={devices}"
+    flags, device_flag = os.environ.get("XLA_FLAGS", ""), "xla_force_host_platform_device_count"
+    if devices > 1 and device_flag not in flags and "JAX_NUM_CPU_DEVICES" not in os.environ:
+        os.environ["XLA_FLAGS"] = f"{flags} --{device_flag}={devices}"
     _hold_isa()
     try:
         yield
@@ -158,15 +158,16 @@ def _replace(variables: Mapping[str, str]) -> None:
 
 
 def _simulate_cpus() -> None:
-    """Let the CPU stand for several devices: JAX reads how many when it is imported, and uses it when it starts.
+    """Let the CPU simulate several devices: JAX reads their number at import, and uses it when its backends start.
 
-    A program for one device compiles to the same (tests/xla_inspect/compilation/test_independence.py).
+    The compilation of a program for one device does not change
+    (tests/xla_inspect/compilation/test_independence.py).
     """
     if "xla_force_host_platform_device_count" in os.environ.get("XLA_FLAGS", "") or os.environ.get(_SIMULATED) == _NONE:
-        # JAX refuses to be told twice.
+        # JAX raises an error if the number is set in two ways.
         return
     if "JAX_NUM_CPU_DEVICES" not in os.environ:
-        # Marked, so that it can be told from what the reader says: this package's other processes find it too.
+        # The mark distinguishes this value from one that the user has set, also in child processes.
         os.environ["JAX_NUM_CPU_DEVICES"] = os.environ[_SIMULATED] = str(CPUS)
     if sys.modules.get("jax") and not _backends_started():
         import jax
@@ -178,7 +179,7 @@ def _simulate_cpus() -> None:
 
 
 def keep_devices() -> None:
-    """Let JAX show as many CPU devices as without this package, in a notebook, which shows them to its reader."""
+    """Let JAX show the same number of CPU devices as without this package, for notebooks that list the devices."""
     if not _backends_started() and os.environ.get(_SIMULATED) not in {None, _NONE}:
         del os.environ["JAX_NUM_CPU_DEVICES"]
         os.environ[_SIMULATED] = _NONE
@@ -190,9 +191,9 @@ def keep_devices() -> None:
 
 
 def _hold_isa() -> None:
-    """Hold the CPU compiler to one instruction set: it reads the flag when JAX starts its backends, and never again."""
+    """Fix the CPU compiler's instruction set; the compiler reads the flag only when JAX starts its backends."""
     flags = os.environ.get("XLA_FLAGS", "")
-    # Flags that do not start with a dash are the name of a file that holds them.
+    # If the value does not start with a dash, it is the name of a file with flags.
     if _backends_started() or not (flags.strip() or "-").startswith("-"):
         return
     if platform.machine().lower() in {"x86_64", "amd64"}:
@@ -201,7 +202,7 @@ def _hold_isa() -> None:
 
 
 def _backends_started() -> bool:
-    """Return whether JAX has started its backends, without importing it."""
+    """Return whether JAX has started its backends, without importing JAX."""
     if "jax._src.xla_bridge" not in sys.modules:
         return False
     from xla_inspect import jax_private
@@ -210,22 +211,22 @@ def _backends_started() -> bool:
 
 
 def name_isa() -> str:
-    """Return the instruction set that CPU code is made for, or `host` where it is whichever this machine has.
+    """Return the instruction set of CPU code, or `host` if it is that of the current machine.
 
-    It is what XLA has read once JAX has started, and else what the environment says that it will read: a module that is
-    imported anew knows as much as one that saw the start.
+    If JAX has started, the result is the value that XLA has read; otherwise it is the value that XLA will read from
+    the environment.
     """
     if _backends_started():
         from xla_inspect import jax_private
 
-        read = _ISA_READ.search(jax_private.read_options())
-        return read[1].decode() if read else "host"
-    held = [flag.partition("=")[2] for flag in os.environ.get("XLA_FLAGS", "").split() if flag.startswith(_ISA_FLAG)]
-    return held[-1] if held else "host"
+        match = _ISA_READ.search(jax_private.read_options())
+        return match[1].decode() if match else "host"
+    values = [flag.partition("=")[2] for flag in os.environ.get("XLA_FLAGS", "").split() if flag.startswith(_ISA_FLAG)]
+    return values[-1] if values else "host"
 
 
 def _make_log_folder() -> Path:
-    """Return a folder for libtpu's logs, in the cache where that can be written, without those of yesterday."""
+    """Return a folder for libtpu's logs, in the cache if that is writable, after deleting logs older than a day."""
     parent = folders.find_cache()
     logs = (parent / "tpu_logs").absolute() if parent else Path(tempfile.gettempdir()) / "xla_inspect_tpu_logs"
     try:
@@ -239,11 +240,11 @@ def _make_log_folder() -> Path:
 
 
 def find_occasion() -> Callable[[object], AbstractContextManager[None]]:
-    """Return the context of JAX whose value tells one lowering from the next.
+    """Return the JAX context whose value distinguishes one lowering from the next.
 
-    JAX keeps what it traced, with the lines of whoever asked first, for as long as the value stays the same.
-    There is one such context in a process, made early and kept with JAX itself: a new one lets JAX compile again what
-    it compiled before, the reader's own functions too.
+    While the value stays the same, JAX reuses a trace together with the source lines of its first caller. There is one
+    such context in a process, created early and stored on the jax module, because a new context makes JAX compile all
+    functions again, including the user's own.
     """
     import jax
 
@@ -256,7 +257,7 @@ def find_occasion() -> Callable[[object], AbstractContextManager[None]]:
 
 @cache
 def settle() -> None:
-    """Import JAX and see that it compiles for the CPU by default, even when it was imported before this module."""
+    """Import JAX and make the CPU its default platform, even if JAX was imported before this module."""
     import jax
 
     prepare()

@@ -1,4 +1,4 @@
-"""What the hardware of a target can do at most: bytes a second, and operations a second by element type."""
+"""The peak rates of a target's hardware: bytes per second, and operations per second by element type."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MULTIPLY_ADD = 2
-"""Operations of a multiplication that adds, as makers count them."""
+"""The operations of one fused multiply-add, as vendors count them."""
 
 SPEC = "https://github.com/openxla/xla/tree/main/xla/backends/gpu/target_config/specs"
-"""Where the device descriptions of GPUs come from."""
+"""The source of the device descriptions of GPUs."""
 
 # Element types by their number in xla/xla_data.proto, `PrimitiveType`: the keys of a device description's rates.
 _TYPES = {
@@ -29,18 +29,18 @@ _RATE = re.compile(
     r"units_per_core: (?P<units>\d+)\s+ops_per_clock: (?P<ops>\d+)"
 )
 
-# A TPU multiplies bfloat16, and a float32 product takes several such products:
+# The matrix units of a TPU multiply bfloat16 numbers, and a float32 product consists of several such products:
 # https://docs.jax.dev/en/latest/jax.lax.html#jax.lax.DotAlgorithmPreset (BF16_BF16_F32, _X3 and _X6).
 _PASSES = {"f32": 1, "f32 high": 3, "f32 highest": 6}
 
 
 @dataclass(frozen=True, slots=True)
 class Roof:
-    """What a unit of the hardware does at most.
+    """The peak rate of one kind of hardware unit.
 
     Attributes:
-        name: What a reader knows it by, such as `TF32 tensor cores`.
-        rate: Operations a second.
+        name: The usual name of the unit, such as `TF32 tensor cores`.
+        rate: Operations per second.
     """
 
     name: str
@@ -49,16 +49,16 @@ class Roof:
 
 @dataclass(frozen=True, slots=True)
 class Hardware:
-    """What one device of a target does at most, as its maker publishes it.
+    """The published peak rates of one device of a target.
 
     Attributes:
         target: The target's short name.
-        bandwidth: Bytes a second of main memory.
-        matrix: Operations a second of the matrix units (tensor cores, MXU) by element type.
-        vector: Operations a second of the ordinary units by element type; empty where none is published.
-        source: Where the figures come from, a link.
-        devices: How many devices JAX sees in one chip; the figures are those of one device.
-        memory: Bytes of main memory that a program can have: of a TPU what its compiler says is there.
+        bandwidth: Bytes per second of main memory.
+        matrix: Operations per second of the matrix units (tensor cores, MXU) by element type.
+        vector: Operations per second of the ordinary units by element type; empty if no figure is published.
+        source: The address of the page with the figures.
+        devices: The number of JAX devices in one chip; the figures are those of one device.
+        memory: Bytes of main memory available to a program; for a TPU, as its compiler reports them.
     """
 
     target: str
@@ -71,16 +71,16 @@ class Hardware:
 
     @property
     def gap(self) -> str:
-        """What is not published and so left out of the model, in one sentence, or an empty string."""
+        """A sentence about unpublished figures that the model leaves out, or an empty string."""
         if self.vector:
             return ""
-        return "Of the vector units no peak is published, so what only they compute takes no time in this model."
+        return "No peak of the vector units is published, so this model counts no time for their work."
 
     def find_product(self, kind: str) -> Roof | None:
-        """Return the roof of products and convolutions of an element type, or None where none is published.
+        """Return the roof for products and convolutions of an element type, or None if no figure is published.
 
         Args:
-            kind: A key of `Work.products`: an element type and the precision asked for.
+            kind: A key of `Work.products`: an element type and the requested precision.
         """
         dtype = kind.partition(" ")[0]
         if lane(self.target) == "tpu":
@@ -90,18 +90,18 @@ class Hardware:
             return Roof(f"{unit}, {passes} passes" if passes > 1 else unit, rate / passes) if rate else None
         if kind == "f32 highest" or dtype not in self.matrix:
             return self.find_other(dtype)
-        # In float32 the tensor cores read TF32.
+        # Tensor cores read float32 operands as TF32.
         return Roof(f"{'TF32' if dtype == 'f32' else dtype} tensor cores", self.matrix[dtype])
 
     def find_other(self, dtype: str) -> Roof | None:
-        """Return the roof of all other operations on an element type, or None where none is published."""
-        # What has no rate of its own, such as booleans and bytes, is computed in 32-bit integers.
-        named = dtype if dtype in self.vector else "s32"
-        return Roof(f"{named} CUDA cores", self.vector[named]) if self.vector else None
+        """Return the roof for all other operations on an element type, or None if no figure is published."""
+        # Types without a rate of their own, such as booleans and bytes, are computed as 32-bit integers.
+        unit = dtype if dtype in self.vector else "s32"
+        return Roof(f"{unit} CUDA cores", self.vector[unit]) if self.vector else None
 
 
 def find_hardware(target: str) -> Hardware | None:
-    """Return what the hardware of a target does at most, or None for a CPU, whose figures depend on which it is.
+    """Return the peak rates of a target's hardware, or None for a CPU, whose rates depend on the model.
 
     Args:
         target: A short name, with or without a topology.
@@ -110,12 +110,12 @@ def find_hardware(target: str) -> Hardware | None:
 
 
 def explain_absence(target: str) -> str:
-    """Return why a target has no roofline, in one sentence."""
+    """Explain in one sentence why a target has no roofline."""
     if lane(target) != "cpu":
-        return f"The {title(target.partition(':')[0])} has no roofline: the table of targets has no figures of it."
+        return f"The {title(target.partition(':')[0])} has no roofline: the table of targets lacks its peak rates."
     return (
-        f"The {title(target.partition(':')[0])} has no roofline: the target is any processor with these instructions, "
-        "and the number of its cores, their clock and the speed of its memory differ from one to the next."
+        f"The {title(target.partition(':')[0])} has no roofline: the target is any processor with the instruction set, "
+        "and such processors differ in the number of cores, the clock rate and the speed of memory."
     )
 
 
@@ -132,11 +132,12 @@ def _find_hardware(base: str) -> Hardware | None:
 
 
 def read_description(base: str, text: str) -> Hardware:
-    """Return what a device description of XLA says (`GpuTargetConfigProto` in text form).
+    """Read a device description of XLA (`GpuTargetConfigProto` in text form).
 
     Args:
         base: The target's short name.
-        text: The description: a rate is units of a core times operations of a unit and clock tick, times the clock.
+        text: The description. A rate is the units per core times the operations per unit and clock cycle, times the
+            clock rate.
     """
     cores = int(_find_number("core_count", text))
     memory = int(_find_number("device_memory_size", text))
@@ -153,7 +154,7 @@ def read_description(base: str, text: str) -> Hardware:
 
 
 def _read_rate(match: re.Match[str]) -> float:
-    """Return the operations a second of one core."""
+    """Return the operations per second of one core."""
     return MULTIPLY_ADD * int(match["units"]) * int(match["ops"]) * float(match["clock"]) * 1e9
 
 

@@ -1,6 +1,6 @@
-"""The one table of targets: what each is called, of which kind it is, how many devices are which grid, and its peaks.
+"""The table of targets: their names, kinds, grids of devices and peak rates.
 
-The entries stand in table.toml, the figures of GPUs beside it in gpu_specs.
+The entries are in table.toml, and the descriptions of GPUs are in the folder gpu_specs.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ _FOLDER = Path(__file__).parent
 
 @dataclass(frozen=True, slots=True)
 class Peaks:
-    """What one chip does at most, as its maker publishes it.
+    """The published peak rates of one chip.
 
     Attributes:
-        source: Where that stands, a link.
-        devices: How many devices JAX sees in one chip.
-        bandwidth: Bytes a second of main memory.
-        matrix: Operations a second of the matrix units by element type.
-        memory: Bytes of main memory that one device has for a program, which its compiler says and not its maker.
+        source: The address of the page with the figures.
+        devices: The number of JAX devices in one chip.
+        bandwidth: Bytes per second of main memory.
+        matrix: Operations per second of the matrix units by element type.
+        memory: Bytes of main memory available to a program on one device, as the compiler reports them.
     """
 
     source: str
@@ -41,19 +41,19 @@ class Peaks:
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """What the table says of a target.
+    """The entry of a target in the table.
 
     Attributes:
         name: The short name, such as `tpu-v5e`.
-        title: What a page calls it.
+        title: The name on pages.
         kind: `cpu`, `gpu` or `tpu`.
-        maker: Who makes it, or an empty string.
-        device: What one device of it is called.
-        grids: Number of devices, as a string -> the grid that a TPU has of them; the first is the target's own.
-        chip: What a TPU's topology is told besides.
-        peaks: What a chip does at most; None where figures of the device say it, or nothing can.
-        is_local: Whether it is a device of this machine, and no target that programs are compiled for without one.
-        has_tiling_model: Whether XLA's cost model can choose the tiles of its matmuls without the device.
+        maker: The vendor, or an empty string.
+        device: The name of one device.
+        grids: For a TPU, the grid for each number of devices (as a string); the first is the default.
+        chip: Further arguments of a TPU's topology.
+        peaks: The peak rates of a chip, or None if they come from a device description or do not exist.
+        is_local: Whether the entry is the device of the current machine, which must be present to compile for it.
+        has_tiling_model: Whether XLA's cost model can choose the tiles of matmuls without the device.
     """
 
     name: str
@@ -69,23 +69,23 @@ class Entry:
 
     @property
     def model(self) -> str:
-        """The title without the maker's name."""
+        """The title without the vendor's name."""
         return self.title.removeprefix(f"{self.maker} ")
 
     @property
     def topology(self) -> str:
-        """The devices of the target itself: a TPU's grid, a GPU's count, and nothing for a CPU."""
+        """The default topology: a grid for a TPU, a count for a GPU, and an empty string for a CPU."""
         return next(iter(self.grids.values()), "1" if self.kind == "gpu" else "")
 
     def find_topology(self, devices: int) -> str:
-        """Return what so many devices of the target are: a TPU's grid, else their count.
+        """Return the topology of a number of devices: a grid for a TPU, otherwise the count.
 
         Raises:
-            InspectError: The table has no grid of so many.
+            InspectError: The table has no grid with this number of devices.
         """
         if self.kind == "tpu" and str(devices) not in self.grids:
-            message = f"the table of targets has no grid of {devices} devices for {self.name}, only of"
-            message += f" {' and '.join(self.grids)}; one can be asked for, as in {self.name}:{self.topology}"
+            message = f"the table of targets has no grid of {devices} devices for {self.name}, only grids of"
+            message += f" {' and '.join(self.grids)}; give a grid after a colon, as in {self.name}:{self.topology}"
             raise InspectError(message)
         return self.grids.get(str(devices), str(devices))
 
@@ -100,47 +100,47 @@ ENTRIES: Mapping[str, Entry] = {
     name: _read(name, entry)
     for name, entry in tomllib.loads((_FOLDER / "table.toml").read_text(encoding="utf-8")).items()
 }
-"""Short name -> what the table says of the target."""
+"""The entries of the table by the target's short name."""
 
 TARGETS = tuple(name for name, entry in ENTRIES.items() if not entry.is_local)
-"""The short names of the targets that programs are compiled for with no accelerator present."""
+"""The short names of the targets that need no device of their own for compilation."""
 
 USUAL = ("cpu", "h100", "tpu-v5e")
-"""The targets of a question that names none."""
+"""The default targets of a question."""
 
 FAMILIES = tuple(
     tuple(name for name in TARGETS if ENTRIES[name].maker == maker)
     for maker in dict.fromkeys(ENTRIES[name].maker for name in TARGETS)
     if maker
 )
-"""Short names of the targets of one maker, the oldest first."""
+"""The short names of the targets of each vendor, the oldest first."""
 
 
 def find_entry(target: str, among: Collection[str] = ENTRIES) -> Entry:
-    """Return what the table says of a target, whose short name may carry a topology.
+    """Return the entry of a target, whose short name may include a topology.
 
-    Of hardware that only dumps name, such as `sm_75`, `gfx90a` and `tpu-v3`, it is what its name says, and no figures.
+    For hardware that occurs only in dumps, such as `sm_75`, `gfx90a` and `tpu-v3`, the entry has only name and kind.
 
     Raises:
-        InspectError: There is no such target; the message lists those that there are.
+        InspectError: There is no such target; the message lists the available ones.
     """
     base = target.partition(":")[0]
     if base not in among and among is ENTRIES and (other := _describe_other(base)):
         return other
     if base not in among:
         near = list_nearest(base, TARGETS, likeness=0.85)
-        meant = f"did you mean {near[0]!r}? The" if near else "the"
-        message = f"no target is named {target!r}; {meant} targets are {', '.join(TARGETS)}"
+        hint = f"did you mean {near[0]!r}? The" if near else "the"
+        message = f"no target is named {target!r}; {hint} targets are {', '.join(TARGETS)}"
         raise InspectError(message)
     return ENTRIES[base]
 
 
 def _describe_other(base: str) -> Entry | None:
-    """Return what a name says of hardware that nothing is compiled for here, or None where it says nothing."""
+    """Return an entry for hardware that occurs only in dumps, by the form of its name, or None for another name."""
     for form, kind, maker, title in _OTHERS:
         if re.fullmatch(form, base):
-            called = title.format(base=base, tpu=base.replace("tpu", "TPU").replace("-", " "))
-            return Entry(base, called, kind, maker, called, is_local=True)
+            full_title = title.format(base=base, tpu=base.replace("tpu", "TPU").replace("-", " "))
+            return Entry(base, full_title, kind, maker, full_title, is_local=True)
     return None
 
 
@@ -153,25 +153,25 @@ _OTHERS = (
 
 
 def place(target: str, devices: int) -> str:
-    """Return a target of so many devices, with its topology where they are more than one.
+    """Return the name of a target with a number of devices, including the topology if there is more than one.
 
     Raises:
-        InspectError: There is no such target, or the table has no grid of so many for it.
+        InspectError: There is no such target, or the table has no grid with this number of devices.
     """
     return target if devices == 1 else f"{target}:{find_entry(target).find_topology(devices)}"
 
 
 def read_spec(target: str) -> str:
-    """Return the figures of a GPU in the text form that the compiler takes (`GpuTargetConfigProto`).
+    """Return the description of a GPU in the text form that the compiler reads (`GpuTargetConfigProto`).
 
-    They are XLA's own, as the pinned plugin embeds them (xla/backends/gpu/target_config/specs, Apache-2.0).
+    The descriptions are those embedded in the pinned plugin (xla/backends/gpu/target_config/specs, Apache-2.0).
 
     Raises:
-        InspectError: There is no file of them.
+        InspectError: There is no description of the GPU.
     """
     path = _FOLDER / "gpu_specs" / f"{find_entry(target).name}.txtpb"
     try:
         return path.read_text(encoding="utf-8")
     except OSError as error:
-        message = f"no figures of {target}: they belong into {path.relative_to(_FOLDER.parents[1]).as_posix()}"
+        message = f"no figures of {target}: add them to {path.relative_to(_FOLDER.parents[1]).as_posix()}"
         raise InspectError(message) from error

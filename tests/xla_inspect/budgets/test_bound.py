@@ -30,17 +30,17 @@ def test_an_amount_is_a_number_or_text_with_a_unit(given: object, unit: str, num
 @pytest.mark.parametrize(
     ("given", "unit", "said"),
     [
-        ("9 GB1", "bytes", "no number with a unit"),
-        ("9 GIB", "bytes", "'GIB' is no unit of bytes, did you mean 'GiB'?"),
-        ("9", "bytes", "has no unit; write one of bytes behind it, such as 9 MiB"),
-        ("9 GiB", "", "'GiB' is no unit of a count"),
-        ("", "bytes", "write one such as '9 GiB'"),
-        (True, "", "is a number or text such as 14, and not True"),
-        (None, "bytes", "is a number or text such as '9 GiB', and not None"),
-        (float("nan"), "bytes", "is no number"),
-        (float("-inf"), "", "is no number"),
-        ("1" + "0" * 400, "", "is no number"),
-        ("-3", "", "is no number with a unit"),
+        ("9 GB1", "bytes", "not a number with a unit"),
+        ("9 GIB", "bytes", "'GIB' is not a unit of bytes, did you mean 'GiB'?"),
+        ("9", "bytes", "has no unit; add a unit of bytes, as in 9 MiB"),
+        ("9 GiB", "", "'GiB' is not a unit of a count"),
+        ("", "bytes", "write a number such as '9 GiB'"),
+        (True, "", "must be a number or text such as 14, not True"),
+        (None, "bytes", "must be a number or text such as '9 GiB', not None"),
+        (float("nan"), "bytes", "is not a finite number"),
+        (float("-inf"), "", "is not a finite number"),
+        ("1" + "0" * 400, "", "is not a finite number"),
+        ("-3", "", "is not a number with a unit"),
     ],
 )
 def test_what_is_no_amount_is_refused_with_one_that_is(given: object, unit: str, said: str) -> None:

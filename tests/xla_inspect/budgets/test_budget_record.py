@@ -36,12 +36,12 @@ def test_records_are_read_back_and_those_of_others_stay(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "is no record"),
-        ("[" * 100_000, "is no record"),
-        ("[]", "is of the format None, and this xla-inspect reads 1; record it again"),
-        ('{"format": 2, "programs": {}}', "is of the format 2"),
-        ('{"format": 1, "programs": {"step": {}}}', "step is no record of a program: KeyError"),
-        ('{"format": 1, "programs": {"step": 3}}', "step is no record of a program: TypeError"),
+        ("", "is not a file of records"),
+        ("[" * 100_000, "is not a file of records"),
+        ("[]", "has format None, but this xla-inspect reads format 1; record it again"),
+        ('{"format": 2, "programs": {}}', "has format 2"),
+        ('{"format": 1, "programs": {"step": {}}}', "step is not a record of a program: KeyError"),
+        ('{"format": 1, "programs": {"step": 3}}', "step is not a record of a program: TypeError"),
     ],
 )
 def test_what_is_no_record_is_refused_and_may_be_recorded_anew(text: str, said: str, tmp_path: Path) -> None:

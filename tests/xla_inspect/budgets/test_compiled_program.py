@@ -76,7 +76,7 @@ def test_a_number_that_is_asserted_without_a_bound_is_refused() -> None:
         bool(held().kernels)
     with pytest.raises(InspectError, match="peak '9' has no unit"):
         held().peak < "9"  # noqa: B015 - what is compared is the point
-    with pytest.raises(AttributeError, match="no number 'kernel' is measured of a program; did you mean 'kernels'"):
+    with pytest.raises(AttributeError, match="there is no number 'kernel' of a program; did you mean 'kernels'"):
         held().kernel  # noqa: B018 - likewise
 
 
@@ -98,13 +98,13 @@ def test_a_part_that_is_not_there_is_refused_with_those_that_are() -> None:
     for bad in ("", "  "):
         with pytest.raises(InspectError, match="nothing is named"):
             held().one_kernel(bad)
-    with pytest.raises(InspectError, match="name what is to be one kernel"):
+    with pytest.raises(InspectError, match="name the parts that must be one kernel"):
         held().one_kernel()
 
 
 def test_two_kernels_are_told_with_their_names_and_who_kept_them_apart() -> None:
     said = break_it(lambda: hold_call(apart, ROWS).one_kernel("first", "jnp.sin"))
-    assert said.startswith("first and jnp.sin of apart on CPU: 2 kernels, and it has to be one\n")
+    assert said.startswith("first and jnp.sin of apart on CPU: 2 kernels, but must be one\n")
     assert "are two kernels: " in said
     assert "barrier" in said
 
@@ -149,9 +149,7 @@ def test_an_argument_that_holds_functions_too_keeps_its_place() -> None:
 
 def test_memory_is_told_by_line_with_the_pass_that_made_it() -> None:
     said = (held("h100").temporaries < "1 KiB").explain()
-    assert said.startswith(
-        "temporaries of attend on NVIDIA H100 is 256 KiB, and has to be < 1 KiB (255 KiB too much)\n"
-    )
+    assert said.startswith("temporaries of attend on NVIDIA H100 is 256 KiB, but must be < 1 KiB (255 KiB too much)\n")
     assert "test_compiled_program.py:" in said
     assert "`scores = q @ k.T * 0.125`" in said
 
@@ -185,7 +183,7 @@ def test_a_collective_that_may_not_be_is_told_with_its_line_and_who_brought_it_i
     program.none("all-gather", larger_than="64 KiB")
     program.none("all-reduce")
     said = break_it(lambda: program.none("all-gather", over="data", larger_than="63 KiB"))
-    assert said.startswith("spread on CPU x 4 has 1 all-gather over data larger than 63 KiB, and has to have none\n")
+    assert said.startswith("spread on CPU x 4 has 1 all-gather over data larger than 63 KiB, but must have none\n")
     assert "brought it in" in said
     with pytest.raises(InspectError, match="has no axis 'dat': its axes are data"):
         program.none("all-gather", over="dat")
@@ -231,7 +229,7 @@ def test_what_was_recorded_is_held_and_a_failure_tells_what_changed() -> None:
 
 def test_what_was_not_recorded_is_told_with_how_to_record_it() -> None:
     with pytest.raises(
-        InspectError, match="nothing was recorded of peak of attend on CPU: pytest --xla-update records"
+        InspectError, match="nothing was recorded of peak of attend on CPU: record it with pytest --xla-update"
     ):
         held().as_recorded()
 
@@ -307,12 +305,12 @@ def test_what_a_test_forgets_to_assert_is_found() -> None:
     log = AssertionLog()
     program = hold_call(attend, ROWS, ROWS, log=log)
     assert "test_compiled_program.py:" in log.find_forgotten()
-    assert log.find_forgotten().endswith("attend for cpu was compiled, and nothing was asserted of it")
+    assert log.find_forgotten().endswith("attend for cpu was compiled, but nothing was asserted about it")
     program.kernels <= 14  # noqa: B015 - that it is forgotten is the point
     assert "14 holds> was compared and not asserted; write assert in front of it" in log.find_forgotten()
     log = AssertionLog()
     hold_call(attend, ROWS, ROWS, log=log).peak  # noqa: B018 - likewise
-    assert log.find_forgotten().endswith("peak of attend on CPU was read and compared with nothing")
+    assert log.find_forgotten().endswith("peak of attend on CPU was read but not compared with anything")
     log = AssertionLog()
     assert hold_call(attend, ROWS, ROWS, log=log).peak < "9 GiB"
     assert log.find_forgotten() == ""

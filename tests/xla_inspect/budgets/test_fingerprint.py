@@ -26,11 +26,15 @@ NEWER = {"jax": "0.12.0"}
         ({"program": "another", "call": "another"}, "code", "the compiler did not: how it is called."),
         ({"program": "another", "libraries": {"optax": "0.2.7"}}, "code", "optax 0.2.6 -> 0.2.7."),
         ({"options": {"xla_a": "2"}}, "code", "the options xla_a 1 -> 2."),
-        ({"program": "another"}, "code", "something outside of your files"),
+        ({"program": "another"}, "code", "something outside your files"),
         ({"versions": NEWER}, "compiler", "your program did not: jax 0.11.2 -> 0.12.0."),
         ({"versions": NEWER, "sources": {"train.py": "edited"}}, "compiler", "your program did not"),
         ({"versions": NEWER, "program": "another"}, "compiler", "your files did not: jax 0.11.2 -> 0.12.0."),
-        ({"versions": NEWER, "program": "another", "sources": {"train.py": "edited"}}, "both", "Both changed"),
+        (
+            {"versions": NEWER, "program": "another", "sources": {"train.py": "edited"}},
+            "both",
+            "Both your program and the compiler changed",
+        ),
         ({"versions": NEWER, "program": "another", "sources": {"more.py": "new"}}, "compiler", "your files did not"),
         ({"versions": NEWER, "program": "another", "call": "another"}, "both", "how it is called; and jax 0.11.2"),
     ],
@@ -67,5 +71,5 @@ def test_a_call_is_another_where_shapes_donation_or_specification_are() -> None:
 def test_a_fingerprint_is_read_back_and_anything_else_is_refused() -> None:
     assert Fingerprint.read(KEPT.to_json(), "file") == KEPT
     for data in ({}, None, {**KEPT.to_json(), "more": ""}, {**KEPT.to_json(), "versions": 3}):
-        with pytest.raises(InspectError, match="file holds no fingerprint"):
+        with pytest.raises(InspectError, match="file has no fingerprint"):
             Fingerprint.read(data, "file")

@@ -64,10 +64,10 @@ def edit(found: str, put: str, path: Path = Path("model.py")) -> None:
 def test_who_broke_a_budget_decides_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["check"]) == 0
     assert capsys.readouterr().out.splitlines()[-5:] == [
-        "  gate     cpu     128 KiB   128 KiB  holds  peak recorded",
-        "  gate     cpu           1         1  holds  kernels <= 1",
-        "  gate     cpu                        holds  one_kernel up, up * 2.0",
-        "  write    cpu                        holds  in_place 0",
+        "  gate     cpu      128 KiB   128 KiB  holds    peak recorded",
+        "  gate     cpu            1         1  holds    kernels <= 1",
+        "  gate     cpu                         holds    one_kernel up, up * 2.0",
+        "  write    cpu                         holds    in_place 0",
         "",
     ]
     edit("jnp.tanh(x)", "jax.lax.optimization_barrier(jnp.tanh(x))")
@@ -85,10 +85,10 @@ def test_who_broke_a_budget_decides_the_exit_status(capsys: pytest.CaptureFixtur
     out = " ".join(capsys.readouterr().out.split())
     assert "2 broken (the compiler changed)" in out
     assert "jaxlib 0.1 -> " in out
-    assert "xla-inspect check --update records it" in out
+    assert "run xla-inspect check --update" in out
     # Held against the new record nobody changed, and it is the bound that has to.
     assert command_line.main(["check", "--only", "gate", "--update"]) == 1
-    assert "xla-inspect check --update records it" not in " ".join(capsys.readouterr().out.split())
+    assert "run xla-inspect check --update" not in " ".join(capsys.readouterr().out.split())
     assert sorted(json.loads(RECORD.read_text(encoding="utf-8"))["programs"]) == ["gate cpu", "write cpu"]
 
 
@@ -121,10 +121,10 @@ def test_an_answer_is_printed_as_json_too(capsys: pytest.CaptureFixture[str]) ->
         (FILE, "in_place = 0", "in_place = 7", "argument=7: write is called with 2 arguments by position"),
         (FILE, "f32[1,8]", "f32[1,8", "this is no shape such as f32"),
         (Path("model.py"), "import jax,", "import jaxx,", "ModuleNotFoundError: No module named 'jaxx'"),
-        (RECORD, '"format": 1', '"format": 9', "is of the format 9, and this xla-inspect reads 1; record it again"),
-        (RECORD, '"format": 1', "<", "is no record: "),
+        (RECORD, '"format": 1', '"format": 9', "has format 9, but this xla-inspect reads format 1; record it again"),
+        (RECORD, '"format": 1', "<", "is not a file of records: "),
         (RECORD, '"peak":', '"peek":', "nothing was recorded of peak of gate on CPU"),
-        (RECORD, '"number":', '"numbr":', "is no record of a program"),
+        (RECORD, '"number":', '"numbr":', "is not a record of a program"),
     ],
 )
 @pytest.mark.usefixtures("project")

@@ -1,4 +1,4 @@
-"""In a terminal, what a TPU's kernels take stands above their bundles."""
+"""In a terminal, a summary of a TPU's kernel is printed above its bundles."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def found(all_targets: None) -> Capture:  # noqa: ARG001 - a fixture that skips
     return capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e", machine=True, passes=False)
 
 
-def test_a_kernel_is_told_with_its_line_its_units_and_its_steps(found: Capture) -> None:
+def test_a_kernel_summary_lists_its_line_units_and_steps(found: Capture) -> None:
     kernel, *_ = read_below(found)
-    told = summarize_below(kernel).splitlines()
-    assert told[0] == "==== fusion (bundles)"
-    assert told[1] == "  made for: fusion, `jit(layer)/dot_general`, snippets/programs/layer.py:9"
-    assert told[2] == f"  {kernel.size} bundles"
-    assert told[3] == f"  {kernel.cycles} cycles once through, as the compiler reckons"
-    bars = [line for line in told if line.endswith("%")]
+    text = summarize_below(kernel).splitlines()
+    assert text[0] == "==== fusion (bundles)"
+    assert text[1] == "  made for: fusion, `jit(layer)/dot_general`, snippets/programs/layer.py:9"
+    assert text[2] == f"  {kernel.size} bundles"
+    assert text[3] == f"  {kernel.cycles} cycles for one pass through the kernel, by the compiler's estimate"
+    bars = [line for line in text if line.endswith("%")]
     assert len(bars) == sum(bool(share) for share in kernel.utilization.shares.values())
     shares = [share for share in kernel.utilization.shares.values() if share]
     bar_lengths = [line.split()[-2].count("#") for line in bars]
     assert bar_lengths == [round(30 * share) for share in shares]
-    assert any(line.startswith("  operations: 52 vector ALU, 42 vector load, 32 MXU weights") for line in told)
-    assert f"{len(kernel.stages)} steps below HLO" in told[-1]
+    assert any(line.startswith("  operations: 52 vector ALU, 42 vector load, 32 MXU weights") for line in text)
+    assert f"{len(kernel.stages)} compiler steps below HLO" in text[-1]
 
 
-def test_a_whole_program_begins_with_a_line_for_each_kernel(found: Capture) -> None:
+def test_the_text_of_a_program_starts_with_a_line_for_each_kernel(found: Capture) -> None:
     text = write_below(found)
     assert text.startswith("fusion ")
     assert [line.split("  ")[0] for line in text.splitlines()[:4]] == [
@@ -54,23 +54,23 @@ def test_a_whole_program_begins_with_a_line_for_each_kernel(found: Capture) -> N
     assert "control target key" not in text
 
 
-def test_one_kernel_is_told_alone_by_the_name_of_any_instruction_that_runs_it(found: Capture) -> None:
+def test_a_kernel_is_selected_by_the_name_of_any_instruction_that_runs_it(found: Capture) -> None:
     kernel, *_ = read_below(found)
     assert write_below(found, "fusion") == f"{summarize_below(kernel)}\n{write_bundles(kernel)}"
     shared = replace(found.low_level[0], instructions=("fusion", "fusion.9"))
     again = write_below(found.retold(low_level=(shared,)), "fusion.9")
-    assert "  runs also as fusion.9\n" in again
+    assert "  also runs as fusion.9\n" in again
     assert write_below(found, "fusion.9") == ""
 
 
-def test_a_loop_is_told_with_how_often_it_runs() -> None:
-    compiled = capture(
+def test_a_loop_is_listed_with_its_iterations() -> None:
+    compilation = capture(
         scatter_update.scatter_update, *scatter_update.EXAMPLE, target="tpu-v5e", machine=True, passes=False
     )
-    loops = [line for line in write_below(compiled).splitlines() if line.startswith("  loop of ")]
-    assert len(loops) == sum(len(kernel.loops) for kernel in read_below(compiled)) > 0
-    assert all(line.endswith((" times", " time", " as often as its condition holds")) for line in loops)
+    loops = [line for line in write_below(compilation).splitlines() if line.startswith("  loop of ")]
+    assert len(loops) == sum(len(kernel.loops) for kernel in read_below(compilation)) > 0
+    assert all(line.endswith((" times", " time", " repeats while its condition is true")) for line in loops)
 
 
-def test_a_capture_without_has_nothing_to_tell(found: Capture) -> None:
+def test_a_capture_without_low_level_code_has_no_text(found: Capture) -> None:
     assert write_below(found.retold(low_level=())) == ""

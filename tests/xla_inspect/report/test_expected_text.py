@@ -1,4 +1,4 @@
-"""What a compile came to, in a few lines: every launch, every pass that changed it, memory and work."""
+"""The short text of a compilation lists every launch, every pass that changed it, memory and work."""
 
 from __future__ import annotations
 
@@ -32,37 +32,37 @@ def scan() -> Captures:
 
 
 def parts(text: str) -> dict[str, list[str]]:
-    """Return the lines of each part."""
-    found = re.findall(r"^(\S.*)\n((?:  .*\n)*)", text, re.MULTILINE)
-    return {name: [line.strip() for line in lines.splitlines()] for name, lines in found}
+    """Split the text into the lines of each part."""
+    result = re.findall(r"^(\S.*)\n((?:  .*\n)*)", text, re.MULTILINE)
+    return {name: [line.strip() for line in lines.splitlines()] for name, lines in result}
 
 
-def test_every_launch_has_a_line_and_every_opcode_in_it_is_one(block: Captures) -> None:
+def test_every_launch_has_a_line_with_valid_opcodes(block: Captures) -> None:
     for capture in block.values():
-        said = parts(describe_outcome(capture, WORK))
-        lines = [line for role in ("kernels", "collectives", "copies") for line in said.get(role, [])]
+        text = parts(describe_outcome(capture, WORK))
+        lines = [line for role in ("kernels", "collectives", "copies") for line in text.get(role, [])]
         assert len(lines) == len(list_launches(capture))
-        counted = [
+        counts = [
             part for line in lines if ": " in line for part in line.partition(": ")[2].split(" -> ")[0].split(", ")
         ]
-        assert {part.rpartition(" ")[0] for part in counted} - OPCODES == set()
+        assert {part.rpartition(" ")[0] for part in counts} - OPCODES == set()
 
 
-def test_every_pass_that_changed_the_module_is_named_as_often_as_it_did(block: Captures) -> None:
+def test_every_pass_is_listed_once_per_change_of_the_module(block: Captures) -> None:
     for capture in block.values():
-        said: list[str] = []
+        text: list[str] = []
         for line in parts(describe_outcome(capture, WORK))["passes that changed it"]:
-            for each in line.partition(": ")[2].split(", "):
-                name, _, times = each.partition(" x ")
-                said += [name] * int(times or 1)
-        assert said == list(capture.pass_names)
+            for item in line.partition(": ")[2].split(", "):
+                name, _, times = item.partition(" x ")
+                text += [name] * int(times or 1)
+        assert text == list(capture.pass_names)
 
 
-def test_a_launch_in_a_loop_says_how_often_it_runs(scan: Captures) -> None:
+def test_a_launch_in_a_loop_shows_its_number_of_runs(scan: Captures) -> None:
     lines = parts(describe_outcome(scan["cpu"], WORK))["kernels"]
     assert {line.partition(" x ")[0] for line in lines if " x " in line} == {"32", "33"}
 
 
-def test_names_that_the_compiler_numbers_are_left_out(block: Captures) -> None:
+def test_numbered_names_are_left_out(block: Captures) -> None:
     for capture in block.values():
         assert re.findall(r"%|\w\.\d|\{[\d,]", describe_outcome(capture, WORK)) == []

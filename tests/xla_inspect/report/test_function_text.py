@@ -1,4 +1,4 @@
-"""A program is shown by its functions, without what frames them in the file."""
+"""A page shows the functions of a program without the rest of their file."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def test_a_capture_shows_its_function_and_folds_its_file(captures: Captures) -> 
     assert "EXAMPLE" in whole
 
 
-def test_functions_of_one_file_stand_in_one_listing_in_its_order() -> None:
+def test_functions_of_one_file_share_a_listing_in_file_order() -> None:
     [excerpt] = find_excerpts(fusible.moments, fusible.double_and_add)
     assert excerpt.file == "snippets/programs/fusible.py"
     assert [line for line in excerpt.text.splitlines() if line.startswith("def ")] == [
@@ -34,7 +34,7 @@ def test_functions_of_one_file_stand_in_one_listing_in_its_order() -> None:
     ]
 
 
-def test_what_a_function_calls_in_its_file_is_shown_with_it() -> None:
+def test_functions_called_in_the_same_file_are_shown() -> None:
     [excerpt] = find_excerpts(transformer_block.transformer_block)
     assert [name for name in ("def normalize(", "def attend(", "def weight(") if name in excerpt.text] == [
         "def normalize(",
@@ -47,13 +47,13 @@ def test_functions_of_several_files_have_a_listing_each() -> None:
     assert files == ["snippets/programs/softmax.py", "snippets/programs/fusible.py"]
 
 
-def test_what_wraps_a_function_shows_it() -> None:
+def test_a_wrapped_function_is_unwrapped() -> None:
     plain = find_excerpts(softmax.softmax)
     assert find_excerpts(jax.jit(softmax.softmax)) == plain
     assert find_excerpts(partial(softmax.softmax)) == plain
 
 
-def test_a_function_that_its_file_lacks_is_named() -> None:
+def test_a_missing_function_raises_an_error_with_its_name() -> None:
     def inner() -> None:
         """Nothing."""
 

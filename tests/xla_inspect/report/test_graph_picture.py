@@ -1,4 +1,4 @@
-"""The picture of a computation holds what the computation holds, the same each time, and nothing of it as HTML."""
+"""The picture of a computation is complete, deterministic and escaped."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ ENTRY %main (x: f32[4]) -> (f32[4], f32[4]) {
 
 
 def boxes(picture: str) -> list[str]:
-    """What each box tells, in order."""
-    return [html.unescape(told) for told in re.findall(r"<g [^>]*><title>(.*?)</title>", picture, re.DOTALL)]
+    """Return the tooltip of each box, in order."""
+    return [html.unescape(text) for text in re.findall(r"<g [^>]*><title>(.*?)</title>", picture, re.DOTALL)]
 
 
-def test_a_box_names_its_instruction_what_it_fuses_and_what_it_reads(captures: Captures) -> None:
-    shown = graph_picture.draw_entry(captures["h100"])
-    assert boxes(shown) == [
+def test_a_box_lists_its_instruction_fused_opcodes_and_inputs(captures: Captures) -> None:
+    output = graph_picture.draw_entry(captures["h100"])
+    assert boxes(output) == [
         (
             "gemm_fusion_dot = f32[4,64,256] fusion\nkCustom __triton_nested_gemm_fusion: dot\n"
             "reads x 32 KiB, w 128 KiB\nmakes f32[4,64,256] 256 KiB"
@@ -47,12 +47,12 @@ def test_a_box_names_its_instruction_what_it_fuses_and_what_it_reads(captures: C
 
 
 def test_the_end_of_a_copy_is_folded_into_its_start(captures: Captures) -> None:
-    told = boxes(graph_picture.draw_entry(captures["tpu-v5e"]))
-    assert [text.partition(" ")[0] for text in told] == ["copy-start", "fusion"]
-    assert told[0].endswith("reads w 128 KiB\nmakes f32[128,256] 128 KiB")
+    message = boxes(graph_picture.draw_entry(captures["tpu-v5e"]))
+    assert [text.partition(" ")[0] for text in message] == ["copy-start", "fusion"]
+    assert message[0].endswith("reads w 128 KiB\nmakes f32[128,256] 128 KiB")
 
 
-def test_a_picture_comes_out_the_same_each_time() -> None:
+def test_a_picture_is_deterministic() -> None:
     """The largest program of the pages: rows are full and edges pass many of them."""
     for capture in capture_all(transformer_block_grad.transformer_block_grad, *transformer_block_grad.EXAMPLE).values():
         assert graph_picture.draw_entry(capture) == graph_picture.draw_entry(capture)
@@ -60,11 +60,11 @@ def test_a_picture_comes_out_the_same_each_time() -> None:
 
 def test_boxes_of_one_row_do_not_cover_each_other() -> None:
     for capture in capture_all(transformer_block_grad.transformer_block_grad, *transformer_block_grad.EXAMPLE).values():
-        shown = graph_picture.draw_entry(capture)
-        width = float(re.findall(r'viewBox="0 0 (\d+)', shown)[0])
+        output = graph_picture.draw_entry(capture)
+        width = float(re.findall(r'viewBox="0 0 (\d+)', output)[0])
         assert width == graph_picture.WIDTH, "a phone shows it without shrinking its text"
         rows: dict[str, list[tuple[float, float]]] = {}
-        for x, y, wide in re.findall(r'<rect x="([-\d.]+)" y="([\d.]+)" width="([\d.]+)"', shown):
+        for x, y, wide in re.findall(r'<rect x="([-\d.]+)" y="([\d.]+)" width="([\d.]+)"', output):
             rows.setdefault(y, []).append((float(x), float(x) + float(wide)))
         for row in map(sorted, rows.values()):
             assert row[0][0] >= 0
@@ -79,12 +79,12 @@ def test_html_in_hlo_is_shown_as_text(captures: Captures) -> None:
         for tag in ("<img", "<script", "</svg></script")
         if tag in graph_picture.draw_computation(module.entry, module)
     ] == []
-    named = graph_picture.draw_entry(replace(captures["cpu"], program="<i>f</i>", after=HOSTILE))
-    assert "<i>" not in named
-    assert named.count("<text") == named.count("</text>")
+    names = graph_picture.draw_entry(replace(captures["cpu"], program="<i>f</i>", after=HOSTILE))
+    assert "<i>" not in names
+    assert names.count("<text") == names.count("</text>")
 
 
-def test_what_a_computation_returns_is_marked(captures: Captures) -> None:
+def test_results_of_a_computation_are_marked(captures: Captures) -> None:
     module = parse_module(HOSTILE)
     assert graph_picture.draw_computation(module.entry, module).count(' result"><title>') == 2
     assert graph_picture.draw_entry(captures["cpu"]).count(' result"><title>') == 1
@@ -92,6 +92,6 @@ def test_what_a_computation_returns_is_marked(captures: Captures) -> None:
 
 def test_a_computation_without_work_has_a_caption_and_no_drawing() -> None:
     module = parse_module("HloModule m\n\nENTRY %e (x: f32[4]) -> f32[4] {\n  ROOT %x = f32[4]{0} parameter(0)\n}\n")
-    shown = graph_picture.draw_computation(module.entry, module)
-    assert "<svg" not in shown
-    assert "e: 0 boxes; 1 instruction that only feed" in shown
+    output = graph_picture.draw_computation(module.entry, module)
+    assert "<svg" not in output
+    assert "e: 0 boxes; 1 instruction without work is folded" in output

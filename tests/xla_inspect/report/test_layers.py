@@ -1,4 +1,4 @@
-"""A layered graph stands in rows that hold no more than they may, with few crossings and no overlap."""
+"""A layered graph has rows of limited size, few crossings and no overlap."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ GRAPHS = {
 
 
 def count_crossings(layers: Layers) -> int:
-    """How many pairs of steps change sides on their way down."""
+    """Count the pairs of steps that cross."""
     at = {node: (number, place) for number, row in enumerate(layers.rows) for place, node in enumerate(row)}
     steps = [(*at[upper], at[lower][1]) for upper, lower in layers.steps]
     return sum(
@@ -49,7 +49,7 @@ def test_every_edge_is_a_chain_of_steps_between_neighbouring_rows(name: str, lim
 
 @pytest.mark.parametrize("limit", [1, 2, 4])
 @pytest.mark.parametrize("name", GRAPHS)
-def test_no_row_holds_more_boxes_than_it_may(name: str, limit: int) -> None:
+def test_no_row_exceeds_its_limit_of_boxes(name: str, limit: int) -> None:
     count, edges = GRAPHS[name]
     rows = arrange(count, edges, limit).rows
     assert [row for row in rows if sum(node < count for node in row) > limit] == []
@@ -57,12 +57,12 @@ def test_no_row_holds_more_boxes_than_it_may(name: str, limit: int) -> None:
 
 
 @pytest.mark.parametrize(("name", "crossings"), [("crosswise", 0), ("diamond", 0), ("cube", 2), ("chain", 0)])
-def test_no_more_edges_cross_than_must(name: str, crossings: int) -> None:
+def test_edges_cross_no_more_than_necessary(name: str, crossings: int) -> None:
     assert count_crossings(arrange(*GRAPHS[name], limit=4)) == crossings
 
 
 @pytest.mark.parametrize("name", GRAPHS)
-def test_nodes_of_a_row_keep_their_order_and_the_room_around_them(name: str) -> None:
+def test_nodes_of_a_row_keep_their_order_and_do_not_overlap(name: str) -> None:
     count, edges = GRAPHS[name]
     layers = arrange(count, edges, 3)
     widths = [50.0 if node < count else 5.0 for node in range(sum(map(len, layers.rows)))]

@@ -1,4 +1,4 @@
-"""Lines stand where their numbers say, tell every number, and have names that do not cover each other."""
+"""The lines of a chart are at the places of their numbers, and their names do not overlap."""
 
 from __future__ import annotations
 
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
 SERIES = {"flat": {8: 1024, 64: 1024, 512: 1024}, "halving": {8: 4096, 64: 512}}
 
 
-def lines(shown: str) -> list[list[tuple[float, float]]]:
-    paths = re.findall(r'<path d="M([^"]*)"', shown)
+def lines(output: str) -> list[list[tuple[float, float]]]:
+    paths = re.findall(r'<path d="M([^"]*)"', output)
     return [[(float(x), float(y)) for x, y in (point.split() for point in path.split("L"))] for path in paths]
 
 
@@ -39,19 +39,19 @@ def test_names_of_lines_do_not_cover_each_other() -> None:
     assert [b - a for a, b in itertools.pairwise(heights)] == [line_chart.LINE] * 2
 
 
-def test_every_number_is_said() -> None:
-    shown = html.unescape(line_chart.chart_growth(SERIES, "Bytes of each", "chips"))
-    assert "flat: 1 KiB on 8, 1 KiB on 64, 1 KiB on 512; halving: 4 KiB on 8, 512 B on 64" in shown
-    assert "<title>halving, 8: 4,096 bytes, 64: 512 bytes</title>" in shown
+def test_every_number_is_in_the_description() -> None:
+    output = html.unescape(line_chart.chart_growth(SERIES, "Bytes of each", "chips"))
+    assert "flat: 1 KiB on 8, 1 KiB on 64, 1 KiB on 512; halving: 4 KiB on 8, 512 B on 64" in output
+    assert "<title>halving, 8: 4,096 bytes, 64: 512 bytes</title>" in output
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_line_starts_and_ends_at_what_the_capture_counts(captures: Captures) -> None:
-    shown = line_chart.chart_instructions(captures)
+def test_a_line_starts_and_ends_at_the_captures_counts(captures: Captures) -> None:
+    output = line_chart.chart_instructions(captures)
     for capture in captures.values():
         first, last = capture.unoptimized_module.instruction_count(), capture.module.instruction_count()
-        assert f"{len(capture.passes)} changes, from {first} to {last} instructions" in shown
-    assert len(re.findall('<path d="M', shown)) == 3
+        assert f"{len(capture.passes)} changes, from {first} to {last} instructions" in output
+    assert len(re.findall('<path d="M', output)) == 3
 
 
 def test_the_last_counts_do_not_cover_each_other(captures: Captures) -> None:
@@ -62,33 +62,33 @@ def test_the_last_counts_do_not_cover_each_other(captures: Captures) -> None:
     assert all(abs(a - b) >= line_chart.LINE for a in heights for b in heights if a is not b)
 
 
-def test_a_line_over_releases_leaves_out_what_is_not_known_and_tells_every_number() -> None:
-    shown = line_chart.chart_releases(
+def test_a_line_over_releases_skips_missing_numbers_and_lists_all_others() -> None:
+    output = line_chart.chart_releases(
         {"cpu": [3, None, 1], "tpu-v5e": [None, None, None]}, ["1.0", "1.1", "2.0"], "Launches"
     )
-    assert shown.count("<circle") == 2
-    assert "CPU: 1.0 3, 1.1 none, 2.0 1" in shown
-    assert "TPU v5e: 1.0 none, 1.1 none, 2.0 none" in shown
-    assert shown.count('<g class="') == 1
+    assert output.count("<circle") == 2
+    assert "CPU: 1.0 3, 1.1 none, 2.0 1" in output
+    assert "TPU v5e: 1.0 none, 1.1 none, 2.0 none" in output
+    assert output.count('<g class="') == 1
 
 
-def test_names_of_releases_are_turned_where_side_by_side_they_would_cover_each_other() -> None:
+def test_names_of_releases_are_rotated_when_they_would_overlap() -> None:
     few, many = (
         line_chart.chart_releases({"cpu": range(count)}, [f"0.{number}.0.1" for number in range(count)], "Kernels")
         for count in (3, 12)
     )
-    assert [(shown.count("rotate("), shown.count('class="soft"')) for shown in (few, many)] == [
+    assert [(output.count("rotate("), output.count('class="soft"')) for output in (few, many)] == [
         (0, 3 + 3),
         (12, 12 + 3),
     ]
-    heights = [int(re.search(r'viewBox="0 0 \d+ (\d+)"', shown)[1]) for shown in (few, many)]  # type: ignore[index]
+    heights = [int(re.search(r'viewBox="0 0 \d+ (\d+)"', output)[1]) for output in (few, many)]  # type: ignore[index]
     assert heights[1] > heights[0]
 
 
-def test_names_that_end_at_the_bottom_stand_above_it() -> None:
-    shown = line_chart.chart_releases({"cpu": [9, 0], "h100": [9, 0], "tpu-v5e": [9, 0]}, ["1.0", "1.1"], "Launches")
-    heights = [float(y) for y in re.findall(r'<text x="[\d.]+" y="([\d.]+)">(?:CPU|H100|TPU)', shown)]
-    zero = float(re.findall(r'<line class="axis"[^>]* y2="([\d.]+)"', shown)[0])
+def test_names_at_the_bottom_stay_inside_the_area() -> None:
+    output = line_chart.chart_releases({"cpu": [9, 0], "h100": [9, 0], "tpu-v5e": [9, 0]}, ["1.0", "1.1"], "Launches")
+    heights = [float(y) for y in re.findall(r'<text x="[\d.]+" y="([\d.]+)">(?:CPU|H100|TPU)', output)]
+    zero = float(re.findall(r'<line class="axis"[^>]* y2="([\d.]+)"', output)[0])
     assert [round(zero + 3.5 - y, 1) for y in heights] == [2 * line_chart.LINE, line_chart.LINE, 0]
 
 

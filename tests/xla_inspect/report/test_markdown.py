@@ -1,4 +1,4 @@
-"""Markdown that stays what it is, whatever compilers and readers put into it."""
+"""Markdown elements stay intact for any text of a compiler or a person."""
 
 from __future__ import annotations
 
@@ -17,39 +17,39 @@ def render(text: str) -> str:
     return python_markdown.markdown(text, extensions=EXTENSIONS, extension_configs=OPTIONS)
 
 
-def test_a_fence_outlasts_the_fences_inside_it() -> None:
+def test_a_fence_is_longer_than_the_fences_inside_it() -> None:
     assert markdown.fence("a\n````\nb", "text").splitlines() == ["`````text", "a", "````", "b", "`````"]
 
 
 @pytest.mark.parametrize(
     "name", ["<script>alert(1)</script>", "a|b", "*x*", "_y_", "`z`", "[l](http://x)", "&amp;", "it's"]
 )
-def test_a_name_in_a_table_is_shown_as_it_is(name: str) -> None:
+def test_a_name_in_a_table_is_escaped(name: str) -> None:
     cell = render(markdown.table(["name"], [[markdown.code(name)]])).partition("<code>")[2].partition("</code>")[0]
     assert html.unescape(cell) == name
 
 
 def test_a_fence_that_wraps_keeps_its_language_and_title() -> None:
-    shown = render(markdown.fence("a < b", "text", title="what", wrap=True))
-    assert 'class="wrap highlight"' in shown
-    assert "what" in shown
-    assert "a &lt; b" in shown
+    output = render(markdown.fence("a < b", "text", title="what", wrap=True))
+    assert 'class="wrap highlight"' in output
+    assert "what" in output
+    assert "a &lt; b" in output
 
 
 def test_the_summary_of_a_fold_is_plain_text() -> None:
     assert "<summary>it&#39;s &#34;here&#34; &#60;b&#62;</summary>" in render(markdown.fold('it\'s "here" <b>', "body"))
 
 
-def test_a_fold_keeps_a_fence_whole() -> None:
+def test_a_fold_contains_a_whole_fence() -> None:
     folded = render(markdown.fold("open", markdown.fence("one\n\n  two", "text")))
     assert "one\n\n  two" in folded
     assert folded.startswith('<details class="listing">')
 
 
-def test_tabs_come_in_the_order_given() -> None:
-    shown = render(markdown.tabs({"CPU": "first", "TPU v5e": "second"}))
-    assert shown.index(">CPU</label>") < shown.index(">TPU v5e</label>")
-    assert shown.index("first") < shown.index("second")
+def test_tabs_keep_their_order() -> None:
+    output = render(markdown.tabs({"CPU": "first", "TPU v5e": "second"}))
+    assert output.index(">CPU</label>") < output.index(">TPU v5e</label>")
+    assert output.index("first") < output.index("second")
 
 
 def test_a_table_shows_large_numbers_with_separators() -> None:
@@ -62,12 +62,12 @@ def test_a_table_of_few_short_columns_stays_a_table_on_a_phone() -> None:
     assert 'class="cards"' in markdown.cards(list("abcde"), [["1"] * 5])
 
 
-def test_a_size_in_a_table_says_its_bytes() -> None:
+def test_a_size_in_a_table_shows_its_exact_bytes() -> None:
     assert markdown.size(65536) == '<span class="size" data-exact="65,536 bytes" tabindex="0">64 KiB</span>'
     assert 'data-exact="1 byte"' in markdown.size(1)
     assert render(markdown.table(["a"], [[markdown.size(1536)]])).count('data-exact="1,536 bytes"') == 1
 
 
-def test_the_tag_of_what_was_not_tuned_says_why() -> None:
+def test_the_cost_model_tag_explains_itself() -> None:
     assert ">by cost model</span>" in markdown.by_model()
-    assert "no measurement" in markdown.by_model()
+    assert "not compared by measurement" in markdown.by_model()

@@ -22,13 +22,13 @@ def test_an_unknown_target_is_answered_with_those_there_are() -> None:
 
 @pytest.mark.parametrize("name", ["h100:many", "h100:", "h100:2x4", "tpu-v5e:2x", "cpu:0"])
 def test_a_malformed_topology_is_refused(name: str) -> None:
-    with pytest.raises(InspectError, match="after the colon stands"):
+    with pytest.raises(InspectError, match="the part after the colon must be"):
         find_target(name)
 
 
 @pytest.mark.usefixtures("all_targets")
 def test_a_topology_that_does_not_exist_is_refused_in_the_compilers_words() -> None:
-    with pytest.raises(InspectError, match=r"'tpu-v5e:9x9': the compiler refuses this topology: INVALID_ARGUMENT"):
+    with pytest.raises(InspectError, match=r"'tpu-v5e:9x9': the compiler rejects this topology: INVALID_ARGUMENT"):
         find_target("tpu-v5e:9x9").devices()
 
 
@@ -61,7 +61,7 @@ def test_a_target_on_another_machine_says_that_its_compiler_is_not_made_for_it(m
     monkeypatch.setattr(devices.sys, "platform", "darwin")
     monkeypatch.setattr(devices.platform, "system", lambda: "Darwin")
     monkeypatch.setattr(devices.platform, "machine", lambda: "arm64")
-    expected = "its compiler exists for Linux on x86-64 only, and this is Darwin arm64"
+    expected = "its compiler exists only for Linux on x86-64, and this machine is Darwin arm64"
     assert available() == {name: "" if name == "cpu" else expected for name in TARGETS}
 
 

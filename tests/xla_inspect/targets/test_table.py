@@ -44,7 +44,7 @@ def test_a_number_of_devices_is_the_count_of_a_gpu_and_the_grid_of_a_tpu(
 
 
 def test_a_grid_that_the_table_lacks_is_refused() -> None:
-    with pytest.raises(InspectError, match="no grid of 3 devices for tpu-v5e, only of 4 and 8"):
+    with pytest.raises(InspectError, match="no grid of 3 devices for tpu-v5e, only grids of 4 and 8"):
         place("tpu-v5e", 3)
 
 
@@ -55,7 +55,7 @@ def test_a_device_that_the_table_lacks_is_an_error_with_its_name(name: str) -> N
 
 
 def test_a_gpu_without_figures_is_an_error_that_says_where_they_belong() -> None:
-    with pytest.raises(InspectError, match=r"no figures of gpu: they belong into .*/targets/gpu_specs/gpu\.txtpb"):
+    with pytest.raises(InspectError, match=r"no figures of gpu: add them to .*/targets/gpu_specs/gpu\.txtpb"):
         read_spec("gpu")
 
 

@@ -92,7 +92,8 @@ def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
     kind = find_entry(capture.target).kind
     kernels = () if kind == "tpu" else describe_kernels(capture)
     below = describe_below(capture)
-    launches_with_code = {name for listing in (*kernels, *below) for name in listing.launches}
+    launches = [*(listing.launches for listing in kernels), *(listing.launches for listing in below)]
+    launches_with_code = {name for names in launches for name in names}
     return MachineCode(
         program=capture.program,
         asked=asked,

@@ -1,4 +1,4 @@
-"""The explorer: step through the passes of a capture, and follow a line of Python through them."""
+"""The explorer: a view that steps through the passes of a capture and follows a line of Python through them."""
 
 from xla_inspect.report.explorer.data import VERSION, describe_capture, describe_details
 from xla_inspect.report.explorer.embed import embed_explorer, link_explorer, link_pair

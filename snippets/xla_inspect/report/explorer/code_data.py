@@ -1,4 +1,4 @@
-"""The code of each kernel for the explorer: what it takes of the hardware, as small JSON, and its texts apart."""
+"""The code of each kernel for the explorer: its use of the hardware as small JSON, with its texts in another file."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
 
 BUNDLES = "bundles"
-"""What stands for a language where a piece is the text of a TPU's bundles."""
+"""The language of a piece that is the text of a TPU's bundles."""
 
 LEAST_WAVES = 0.1
 
 REMARKS = 12
-"""How many of LLVM's remarks on a kernel are shown."""
+"""The largest number of LLVM's remarks that are shown for one kernel."""
 
-ESTIMATE = "the compiler's estimate of one way through, each loop's body once, without any wait for memory"
+ESTIMATE = "the compiler's estimate for one pass through the kernel: each loop body once, no waiting for memory"
 
 type Figure = tuple[str, str, str]
 
@@ -43,8 +43,8 @@ class Piece:
     """A text of a kernel's code.
 
     Attributes:
-        kernel: The kernel, as `fit_symbol` names it, or an empty string for the whole program.
-        language: As in `Code`, or `BUNDLES`.
+        kernel: The name of the kernel as `fit_symbol` returns it, or an empty string for the whole program.
+        language: A language of `Code`, or `BUNDLES`.
         text: The text.
     """
 
@@ -54,118 +54,119 @@ class Piece:
 
 
 def holds_machine_code(capture: Capture) -> bool:
-    """Return whether a capture holds machine code: that of a GPU's or the CPU's kernels, or what is below HLO."""
+    """Return whether a capture contains machine code of a GPU or CPU, or a TPU's code below HLO."""
     return bool(capture.low_level) or any(piece.language in {"sass", "asm"} for piece in capture.code)
 
 
 def list_pieces(capture: Capture, *, bundles: bool) -> list[Piece]:
-    """Return the texts that the explorer shows of a capture's code, those of a kernel nearest to HLO first.
+    """Return the texts of a capture's code that the explorer shows, for each kernel the text nearest to HLO first.
 
     Args:
         capture: The capture.
-        bundles: Whether the text of a TPU's bundles is among them.
+        bundles: Whether to include the text of a TPU's bundles.
     """
     order = list(views.LANGUAGES)
     is_gpu = find_entry(capture.target).kind == "gpu"
-    # On a GPU the code before LLVM's passes is as long as that after them, and Triton's or HLO stands in its place.
-    kept = (code for code in capture.code if not (is_gpu and code.language == "llvm-unoptimized"))
+    # On a GPU the code before LLVM's passes is as long as the code after them, and Triton IR or HLO already shows it.
+    codes = (code for code in capture.code if not (is_gpu and code.language == "llvm-unoptimized"))
     pieces = [
         Piece("" if code.language == "hlo" else fit_symbol(code.kernel), code.language, code.text)
-        for code in sorted(kept, key=lambda code: (code.kernel, order.index(code.language)))
+        for code in sorted(codes, key=lambda code: (code.kernel, order.index(code.language)))
     ]
     below = read_below(capture) if bundles else ()
     return pieces + [Piece(fit_symbol(kernel.name), BUNDLES, write_bundles(kernel)) for kernel in below]
 
 
 def trace_pieces(pieces: Sequence[Piece]) -> dict[int, tuple[int, ...]]:
-    """Return for the position of each kernel's SASS the line of its PTX that each of its lines comes from.
+    """Return, by the position of each kernel's SASS, the PTX line that each SASS line comes from.
 
     Args:
-        pieces: As `list_pieces` returns them.
+        pieces: The result of `list_pieces`.
 
     Returns:
-        As `trace_sass` says it, without what has none.
+        The results of `trace_sass`, without the kernels that have none.
     """
     sources = {piece.kernel: piece.text for piece in pieces if piece.language == "ptx"}
-    traced = [at for at, piece in enumerate(pieces) if piece.language == "sass" and piece.kernel in sources]
+    positions = [at for at, piece in enumerate(pieces) if piece.language == "sass" and piece.kernel in sources]
     with ThreadPoolExecutor() as pool:
-        lines = pool.map(lambda at: trace_sass(sources[pieces[at].kernel], pieces[at].text), traced)
-        return {at: each for at, each in zip(traced, lines, strict=True) if each}
+        lines = pool.map(lambda at: trace_sass(sources[pieces[at].kernel], pieces[at].text), positions)
+        return {at: sources_of_lines for at, sources_of_lines in zip(positions, lines, strict=True) if sources_of_lines}
 
 
 def describe_code(
     capture: Capture, numbers: Mapping[str, int], locate: Callable[[SourceLine], int], *, bundles: bool = False
 ) -> dict[str, Any]:
-    """Return what `static/code.js` shows of the code of one capture.
+    """Return the data about the code of one capture that `static/code.js` shows.
 
     Args:
         capture: The capture.
         numbers: The explorer's number of each instruction of the optimized module, by name.
         locate: Returns the number of a line of Python, or -1.
-        bundles: As in `list_pieces`, whose positions stand for the texts.
+        bundles: As in `list_pieces`; texts are referenced by their positions in its result.
 
     Returns:
-        A mapping that JSON can hold:
+        A mapping that can be written as JSON:
 
-        - `said`: a sentence on all of it; `gap`: what is not at hand and how to get it, or an empty string.
-        - `kernels`: in the order in which they are launched, each with `name`, `sort` (one of those of the graph, or an
-          empty string), `instructions` (numbers of those that run it), `holds` (those and all that they fuse), `places`
-          (lines of Python), `figures` (`[name, value, what it is]`), `bars` (`[name, share, what it is]`) under
-          `barred`, `lines` (loops and remarks), `steps` (those below HLO that changed it: `[position among the steps,
-          instructions, bundles]`, null where not said), how many left it `unchanged`, and `pieces`.
-        - `steps`: `[name, what it does]`.
-        - `pieces`: of the whole program. A piece is `[title, lines, position among the texts, language]`.
+        - `said`: a sentence about all of the code; `gap`: the missing texts and how to get them, or an empty string.
+        - `kernels`: the kernels in launch order, each with `name`, `sort` (a kind of the graph, or an empty string),
+          `instructions` (the numbers of the instructions that run it), `holds` (these and all instructions that they
+          fuse), `places` (lines of Python), `figures` (`[name, value, description]`), `bars` (`[name, share,
+          description]`) under the heading `barred`, `lines` (loops and remarks), `steps` (the steps below HLO that
+          changed it: `[position among the steps, instructions, bundles]`, null if unknown), the number of steps that
+          left it `unchanged`, and `pieces`.
+        - `steps`: `[name, description]`.
+        - `pieces`: those of the whole program. A piece is `[title, lines, position among the texts, language]`.
     """
-    found: dict[str, list[tuple[str, int, int, str]]] = {}
+    pieces: dict[str, list[tuple[str, int, int, str]]] = {}
     for position, piece in enumerate(list_pieces(capture, bundles=bundles)):
         title = "Bundles" if piece.language == BUNDLES else views.LANGUAGES[piece.language][0]
         title = title[0].upper() + title[1:]
-        found.setdefault(piece.kernel, []).append((title, len(piece.text.splitlines()), position, piece.language))
+        pieces.setdefault(piece.kernel, []).append((title, len(piece.text.splitlines()), position, piece.language))
     kind = find_entry(capture.target).kind
     links = _Links(capture, numbers, locate)
     kernels = [*_describe_below(capture, links)] if kind == "tpu" else [*_describe_kernels(capture, links)]
     for kernel in kernels:
-        kernel["pieces"] = found.get(fit_symbol(kernel["name"]), [])
-    described = {name for kernel in kernels for name in kernel.pop("launches")}
+        kernel["pieces"] = pieces.get(fit_symbol(kernel["name"]), [])
+    launch_names = {name for kernel in kernels for name in kernel.pop("launches")}
     return {
-        "said": _sum_up(capture, kernels, described),
+        "said": _sum_up(capture, kernels, launch_names),
         "gap": _explain_gap(capture, kernels, bundles=bundles),
         "kernels": kernels,
         "steps": list(links.steps),
-        "pieces": found.get("", []),
+        "pieces": pieces.get("", []),
     }
 
 
 class _Links:
-    """Finds what a launch stands for in the explorer: numbers of instructions and of lines of Python."""
+    """The links from a launch to numbers of the explorer: of instructions and of lines of Python."""
 
     def __init__(self, capture: Capture, numbers: Mapping[str, int], locate: Callable[[SourceLine], int]) -> None:
         self.module, self.numbers, self.locate = capture.module, numbers, locate
         self.lines = find_lines(capture, capture.module)
-        self.known = {instruction.name: instruction for instruction in capture.module.walk()}
+        self.instructions = {instruction.name: instruction for instruction in capture.module.walk()}
         self.steps: dict[tuple[str, str], int] = {}
         self.scheduled = {launch.name: launch.scheduled.name for launch in list_launches(capture)}
 
     def find(self, launches: Collection[str]) -> dict[str, Any]:
-        """Return what some launches are linked to."""
+        """Return the numbers that some launches are linked to."""
         own = [self.scheduled.get(name, name) for name in launches]
-        held = [
-            self.known[name]
+        outer = [
+            self.instructions[name]
             for name in dict.fromkeys((*own, *launches))
-            if name in self.known  # a compiler may name a kernel otherwise
+            if name in self.instructions  # The name of a kernel may differ from that of its instruction.
         ]
         inner = [
-            each
-            for instruction in held
-            for called in dict.fromkeys(list_called(self.module, instruction))
-            for each in self.module.computation(called)
+            member
+            for instruction in outer
+            for name_of_computation in dict.fromkeys(list_called(self.module, instruction))
+            for member in self.module.computation(name_of_computation)
         ]
-        places = (self.locate(line) for each in (*held, *inner) if (line := self.lines.get(each)))
+        places = (self.locate(line) for member in (*outer, *inner) if (line := self.lines.get(member)))
         return {
             "launches": list(launches),
-            "sort": next((name_kind(each) for each in held), ""),
+            "sort": next((name_kind(member) for member in outer), ""),
             "instructions": [self.numbers[name] for name in own if name in self.numbers],
-            "holds": sorted({self.numbers[each.name] for each in (*held, *inner) if each.name in self.numbers}),
+            "holds": sorted({self.numbers[member.name] for member in (*outer, *inner) if member.name in self.numbers}),
             "places": [place for place in dict.fromkeys(places) if place >= 0],
         }
 
@@ -179,50 +180,54 @@ def _describe_kernels(capture: Capture, links: _Links) -> Iterator[dict[str, Any
             "figures": [*(_figure_gpu(kernel) if is_gpu else _figure_cpu(kernel))],
             "barred": f"{plural(kernel.mix.total, 'instruction')} by kind" if kernel.mix else "",
             "bars": [*_bar_mix(kernel, "sass" if is_gpu else "")],
-            "lines": [*_tell_loops(kernel), *kernel.remarks[:REMARKS]],
+            "lines": [*_describe_loops(kernel), *kernel.remarks[:REMARKS]],
             "steps": [],
             "unchanged": 0,
         }
 
 
 def _figure_gpu(kernel: KernelListing) -> Iterator[Figure]:
-    taken, full = kernel.resources, kernel.occupancy
+    resources, full = kernel.resources, kernel.occupancy
     if kernel.block is not None:
         yield "launched as", f"{plural(kernel.grid or 0, 'block')} of {kernel.block:,}", "threads"
-    if taken is not None:
-        yield "registers", f"{taken.registers}", "registers of 32 bits that a thread has"
-        spilled = format_bytes(taken.spilled) if taken.spilled else "none"
-        yield "spills", spilled, "what a thread stores and loads for want of registers"
-    if taken is not None or kernel.launch_shared:
-        yield "shared memory", format_bytes(kernel.shared) if kernel.shared else "none", "of a block"
+    if resources is not None:
+        yield "registers", f"{resources.registers}", "32-bit registers per thread"
+        spilled = format_bytes(resources.spilled) if resources.spilled else "none"
+        yield "spills", spilled, "stored and loaded by each thread because it has too few registers"
+    if resources is not None or kernel.launch_shared:
+        yield "shared memory", format_bytes(kernel.shared) if kernel.shared else "none", "per block"
     if full is not None:
         bound = " and ".join(full.bound_by)
-        says = f"{full.warps} of the {full.most_warps} warps that a multiprocessor has room for, bound by {bound}"
-        yield "occupancy", format_share(full.share), says
+        explanation = f"{full.warps} of at most {full.most_warps} warps per multiprocessor, limited by {bound}"
+        yield "occupancy", format_share(full.share), explanation
         if full.grid:
             waves = f"{full.waves:.1f}" if full.waves >= LEAST_WAVES else f"<{LEAST_WAVES}"
-            yield "waves", waves, "how often the GPU is filled to run all blocks; below 1 a part of it idles"
+            yield "waves", waves, "times that the blocks fill the whole GPU; below 1, part of the GPU is idle"
 
 
 def _figure_cpu(kernel: KernelListing) -> Iterator[Figure]:
-    yield "vectors", f"{kernel.width} bits" if kernel.width else "none", "that most of its instructions on vectors use"
-    if (used := kernel.vectors) and used.instructions:
-        yield "of the code", format_share(used.vectors / used.instructions), "of its instructions work on whole vectors"
+    yield "vectors", f"{kernel.width} bits" if kernel.width else "none", "the width that most vector instructions use"
+    if (vectors := kernel.vectors) and vectors.instructions:
+        yield (
+            "vector code",
+            format_share(vectors.vectors / vectors.instructions),
+            "of the instructions use whole vectors",
+        )
     if inner := kernel.innermost:
         vectorized = sum(loop.is_vectorized for loop in inner)
-        yield "vectorized", f"{vectorized} of {len(inner)}", "loops that no loop is inside of"
+        yield "vectorized", f"{vectorized} of {len(inner)}", "innermost loop" if len(inner) == 1 else "innermost loops"
 
 
-def _tell_loops(kernel: KernelListing) -> Iterator[str]:
+def _describe_loops(kernel: KernelListing) -> Iterator[str]:
     for loop in kernel.loops:
-        runs = _say_trips(loop.turns)
+        runs = _describe_iterations(loop.turns)
         width = f"vectors of {loop.width} bits" if loop.is_vectorized else "no vectors"
-        where = "innermost loop" if loop.is_innermost else "loop around others"
+        where = "innermost loop" if loop.is_innermost else "loop around other loops"
         yield f"{where} in {loop.function}: {runs}, {plural(loop.instructions, 'instruction')}, {width}"
 
 
-def _say_trips(trips: int | None) -> str:
-    return f"runs {plural(trips, 'time')}" if trips is not None else "runs as often as its condition holds"
+def _describe_iterations(trips: int | None) -> str:
+    return f"runs {plural(trips, 'time')}" if trips is not None else "repeats while its condition is true"
 
 
 def _bar_mix(kernel: KernelListing, machine: str) -> Iterator[tuple[str, float, str]]:
@@ -240,10 +245,10 @@ def _describe_below(capture: Capture, links: _Links) -> Iterator[dict[str, Any]]
             "name": kernel.name,
             **links.find(kernel.launches),
             "figures": [*_figure_below(kernel)],
-            "barred": "Slots taken, by unit",
+            "barred": "Share of slots used, by unit",
             "bars": [(unit, share, does[unit]) for unit, share in kernel.utilization.items() if share],
             "lines": [
-                f"loop of {plural(loop.bundles, 'bundle')} from {loop.first:#x} on, {_say_trips(loop.trips)}"
+                f"loop of {plural(loop.bundles, 'bundle')} at {loop.first:#x}, {_describe_iterations(loop.trips)}"
                 for loop in kernel.loops
             ],
             "steps": [
@@ -257,38 +262,38 @@ def _describe_below(capture: Capture, links: _Links) -> Iterator[dict[str, Any]]
 
 def _figure_below(kernel: BelowListing) -> Iterator[Figure]:
     empty = f", {kernel.empty:,} of them empty" if kernel.empty else ""
-    yield "bundles", f"{kernel.bundles:,}", f"operations that are issued at once, line by line{empty}"
+    yield "bundles", f"{kernel.bundles:,}", f"groups of operations that are issued in the same cycle{empty}"
     if kernel.cycles is not None:
         yield "cycles", f"{kernel.cycles:,}", ESTIMATE
     if kernel.chain_cycles:
-        yield "longest chain", f"{kernel.chain_cycles:,}", "cycles of operations of which each waits for the one before"
+        yield "longest chain", f"{kernel.chain_cycles:,}", "cycles of operations that each wait for the previous one"
     operations = list(kernel.operations.items())
-    told = ", ".join(f"{number:,} {unit}" for unit, number in operations)
-    yield "operations", f"{sum(kernel.operations.values()):,}", told
+    breakdown = ", ".join(f"{number:,} {unit}" for unit, number in operations)
+    yield "operations", f"{sum(kernel.operations.values()):,}", breakdown
 
 
 def _sum_up(capture: Capture, kernels: Sequence[Mapping[str, Any]], described: Collection[str]) -> str:
     others = Counter(launch.sort for launch in list_launches(capture) if launch.name not in described)
     own = sum(bool(kernel["holds"]) for kernel in kernels)
-    told = f"{plural(own, 'kernel')} with code of {'its' if own == 1 else 'their'} own."
+    summary = f"{plural(own, 'kernel')} with generated code."
     if not others:
-        return told
-    listed = ", ".join(f"{number:,} {sort}" for sort, number in others.most_common())
-    return f"{told} Without, as a library or the runtime does them: {listed}."
+        return summary
+    launches = ", ".join(f"{number:,} {sort}" for sort, number in others.most_common())
+    return f"{summary} A library or the runtime does the rest, without generated code: {launches}."
 
 
 def _explain_gap(capture: Capture, kernels: Sequence[Mapping[str, Any]], *, bundles: bool) -> str:
     kind = find_entry(capture.target).kind
     languages = {code.language for code in capture.code}
     if kind == "tpu" and not capture.low_level:
-        return "What is below HLO was not captured; capture(..., machine=True) does."
+        return "The code below HLO was not captured. To capture it, use capture(..., machine=True)."
     if kind == "tpu" and not bundles:
         number = sum(len(kernel.bundles) for kernel in read_below(capture))
         command = f"xla-inspect show {capture.source_file}:{capture.program} --stage code --target {capture.target}"
-        told = f"The text of the {plural(number, 'bundle')} is not on this page."
-        return f"{told} On your own machine this prints it: {command}"
+        gap = f"The text of the {plural(number, 'bundle')} is not on this page."
+        return f"{gap} To print it on your own machine, run: {command}"
     if kind == "gpu" and kernels and "sass" not in languages:
-        return "Registers, occupancy and SASS were not captured; capture(..., machine=True) does."
+        return "Registers, occupancy and SASS were not captured. To capture them, use capture(..., machine=True)."
     if kind == "cpu" and kernels and "asm" not in languages:
-        return "The assembly was not captured: what disassembles it is not installed."
+        return "The assembly was not captured, because the disassembler is not installed."
     return ""

@@ -1,4 +1,4 @@
-"""What the explorer's script needs of a capture, as small JSON: texts once each, states as numbers into them."""
+"""The data of a capture for the explorer's scripts, as small JSON: each text once, and states as numbers of texts."""
 
 from __future__ import annotations
 
@@ -38,12 +38,12 @@ if TYPE_CHECKING:
     from xla_inspect.report import Measured
 
 VERSION = 3
-"""Of the form of the data: the scripts that read it belong to the same."""
+"""The version of the data's format, which the scripts that read the data must share."""
 NONE = -1
-FIRST = "first that is there"
-"""What the first module is called where it is not the one that the compiler got."""
+FIRST = "first dumped module"
+"""The label of the first module if the module that the compiler received is missing."""
 SOON, LATER = 2.0, 5.0
-"""Seconds until something is said of how far it is, and from one time to the next."""
+"""Seconds before the first log message about progress, and between two messages."""
 
 log = logging.getLogger("xla_inspect")
 
@@ -63,45 +63,45 @@ def describe_capture(
     Args:
         capture: The capture.
         donated: The same program for the same target, compiled with arguments donated, for its memory plan.
-        measured: What was measured of its kernels.
-        code: Whether its code is shown; the texts are in `describe_details`.
-        bundles: Whether the text of a TPU's bundles is among them.
+        measured: The measurements of the program's kernels.
+        code: Whether the code is shown; its texts are in the result of `describe_details`.
+        bundles: Whether the code includes the text of a TPU's bundles.
 
     Returns:
-        A mapping that JSON can hold:
+        A mapping that can be written as JSON:
 
-        - `program`, `target`, `title`, `versions`: what was compiled, and for what.
-        - `sources`: `[file, lines]` of each Python file, the program's own first.
+        - `program`, `target`, `title`, `versions`: the program, its target and the compiler's packages.
+        - `sources`: `[file, lines]` of each Python file, starting with the file of the program.
         - `jaxpr`, `stablehlo`: lists of `[text, place]`.
-        - `places`, `texts`, `configurations`, `origins`, `chains`: tables that all else points into, -1 for nothing.
+        - `places`, `texts`, `configurations`, `origins`, `chains`: tables that other entries index, with -1 for none.
           A place is `[file, line]`, a chain a list of `[function, file, line]`, innermost first, an origin
           `[op_name, chain, through]`.
         - `rows`: columns `instruction`, `text`, `configuration`, `origin`, `place`, see `RowTable.write`.
-        - `computations`: `[name, is entry, base, edit]`: its rows are what the edit makes of those of the computation
-          `base`, or of none; see `write_edit`.
+        - `computations`: `[name, is entry, base, edit]`: the rows of a computation are the result of applying the edit
+          to the rows of the computation `base`, or to no rows; see `write_edit`.
         - `states`: `pipeline`, `pass`, `summary`, `counts` by opcode, `changed` (numbers of instructions) and
-          `computations`, callers first, as an edit of those of the state before; of the first the `label`, if it is not
-          the module as imported.
-        - `words`: what opcodes, passes and attributes that occur are, in a sentence each: see `describe_words`.
-        - `runs`: `[pipeline, runs, runs that said they changed something]` in order of first appearance.
-        - `graph`: see `describe_graph`; `buffers` and `donated`, where there is one: see `describe_buffers`;
-          `kernels`: see `describe_kernels`; `code`: see `describe_code`, or null where it is not shown.
-        - `reasons`: whether the compiler's reasons are in `describe_details`.
+          `computations`, callers first, as an edit of those of the previous state; also a `label` for the first state,
+          if that is not the imported module.
+        - `words`: a sentence about each opcode, pass and attribute that occurs: see `describe_words`.
+        - `runs`: `[pipeline, runs, runs that reported a change]` in order of first appearance.
+        - `graph`: see `describe_graph`; `buffers` and, if given, `donated`: see `describe_buffers`;
+          `kernels`: see `describe_kernels`; `code`: see `describe_code`, or null if it is not shown.
+        - `reasons`: whether the result of `describe_details` has the compiler's reasons.
     """
     with _collecting_later():
         return _describe(capture, donated, measured, code=code, bundles=bundles)
 
 
 def describe_details(capture: Capture, *, code: bool = False, bundles: bool = False) -> dict[str, Any]:
-    """Return what the explorer needs when it is asked for, and not to begin with.
+    """Return the data that the explorer loads only on demand.
 
     Args:
         capture: The capture.
-        code: As in `describe_capture`.
-        bundles: As in `describe_capture`: the same of both.
+        code: The argument of `describe_capture`.
+        bundles: The argument of `describe_capture`.
 
     Returns:
-        `code`, the texts that `describe_capture` names by position; `lines`, see `trace_pieces`; `reasons`, see
+        `code`, the texts that `describe_capture` references by position; `lines`, see `trace_pieces`; `reasons`, see
         `describe_reasons`.
     """
     with _collecting_later():
@@ -115,7 +115,7 @@ def describe_details(capture: Capture, *, code: bool = False, bundles: bool = Fa
 
 @contextmanager
 def _collecting_later() -> Iterator[None]:
-    """Put off the search for reference cycles: a large capture is millions of objects, none of them in a cycle."""
+    """Pause the garbage collector: a large capture is millions of objects, none of them in a reference cycle."""
     was_enabled = gc.isenabled()
     gc.disable()
     try:
@@ -129,14 +129,14 @@ def _describe(
     capture: Capture, donated: Capture | None, measured: Measured | None, *, code: bool, bundles: bool
 ) -> dict[str, Any]:
     writer = _Writer(capture)
-    states, said, first = list[dict[str, Any]](), monotonic() + SOON - LATER, None
+    states, last_report, first = list[dict[str, Any]](), monotonic() + SOON - LATER, None
     for number, state in enumerate(follow_passes(capture)):
         states.append(writer.write_state(state))
         last = state
-        if monotonic() > said + LATER:
-            said = monotonic()
+        if monotonic() > last_report + LATER:
+            last_report = monotonic()
             log.info(
-                "writing what passes did to %s for %s: %d of %d",
+                "writing the changes of the passes to %s for %s: %d of %d",
                 capture.program,
                 capture.target,
                 number,
@@ -145,12 +145,16 @@ def _describe(
         first = first or state.module
     states[0]["label"] = "" if capture.before else FIRST
     graph = describe_graph(first or last.module, last)
-    # A dump may be without.
-    planned = {"buffers": capture, "donated": donated}
-    plans = {name: writer.write_buffers(each) for name, each in planned.items() if each and each.buffers}
-    shown = None
+    # A dump may lack the buffer assignment.
+    capture_of = {"buffers": capture, "donated": donated}
+    plans = {
+        name: writer.write_buffers(plan_capture)
+        for name, plan_capture in capture_of.items()
+        if plan_capture and plan_capture.buffers
+    }
+    code_data = None
     if code:
-        shown = describe_code(capture, _number_names(capture, last), writer.write_line, bundles=bundles)
+        code_data = describe_code(capture, _number_names(capture, last), writer.write_line, bundles=bundles)
     return {
         "version": VERSION,
         "program": capture.program,
@@ -165,7 +169,7 @@ def _describe(
         "graph": graph,
         **plans,
         "kernels": describe_kernels(capture, writer.write_line, measured),
-        "code": shown,
+        "code": code_data,
         "reasons": bool(capture.log),
         "words": describe_words(
             {
@@ -181,13 +185,13 @@ def _describe(
 
 
 def _number_names(capture: Capture, last: PassState) -> dict[str, int]:
-    """Return the number of each instruction of the optimized module by its name there, which may be another one."""
-    kept = compare_modules(last.module, capture.module).kept
-    return {new.name: last.numbers[old] for old, new in kept.items()}
+    """Return the number of each instruction by its name in the optimized module, which may differ from the last."""
+    pairs = compare_modules(last.module, capture.module).kept
+    return {new.name: last.numbers[old] for old, new in pairs.items()}
 
 
 class _Writer:
-    """Turns states and lines into numbers, and gives equal things one number."""
+    """A writer that turns states and lines into numbers, with one number for equal values."""
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
@@ -196,13 +200,14 @@ class _Writer:
         self.frame_lines: dict[int, SourceLine | None] = {}
         self.rows = RowTable()
         self.attributes: set[str] = set()
-        self.said_rows: WeakKeyDictionary[Computation, tuple[tuple[int, ...], ...]] = WeakKeyDictionary()
-        # What is said of an instruction wherever it stands: its text, configuration, name and chain.
-        self.said: WeakKeyDictionary[Instruction, tuple[int, int, str, tuple[Hashable, ...]]] = WeakKeyDictionary()
+        self.computation_rows: WeakKeyDictionary[Computation, tuple[tuple[int, ...], ...]] = WeakKeyDictionary()
+        # The parts of a row that do not depend on the computation: text, configuration, name and chain. Many states
+        # share an instruction, so they are written once.
+        self.parts: WeakKeyDictionary[Instruction, tuple[int, int, str, tuple[Hashable, ...]]] = WeakKeyDictionary()
 
     def add(self, table: str, thing: Hashable) -> int:
-        known = self.tables[table]
-        return known.setdefault(thing, len(known))
+        entries = self.tables[table]
+        return entries.setdefault(thing, len(entries))
 
     def write_lines(self, lines: Sequence[tuple[str, Place]]) -> list[tuple[str, int]]:
         return [(text, self.write_place(*place) if place else NONE) for text, place in lines]
@@ -223,7 +228,7 @@ class _Writer:
         return self.add("places", (self.files[file], line)) if file in self.files else NONE
 
     def write_state(self, state: PassState) -> dict[str, Any]:
-        changed = state.change.changed if state.change else ()
+        changes = state.change.changed if state.change else ()
         for computation in reversed(state.module.computations):
             self.write_computation(state.module, computation, state.numbers)
         return {
@@ -233,25 +238,25 @@ class _Writer:
             "counts": dict(sorted(state.module.opcode_counts().items())),
             "changed": sorted(
                 state.numbers[instruction_change.after]
-                for instruction_change in changed
+                for instruction_change in changes
                 if set(instruction_change.aspects) - {"name", "metadata"}
             ),
             "computations": self.rows.end_state(),
         }
 
     def write_computation(self, module: Module, computation: Computation, numbers: Mapping[Instruction, int]) -> None:
-        if computation not in self.said_rows:
-            self.said_rows[computation] = tuple(self.write_rows(module, computation))
-        said = zip(computation, self.said_rows[computation], strict=True)
-        rows = [(numbers[instruction], *row) for instruction, row in said]
+        if computation not in self.computation_rows:
+            self.computation_rows[computation] = tuple(self.write_rows(module, computation))
+        pairs = zip(computation, self.computation_rows[computation], strict=True)
+        rows = [(numbers[instruction], *row) for instruction, row in pairs]
         self.rows.add(computation.name, is_entry=computation.is_entry, rows=rows)
 
     def write_rows(self, module: Module, computation: Computation) -> Iterator[tuple[int, ...]]:
-        """Yield what is said of each instruction in any state that has the computation as it is."""
+        """Yield the row of each instruction, the same for all states that contain this computation unchanged."""
         lines = find_computation_lines(self.capture, module, computation, self.frame_lines)
         for instruction in computation:
             line = lines.get(instruction)
-            text, configuration, name, chain = self.said.get(instruction) or self.write_instruction(instruction)
+            text, configuration, name, chain = self.parts.get(instruction) or self.write_instruction(instruction)
             yield (
                 text,
                 configuration,
@@ -264,13 +269,13 @@ class _Writer:
         self.attributes.update(attributes)
         configuration = "".join(f", {name}={attributes[name]}" for name in CONFIGURATION if name in attributes)
         frames = self.capture.frames.get(instruction.stack_frame or 0, ())
-        said = self.said[instruction] = (
+        parts = self.parts[instruction] = (
             self.add("texts", print_instruction(instruction, {"metadata", *CONFIGURATION})),
             self.add("configurations", configuration) if configuration else NONE,
             instruction.op_name or "",
             tuple((frame.function, frame.file, frame.line) for frame in frames),
         )
-        return said
+        return parts
 
     def write_origin(self, name: str, chain: tuple[Hashable, ...], line: SourceLine | None) -> int:
         through = line.through if line else ""
@@ -280,8 +285,8 @@ class _Writer:
 
 
 def _count_runs(capture: Capture) -> list[tuple[str, int, int]]:
-    runs, changed = Counter[str](), Counter[str]()
+    runs, changes = Counter[str](), Counter[str]()
     for run in capture.runs:
         runs[run.pipeline] += 1
-        changed[run.pipeline] += run.changed
-    return [(pipeline, number, changed[pipeline]) for pipeline, number in runs.items()]
+        changes[run.pipeline] += run.changed
+    return [(pipeline, number, changes[pipeline]) for pipeline, number in runs.items()]

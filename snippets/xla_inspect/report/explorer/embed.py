@@ -1,4 +1,4 @@
-"""The explorer in a page of the site: a picture of it, and the data in files that are fetched when it is opened."""
+"""The explorer in a page of the site: a picture, and data files that are loaded when a person opens it."""
 
 from __future__ import annotations
 
@@ -27,20 +27,20 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture, Captures
 
 STAGED = Path(".cache/explorer")
-"""Where the data waits, in the project that is built, for the site adapter to publish it."""
+"""The folder of the project in which the data waits until the site adapter publishes it."""
 
 FORMAT = b"3"
-"""Changed whenever a file is written in another way."""
+"""The version of the file format; a change of it makes all files be written again."""
 
 FEW = 4
 
 log = logging.getLogger(__name__)
 
-# How a file begins: its seal binds what follows to the file's name.
+# The start of a file. The seal is a hash of the file's name and of the rest of the file.
 _SEALED = re.compile(rb'\{"seal":"(?P<seal>[0-9a-f]{64})",')
 
 
-def embed_explorer(  # noqa: PLR0913 - what is shown beside the captures
+def embed_explorer(  # noqa: PLR0913 - each argument selects one more thing to show
     captures: Captures,
     name: str,
     *,
@@ -50,74 +50,77 @@ def embed_explorer(  # noqa: PLR0913 - what is shown beside the captures
     bundles: bool = False,
     **state: str | int,
 ) -> str:
-    """Return the explorer of one program as HTML that opens it in place; the data is staged for the site.
+    """Return the explorer of one program as HTML that opens it in place, and stage its data for the site.
 
     Args:
         captures: The program's captures; a target that could not be compiled is left out.
-        name: What links to it carry, unique on the site.
-        donated: The same program compiled with arguments donated: its memory plan can then be switched on.
-        times: A file of `scripts/measure`, whose times of kernels are shown where they are of the same program.
-        code: Whether the code of its kernels is shown, of those captures that hold machine code.
-        bundles: Whether the text of a TPU's bundles is among it; without, no file of the page holds any of it.
-        **state: Where it opens: `target`, `view` (`jaxpr`, `stablehlo`, `before`, `passes`, `after`, `code`, `graph`,
-            `buffers`, `kernels`), `pass` (the name of a pass, or the number of a state) and `place` (`file:line`).
+        name: The name of the explorer in links, unique on the site.
+        donated: The same program compiled with arguments donated, whose memory plan can then be shown as well.
+        times: A file of `scripts/measure`, whose kernel times are shown if they belong to the same program.
+        code: Whether to show the code of the kernels, for captures that contain machine code.
+        bundles: Whether the code includes the text of a TPU's bundles; otherwise no file of the page contains it.
+        **state: The state to open: `target`, `view` (`jaxpr`, `stablehlo`, `before`, `passes`, `after`, `code`,
+            `graph`, `buffers`, `kernels`), `pass` (the name of a pass, or the number of a state) and `place`
+            (`file:line`).
     """
-    compiled = list(captures.values())
-    files = " ".join(sorted({html.escape(capture.source_file) for capture in compiled}))
-    offered = list_offers(captures, donated, times, code=code, bundles=bundles)
-    shown = next((each for each in compiled if each.target == state.get("target")), compiled[0] if compiled else None)
-    if shown and state.get("view", "passes") == "passes" and "pass" not in state and (chosen := choose_pass(shown)):
+    available = list(captures.values())
+    files = " ".join(sorted({html.escape(capture.source_file) for capture in available}))
+    offers = list_offers(captures, donated, times, code=code, bundles=bundles)
+    first = next(
+        (item for item in available if item.target == state.get("target")), available[0] if available else None
+    )
+    if first and state.get("view", "passes") == "passes" and "pass" not in state and (chosen := choose_pass(first)):
         state["pass"] = chosen
-    what = f"{html.escape(captures_title(compiled))}<noscript> It needs JavaScript.</noscript>"
-    attributes = {"captures": json.dumps(offered), "source": files}
-    return write_root(name, attributes, state, stage_poster(shown, STAGED, state) if shown else "", what)
+    what = f"{html.escape(captures_title(available))}<noscript> It needs JavaScript.</noscript>"
+    attributes = {"captures": json.dumps(offers), "source": files}
+    return write_root(name, attributes, state, stage_poster(first, STAGED, state) if first else "", what)
 
 
 def list_offers(
     captures: Captures, donated: Captures | None = None, times: str = "", *, code: bool = False, bundles: bool = False
 ) -> list[dict[str, str | int]]:
-    """Return what an explorer is offered of a program's captures, target by target; their data is staged.
+    """Return the captures that an explorer offers, one entry per target, and stage their data.
 
     Args:
-        captures: As `embed_explorer` takes them, and what else it takes.
+        captures: The captures, as for `embed_explorer`.
         donated: The same program compiled with arguments donated.
         times: A file of measured times.
-        code: Whether the code of kernels is shown.
-        bundles: Whether the text of a TPU's bundles is among it.
+        code: Whether to show the code of the kernels.
+        bundles: Whether the code includes the text of a TPU's bundles.
 
     Returns:
-        For each capture its `target`, what that is called, `title`, the files of its data and of what is fetched when
-        it is asked for, `src` and `details` or an empty string, and `size`, the bytes of the first.
+        For each capture its `target` and the target's `title`; `src`, the file of its data; `details`, the file that
+        is loaded on demand, or an empty string; and `size`, the bytes of `src`.
     """
-    offered: list[dict[str, str | int]] = []
+    offers: list[dict[str, str | int]] = []
     for capture in captures.values():
-        shown = {"code": code and holds_machine_code(capture), "bundles": bundles}
-        src = stage_data(capture, STAGED, donated.get(capture.target) if donated else None, Path(times), **shown)
-        details = stage_details(capture, STAGED, **shown) if shown["code"] or capture.log else ""
+        options = {"code": code and holds_machine_code(capture), "bundles": bundles}
+        src = stage_data(capture, STAGED, donated.get(capture.target) if donated else None, Path(times), **options)
+        details = stage_details(capture, STAGED, **options) if options["code"] or capture.log else ""
         size = (STAGED / src).stat().st_size
-        named: dict[str, str | int] = {"target": capture.target, "title": title(capture.target)}
-        offered.append(named | {"src": src, "details": details, "size": size})
-    return offered
+        names: dict[str, str | int] = {"target": capture.target, "title": title(capture.target)}
+        offers.append(names | {"src": src, "details": details, "size": size})
+    return offers
 
 
 def write_root(name: str, attributes: Mapping[str, str], state: Mapping[str, str | int], poster: str, what: str) -> str:
-    """Return the element in which a page opens an explorer, with what stands there until then.
+    """Return the HTML element in which a page opens an explorer, with its picture and description until then.
 
     Args:
-        name: What links to it carry.
-        attributes: What it is offered, by the name of the attribute, without `data-`.
-        state: Where it opens.
-        poster: The picture of it, as `draw_poster` returns it.
-        what: What it says of itself, HTML.
+        name: The name of the explorer in links.
+        attributes: Data attributes, by their names without `data-`.
+        state: The state to open.
+        poster: The picture, as `draw_poster` returns it.
+        what: The description, as HTML.
     """
     data = {"explorer": name, **attributes, "scripts": json.dumps([*BUNDLES]), "style": STYLE}
-    named = " ".join(
+    fields = " ".join(
         f'data-{key}="{html.escape(value)}"' for key, value in {**data, "state": json.dumps(state)}.items()
     )
-    drawn = f'<span class="poster">{poster}</span>' if poster else ""
+    picture = f'<span class="poster">{poster}</span>' if poster else ""
     return (
-        f'<div class="explorer" id="explorer-{html.escape(name)}" {named}>\n'
-        f'<p class="offer">{drawn}<span class="what">{what}</span></p>\n</div>\n'
+        f'<div class="explorer" id="explorer-{html.escape(name)}" {fields}>\n'
+        f'<p class="offer">{picture}<span class="what">{what}</span></p>\n</div>\n'
     )
 
 
@@ -125,11 +128,11 @@ def link_explorer(capture: Capture, name: str, text: str, *, after: str = "", vi
     """Return a link, as HTML, to a state of an explorer on the same page.
 
     Args:
-        capture: One of its captures.
-        name: What the explorer is called.
-        text: What the link says, plain text.
-        after: The pass to open at: the first time that it changed the module.
-        view: As in `embed_explorer`.
+        capture: A capture of the explorer.
+        name: The name of the explorer.
+        text: The text of the link, plain text.
+        after: The pass to open, at its first change of the module.
+        view: A view of `embed_explorer`.
 
     Raises:
         InspectError: The pass did not change the module.
@@ -142,12 +145,12 @@ def link_explorer(capture: Capture, name: str, text: str, *, after: str = "", vi
 
 
 def link_pair(name: str, program: str, *sides: tuple[Capture, str]) -> str:
-    """Return the address, as HTML has it, of an explorer on the same page with two passes beside each other.
+    """Return the escaped address of an explorer on the same page that shows two passes side by side.
 
     Args:
-        name: What the explorer is called.
-        program: What it calls the program of both.
-        sides: A capture for each, with the pass to open at.
+        name: The name of the explorer.
+        program: The name of the program of both sides in the explorer.
+        sides: The capture of each side, with the pass to open.
 
     Raises:
         InspectError: A pass did not change its module.
@@ -162,20 +165,20 @@ def link_pair(name: str, program: str, *sides: tuple[Capture, str]) -> str:
 
 def _check_pass(capture: Capture, after: str) -> None:
     if after not in capture.pass_names:
-        message = f"no pass {after!r} changed {capture.program} for {capture.target}; see its pass_names"
+        message = f"no pass {after!r} changed {capture.program} for {capture.target}; see the capture's pass_names"
         raise InspectError(message)
 
 
 def captures_title(captures: list[Capture]) -> str:
-    """Return what an explorer that is not open says of itself."""
+    """Return the description of an explorer that is not open yet."""
     if not captures:
-        return "Nothing to step through: no target could be compiled here."
+        return "The explorer has nothing to show, because no target could be compiled here."
     names = [title(capture.target) for capture in captures]
     targets = ", ".join(names) if len(names) <= FEW else f"{len(names)} targets"
     return f"{captures[0].program} on {targets}: every stage and pass, the graph, the memory plan and the launches."
 
 
-def stage_data(  # noqa: PLR0913 - what is shown beside the capture
+def stage_data(  # noqa: PLR0913 - each argument selects one more thing to show
     capture: Capture,
     folder: Path,
     donated: Capture | None = None,
@@ -184,27 +187,27 @@ def stage_data(  # noqa: PLR0913 - what is shown beside the capture
     code: bool = False,
     bundles: bool = False,
 ) -> str:
-    """Write the explorer's data of a capture into a folder unless it is there, and return the name of the file."""
+    """Write the explorer's data of a capture into a folder unless it is there already, and return the file's name."""
 
     def describe() -> dict[str, Any]:
         measured = find_measured(read_times(times), capture)
         return describe_capture(capture, donated, measured, code=code, bundles=bundles)
 
-    shown = f"{code} {bundles}"
-    return _stage(folder, f"{hash_capture(capture, donated, times, shown=shown)}.json", describe)
+    options = f"{code} {bundles}"
+    return _stage(folder, f"{hash_capture(capture, donated, times, options=options)}.json", describe)
 
 
 def stage_details(capture: Capture, folder: Path, *, code: bool = False, bundles: bool = False) -> str:
-    """Likewise write what the explorer fetches when it is asked for: texts of the code, and the compiler's reasons."""
-    shown = f"details {code} {bundles}"
-    name = f"{hash_capture(capture, shown=shown)}.json"
+    """Write the data that the explorer loads on demand, code and reasons, and return the file's name."""
+    options = f"details {code} {bundles}"
+    name = f"{hash_capture(capture, options=options)}.json"
     return _stage(folder, name, lambda: describe_details(capture, code=code, bundles=bundles))
 
 
 def stage_poster(capture: Capture, folder: Path, state: Mapping[str, str | int]) -> str:
-    """Likewise keep the picture of a capture as an explorer will show it, and return it."""
+    """Return the picture of a capture in an explorer, and store it in a folder for the next call."""
     view, chosen = str(state.get("view", "passes")), state.get("pass", "")
-    name = f"{hash_capture(capture, shown=f'poster {hash_code("poster.py")} {view} {chosen}')}.json"
+    name = f"{hash_capture(capture, options=f'poster {hash_code("poster.py")} {view} {chosen}')}.json"
     _stage(folder, name, lambda: {"poster": draw_poster(capture, view, chosen)})
     poster: str = json.loads(store.read_stored(folder / name) or b"{}")["poster"]
     return poster
@@ -215,14 +218,14 @@ def _stage(folder: Path, name: str, describe: Callable[[], dict[str, Any]]) -> s
     if (data := store.read_stored(path)) is not None:
         if is_whole(name, data):
             return name
-        log.info("the explorer's data %s is damaged or another's: it is made again", name)
+        log.info("the explorer's data %s is damaged or belongs to another file, so it is written again", name)
     body = json.dumps(describe(), separators=(",", ":")).encode()[1:]
     store.write_whole(path, f'{{"seal":"{_seal(name, body)}",'.encode() + body)
     return name
 
 
 def is_whole(name: str, data: bytes) -> bool:
-    """Return whether data of the explorer is what was written under a name."""
+    """Return whether the content of an explorer's data file is undamaged and was written under this name."""
     seal = _SEALED.match(data)
     return bool(seal and seal["seal"].decode() == _seal(name, data[seal.end() :]))
 
@@ -232,27 +235,27 @@ def _seal(name: str, body: bytes) -> str:
 
 
 def hash_capture(
-    capture: Capture, donated: Capture | None = None, times: Path | None = None, *, shown: str = ""
+    capture: Capture, donated: Capture | None = None, times: Path | None = None, *, options: str = ""
 ) -> str:
-    """Return what names the data of a capture: made from all that goes into it, and from the code that makes it.
+    """Return the name of a capture's data: a hash of all input and of the code that writes the data.
 
     Args:
         capture: The capture.
         donated: The same program with arguments donated.
         times: A file of measured times.
-        shown: What is shown of it.
+        options: The options that select the data.
     """
     digest = hashlib.sha256(hash_code().encode() + FORMAT)
     parts = [capture.identity, capture.program, capture.source_file, json.dumps(dict(capture.sources))]
-    for part in (*parts, donated.identity if donated else "", shown):
+    for part in (*parts, donated.identity if donated else "", options):
         digest.update(part.encode() + b"\0")
-    # To find what was measured of this capture would take reading all of it.
+    # Finding the measurements of this capture would require its StableHLO, so the whole file is hashed.
     digest.update(times.read_bytes() if times and times.is_file() else b"")
     return digest.hexdigest()[:16]
 
 
 @cache
 def hash_code(module: str = "data.py") -> str:
-    """Return a hash of the code and data that make what an explorer shows: all that a module beside this depends on."""
+    """Return a hash of a module of this package and of all code and data that the module depends on."""
     package = Path(__file__).parents[2]
     return hash_files(find_files([Path(__file__).with_name(module)], {"xla_inspect": package}), package)

@@ -1,4 +1,4 @@
-"""The optimized entry computation for the explorer's graph: what does work, the values between, and what is moved."""
+"""The data of the explorer's graph: the working instructions of the entry computation, values and memory traffic."""
 
 from __future__ import annotations
 
@@ -14,27 +14,27 @@ if TYPE_CHECKING:
     from xla_inspect.analysis import PassState
     from xla_inspect.hlo import Instruction, Module
 
-# CSS pixels: the least that a box takes across, an edge that passes, and between boxes, as `static/graph.js` has them.
+# CSS pixels, the same as in `static/graph.js`: the least width of a box, of a passing edge, and of a gap.
 BOX, POINT, GAP = 190, 8, 12
 ABREAST = 5
 WHOLE = 1_000
 
 
 def describe_graph(before: Module, last: PassState) -> dict[str, Any]:
-    """Return what `static/graph.js` draws.
+    """Return the graph that `static/graph.js` draws.
 
     Args:
-        before: The module that the compiler got.
+        before: The module that the compiler received.
         last: The optimized module, with the numbers of its instructions.
 
     Returns:
-        `nodes` in the order of the text; `edges`, pairs of positions among them; `plans`, see `plan_rows`;
-        `kinds`, what each kind is called;
-        `folded`, how many instructions only feed, pack or rename; `traffic`, bytes of main memory `before` and `after`,
-        and those that launches move on the `chip` at the end.
-        A node has the number of its `instruction`, `name`, `kind`, `head` and the `opcodes` that say what it does,
-        what it `reads` from outside and `makes`, whether it `isResult`, the names of the computations it has `called`,
-        and the bytes `read` and `written` in main memory and those moved `onChip`.
+        `nodes` in the order of the text; `edges`, pairs of positions of nodes; `plans`, see `plan_rows`;
+        `kinds`, the name of each kind;
+        `folded`, the number of instructions without work; `traffic`, the bytes of main memory moved `before` and
+        `after` the passes, and the bytes that launches of the optimized module move on the `chip`.
+        A node has the number of its `instruction`, its `name`, `kind`, `head` and characteristic `opcodes`,
+        the inputs that it `reads`, the values that it `makes`, whether it `isResult`, the names of the `called`
+        computations, and the bytes `read` and `written` in main memory and moved `onChip`.
     """
     module, entry = last.module, last.module.entry
     flow = trace_flow(entry)
@@ -78,17 +78,17 @@ def describe_graph(before: Module, last: PassState) -> dict[str, Any]:
 
 
 def plan_rows(count: int, edges: Sequence[tuple[int, int]]) -> list[dict[str, Any]]:
-    """Return where the boxes go, a plan for each number of boxes that a canvas has room for side by side, from one on.
+    """Return the places of the boxes: one plan for each number of boxes that fit side by side, starting with one.
 
     Args:
-        count: How many boxes there are.
+        count: The number of boxes.
         edges: Pairs of boxes; they go from smaller to larger numbers.
 
     Returns:
-        Of each box its `row` and its `middle`; `passing`, where its edges pass the rows below it, down to the row
-        before their last end; `room`, what each box of a row may take with the gap beside it. All but rows are parts of
-        the canvas's width, of which it has `WHOLE`. The last plan is for more room too. `omitted` is there where edges
-        that pass many rows of a large graph are not drawn, and says how many.
+        For each box its `row` and its `middle`, and in `passing` the places where its edges pass the rows below it,
+        down to the row above the last end; for each row `room`, the width available to each box with its gap. All
+        places and widths are fractions of the canvas's width in units of 1 / `WHOLE`. The last plan is also for wider
+        canvases. `omitted` is the number of edges that are not drawn because they pass many rows of a large graph.
     """
     plans: list[dict[str, Any]] = []
     for abreast in range(1, ABREAST + 1):
@@ -105,7 +105,7 @@ def plan_rows(count: int, edges: Sequence[tuple[int, int]]) -> list[dict[str, An
                 "row": [row_of[node] for node in range(count)],
                 "middle": [round(WHOLE * x / width) for x in middle[:count]],
                 "passing": [[round(WHOLE * middle[at] / width) for at in _chain(below, node)] for node in range(count)],
-                "room": [round(WHOLE * taken / width) for taken in room],
+                "room": [round(WHOLE * width_of_box / width) for width_of_box in room],
                 **({"omitted": arranged.left_out} if arranged.left_out else {}),
             }
         )
@@ -121,7 +121,7 @@ def _chain(below: Mapping[int, int], node: int) -> Iterator[int]:
 
 
 def list_called(module: Module, instruction: Instruction) -> Iterator[str]:
-    """Yield the names of the computations that an instruction calls, and that these call, callers first."""
+    """Yield the names of the computations that an instruction calls, directly or indirectly, callers first."""
     for name in instruction.called:
         yield name
         for inner in module.computation(name):

@@ -1,4 +1,4 @@
-"""What the explorer's script shows of a capture's launches, as small JSON."""
+"""The data about a capture's launches for the explorer's scripts, as small JSON."""
 
 from __future__ import annotations
 
@@ -23,24 +23,25 @@ def describe_kernels(
 
     Args:
         capture: The capture.
-        locate: Returns what stands for a line of Python: its number in the explorer's table.
-        times: What was measured of the program on the target, if anything.
+        locate: Returns the number of a line of Python in the explorer's table.
+        times: The measurements of the program on the target, if there are any.
 
     Returns:
-        A mapping that JSON can hold:
+        A mapping that can be written as JSON:
 
-        - `launches`: in order, each with `name`, `sort` (one of `kinds`), `kind`, `fusion`, `role` (where it is no
-          kernel), `within` (loops and branches around it), `runs` (not where nobody knows), `read`, `written` and
-          `chip` (bytes of one run, of main memory and on the chip), `flops`, `transcendentals`, `unknown` (library
-          calls that say nothing of their work), `grid`, `threads`, `shared` (bytes of shared memory, on a GPU),
-          `places` (lines of Python, its own first), `seconds` (the least time of one run), `limit` (what needs that
-          long) and `measured` (seconds, where recorded). What is empty or null is left out.
-        - `hardware`: `bandwidth`, `source`, `devices`, `gap` (what is not published) and `roofs` (`[name, operations a
-          second]`, those that a launch uses), or null where there are no figures, and then `reason`.
-        - `kinds`: what each sort is called.
-        - `statement`: what the model leaves out.
-        - `measured`: `date`, `device`, `versions`, `others` (what was launched under a name not here) and `changed`
-          (sort of kernel to how much more often it was launched), or null.
+        - `launches`: the launches in order, each with `name`, `sort` (one of `kinds`), `kind`, `fusion`, `role` (if it
+          is not a kernel), `within` (loops and branches around it), `runs` (if known), `read`, `written` and `chip`
+          (bytes of one run, of main memory and on the chip), `flops`, `transcendentals`, `unknown` (library calls that
+          do not report their work), `grid`, `threads`, `shared` (bytes of shared memory, on a GPU), `places` (lines of
+          Python, its own first), `seconds` (the least time of one run), `limit` (the resource that needs that time)
+          and `measured` (seconds, if recorded). Empty and null values are left out.
+        - `hardware`: `bandwidth`, `source`, `devices`, `gap` (the figures that are not published) and `roofs` (`[name,
+          operations per second]` of each roof that a launch uses), or null without published figures; then `reason`
+          explains their absence.
+        - `kinds`: the name of each sort.
+        - `statement`: the limits of the model.
+        - `measured`: `date`, `device`, `versions`, `others` (measured launches with names that are not listed here)
+          and `changed` (for each sort of kernel the number of additional launches), or null.
     """
     launches = model_launches(capture)
     hardware = find_hardware(capture.target)
@@ -90,5 +91,5 @@ def _describe(
         "limit": launched.bound.limit if launched.bound else "",
         "measured": seconds.get(launch.name),
     }
-    # What is empty is left out: most launches have no loop around them and call no library.
+    # Most launches have no loop around them and call no library, so leaving out empty values makes the data small.
     return {name: value for name, value in described.items() if value not in (None, [], "")}

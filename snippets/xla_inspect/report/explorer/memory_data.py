@@ -1,4 +1,4 @@
-"""The memory plan for the explorer: allocations, what lies in them and when, and the peak."""
+"""The memory plan for the explorer: allocations, the values in them with their live ranges, and the peak."""
 
 from __future__ import annotations
 
@@ -21,24 +21,25 @@ _OUTSIDE = "thread-local"
 
 
 def describe_buffers(capture: Capture, locate: Callable[[Instruction], int]) -> dict[str, Any]:
-    """Return what `static/buffers.js` draws.
+    """Return the memory plan that `static/buffers.js` draws.
 
     Args:
         capture: The capture.
         locate: Returns the number of the place in Python of an instruction of the optimized module, or -1.
 
     Returns:
-        `end` and `sequence` as in `LiveRanges`; `live`, the bytes that live at each position up to `end`;
-        `peak`, the first position where most do, and how many; `memory`, what the executable says of itself, or null
-        where there is none; `missing`, why there is no plan, or an empty string;
-        `inside`, how many values lie inside kernels, and are left out; `allocations`, each with its `kind`, `size`,
-        what is `said` of it, and its `values`: `name`, `index`, `shape`, `offset`, `size`, `start`, `end`, `place`.
+        `end` and `sequence` as in `LiveRanges`; `live`, the live bytes at each position up to `end`;
+        `peak`, the first position with the most live bytes, and their number; `memory`, the numbers that the
+        executable reports, or null without an executable; `missing`, the reason why there is no plan, or an empty
+        string; `inside`, the number of values inside kernels, which are left out; `allocations`, each with its
+        `kind`, `size`, its description `said`, and its `values`: `name`, `index`, `shape`, `offset`, `size`, `start`,
+        `end`, `place`.
     """
     missing = explain_no_plan(capture)
     if missing:
         return {**_NO_PLAN, "missing": missing}
     assignment, ranges = parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)
-    known = {instruction.name: instruction for instruction in capture.module.walk()}
+    instructions = {instruction.name: instruction for instruction in capture.module.walk()}
     shapes = {(a.number, v.instruction, v.index): v.shape.plain for a, v in assignment.values()}
     placements = [row for row in place_buffers(assignment, ranges) if row.kind != _OUTSIDE and row.start is not None]
     allocations = [allocation for allocation in assignment.allocations if allocation.kind != _OUTSIDE]
@@ -46,13 +47,13 @@ def describe_buffers(capture: Capture, locate: Callable[[Instruction], int]) -> 
         allocation.number: {
             "kind": allocation.kind,
             "size": allocation.size,
-            "said": _say(allocation, capture),
+            "said": _describe_allocation(allocation, capture),
             "values": [],
         }
         for allocation in allocations
     }
     for row in placements:
-        maker = known.get(row.instruction)
+        maker = instructions.get(row.instruction)
         described[row.allocation]["values"].append(
             {
                 "name": row.instruction,
@@ -77,7 +78,7 @@ def describe_buffers(capture: Capture, locate: Callable[[Instruction], int]) -> 
     }
 
 
-def _say(allocation: Allocation, capture: Capture) -> str:
+def _describe_allocation(allocation: Allocation, capture: Capture) -> str:
     description = f"allocation {allocation.number} ({allocation.kind}{_SPACES.get(allocation.color, '')}"
     if allocation.parameter is not None:
         parameter = capture.module.entry.parameters[allocation.parameter]

@@ -1,4 +1,4 @@
-"""A small picture of what an explorer will show, for the page on which it waits to be opened, and for paper."""
+"""A small picture of an explorer's content, shown on a page until the explorer is opened, and in print."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
 
 WIDTH, HEIGHT = 350, 146
-"""Of each half, in CSS pixels: they stand beside each other, or on a phone one above the other."""
+"""The size of each half in CSS pixels. The halves are side by side, or on a phone one above the other."""
 
 ROWS = 7
-"""How many rows of a diff or kernels are shown."""
+"""The largest number of diff rows or kernels in the picture."""
 
 LONGEST = 56
-"""Characters of a row."""
+"""The largest number of characters in a row."""
 
 FUSING = ("priority-fusion", "tpu_fusion", "fusion")
-"""The passes of GPU, TPU and CPU that decide what becomes one kernel."""
+"""The passes that decide which instructions become one kernel, on GPU, TPU and CPU."""
 
 _TOP, _BOTTOM, _ROW = 30, 120, 16
 _HIDDEN = {"metadata", "backend_config", "frontend_attributes"}
 
 
-class _Seen(NamedTuple):
-    """A state of the module, without the module: instructions, what the pass was called and what it did."""
+class _StateSummary(NamedTuple):
+    """A summary of one state of the module: its instructions, the name of the pass, and the change of the pass."""
 
     instructions: int
     name: str
@@ -50,13 +50,13 @@ class _Seen(NamedTuple):
 
 
 def draw_poster(capture: Capture, view: str = "passes", chosen: str | int = "") -> str:
-    """Return a picture of a capture as two SVG drawings: how passes change it, and what the view is about.
+    """Draw a capture as two SVG pictures: the changes by all passes, and the subject of the view.
 
     Args:
-        capture: The capture that the explorer opens at.
-        view: As `embed_explorer` takes it: `buffers` shows the memory plan, `graph`, `kernels`, `code` and `after` the
-            kernels, any other the pass.
-        chosen: The pass that it opens at, by its name or the number of its state.
+        capture: The capture that the explorer opens.
+        view: A view of `embed_explorer`: `buffers` shows the memory plan; `graph`, `kernels`, `code` and `after` show
+            the kernels; any other view shows the chosen pass.
+        chosen: The pass that the explorer opens, by its name or by the number of its state.
     """
     states = [*_read(capture)]
     at = _choose(states, chosen)
@@ -69,24 +69,24 @@ def draw_poster(capture: Capture, view: str = "passes", chosen: str | int = "") 
 
 
 def choose_pass(capture: Capture) -> str:
-    """Return the pass at which an explorer opens where nothing else is said: that which fuses, or none."""
+    """Return the default pass of an explorer: the pass that fuses, or an empty string if there is none."""
     return next((name for name in FUSING if name in capture.pass_names), "")
 
 
 def describe_poster(capture: Capture) -> str:
-    """Return what such a picture is of, in a sentence: program, target, passes, kernels."""
+    """Describe the picture of a capture in one sentence: program, target, passes, instructions and kernels."""
     first, last = capture.unoptimized_module.instruction_count(), capture.module.instruction_count()
     passes, kernels = len(capture.pass_names), len(list_kernels(capture))
     return (
-        f"{capture.program} on {title(capture.target)}: {plural(passes, 'pass', 'passes')} that changed it, "
-        f"{first} instructions as imported, {last} at the end, {plural(kernels, 'kernel')}"
+        f"{capture.program} on {title(capture.target)}: {plural(passes, 'pass', 'passes')} changed the module, "
+        f"from {first} imported instructions to {last} optimized ones in {plural(kernels, 'kernel')}"
     )
 
 
-def _read(capture: Capture) -> Iterator[_Seen]:
-    """Yield what is shown of each state; of the modules, which are large, none is kept."""
+def _read(capture: Capture) -> Iterator[_StateSummary]:
+    """Yield a summary of each state, so that the large modules need not stay in memory."""
     for state in follow_passes(capture):
-        yield _Seen(
+        yield _StateSummary(
             state.module.instruction_count(),
             state.name,
             state.change.summary if state.change else "",
@@ -99,23 +99,29 @@ def _list_rows(state: PassState) -> Iterator[tuple[str, str]]:
     if not state.change:
         return
     half = (ROWS + 1) // 2
-    removed, added, changed = state.change.removed, state.change.added, [each.after for each in state.change.changed]
-    most = max(ROWS - min(len(added) + len(changed), half), 0)
-    marked = (
-        [("-", each) for each in removed[:most]] + [("+", each) for each in added] + [("~", each) for each in changed]
+    removals, additions, changes = (
+        state.change.removed,
+        state.change.added,
+        [instruction.after for instruction in state.change.changed],
     )
-    yield from ((mark, print_instruction(each, _HIDDEN)) for mark, each in marked[:ROWS])
+    most = max(ROWS - min(len(additions) + len(changes), half), 0)
+    rows = (
+        [("-", instruction) for instruction in removals[:most]]
+        + [("+", instruction) for instruction in additions]
+        + [("~", instruction) for instruction in changes]
+    )
+    yield from ((mark, print_instruction(instruction, _HIDDEN)) for mark, instruction in rows[:ROWS])
 
 
-def _choose(states: Sequence[_Seen], chosen: str | int) -> int:
-    """Return the number of the chosen state, or -1 where none is."""
+def _choose(states: Sequence[_StateSummary], chosen: str | int) -> int:
+    """Return the number of the chosen state, or -1 if there is no such state."""
     if isinstance(chosen, int) or chosen.isdecimal():
         return min(int(chosen), len(states) - 1)
     return next((at for at, state in enumerate(states) if chosen and state.name == chosen), -1)
 
 
-def _draw_passes(capture: Capture, states: Sequence[_Seen], at: int) -> str:
-    """Draw the instructions after each pass as bars, with the chosen one marked."""
+def _draw_passes(capture: Capture, states: Sequence[_StateSummary], at: int) -> str:
+    """Draw the instructions after each pass as bars, with the chosen pass marked."""
     most = max(state.instructions for state in states) or 1
     step = WIDTH / len(states)
     gap = 1 if step > 3 else 0  # noqa: PLR2004 - pixels; thinner bars touch
@@ -129,22 +135,22 @@ def _draw_passes(capture: Capture, states: Sequence[_Seen], at: int) -> str:
     anchor = "start" if middle < WIDTH / 4 else "end" if middle > WIDTH * 3 / 4 else "middle"
     name = (states[at].name or "as imported") if at >= 0 else ""
     ends = (f"{states[0].instructions} instructions", f"{states[-1].instructions} after the last pass")
-    said = (
+    texts = (
         _write(0, 12, f"{capture.program} on {title(capture.target)}", "title")
         + (_write(round(middle, 1), _TOP - 4, name, "chosen", anchor) if name else "")
         + _write(0, _BOTTOM + 14, ends[0])
         + _write(WIDTH, _BOTTOM + 14, ends[1], anchor="end")
     )
-    marked = f"; one is marked: {name}" if name else ""
-    label = f"{describe_poster(capture)}. Bars of the instructions after each pass{marked}."
-    return svg(bars + said, label, (WIDTH, HEIGHT), kind="strip")
+    mark = f", with {name} marked" if name else ""
+    label = f"{describe_poster(capture)}. The bars show the instructions after each pass{mark}."
+    return svg(bars + texts, label, (WIDTH, HEIGHT), kind="strip")
 
 
-def _draw_pass(state: _Seen) -> str:
-    """Draw the first rows of what a pass changed."""
+def _draw_pass(state: _StateSummary) -> str:
+    """Draw the first rows of the diff of a pass."""
     head = f"{state.name}: {state.summary}" if state.name else "as imported"
-    said = f"What {state.name or 'the import'} did: {state.summary or 'nothing that shows'}."
-    return _draw_rows(head, [(_KINDS[mark], f"{mark} {text}") for mark, text in state.rows], said)
+    label = f"Changes by {state.name or 'the import'}: {state.summary or 'none that are visible'}."
+    return _draw_rows(head, [(_KINDS[mark], f"{mark} {text}") for mark, text in state.rows], label)
 
 
 _KINDS = {"-": "removed", "+": "added", "~": "changed"}
@@ -154,43 +160,43 @@ def _draw_kernels(capture: Capture) -> str:
     """Draw the first kernels in the order in which they run."""
     kernels = list_kernels(capture)
     head = plural(len(kernels), "kernel")
-    rows = [("kernel", f"{number} {each.name}: {each.kind}") for number, each in enumerate(kernels[:ROWS], 1)]
+    rows = [("kernel", f"{number} {kernel.name}: {kernel.kind}") for number, kernel in enumerate(kernels[:ROWS], 1)]
     more = " and others" if len(kernels) > ROWS else ""
-    return _draw_rows(head, rows, f"{head}: {', '.join(each.name for each in kernels[:ROWS])}{more}.")
+    return _draw_rows(head, rows, f"{head}: {', '.join(kernel.name for kernel in kernels[:ROWS])}{more}.")
 
 
-def _draw_rows(head: str, rows: Sequence[tuple[str, str]], said: str) -> str:
-    """Draw lines of text, each a class and what it says, under a heading."""
+def _draw_rows(head: str, rows: Sequence[tuple[str, str]], label: str) -> str:
+    """Draw lines of text below a heading; each row is a CSS class and a text."""
     body = "".join(
         f'<rect x="0" y="{_TOP - 11 + number * _ROW}" width="{WIDTH}" height="{_ROW - 1}" class="{kind}"/>'
         + _write(4, _TOP + number * _ROW, _cut(text))
         for number, (kind, text) in enumerate(rows)
     )
-    return svg(_write(0, 12, _cut(head), "title") + body, said, (WIDTH, HEIGHT), kind="rows")
+    return svg(_write(0, 12, _cut(head), "title") + body, label, (WIDTH, HEIGHT), kind="rows")
 
 
 def _draw_memory(capture: Capture) -> str:
-    """Draw the bytes that hold a live value, instruction by instruction."""
+    """Draw the bytes of live values, instruction by instruction."""
     ranges = parse_live_ranges(capture.live_ranges)
     rows = [row for row in place_buffers(parse_buffers(capture.buffers), ranges) if row.kind != "thread-local"]
     live = live_bytes(rows, max((row.end or 0 for row in rows), default=0))
     most = max(live) or 1
     step = WIDTH / len(live)
     path = " ".join(
-        f"H{number * step:.1f} V{_BOTTOM - (_BOTTOM - _TOP) * each / most:.1f}" for number, each in enumerate(live)
+        f"H{number * step:.1f} V{_BOTTOM - (_BOTTOM - _TOP) * amount / most:.1f}" for number, amount in enumerate(live)
     )
     body = (
         f'<path d="M0 {_BOTTOM} {path} H{WIDTH} V{_BOTTOM} Z" class="live"/>'
-        + _write(0, 12, "Memory, as the program runs", "title")
+        + _write(0, 12, "Live memory over the program", "title")
         + _write(0, _BOTTOM + 14, f"at most {format_bytes(most)} live")
     )
     return svg(body, f"Live bytes as the program runs: at most {format_bytes(most)}.", (WIDTH, HEIGHT), kind="rows")
 
 
 def _write(x: float, y: float, text: str, kind: str = "", anchor: str = "") -> str:
-    named = f' class="{kind}"' if kind else ""
-    placed = f' text-anchor="{anchor}"' if anchor else ""
-    return f'<text x="{x}" y="{y}"{named}{placed}>{html.escape(text)}</text>'
+    class_attribute = f' class="{kind}"' if kind else ""
+    anchor_attribute = f' text-anchor="{anchor}"' if anchor else ""
+    return f'<text x="{x}" y="{y}"{class_attribute}{anchor_attribute}>{html.escape(text)}</text>'
 
 
 def _cut(text: str) -> str:

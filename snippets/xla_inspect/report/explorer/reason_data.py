@@ -1,4 +1,4 @@
-"""What the compiler said of its reasons, by the explorer's numbers of instructions, as small JSON."""
+"""The compiler's reasons for its decisions, by the explorer's numbers of instructions, as small JSON."""
 
 from __future__ import annotations
 
@@ -22,40 +22,41 @@ def describe_reasons(capture: Capture) -> dict[str, Any]:
     """Return the compiler's decisions; `static/reasons.js` shows them.
 
     Args:
-        capture: One with its log; any other has none.
+        capture: A capture with the compiler's log; without a log there are no decisions.
 
     Returns:
-        A mapping that JSON can hold:
+        A mapping that can be written as JSON:
 
-        - `said`: each decision once, `[topic, verdict, pass, sentence, words, state]`: the state that the pass made, -1
-          where it changed nothing; of several runs that said the same, the last that changed something.
-        - `about`: number of an instruction to positions in `said`, the most telling first. Of a fusion that is left at
-          the end there are the decisions about all that it fuses.
+        - `said`: each decision once, `[topic, verdict, pass, sentence, words, state]`. The state is the result of the
+          pass, or -1 if the pass changed nothing; of several runs with the same decision, it is that of the last run
+          with a change.
+        - `about`: for the number of each instruction the positions of its decisions in `said`, the most informative
+          first. A fusion of the optimized module has the decisions about all instructions inside it.
     """
     if not capture.log:
         return {"said": [], "about": {}}
     histories = Histories(capture)
-    numbers = [{each.name: number for each, number in state.numbers.items()} for state in histories.states]
-    said: dict[Said, int] = {}
-    made: dict[int, int] = {}
+    numbers = [{decision.name: number for decision, number in state.numbers.items()} for state in histories.states]
+    numbers_of: dict[Said, int] = {}
+    states: dict[int, int] = {}
     about: dict[int, dict[int, None]] = defaultdict(dict)
     ranked: dict[int, tuple[object, ...]] = {}
     for attempt in Attempts(histories, read_reasons(capture)).known:
-        position = said.setdefault(_write(attempt), len(said))
-        made[position] = max(made.get(position, NONE), _find_state(attempt, histories))
+        position = numbers_of.setdefault(_write(attempt), len(numbers_of))
+        states[position] = max(states.get(position, NONE), _find_state(attempt, histories))
         ranked[position] = _rank(attempt)
-        known = numbers[attempt.state]
+        instruction_numbers = numbers[attempt.state]
         for name in sorted(attempt.first | attempt.others):
-            if name in known:
-                about[known[name]][position] = None
+            if name in instruction_numbers:
+                about[instruction_numbers[name]][position] = None
     last = histories.states[-1]
     for instruction, number in last.numbers.items():
         if is_fusion(instruction):
-            for called in last.module.called(instruction):
-                for inner in called:
+            for computation in last.module.called(instruction):
+                for inner in computation:
                     about[number].update(about.get(last.numbers[inner], {}))
     return {
-        "said": [(*each, made[position]) for each, position in said.items()],
+        "said": [(*decision, states[position]) for decision, position in numbers_of.items()],
         "about": {
             str(number): sorted(positions, key=lambda position: (ranked[position], -position))
             for number, positions in sorted(about.items())
@@ -65,7 +66,7 @@ def describe_reasons(capture: Capture) -> dict[str, Any]:
 
 
 def _find_state(attempt: Attempt, histories: Histories) -> int:
-    """Return the state that the pass of a decision made, or `NONE`."""
+    """Return the number of the state after the pass of a decision, or `NONE` if the pass changed nothing."""
     after = attempt.state + 1
     is_made = after < len(histories.states) and histories.states[after].name == attempt.decision.pass_name
     return after if is_made else NONE
@@ -83,7 +84,7 @@ def _write(attempt: Attempt) -> Said:
 
 
 def _rank(attempt: Attempt) -> tuple[object, ...]:
-    """Return what sorts the most telling first: what was decided and is explained, by topic, refusals first."""
+    """Return the sort key of a decision: final and explained decisions first, then by topic, refusals first."""
     decision = attempt.decision
     is_decided = decision.verdict in {"done", "refused"}
     return not is_decided, not decision.sentence, TOPICS.index(decision.topic), _RANK[decision.verdict]

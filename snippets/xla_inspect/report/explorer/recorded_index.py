@@ -1,4 +1,4 @@
-"""The explorer of many programs at once: an index of what was recorded, from which a page's compiler answers."""
+"""The explorer of many programs: an index of recorded compilations that stands in for a compiler on a page."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ class Recorded(NamedTuple):
     """A program of the index.
 
     Attributes:
-        title: What a reader calls it.
-        captures: Its captures.
-        code: Whether the code of its kernels is shown, of those captures that hold machine code.
+        title: The title of the program.
+        captures: The captures of the program.
+        code: Whether to show the code of the kernels, for captures that contain machine code.
     """
 
     title: str
@@ -41,62 +41,66 @@ class Recorded(NamedTuple):
 def embed_programs(
     programs: Mapping[str, Recorded], name: str, *, times: str = "", bundles: bool = False, **state: str | int
 ) -> str:
-    """Return one explorer of many programs as HTML that opens by itself; index and data are staged for the site.
+    """Return one explorer of many programs as HTML that opens automatically, and stage its data for the site.
 
     Args:
-        programs: The programs, by what links call them.
-        name: What links to the explorer carry, unique on the site.
+        programs: The programs by their names in links.
+        name: The name of the explorer in links, unique on the site.
         times: A file of `scripts/measure`, as for `embed_explorer`.
-        bundles: Whether the text of a TPU's bundles is shown, as for `embed_explorer`.
-        **state: Where it opens: `program`, and as for `embed_explorer`.
+        bundles: Whether to show the text of a TPU's bundles, as for `embed_explorer`.
+        **state: The state to open: `program`, and the fields of `embed_explorer`.
     """
     index = stage_index(describe_index(programs, times, bundles=bundles), embed.STAGED)
     first = programs[str(state["program"])].captures[str(state["target"])]
-    targets = {capture.target.partition(":")[0] for each in programs.values() for capture in each.captures.values()}
+    targets = {
+        capture.target.partition(":")[0] for program in programs.values() for capture in program.captures.values()
+    }
     what = f"{plural(len(programs), 'program')} on {plural(len(targets), 'target')}."
     poster = embed.stage_poster(first, embed.STAGED, state)
     return embed.write_root(name, {"index": index}, state, poster, html.escape(what))
 
 
 def describe_index(programs: Mapping[str, Recorded], times: str = "", *, bundles: bool = False) -> dict[str, Any]:
-    """Return what was recorded, as `recorded_compiler.js` reads it; codes and data are staged.
+    """Return the index of recorded programs that `recorded_compiler.js` reads, and stage their code and data.
 
     Args:
-        programs: As for `embed_programs`, and what else that takes.
+        programs: The programs, as for `embed_programs`.
         times: A file of measured times.
-        bundles: Whether the text of a TPU's bundles is shown.
+        bundles: Whether to show the text of a TPU's bundles.
     """
-    described, captures, codes = [], [], {}
-    for name, (said, compiled, code) in programs.items():
-        if not compiled:
+    entries, captures, codes = [], [], {}
+    for name, (program_title, program_captures, code) in programs.items():
+        if not program_captures:
             continue
-        one = next(iter(compiled.values()))
+        one = next(iter(program_captures.values()))
         codes[name] = one.source
-        written = {"name": name, "title": said, "function": one.program, "file": one.source_file}
-        described.append({**written, "arguments": write_arguments(one)})
-        offered = embed.list_offers(compiled, None, times, code=code, bundles=bundles)
-        captures += [{"program": name, **each} for each in offered]
-    return {"programs": described, "codes": stage_index(codes, embed.STAGED), "captures": captures}
+        entry = {"name": name, "title": program_title, "function": one.program, "file": one.source_file}
+        entries.append({**entry, "arguments": write_arguments(one)})
+        offers = embed.list_offers(program_captures, None, times, code=code, bundles=bundles)
+        captures += [{"program": name, **offer} for offer in offers]
+    return {"programs": entries, "codes": stage_index(codes, embed.STAGED), "captures": captures}
 
 
 def write_arguments(capture: Capture) -> str:
-    """Return the arguments of a program as a playground takes them: `x: f32[64,128], b: f32[128]`.
+    """Return the arguments of a program in the notation of the playground: `x: f32[64,128], b: f32[128]`.
 
-    They have names where the function has a parameter for each array.
+    The names are left out if the function does not have one parameter for each array.
     """
-    found = _INPUTS.search(capture.jaxpr)
-    shapes = _INPUT.findall(found[1]) if found else []
-    functions = (each for each in ast.walk(ast.parse(capture.source)) if isinstance(each, ast.FunctionDef))
-    own = next((each for each in functions if each.name == capture.program), None)
-    names = [each.arg for each in own.args.args] if own else []
-    named = len(names) == len(shapes)
+    inputs = _INPUTS.search(capture.jaxpr)
+    shapes = _INPUT.findall(inputs[1]) if inputs else []
+    functions = (node for node in ast.walk(ast.parse(capture.source)) if isinstance(node, ast.FunctionDef))
+    own = next((node for node in functions if node.name == capture.program), None)
+    names = [node.arg for node in own.args.args] if own else []
+    has_names = len(names) == len(shapes)
     return (
-        ", ".join(f"{name}: {shape}" for name, shape in zip(names, shapes, strict=True)) if named else ", ".join(shapes)
+        ", ".join(f"{name}: {shape}" for name, shape in zip(names, shapes, strict=True))
+        if has_names
+        else ", ".join(shapes)
     )
 
 
 def stage_index(index: Mapping[str, Any], folder: Path) -> str:
-    """Write an index, or codes, into a folder, and return the name of the file, which is made of what it holds."""
+    """Write an index or source codes into a folder, and return the file's name, which is a hash of the content."""
     body = json.dumps(index, separators=(",", ":")).encode()
     name = f"{hashlib.sha256(body).hexdigest()[:16]}.json"
     store.write_whole(folder / name, body)

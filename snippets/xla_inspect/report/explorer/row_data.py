@@ -1,4 +1,4 @@
-"""Rows of computations for the explorer: each row once, in columns, and each computation as an edit of another."""
+"""Compact rows for the explorer: each row once, in columns, and each computation as an edit of another one."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ type Edit = list[int]
 
 
 class RowTable:
-    """The rows of all computations in all states, and the computations made of them.
+    """The rows of all computations in all states, and the computations that consist of these rows.
 
-    A module of many instructions changes little from state to state. So a computation is an edit of the one that stood
-    there before, and a state an edit of the list of computations of the state before.
+    A large module changes little from state to state. So a computation is stored as an edit of its previous version,
+    and a state as an edit of the previous state's list of computations.
     """
 
     def __init__(self) -> None:
-        """Begin with no row and no state."""
+        """Start with no rows and no states."""
         self.rows: dict[Row, int] = {}
         self.written: list[int] = []
         self.known: dict[tuple[str, bool, tuple[int, ...]], int] = {}
         self.computations: list[tuple[str, bool, int, Edit]] = []
-        self.held: list[tuple[int, ...]] = []
-        # Numbers of the computations of this state and of the one before: in order, by name, and by their root.
+        self.rows_of: list[tuple[int, ...]] = []
+        # Numbers of the computations of this state and of the previous one: in order, by name, and by their root.
         self.now: list[int] = []
         self.before: tuple[int, ...] = ()
         self.named: dict[str, int] = {}
@@ -40,9 +40,9 @@ class RowTable:
         """Add a computation to the state.
 
         Args:
-            name: Its name.
-            is_entry: Whether it is the entry.
-            rows: What is said of each instruction, in the order of `COLUMNS`, the root at any place.
+            name: The name of the computation.
+            is_entry: Whether the computation is the entry computation.
+            rows: The row of each instruction, in the order of `COLUMNS`. The root may be at any place.
         """
         numbers = tuple(self._number(row) for row in rows)
         key = name, is_entry, numbers
@@ -50,30 +50,30 @@ class RowTable:
             self.known[key] = len(self.computations)
             last = rows[-1][0] if rows else NONE
             base = self.named.get(name, self.rooted.get(last, NONE))
-            edit = write_edit(self.held[base] if base >= 0 else (), numbers)
+            edit = write_edit(self.rows_of[base] if base >= 0 else (), numbers)
             self.computations.append((name, is_entry, base, edit))
-            self.held.append(numbers)
+            self.rows_of.append(numbers)
         self.now.append(self.known[key])
 
     def _number(self, row: Row) -> int:
-        known = self.rows.get(row)
-        if known is None:
-            known = self.rows[row] = len(self.rows)
+        number = self.rows.get(row)
+        if number is None:
+            number = self.rows[row] = len(self.rows)
             self.written.append(row[0])
-        return known
+        return number
 
     def end_state(self) -> Edit:
-        """Return the state's computations as an edit of the list of those of the state before, and begin another."""
+        """Return the computations of the state as an edit of those of the previous state, and start a new state."""
         numbers = tuple(self.now)
         self.named = {self.computations[number][0]: number for number in numbers}
-        last = ((number, self.held[number][-1:]) for number in numbers)
+        last = ((number, self.rows_of[number][-1:]) for number in numbers)
         self.rooted = {self.written[rows[0]]: number for number, rows in last if rows}
         edit = write_edit(self.before, numbers)
         self.before, self.now = numbers, []
         return edit
 
     def write(self) -> dict[str, list[int]]:
-        """Return the rows by column, each number as the difference from the one above."""
+        """Return the rows by column, each number as its difference from the number above."""
         columns = zip(*self.rows, strict=True) if self.rows else ([] for _ in COLUMNS)
         return {
             name: [after - before for before, after in pairwise([0, *column])]
@@ -82,10 +82,10 @@ class RowTable:
 
 
 def write_edit(old: Sequence[int], new: Sequence[int]) -> Edit:
-    """Return what makes one list of different numbers of another: four numbers a change.
+    """Return the edit that turns one list of distinct numbers into another: four numbers for each change.
 
-    The four are how many stay before the change, how many go, the first of those that come and how many come, each one
-    more than the one before it.
+    The four numbers of a change are the count of unchanged numbers before it, the count of removed numbers, the first
+    added number, and the count of added numbers, which are consecutive.
     """
     first = 0
     while first < min(len(old), len(new)) and old[first] == new[first]:
@@ -93,8 +93,8 @@ def write_edit(old: Sequence[int], new: Sequence[int]) -> Edit:
     last = 0
     while last < min(len(old), len(new)) - first and old[-1 - last] == new[-1 - last]:
         last += 1
-    kept = _find_kept(old[first : len(old) - last], new[first : len(new) - last])
-    stays = [*((first + a, first + b) for a, b in kept), (len(old) - last, len(new) - last)]
+    common = _find_common(old[first : len(old) - last], new[first : len(new) - last])
+    stays = [*((first + a, first + b) for a, b in common), (len(old) - last, len(new) - last)]
     edit: Edit = []
     at_old = at_new = first
     skipped = first
@@ -109,22 +109,22 @@ def write_edit(old: Sequence[int], new: Sequence[int]) -> Edit:
 
 
 def read_edit(old: Sequence[int], edit: Edit) -> list[int]:
-    """Return what an edit makes of a list."""
-    made, at = [], 0
+    """Apply an edit to a list."""
+    result, at = [], 0
     for index in range(0, len(edit), 4):
-        skipped, gone, begin, number = edit[index : index + 4]
-        made += [*old[at : at + skipped], *range(begin, begin + number)]
-        at += skipped + gone
-    return [*made, *old[at:]]
+        skipped, removals, begin, number = edit[index : index + 4]
+        result += [*old[at : at + skipped], *range(begin, begin + number)]
+        at += skipped + removals
+    return [*result, *old[at:]]
 
 
 def read_rows(columns: Mapping[str, Sequence[int]]) -> list[Row]:
-    """Return the rows that `RowTable.write` wrote."""
+    """Read the rows that `RowTable.write` wrote."""
     return list(zip(*(accumulate(columns[name]) for name in COLUMNS), strict=True))
 
 
 def _find_runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
-    """Return the first and the length of each run of numbers of which each is one more than the one before."""
+    """Return the first number and the length of each run of consecutive numbers."""
     runs: list[tuple[int, int]] = []
     for number in numbers:
         if runs and number == sum(runs[-1]):
@@ -134,11 +134,12 @@ def _find_runs(numbers: Sequence[int]) -> list[tuple[int, int]]:
     return runs
 
 
-def _find_kept(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]]:
-    """Return where the numbers stand that both lists have, as many as stand in the same order."""
+def _find_common(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]]:
+    """Return the pairs of positions of a longest common subsequence of two lists of distinct numbers."""
     places = {number: at for at, number in enumerate(old)}
     both = [(places[number], at) for at, number in enumerate(new) if number in places]
-    # The longest run of places that only grow: of each length the one that ends lowest, and what each came from.
+    # A longest increasing subsequence of the places (patience sorting): for each length, the lowest last place and
+    # the index where it ends, and for each index its predecessor.
     ends: list[int] = []
     chain: list[int] = []
     before: list[int] = []
@@ -147,9 +148,9 @@ def _find_kept(old: Sequence[int], new: Sequence[int]) -> list[tuple[int, int]]:
         before.append(chain[length - 1] if length else -1)
         ends[length : length + 1] = [place]
         chain[length : length + 1] = [index]
-    kept: list[tuple[int, int]] = []
+    pairs: list[tuple[int, int]] = []
     index = chain[-1] if chain else -1
     while index >= 0:
-        kept.append(both[index])
+        pairs.append(both[index])
         index = before[index]
-    return kept[::-1]
+    return pairs[::-1]

@@ -1,4 +1,4 @@
-"""The explorer as one HTML file that needs nothing else: it opens offline, from a mail or a disk."""
+"""The explorer as one self-contained HTML file that opens offline, for example from an email attachment."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
     from xla_inspect.report import Measured
 
 LARGE = 1 << 20
-"""Characters from which on data is compressed, and texts are not shown a second time."""
+"""The number of characters above which data is compressed, and texts are not repeated for use without JavaScript."""
 
 SOME = 1 << 15
-"""Characters from which on data is compressed that a reader may never ask for."""
+"""The number of characters above which data that is loaded on demand is compressed."""
 
 _START = """
 const unpack = async (text) => {
@@ -55,31 +55,31 @@ def write_report(
     times: Path | None = None,
     beside: Mapping[str, Capture] | None = None,
 ) -> str:
-    """Return the explorer of one program on its targets as a whole HTML page.
+    """Return the explorer of one program on its targets as a complete HTML page.
 
     Args:
-        captures: The program's captures; a target that could not be compiled is left out, and said. Their code is
-            shown as far as they hold it, the text of a TPU's bundles too: the page is its reader's own.
-        donated: The same program compiled with arguments donated: its memory plan can then be switched on.
-        times: A file of `scripts/measure`, whose times of kernels are shown where they are of the same program.
-        beside: What to compare it with, by what it is called: captures of another release, or from before an edit. The
-            page opens with the first of them beside the program.
+        captures: The program's captures. The page lists targets that could not be compiled. It shows all code that
+            the captures contain, including the text of a TPU's bundles, because the page is not published.
+        donated: The same program compiled with arguments donated, whose memory plan can then be shown as well.
+        times: A file of `scripts/measure`, whose kernel times are shown if they belong to the same program.
+        beside: Captures to compare with, by title: of another release, or from before an edit. The page opens with
+            the first of them next to the program.
     """
-    compiled, record = list(captures.values()), read_times(times)
-    donated_captures = {capture.target: donated.get(capture.target) if donated else None for capture in compiled}
-    heading = f"{compiled[0].program}, as XLA compiles it" if compiled else "Nothing was compiled"
-    versions = sorted({f"{name} {version}" for capture in compiled for name, version in capture.versions.items()})
-    made = f"Compiled by {', '.join(versions)}." if versions else ""
-    made += "".join(f" {_tell_absences(capture)}" for capture in compiled if capture.is_dumped)
+    available, record = list(captures.values()), read_times(times)
+    donated_captures = {capture.target: donated.get(capture.target) if donated else None for capture in available}
+    heading = f"{available[0].program}, as XLA compiles it" if available else "Nothing was compiled"
+    versions = sorted({f"{name} {version}" for capture in available for name, version in capture.versions.items()})
+    origin = f"Compiled by {', '.join(versions)}." if versions else ""
+    origin += "".join(f" {_describe_dump(capture)}" for capture in available if capture.is_dumped)
     missing = "".join(f" Not compiled here: {target} ({reason})." for target, reason in captures.missing.items())
     return Template(read_asset("page.html")).substitute(
         title=html.escape(heading),
         style=read_asset(STYLE),
-        made=html.escape(made + missing),
-        plain="\n".join(_show(capture) for capture in compiled),
+        made=html.escape(origin + missing),
+        plain="\n".join(_show(capture) for capture in available),
         data="\n".join(
             [
-                *(_embed(it, donated_captures[it.target], find_measured(record, it)) for it in compiled),
+                *(_embed(it, donated_captures[it.target], find_measured(record, it)) for it in available),
                 *(_embed(it, None, find_measured(record, it), name) for name, it in (beside or {}).items()),
             ]
         ),
@@ -87,22 +87,24 @@ def write_report(
     )
 
 
-def _tell_absences(capture: Capture) -> str:
-    """Return what a page says of a capture that was read from a dump."""
-    told = "; ".join(dict.fromkeys(capture.missing[name] for name in _STAGES if name in capture.missing))
+def _describe_dump(capture: Capture) -> str:
+    """Describe a capture that was read from a dump, with the parts that it lacks."""
+    absences = "; ".join(dict.fromkeys(capture.missing[name] for name in _STAGES if name in capture.missing))
     stage = find_stage(capture)
-    explained = "" if stage.is_final else f" {stage.explain()}"
-    return f"Read from what a compiler dumped for {title(capture.target)}{f': {told}' if told else ''}.{explained}"
+    explanation = "" if stage.is_final else f" {stage.explain()}"
+    gaps = f": {absences}" if absences else ""
+    return f"Read from a compiler dump for {title(capture.target)}{gaps}.{explanation}"
 
 
 _STAGES = ("before", "after", "passes", "buffers", "live_ranges")
 
 
 def _show(capture: Capture) -> str:
-    """Return the first and the last text, and the pictures, for readers without JavaScript."""
+    """Return the first and the last text, and the pictures, for browsers without JavaScript."""
     where = html.escape(title(capture.target))
     if len(capture.before) + len(capture.after) > LARGE:
-        return f"<h2>{where}</h2>\n<p>It is too large to be shown without JavaScript: see xla-inspect show.</p>"
+        hint = "The module is too large to be shown without JavaScript. Use xla-inspect show instead."
+        return f"<h2>{where}</h2>\n<p>{hint}</p>"
     stage = find_stage(capture)
     texts = {"before": capture.before, "after" if stage.is_final else stage.title: capture.after}
     if stage.name == "before the optimizations":
@@ -114,18 +116,20 @@ def _show(capture: Capture) -> str:
 def _embed(capture: Capture, donated: Capture | None, measured: Measured | None, beside: str = "") -> str:
     data = describe_capture(capture, donated, measured, code=True, bundles=True)
     target, name = html.escape(data["target"]), html.escape(data["title"])
-    program, shown = html.escape(beside), html.escape(beside or capture.program)
-    named = f'data-program="{program}" data-program-title="{shown}" data-target="{target}" data-title="{name}"'
+    program, program_title = html.escape(beside), html.escape(beside or capture.program)
+    attributes = (
+        f'data-program="{program}" data-program-title="{program_title}" data-target="{target}" data-title="{name}"'
+    )
     details = describe_details(capture, code=True, bundles=True)
-    return _write(data, named, LARGE) + _write(details, "data-details", SOME)
+    return _write(data, attributes, LARGE) + _write(details, "data-details", SOME)
 
 
-def _write(data: dict[str, Any], named: str, large: int) -> str:
-    # In a script element only `</script` and `<!--` have a meaning; JSON may write any character as an escape.
+def _write(data: dict[str, Any], attributes: str, large: int) -> str:
+    # In a script element only `</script` and `<!--` have a meaning, so escaping `<` in the JSON is enough.
     text = json.dumps(data, separators=(",", ":"))
     packed = ""
     if len(text) > large:
         packed = ' data-packed="gzip"'
         text = base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
     text = text.replace("<", "\\u003c")
-    return f'<script type="application/json" {named}{packed}>{text}</script>'
+    return f'<script type="application/json" {attributes}{packed}>{text}</script>'

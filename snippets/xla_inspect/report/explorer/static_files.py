@@ -1,4 +1,4 @@
-"""The explorer's own files: scripts in the order in which they are loaded, and the style."""
+"""The static files of the explorer: its scripts in load order, and its style sheet."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ SCRIPTS = (
     "status.js",
     "explorer.js",
 )
-"""What shows the first view. A script of a view adds it to `xlaExplorer.views` and stands before `explorer.js`."""
+"""The scripts of the first view. A script that adds a view to `xlaExplorer.views` is listed before `explorer.js`."""
 
 LATER = (
     "zoom.js",
@@ -50,28 +50,28 @@ LATER = (
     "pair.js",
     "picture.js",
 )
-"""What the first view does not need: other views, a second pane, a picture. A page may load them after `SCRIPTS`."""
+"""The scripts that the first view does not need: other views, a second pane, pictures. They load after `SCRIPTS`."""
 
 COMPILERS = ("compilers.js", "recorded_compiler.js")
-"""What a page loads besides whose explorer is offered what a compiler makes, recorded or not."""
+"""The additional scripts of a page whose explorer shows the output of a compiler, live or recorded."""
 
 BUNDLES = {"explorer.js": (*SCRIPTS, *COMPILERS), "more.js": LATER}
-"""The scripts as the site publishes them: what a page loads when its explorer opens, and what it loads later."""
+"""The two scripts that the site publishes: one loads when an explorer opens, the other loads later."""
 
 STYLE = "explorer.css"
 """The style sheet."""
 
 
 def read_asset(name: str) -> str:
-    """Return one of the explorer's own files."""
+    """Return the text of a static file of the explorer."""
     return (resources.files(__package__) / "static" / name).read_text(encoding="utf-8")
 
 
 def join_scripts(names: Iterable[str]) -> str:
-    """Return scripts as one, without the lines that are comments.
+    """Join scripts into one text, without blank lines and comment lines.
 
     Args:
-        names: Which ones, in the order in which they are loaded.
+        names: The names of the scripts, in load order.
     """
     lines = (line for name in names for line in read_asset(name).splitlines())
     return "".join(f"{line}\n" for line in lines if line.strip() and not line.lstrip().startswith("//"))

@@ -1,4 +1,4 @@
-"""An explorer on a page: its data is staged once, without reading what is known, and links lead to its states."""
+"""An explorer on a page: its data is staged once, and links open its states."""
 
 from __future__ import annotations
 
@@ -16,22 +16,22 @@ pytestmark = pytest.mark.usefixtures("all_targets")
 
 
 def reload(capture: Capture) -> Capture:
-    """Return the capture as the cache gives it, its long parts unread."""
+    """Return the capture from the cache, with its long parts not yet read."""
     return unpack(pack(capture))
 
 
-def test_data_that_is_staged_is_found_without_reading_the_capture(captures: Captures, tmp_path: Path) -> None:
-    found = captures["h100"]
-    name = embed.stage_data(found, tmp_path)
-    again = reload(found)
+def test_staged_data_is_found_without_reading_the_capture(captures: Captures, tmp_path: Path) -> None:
+    result = captures["h100"]
+    name = embed.stage_data(result, tmp_path)
+    again = reload(result)
     assert embed.stage_data(again, tmp_path) == name
-    assert embed.captures_title([again]) == embed.captures_title([found])
+    assert embed.captures_title([again]) == embed.captures_title([result])
     assert not {"passes", "after", "before"} & again.__dict__.keys()
     assert json.loads((tmp_path / name).read_text(encoding="utf-8"))["target"] == "h100"
 
 
 @pytest.mark.parametrize("trouble", ["empty", "cut", "garbage", "changed", "swapped"])
-def test_data_that_is_not_what_was_staged_is_made_again_and_said(
+def test_damaged_data_is_written_again_and_logged(
     captures: Captures, tmp_path: Path, caplog: pytest.LogCaptureFixture, trouble: str
 ) -> None:
     names = [embed.stage_data(captures[target], tmp_path) for target in ("cpu", "h100")]
@@ -49,31 +49,31 @@ def test_data_that_is_not_what_was_staged_is_made_again_and_said(
         assert [embed.stage_data(captures[target], tmp_path) for target in ("cpu", "h100")] == names
     assert path.read_bytes() == right
     assert [record.getMessage() for record in caplog.records] == [
-        f"the explorer's data {path.name} is damaged or another's: it is made again"
+        f"the explorer's data {path.name} is damaged or belongs to another file, so it is written again"
     ]
 
 
-def test_data_is_named_by_the_outcome_and_by_the_source(captures: Captures) -> None:
-    found = captures["cpu"]
-    edited = found.retold(sources={**found.sources, found.source_file: "# new"})
-    names = {embed.hash_capture(each) for each in (*captures.values(), edited)}
+def test_the_name_of_data_depends_on_outcome_and_source(captures: Captures) -> None:
+    result = captures["cpu"]
+    edited = result.retold(sources={**result.sources, result.source_file: "# new"})
+    names = {embed.hash_capture(item) for item in (*captures.values(), edited)}
     assert len(names) == len(captures) + 1
 
 
-def test_data_is_named_by_the_times_that_are_shown_in_it(captures: Captures, tmp_path: Path) -> None:
+def test_the_name_of_data_depends_on_measured_times(captures: Captures, tmp_path: Path) -> None:
     times = tmp_path / "times.json"
     plain = embed.hash_capture(captures["h100"], times=times)
     times.write_text("{}", encoding="utf-8")
     assert embed.hash_capture(captures["h100"], times=times) != plain == embed.hash_capture(captures["h100"])
 
 
-def test_data_is_named_by_the_code_that_makes_it_and_by_no_other(monkeypatch: pytest.MonkeyPatch) -> None:
-    plain, read = embed.hash_code.__wrapped__(), Path.read_bytes
-    changed = {}
+def test_the_name_of_data_depends_only_on_its_own_code(monkeypatch: pytest.MonkeyPatch) -> None:
+    plain, content = embed.hash_code.__wrapped__(), Path.read_bytes
+    changes = {}
     for name in ("data.py", "instruction_identity.py", "graph_data.py", "release_diff.py"):
-        monkeypatch.setattr(Path, "read_bytes", lambda self, name=name: b"" if self.name == name else read(self))
-        changed[name] = embed.hash_code.__wrapped__() != plain
-    assert changed == {
+        monkeypatch.setattr(Path, "read_bytes", lambda self, name=name: b"" if self.name == name else content(self))
+        changes[name] = embed.hash_code.__wrapped__() != plain
+    assert changes == {
         "data.py": True,
         "instruction_identity.py": True,
         "graph_data.py": True,
@@ -82,17 +82,17 @@ def test_data_is_named_by_the_code_that_makes_it_and_by_no_other(monkeypatch: py
 
 
 def test_a_link_opens_the_state_after_a_pass(captures: Captures) -> None:
-    found = captures["h100"]
-    text = embed.link_explorer(found, "layer", "<here>", after="splitk-rewriter")
-    number = [state.name for state in follow_passes(found)].index("splitk-rewriter")
+    result = captures["h100"]
+    text = embed.link_explorer(result, "layer", "<here>", after="splitk-rewriter")
+    number = [state.name for state in follow_passes(result)].index("splitk-rewriter")
     state = f"#x=layer&amp;target=h100&amp;view=passes&amp;pass={number}"
     assert text == f'<a href="{state}">&lt;here&gt;</a>'
     assert (
-        embed.link_explorer(found, "layer", "x", view="after")
+        embed.link_explorer(result, "layer", "x", view="after")
         == '<a href="#x=layer&amp;target=h100&amp;view=after">x</a>'
     )
 
 
-def test_a_link_to_a_pass_that_did_nothing_is_refused(captures: Captures) -> None:
+def test_a_link_to_a_pass_without_changes_raises_an_error(captures: Captures) -> None:
     with pytest.raises(InspectError, match="no pass 'splitk-rewriter' changed layer for cpu"):
         embed.link_explorer(captures["cpu"], "layer", "x", after="splitk-rewriter")

@@ -1,4 +1,4 @@
-"""The explorer's data says what the capture says, is small, and is safe in a page."""
+"""The explorer's data agrees with the capture, is small, and is safe in a page."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ LIMIT = 100 * 1000  # bytes of data, compressed, for one target of the largest p
 pytestmark = pytest.mark.usefixtures("all_targets")
 
 
-def test_each_state_holds_the_instructions_of_its_module(captures: Captures) -> None:
-    for found in captures.values():
-        data = describe_capture(found)
-        modules = [state.module for state in follow_passes(found)]
+def test_each_state_has_the_instructions_of_its_module(captures: Captures) -> None:
+    for result in captures.values():
+        data = describe_capture(result)
+        modules = [state.module for state in follow_passes(result)]
         numbers: list[int] = []
         for state, module in zip(data["states"], modules, strict=True):
             numbers = read_edit(numbers, state["computations"])
             texts = [text for number in numbers for text in read_texts(data, number)]
             hidden = {"metadata", "backend_config", "frontend_attributes"}
             expected = [
-                print_instruction(each, hidden) for computation in reversed(module.computations) for each in computation
+                print_instruction(item, hidden) for computation in reversed(module.computations) for item in computation
             ]
             assert texts == expected
 
@@ -51,33 +51,33 @@ def read_numbers(computations: list[Any], number: int) -> list[int]:
 
 
 class Forgetful(dict[Any, Any]):
-    """Keeps nothing."""
+    """A dictionary that stores nothing."""
 
     def __setitem__(self, key: object, value: object) -> None:
-        """Forget it."""
+        """Discard the value."""
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
-def test_the_data_is_what_it_is_where_modules_share_nothing(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    found = capture(trained.transformer_block_grad, *trained.EXAMPLE, target=target)
-    shared = describe_capture(found)
+def test_the_data_is_the_same_if_modules_share_nothing(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    result = capture(trained.transformer_block_grad, *trained.EXAMPLE, target=target)
+    shared = describe_capture(result)
     monkeypatch.setattr("xla_inspect.hlo.parser._computations", Forgetful())
     monkeypatch.setattr("xla_inspect.hlo.parser._instructions", Forgetful())
-    alone = Capture.from_json(found.to_json())
-    assert alone.module.entry is not Capture.from_json(found.to_json()).module.entry
+    alone = Capture.from_json(result.to_json())
+    assert alone.module.entry is not Capture.from_json(result.to_json()).module.entry
     assert describe_capture(alone) == shared
 
 
 def test_the_runs_add_up(captures: Captures) -> None:
-    for found in captures.values():
-        runs = describe_capture(found)["runs"]
-        assert sum(number for _, number, _ in runs) == len(found.runs)
-        assert sum(changed for _, _, changed in runs) == sum(run.changed for run in found.runs)
+    for result in captures.values():
+        runs = describe_capture(result)["runs"]
+        assert sum(number for _, number, _ in runs) == len(result.runs)
+        assert sum(changes for _, _, changes in runs) == sum(run.changed for run in result.runs)
 
 
 def test_a_training_step_takes_at_most_a_hundred_kilobytes_a_target() -> None:
-    for found in capture_all(trained.transformer_block_grad, *trained.EXAMPLE).values():
-        data = json.dumps(describe_capture(found), separators=(",", ":"))
+    for result in capture_all(trained.transformer_block_grad, *trained.EXAMPLE).values():
+        data = json.dumps(describe_capture(result), separators=(",", ":"))
         assert len(gzip.compress(data.encode(), 9)) < LIMIT
 
 
@@ -91,7 +91,7 @@ def test_the_scripts_are_at_most_a_hundred_and_fifty_kilobytes() -> None:
     )
 
 
-def test_html_in_names_stays_text() -> None:
+def test_html_in_names_is_escaped() -> None:
     hostile = "</script><img src=x onerror=alert(1)><!--"
 
     def program(x: jax.Array) -> jax.Array:
@@ -99,21 +99,21 @@ def test_html_in_names_stays_text() -> None:
             return jnp.sin(x) @ x
 
     program.__name__ = hostile
-    found = capture(program, jax.ShapeDtypeStruct((8, 8), jnp.float32))
-    text = standalone_page.write_report(Captures({"cpu": found}, {"h100": hostile}, ("cpu", "h100")))
+    result = capture(program, jax.ShapeDtypeStruct((8, 8), jnp.float32))
+    text = standalone_page.write_report(Captures({"cpu": result}, {"h100": hostile}, ("cpu", "h100")))
     assert "<img" not in text
-    expected = [describe_capture(found, code=True, bundles=True), describe_details(found, code=True, bundles=True)]
+    expected = [describe_capture(result, code=True, bundles=True), describe_details(result, code=True, bundles=True)]
     data = re.findall(r'<script type="application/json"[^>]*>([^<]*)</script>', text)
-    assert [json.loads(each) for each in data] == json.loads(json.dumps(expected))
+    assert [json.loads(item) for item in data] == json.loads(json.dumps(expected))
 
 
-def test_the_page_asks_nothing_of_another_file_or_host(captures: Captures) -> None:
+def test_the_page_loads_no_other_file(captures: Captures) -> None:
     text = standalone_page.write_report(captures)
     assert "default-src 'none'" in text
     assert [mark for mark in ("src=", "href=", "@import", "url(") if mark in text] == []
 
 
-def test_a_report_packs_large_data_and_does_not_show_its_texts_twice(
+def test_a_report_compresses_large_data_and_does_not_repeat_its_texts(
     captures: Captures, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(standalone_page, "SOME", 1 << 30)
@@ -124,18 +124,18 @@ def test_a_report_packs_large_data_and_does_not_show_its_texts_twice(
     assert len(packed) < 0.7 * len(whole)
     texts = re.findall(r'<script type="application/json" [^>]*data-packed="gzip">([^<]*)</script>', packed)
     unpacked = [json.loads(gzip.decompress(base64.b64decode(text))) for text in texts]
-    shown = {"code": True, "bundles": True}
+    output = {"code": True, "bundles": True}
     expected = [
-        describe(found, **shown) for found in captures.values() for describe in (describe_capture, describe_details)
+        describe(result, **output) for result in captures.values() for describe in (describe_capture, describe_details)
     ]
     assert unpacked == json.loads(json.dumps(expected))
     assert "HloModule" not in packed.partition("<noscript>")[2].partition("</noscript>")[0]
 
 
-def test_it_is_said_how_far_a_long_report_is(
+def test_a_long_report_logs_its_progress(
     captures: Captures, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setattr(data, "SOON", -1.0)
     with caplog.at_level("INFO", logger="xla_inspect"):
         describe_capture(captures["cpu"])
-    assert "writing what passes did to layer for cpu" in caplog.text
+    assert "writing the changes of the passes to layer for cpu" in caplog.text

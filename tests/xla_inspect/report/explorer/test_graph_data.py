@@ -1,4 +1,4 @@
-"""The explorer's graph is drawn as it is told: rows, places across, and the way of each edge between them."""
+"""The plans of the explorer's graph have valid rows, places and paths of edges."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ EDGES = sorted(
 )
 
 
-def test_there_is_a_plan_for_each_number_of_boxes_that_changes_the_rows() -> None:
+def test_there_is_a_plan_for_each_number_of_boxes_per_row() -> None:
     assert [len(set(plan["row"])) for plan in plan_rows(COUNT, EDGES)] == [COUNT, COUNT // 2, COUNT // 2]
     assert [len(plans) for plans in (plan_rows(0, []), plan_rows(1, []), plan_rows(9, []))] == [1, 2, 5]
 
@@ -33,11 +33,11 @@ def test_an_edge_passes_each_row_between_its_ends(abreast: int) -> None:
 def test_nothing_in_a_row_covers_a_box(abreast: int) -> None:
     plan = plan_rows(COUNT, EDGES)[abreast - 1]
     for row, room in enumerate(plan["room"]):
-        taken = [(plan["middle"][box], room) for box in range(COUNT) if plan["row"][box] == row]
+        usage = [(plan["middle"][box], room) for box in range(COUNT) if plan["row"][box] == row]
         points = enumerate(zip(plan["row"], plan["passing"], strict=True))
-        taken += [(way[row - top - 1], 0) for _, (top, way) in points if 0 < row - top <= len(way)]
-        taken.sort()
-        assert taken[0][0] - taken[0][1] / 2 >= -1
-        assert taken[-1][0] + taken[-1][1] / 2 <= WHOLE + 1
-        gaps = [right - left - (wide + other) / 2 for (left, wide), (right, other) in pairwise(taken)]
+        usage += [(way[row - top - 1], 0) for _, (top, way) in points if 0 < row - top <= len(way)]
+        usage.sort()
+        assert usage[0][0] - usage[0][1] / 2 >= -1
+        assert usage[-1][0] + usage[-1][1] / 2 <= WHOLE + 1
+        gaps = [right - left - (wide + other) / 2 for (left, wide), (right, other) in pairwise(usage)]
         assert [gap for gap in gaps if gap < -2] == []

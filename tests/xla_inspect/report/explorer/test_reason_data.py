@@ -1,4 +1,4 @@
-"""The explorer's reasons are the compiler's decisions, found by the numbers of the instructions that they are about."""
+"""The explorer's reasons are the compiler's decisions, by the numbers of their instructions."""
 
 from __future__ import annotations
 
@@ -23,42 +23,42 @@ def attention(all_targets: None) -> Captures:  # noqa: ARG001 - it asks for them
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
 def test_each_reason_is_a_decision_of_the_log(attention: Captures, target: str) -> None:
-    found = attention[target]
-    known = {(each.topic, each.verdict, each.sentence, each.words) for each in read_reasons(found).decisions}
-    said = describe_reasons(found)["said"]
-    assert said
-    assert [each for each in said if (each[0], each[1], each[3], each[4]) not in known] == []
+    result = attention[target]
+    names = {(item.topic, item.verdict, item.sentence, item.words) for item in read_reasons(result).decisions}
+    text = describe_reasons(result)["said"]
+    assert text
+    assert [item for item in text if (item[0], item[1], item[3], item[4]) not in names] == []
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
-def test_each_kernel_is_told_of(attention: Captures, target: str) -> None:
-    found = attention[target]
-    about = describe_reasons(found)["about"]
-    *_, last = follow_passes(found)
-    kernels = {launch.scheduled.name for launch in list_kernels(found)}
+def test_each_kernel_has_a_reason(attention: Captures, target: str) -> None:
+    result = attention[target]
+    about = describe_reasons(result)["about"]
+    *_, last = follow_passes(result)
+    kernels = {launch.scheduled.name for launch in list_kernels(result)}
     numbers = {instruction.name: number for instruction, number in last.numbers.items() if instruction.name in kernels}
     assert numbers
     assert [name for name, number in numbers.items() if str(number) not in about] == []
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
-def test_a_kernel_tells_the_reasons_of_all_that_it_fuses(attention: Captures, target: str) -> None:
-    found = attention[target]
-    about = describe_reasons(found)["about"]
-    *_, last = follow_passes(found)
+def test_a_kernel_has_the_reasons_of_its_fused_instructions(attention: Captures, target: str) -> None:
+    result = attention[target]
+    about = describe_reasons(result)["about"]
+    *_, last = follow_passes(result)
     fused = {
-        number: [last.numbers[inner] for called in last.module.called(instruction) for inner in called]
+        number: [last.numbers[inner] for callees in last.module.called(instruction) for inner in callees]
         for instruction, number in last.numbers.items()
         if is_fusion(instruction)
     }
-    told = {(number, inner) for number, held in fused.items() for inner in held if str(inner) in about}
-    assert told
-    assert [pair for pair in told if not {*about[str(pair[1])]} <= {*about[str(pair[0])]}] == []
+    text = {(number, inner) for number, contents in fused.items() for inner in contents if str(inner) in about}
+    assert text
+    assert [pair for pair in text if not {*about[str(pair[1])]} <= {*about[str(pair[0])]}] == []
 
 
-def test_a_refused_fusion_is_told_of_its_producer_and_leads_to_its_pass(attention: Captures) -> None:
-    found = attention["h100"]
-    reasons, states = describe_reasons(found), list(follow_passes(found))
+def test_a_refused_fusion_belongs_to_its_producer_and_its_pass(attention: Captures) -> None:
+    result = attention["h100"]
+    reasons, states = describe_reasons(result), list(follow_passes(result))
     refusals = [
         (number, at)
         for number, positions in reasons["about"].items()
@@ -69,12 +69,12 @@ def test_a_refused_fusion_is_told_of_its_producer_and_leads_to_its_pass(attentio
     for number, at in refusals:
         *_, name, _, _, state = reasons["said"][at]
         assert states[state].name == name
-        held = {instruction.name for instruction, each in states[state - 1].numbers.items() if str(each) == number}
-        held |= {instruction.name for instruction, each in states[-1].numbers.items() if str(each) == number}
-        assert held
+        contents = {instruction.name for instruction, item in states[state - 1].numbers.items() if str(item) == number}
+        contents |= {instruction.name for instruction, item in states[-1].numbers.items() if str(item) == number}
+        assert contents
 
 
-def test_what_was_decided_and_is_explained_is_told_first(attention: Captures) -> None:
+def test_explained_decisions_come_first(attention: Captures) -> None:
     reasons = describe_reasons(attention["h100"])
     for positions in reasons["about"].values():
         decided = [reasons["said"][at][1] in {"done", "refused"} for at in positions]

@@ -1,4 +1,4 @@
-"""An index names every capture of every program, with its code, and its data is staged."""
+"""An index lists every capture of every program with its code, and its data is staged."""
 
 from __future__ import annotations
 
@@ -30,16 +30,16 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path / STAGED
 
 
-def test_every_capture_is_listed_with_data_that_is_there(programs: dict[str, Recorded], folder: Path) -> None:
+def test_every_capture_is_listed_with_existing_data(programs: dict[str, Recorded], folder: Path) -> None:
     index = recorded_index.describe_index(programs)
-    listed = [(each["program"], each["target"]) for each in index["captures"]]
-    assert listed == [(name, target) for name, each in programs.items() for target in each.captures]
-    for each in index["captures"]:
-        assert (folder / each["src"]).stat().st_size == each["size"]
-        assert json.loads((folder / each["src"]).read_text(encoding="utf-8"))["target"] == each["target"]
+    listed = [(item["program"], item["target"]) for item in index["captures"]]
+    assert listed == [(name, target) for name, item in programs.items() for target in item.captures]
+    for item in index["captures"]:
+        assert (folder / item["src"]).stat().st_size == item["size"]
+        assert json.loads((folder / item["src"]).read_text(encoding="utf-8"))["target"] == item["target"]
 
 
-def test_a_program_stands_with_its_code_function_and_file(programs: dict[str, Recorded], folder: Path) -> None:
+def test_a_program_is_listed_with_its_code_function_and_file(programs: dict[str, Recorded], folder: Path) -> None:
     index = recorded_index.describe_index(programs)
     first, second = index["programs"]
     codes = json.loads((folder / index["codes"]).read_text(encoding="utf-8"))
@@ -49,7 +49,7 @@ def test_a_program_stands_with_its_code_function_and_file(programs: dict[str, Re
     assert first["arguments"] == "x: f32[64,128], w: f32[128,256], b: f32[256]"
 
 
-def test_the_page_names_the_index_and_where_it_opens(programs: dict[str, Recorded], folder: Path) -> None:
+def test_the_page_has_the_index_and_the_initial_state(programs: dict[str, Recorded], folder: Path) -> None:
     html = embed_programs(programs, "all", program="gelu", target="h100")
     name = html.partition('data-index="')[2].partition('"')[0]
     assert json.loads((folder / name).read_text(encoding="utf-8"))["programs"][1]["name"] == "gelu"
@@ -62,13 +62,13 @@ def test_the_same_index_has_the_same_name(programs: dict[str, Recorded], folder:
     assert recorded_index.stage_index(index, folder) == recorded_index.stage_index(dict(index), folder)
 
 
-def test_what_could_not_be_compiled_is_left_out() -> None:
+def test_a_program_that_could_not_be_compiled_is_left_out() -> None:
     missing = Recorded("Nothing", Captures({}, {"h100": "no compiler"}, ("h100",)))
     index = recorded_index.describe_index({"nothing": missing})
     assert (index["programs"], index["captures"]) == ([], [])
 
 
-def test_a_link_puts_two_targets_beside_each_other(programs: dict[str, Recorded]) -> None:
+def test_a_link_opens_two_targets_side_by_side(programs: dict[str, Recorded]) -> None:
     captures = programs["layer"].captures
     link = link_pair("all", "layer", (captures["h100"], "priority-fusion"), (captures["tpu-v5e"], "tpu_fusion"))
     first = "x=all&program=layer&target=h100&view=passes&pass=priority-fusion"

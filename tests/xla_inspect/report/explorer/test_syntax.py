@@ -1,4 +1,4 @@
-"""The explorer's colours are those of the site's listings: its tokenizer agrees with the lexers, run by node."""
+"""The explorer's tokenizer, run by Node.js, agrees with the lexers of the site's listings."""
 
 from __future__ import annotations
 
@@ -48,23 +48,23 @@ console.log(JSON.stringify(asked.map(([language, text]) => globalThis.xlaExplore
 pytestmark = pytest.mark.usefixtures("all_targets")
 
 
-def _texts(found: Capture) -> Iterator[tuple[str, str]]:
-    yield from (("python", text) for text in found.sources.values())
-    yield "jaxpr", found.jaxpr
-    yield "stablehlo", found.stablehlo
-    yield from (("hlo", text) for text in (found.before, found.after))
-    yield from (("hlo", change.text) for change in found.passes[::7])
+def _texts(result: Capture) -> Iterator[tuple[str, str]]:
+    yield from (("python", text) for text in result.sources.values())
+    yield "jaxpr", result.jaxpr
+    yield "stablehlo", result.stablehlo
+    yield from (("hlo", text) for text in (result.before, result.after))
+    yield from (("hlo", change.text) for change in result.passes[::7])
 
 
-def _tokenize(asked: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
+def _tokenize(request: list[tuple[str, str]]) -> list[list[tuple[str, str]]]:
     path = Path(static_files.__file__).parent / "static" / "syntax.js"
     node = shutil.which("node", path=f"{Path(sys.executable).parent}:/usr/local/bin:/usr/bin")
     if not node:
         pytest.skip("no node here")
-    done = subprocess.run(
-        [node, "-e", SCRIPT, str(path)], input=json.dumps(asked), capture_output=True, text=True, check=True
+    finished = subprocess.run(
+        [node, "-e", SCRIPT, str(path)], input=json.dumps(request), capture_output=True, text=True, check=True
     )
-    tokens: list[list[Any]] = json.loads(done.stdout)
+    tokens: list[list[Any]] = json.loads(finished.stdout)
     return [[(name, piece) for name, piece in text] for text in tokens]
 
 
@@ -76,9 +76,9 @@ def _paint(tokens: Iterator[tuple[str, str]] | list[tuple[str, str]]) -> list[in
 @pytest.mark.parametrize("program", ["layer", "attention", "transformer_block_grad"])
 def test_the_tokenizer_agrees_with_the_lexers(program: str, target: str) -> None:
     module = {"layer": small, "attention": attention, "transformer_block_grad": transformer_block_grad}[program]
-    found = capture(getattr(module, program), *module.EXAMPLE, target=target)
-    asked = list(_texts(found))
-    for (language, text), tokens in zip(asked, _tokenize(asked), strict=True):
+    result = capture(getattr(module, program), *module.EXAMPLE, target=target)
+    request = list(_texts(result))
+    for (language, text), tokens in zip(request, _tokenize(request), strict=True):
         assert "".join(piece for _, piece in tokens) == text
         lexed = get_lexer_by_name(language).get_tokens_unprocessed(text)
         expected = _paint([(STANDARD_TYPES[kind], piece) for _, kind, piece in lexed])

@@ -30,7 +30,7 @@
       this.search = element("input", {
         type: "search",
         placeholder: "find a pass",
-        "aria-label": "Find a pass by its name, its pipeline or what it did",
+        "aria-label": "Find a pass by its name, pipeline or summary",
         on: { input: () => explorer.show({ search: this.search.value }), keydown: (event) => event.key === "Enter" && this.goToFound() },
       });
       this.whole = box("all", "unchanged lines", (event) => explorer.switchAll(event.target.checked));

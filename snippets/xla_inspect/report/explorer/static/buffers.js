@@ -98,7 +98,7 @@
     const [position, bytes] = plan.peak;
     const mark = element("i", { class: "peak", style: `left: ${((100 * (position + 0.5)) / (plan.end + 1)).toFixed(3)}%` });
     const at = plan.sequence[position] ? `at ${plan.sequence[position]}, position ${position}` : "when the program ends";
-    const told = element("p", { class: "told", "aria-live": "polite" }, "Rest on a box, or reach it with the arrow keys, to read what it is.");
+    const told = element("p", { class: "told", "aria-live": "polite" }, "Hover over a box, or move to it with the arrow keys, to read its description.");
     const tell = (event) => {
       const said = event.target.closest?.("[data-said]")?.dataset.said;
       if (said) told.textContent = said;
@@ -109,11 +109,11 @@
     const inside = plan.inside && `${count(plan.inside, "value")} inside kernels ${plan.inside === 1 ? "has" : "have"} no live range and ${plan.inside === 1 ? "is" : "are"} left out.`;
     const explained = help(
       "the memory plan",
-      `The order of the program runs across, from 0 to ${plan.end}; bytes go up. Each box is a value over the positions at which it lives and its place in an allocation, in the colour of its line of Python. The curve says how many bytes live at each position, values that share memory counted once; where most do is dashed.`,
+      `The horizontal axis is the order of the program, from 0 to ${plan.end}; the vertical axis is bytes. Each box is a value: its width is its live range, its height is its place in an allocation, and its color is that of its line of Python. The curve shows the live bytes at each position, counting values that share memory once. The dashed line marks the peak.`,
       inside,
-      memory && element("span", { class: "analysis" }, `memory_analysis() says: arguments ${whole(memory.arguments)}, outputs ${whole(memory.outputs)}, of these the same memory ${whole(memory.aliased)}, temporaries ${whole(memory.temporaries)}, peak ${whole(memory.peak)} bytes.`),
+      memory && element("span", { class: "analysis" }, `memory_analysis() reports, in bytes: arguments ${whole(memory.arguments)}, outputs ${whole(memory.outputs)}, shared by arguments and outputs ${whole(memory.aliased)}, temporaries ${whole(memory.temporaries)}, peak ${whole(memory.peak)}.`),
     );
-    const peak = element("p", { class: "sum" }, "Most bytes live ", ...breakable(at), " (dashed): ", element("b", { class: "most" }, whole(bytes)));
+    const peak = element("p", { class: "sum" }, "Peak of live bytes, ", ...breakable(at), " (dashed line): ", element("b", { class: "most" }, whole(bytes)));
     return [
       element(
         "div",

@@ -34,7 +34,7 @@
     if (!kernel.steps.length) return "";
     const sizes = kernel.steps.map(([, instructions]) => instructions).filter((number) => number !== null);
     const said = [
-      `${count(kernel.steps.length, "step")} below HLO that changed it, ${kernel.unchanged} that did not`,
+      `${count(kernel.steps.length, "compiler step")} below HLO changed the kernel, ${kernel.unchanged} did not`,
       sizes.length ? `: ${whole(sizes[0])} instructions at first, ${whole(sizes.at(-1))} at last` : "",
     ].join("");
     return fold({ class: "listing" }, [said], (made) =>
@@ -59,7 +59,7 @@
         waiting.remove();
         made.open = false;
         made.querySelector(".failed")?.remove();
-        made.querySelector("summary").append(element("small", { class: "failed" }, ` did not load: ${error.message}. Check the connection and open it again.`));
+        made.querySelector("summary").append(element("small", { class: "failed" }, ` did not load: ${error.message}. Check the connection and open the text again.`));
       }
     });
 
@@ -81,7 +81,7 @@
           kernel.places.length ? element("p", { class: "from" }, "Lines of Python: ", ...kernel.places.map((place) => lineOf(model, kernel, place))) : "",
           new Stages(model, kernel, state).root,
           element("div", { class: "taken" }, figures(kernel), bars(kernel)),
-          kernel.lines.length ? fold({ class: "listing" }, [`${count(kernel.lines.length, "loop or remark", "loops and remarks")} of the compiler`], (made) => made.append(element("ul", { class: "remarks" }, ...kernel.lines.map((text) => element("li", {}, text))))) : "",
+          kernel.lines.length ? fold({ class: "listing" }, [`${count(kernel.lines.length, "loop or compiler remark", "loops and compiler remarks")}`], (made) => made.append(element("ul", { class: "remarks" }, ...kernel.lines.map((text) => element("li", {}, text))))) : "",
           steps(model, kernel),
         ),
     );
@@ -104,9 +104,9 @@
     const linked = Object.values(code.kernels.flatMap((kernel) => kernel.pieces)).some(([, , , language]) => language === "sass");
     const explained = help(
       "this view",
-      "Kernel by kernel, in the order of launches: choose a stage, and another one beside it. The HLO of a kernel is what its instruction holds, and each of its lines belongs to a line of Python.",
-      "Below HLO the compilers write no lines of Python: the code of a kernel belongs to all lines of what is fused in it, and is marked where one of them is chosen." +
-        (linked ? " PTX and SASS are linked line by line, by the line table that the assembler writes." : ""),
+      "The kernels are in launch order. For each kernel, choose one stage, or two stages side by side. The HLO of a kernel is the body of its instruction, and each of its lines belongs to a line of Python.",
+      "The code below HLO does not record lines of Python. So the code of a kernel belongs to the lines of all instructions fused in it, and is highlighted when one of these lines is chosen." +
+        (linked ? " PTX and SASS are linked line by line through the assembler's line table." : ""),
     );
     return [
       element(

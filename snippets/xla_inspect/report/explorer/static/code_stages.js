@@ -4,7 +4,7 @@
   const { element, count, row, colour } = globalThis.xlaExplorer;
   const PIECE = 100; // lines that are laid out together, when they are seen
   const HLO = "hlo-rows";
-  const MATES = { sass: "ptx", asm: "llvm", bundles: HLO, ptx: "llvm" }; // what stands beside what, where nobody chose
+  const MATES = { sass: "ptx", asm: "llvm", bundles: HLO, ptx: "llvm" }; // the default second stage next to each first stage
   const wanted = { first: null, second: null }; // languages that the reader chose last, for the next kernel
 
   let names = 0;
@@ -102,10 +102,10 @@
         made.addEventListener("pointerleave", () => this.light(language, null, false));
         made.addEventListener("click", (event) => this.light(language, event.target, true));
         made.addEventListener("keydown", (event) => this.step(language, event));
-        if (this.parts.has("ptx") && this.parts.get("sass")?.links) said.textContent = "A line of PTX and the lines of SASS made of it are lit together: rest on one, or press it, or go by the arrow keys.";
+        if (this.parts.has("ptx") && this.parts.get("sass")?.links) said.textContent = "A line of PTX is highlighted together with the lines of SASS that were assembled from it: hover over a line, click it, or use the arrow keys.";
       } catch (error) {
         const again = element("button", { type: "button", on: { click: () => { failed.remove(); this.load(part, language, at, title, said); } } }, "Try again");
-        const failed = element("p", { class: "failed" }, `It did not load: ${error.message}. Check the connection. `, again);
+        const failed = element("p", { class: "failed" }, `The text did not load: ${error.message}. Check the connection. `, again);
         waiting.replaceWith(failed);
       }
     }

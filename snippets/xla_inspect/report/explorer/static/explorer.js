@@ -85,7 +85,7 @@
       const full = () => (document.fullscreenElement ? document.exitFullscreen() : this.root.requestFullscreen());
       this.keys = new Keys(this);
       this.takeAway = new TakeAway(this);
-      this.compare = button("Compare", () => this.togglePair(), "Another target, pass or program beside this one");
+      this.compare = button("Compare", () => this.togglePair(), "Show another target, pass or program next to this one");
       this.compare.setAttribute("aria-pressed", "false");
       this.full = button("Full screen", full);
       const tools = [button("Find", () => this.acting.find.open(), "Find in the text: Ctrl F, or ⌘ F"), this.compare, this.takeAway.root, document.fullscreenEnabled ? this.full : "", button("?", () => this.keys.open(), "Keys")];
@@ -243,7 +243,7 @@
         try {
           await X.more();
         } catch (error) {
-          return this.status.say(`The second pane did not come: ${error.message}. Check the connection.`);
+          return this.status.say(`The second pane did not load: ${error.message}. Check the connection.`);
         }
         const isNew = !this.second;
         if (isNew) {

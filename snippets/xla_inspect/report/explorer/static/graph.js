@@ -128,15 +128,15 @@
     const zoom = new Zoom(canvas, "Graph of the optimized program", layOut);
     // A box that opens pushes down the rows below it, before the next frame is painted.
     canvas.addEventListener("sized", () => zoom.again());
-    const folded = graph.folded && `${count(graph.folded, "instruction")} that only feed, pack or rename are folded in.`;
-    const omitted = graph.plans.some((it) => it.omitted) && "Edges that pass many others are not drawn: an opened box says what it takes.";
+    const folded = graph.folded && `${count(graph.folded, "instruction")} without work ${graph.folded === 1 ? "is" : "are"} folded into the edges and boxes: parameters, constants, tuples and bitcasts.`;
+    const omitted = graph.plans.some((it) => it.omitted) && "Edges that pass many others are not drawn: open a box to see its operands.";
     const explained = help(
       "the graph",
-      `${count(nodes.length, "box", "boxes")}, from top to bottom; below each stands what leaves it. Open a box to see what it holds. A box with a double edge is a result.`,
+      `${count(nodes.length, "box", "boxes")}, from top to bottom, with the results of each box below it. Open a box to see the instructions inside it. A box with a double border is a result of the program.`,
       [folded, omitted].filter(Boolean).join(" "),
-      "The bars: bytes that the launches read from main memory and write to it, each launch and its operands counted once; unfused is the program as imported, if each instruction were a launch of its own." +
-        (graph.traffic.chip ? " On the chip is what the launches read and write of its own memory." : ""),
-      "Plus, minus and zero zoom, as do ctrl and the wheel; drag the ground to move.",
+      "The bars show the bytes that the launches read from and write to main memory, counting each launch and its operands once. The bar “unfused” is an estimate for the imported program, with one launch per instruction." +
+        (graph.traffic.chip ? " The bar “on the chip” is the traffic of the launches to the chip's own memory." : ""),
+      "Zoom with the plus, minus and zero keys, or with Ctrl and the mouse wheel. Drag the background to move the graph.",
     );
     const bar = element("div", { class: "over" }, bars(graph.traffic), legend(graph.nodes.map(({ kind }) => kind), graph.kinds), zoom.controls, explained.button);
     return [element("div", { class: "graph" }, bar, explained.words, zoom.window)];

@@ -35,7 +35,7 @@
         "aria-controls": part.id,
         "aria-valuemin": LEAST,
         "aria-valuemax": 100 - LEAST,
-        title: "Drag, or press the arrow keys; a double click puts it back",
+        title: "Drag this border or press the arrow keys; double-click to reset it",
         on: {
           keydown: (event) => this.press(event),
           pointerdown: (event) => this.root.setPointerCapture(event.pointerId),

@@ -5,7 +5,7 @@
   let isTableOpen = false; // as the reader left it
   const ALIASES = { kCustomKernel: "kernel" };
 
-  const runs = (it) => (it.runs === 1 ? "" : it.runs === undefined ? "as often as it takes" : `${whole(it.runs)} times`);
+  const runs = (it) => (it.runs === 1 ? "" : it.runs === undefined ? "an unknown number of times" : `${whole(it.runs)} times`);
   const kind = (it) => [it.fusion ? `${it.fusion} fusion` : (ALIASES[it.kind] ?? it.kind), it.within ? `in ${it.within.join(", ")}` : "", it.within ? runs(it) : ""].filter(Boolean).join(", ");
   const shape = (it) => (it.grid ? `${it.grid.join("×")} blocks of ${it.threads.join("×")} threads, ${size(it.shared ?? 0)} shared` : "");
 
@@ -55,20 +55,20 @@
   const summary = (kernels) => {
     const sum = (value) => kernels.launches.reduce((total, it) => total + value(it) * (it.runs ?? 1), 0);
     const parts = [`${amount(sum((it) => it.flops))} operations`, `${size(sum(bytesOf))} of main memory read and written`];
-    if (kernels.hardware) parts.push(`at least ${time(sum((it) => it.seconds ?? 0))}, one launch after the other`);
+    if (kernels.hardware) parts.push(`at least ${time(sum((it) => it.seconds ?? 0))} if launches run one after the other`);
     const isOpen = kernels.launches.some((it) => it.runs === undefined);
     const roles = { kernel: "kernels", collective: "collectives", copy: "copies" };
     const counted = Object.entries(roles)
       .map(([role, several]) => [kernels.launches.filter((it) => (it.role ?? "kernel") === role).length, role, several])
       .filter(([number, role]) => number || role === "kernel")
       .map(([number, role, several]) => count(number, role, several));
-    return `${counted.join(", ")}: ${parts.join(", ")}${isOpen ? ", where nobody knows how often a loop or a branch runs counted once" : ""}.`;
+    return `${counted.join(", ")}: ${parts.join(", ")}${isOpen ? ", counting loops and branches with an unknown number of runs once" : ""}.`;
   };
 
   const undrawn = ({ launches }) => {
     const without = launches.filter((it) => intensityOf(it) === null).length;
-    const why = "compute nothing that is counted, or touch no main memory";
-    return without ? ` Without a dot: ${count(without, "launch", "launches")} that ${why}.` : "";
+    const why = without === 1 ? "has no dot, because it does" : "have no dot, because they do";
+    return without ? ` ${count(without, "launch", "launches")} ${why} no counted operations or ${without === 1 ? "uses" : "use"} no main memory.` : "";
   };
 
   const recorded = ({ date, device, versions, others, changed }) => {
@@ -76,9 +76,9 @@
     const names = Object.entries(others).map(([name, seconds]) => `${name} (${time(seconds)})`);
     const kinds = Object.entries(changed).map(([name, number]) => `${number < 0 ? "−" : "+"}${Math.abs(number)} ${name}`);
     return [
-      `Measured on ${date} on ${device} by ${made}, which tunes its kernels on the device.`,
-      kinds.length ? ` Launched there, against what is shown here: ${kinds.join(", ")}.` : " It launches the same kinds of kernels.",
-      names.length ? ` Under names that are not here: ${names.join(", ")}.` : "",
+      `The times were measured on ${date} on ${device} with ${made}, which autotunes kernels on the device.`,
+      kinds.length ? ` Launches in the measured program, relative to the one shown: ${kinds.join(", ")}.` : " The measured program launches the same kinds of kernels.",
+      names.length ? ` Measured launches with names that are not in this list: ${names.join(", ")}.` : "",
     ].join("");
   };
 
@@ -98,13 +98,13 @@
         element("span", { class: "worth" }, value),
       );
     });
-    const said = isTimed ? "Least time of each launch, in order" : "Bytes that each launch reads and writes, in order";
+    const said = isTimed ? "The least time of each launch, in launch order" : "The bytes that each launch reads and writes, in launch order";
     return element("figure", { class: "bars" }, element("figcaption", {}, said), element("ol", { on: { focusin: tell } }, ...rows));
   };
 
   const draw = (model, state, show) => {
     const { kernels } = model.data;
-    const told = element("p", { class: "told", "aria-live": "polite" }, "Rest on a launch, or reach it with the arrow keys, to read what it is; press it for its line of Python.");
+    const told = element("p", { class: "told", "aria-live": "polite" }, "Hover over a launch, or move to it with the arrow keys, to read its description; click it to choose its line of Python.");
     const tell = (event) => {
       const said = event.target.closest?.("[data-said]")?.dataset.said;
       if (said) told.textContent = said;
@@ -113,14 +113,14 @@
     const source = kernels.hardware
       ? [
           kernels.statement,
-          ` Peaks of one device${kernels.hardware.devices > 1 ? `, of which a chip has ${kernels.hardware.devices}` : ""}: `,
+          ` The peaks of one device${kernels.hardware.devices > 1 ? ` (a chip has ${kernels.hardware.devices} devices)` : ""} are from `,
           element("a", { href: kernels.hardware.source, rel: "noreferrer" }, kernels.hardware.source.replace("https://", "")),
           `. ${kernels.hardware.gap}${undrawn(kernels)}`,
         ]
       : [kernels.reason];
     const explained = help(
       "this view",
-      drawing && "Each dot is a launch: to the right, the more it computes for each byte of main memory; up, the more operations a second it could reach at most. Below the slope memory is what limits it, below a level line a unit of the hardware.",
+      drawing && "Each dot is a launch. A dot further right does more operations per byte of main memory; a dot further up could do more operations per second. A launch below the slope is limited by memory, and a launch below a horizontal line by a unit of the hardware.",
       element("p", { class: "model" }, ...source),
       kernels.measured && element("p", { class: "model" }, recorded(kernels.measured)),
     );

@@ -3,14 +3,14 @@
 {
   const { element } = globalThis.xlaExplorer;
   const TABLE = [
-    ["↑ ↓", "the pass before and the next one, in the list of passes"],
-    ["[ ]", "the same from anywhere in the explorer"],
-    ["↑ ↓ Home End", "from line to line, in the source and in a listing"],
-    ["Enter, Space", "choose the line or the instruction; again to let it go"],
-    ["← →", "another target or view, in their bars"],
-    ["/", "find a pass; Enter goes to the next that is found"],
+    ["↑ ↓", "previous and next pass, in the list of passes"],
+    ["[ ]", "previous and next pass, anywhere in the explorer"],
+    ["↑ ↓ Home End", "move from line to line, in the source or in a listing"],
+    ["Enter, Space", "choose the line or the instruction; press again to release it"],
+    ["← →", "previous and next target or view, in their bars"],
+    ["/", "find a pass; Enter goes to the next match"],
     ["= or Compare", "open or close the second pane"],
-    ["← → on a border", "make the pane beside it smaller or larger"],
+    ["← → on a border", "make the pane next to the border smaller or larger"],
     ["?", "this table; Esc closes it"],
   ];
 
@@ -22,7 +22,7 @@
       this.root = element(
         "dialog",
         { class: "keytable", "aria-label": "Keys" },
-        element("table", {}, element("caption", {}, "Keys, where the explorer has the focus"), element("tbody", {}, ...rows)),
+        element("table", {}, element("caption", {}, "Keys while the explorer has the focus"), element("tbody", {}, ...rows)),
         close,
       );
       explorer.shadow.addEventListener("keydown", (event) => this.press(event));

@@ -72,7 +72,7 @@
         rows.length ? [`${title} `, ...rows.slice(0, SHOWN).flatMap((each) => [button(each), " "]), rows.length > SHOWN ? `and ${rows.length - SHOWN} more ` : ""] : [];
       const back = element("button", { type: "button", on: { click: () => this.choose(pane, this.trail.pop()) } }, "← Back");
       const taken = [...new Set(others)].map((name) => named.get(name)).filter(Boolean);
-      this.root.replaceChildren(...(this.trail.length ? [back, " "] : []), element("b", {}, model.name(row)), " ", ...list("takes", taken), ...list("used by", users.get(own) ?? []));
+      this.root.replaceChildren(...(this.trail.length ? [back, " "] : []), element("b", {}, model.name(row)), " ", ...list("uses", taken), ...list("used by", users.get(own) ?? []));
     }
   }
 

@@ -157,10 +157,10 @@
 
   // Where an instruction comes from, in words.
   explain(row) {
-    if (row.origin < 0) return "The compiler made it; it names no Python line.";
+    if (row.origin < 0) return "The compiler created this instruction without a line of Python.";
     const [name, chain, through] = this.data.origins[row.origin];
     const said = [];
-    if (through) said.push(`It has no line of its own: this is the line of ${through}, beside it.`);
+    if (through) said.push(`This instruction has no line of Python; the line shown is that of its neighbor ${through}.`);
     if (name) said.push(name);
     if (chain >= 0) said.push(this.data.chains[chain].map(([f, file, line]) => `${f || "?"} (${file}:${line})`).join(" ← "));
     return said.join(" · ");

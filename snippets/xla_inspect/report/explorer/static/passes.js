@@ -51,7 +51,7 @@
       return [element("div", { role: "group", "aria-label": label }, heading, ...kept.map(option))];
     });
     const options = [...(shown(0) ? [option(0)] : []), ...groups];
-    if (!options.length) return element("p", { class: "passes" }, `No pass that changed the module has “${state.search}” in its name, its pipeline or what it did.`);
+    if (!options.length) return element("p", { class: "passes" }, `No pass that changed the module has “${state.search}” in its name, pipeline or summary.`);
     return element(
       "div",
       {
@@ -68,7 +68,7 @@
   const drawDifference = (model, state, found) => {
     const differs = (c) => c.rows.some((each) => each.kind !== "same");
     const shown = found.filter((c) => state.pass === 0 || state.all || differs(c));
-    if (!shown.length) return element("p", {}, "No instruction differs: only names, the order or the header do.");
+    if (!shown.length) return element("p", {}, "No instruction changed; only names, the order or the header did.");
     return computations(model, shown, state, state.pass > 0 && !state.all);
   };
 
@@ -86,7 +86,7 @@
   const detail = (model, state) => {
     const it = model.data.states[state.pass];
     const delta = model.countDelta(state.pass).map(([opcode, n]) => `${n > 0 ? "+" : "−"}${Math.abs(n)} ${opcode}`);
-    const opcodes = delta.length ? delta.join(", ") : "as many of each opcode as before";
+    const opcodes = delta.length ? delta.join(", ") : "the counts of all opcodes are unchanged";
     return element(
       "div",
       { class: "detail" },
@@ -96,7 +96,7 @@
         { class: "what" },
         element("b", {}, passName(it)),
         it.pipeline ? ` in ${it.pipeline}: ` : ": ",
-        it.summary || (it.label ? "there is no module as the compiler got it" : "the module that the compiler got"),
+        it.summary || (it.label ? "the module that the compiler received is missing" : "the module that the compiler received"),
       ),
       state.pass ? element("p", { class: "delta" }, opcodes) : "",
       ...difference(model, state),

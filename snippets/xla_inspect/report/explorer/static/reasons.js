@@ -17,19 +17,19 @@
       this.root.hidden = !model.data.reasons;
       if (!model.data.reasons || this.shown === `${model.data.target} ${number}`) return;
       this.shown = null;
-      if (number === null) return void this.root.replaceChildren(element("p", {}, "Rest on an instruction, or choose it, to read what the compiler decided about it, and why."));
+      if (number === null) return void this.root.replaceChildren(element("p", {}, "Hover over an instruction, or choose it, to read the compiler's decisions about it and their reasons."));
       try {
         const { reasons } = await model.details();
         if (asked !== this.asked) return;
         this.fill(name, (reasons.about[number] ?? []).map((at) => reasons.said[at]));
         this.shown = `${model.data.target} ${number}`;
       } catch (error) {
-        if (asked === this.asked) this.root.replaceChildren(element("p", {}, `The compiler's reasons did not load: ${error.message}. Check the connection, and choose it again.`));
+        if (asked === this.asked) this.root.replaceChildren(element("p", {}, `The compiler's reasons did not load: ${error.message}. Check the connection, and choose the instruction again.`));
       }
     }
 
     fill(name, said) {
-      const heading = said.length ? `${name}: ${count(said.length, "decision")}` : `${name}: the compiler gives no reason.`;
+      const heading = said.length ? `${name}: ${count(said.length, "decision")}` : `${name}: the compiler reports no decision.`;
       const list = element("ul", {}, ...said.slice(0, FIRST).map((each) => this.decision(each)));
       const rest = said.slice(FIRST);
       const more = element("button", { type: "button", class: "more" }, `${rest.length} more`);

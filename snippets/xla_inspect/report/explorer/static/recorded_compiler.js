@@ -2,7 +2,7 @@
 "use strict";
 {
   const { fetchData, normalize } = globalThis.xlaExplorer;
-  const ELSEWHERE = "`xla-inspect play` on your own machine compiles it";
+  const ELSEWHERE = "run `xla-inspect play` on your own machine to compile it";
   const DEFINITION = /^def\s+(\w+)\s*\(([^)]*)\)/gm;
 
   class RecordedCompiler {
@@ -54,7 +54,7 @@
     }
 
     async copy(kind, request) {
-      if (kind !== "command") throw new Error(`it is made of a compile: ${ELSEWHERE}`);
+      if (kind !== "command") throw new Error(`a recorded program cannot be compiled again here: ${ELSEWHERE}`);
       const found = await this.find(request);
       return `xla-inspect play ${found?.file.split("/").at(-1) ?? "FILE.py"}:${found?.function ?? request.function}`;
     }
@@ -80,7 +80,7 @@
       if (!tell) return offers;
       tell({ event: "started", id });
       if (!captures.length) {
-        const message = found ? "this target was not recorded" : "these programs were recorded as they are, and this is none of them";
+        const message = found ? "this target was not recorded" : "this page shows recorded compilations of its unchanged programs, and this program is not one of them";
         tell({ event: "failed", target: null, failure: { kind: "limit", message, line: null, column: null, hint: ELSEWHERE } });
       }
       await Promise.all(offers.map((offer) => this.tellOf(offer, tell, id)));
@@ -94,7 +94,7 @@
         const data = await offer.load();
         if (id === this.sent) tell({ event: "data", target, part: "whole", data, seconds: {}, offer });
       } catch (error) {
-        const failure = { kind: "limit", message: `its data did not come: ${error.message}`, line: null, column: null, hint: "Check the connection" };
+        const failure = { kind: "limit", message: `the data did not load: ${error.message}`, line: null, column: null, hint: "Check the connection" };
         if (id === this.sent) tell({ event: "failed", target, failure });
       }
     }

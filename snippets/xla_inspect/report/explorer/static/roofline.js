@@ -137,7 +137,7 @@
     });
     return drawn(
       "svg",
-      { class: "roofline", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Roofline: operations a second over operations per byte, both logarithmic" },
+      { class: "roofline", viewBox: `0 0 ${WIDTH} ${HEIGHT}`, role: "group", "aria-label": "Roofline: operations per second over operations per byte, on logarithmic scales" },
       ...ticks, ...slope, ...lines, ...dots,
     );
   };

@@ -26,15 +26,15 @@
       this.root = element(
         "details",
         { class: "takeaway" },
-        element("summary", {}, "Take away"),
+        element("summary", {}, "Save or copy"),
         element(
           "div",
           {},
           entry("Copy link", "to exactly this view", () => this.copyLink()),
           this.texts,
-          entry("Copy command", "that makes this view of your own function", () => this.copy(this.command(), "The command is copied: ")),
-          entry("Picture, SVG", "of what is in sight", () => this.saveSvg()),
-          entry("Picture, PNG", "of what is in sight", () => this.savePng()),
+          entry("Copy command", "that shows this view for your own function", () => this.copy(this.command(), "The command is copied: ")),
+          entry("Save SVG", "a picture of the visible part", () => this.saveSvg()),
+          entry("Save PNG", "a picture of the visible part", () => this.savePng()),
         ),
       );
       // It closes when something else is meant.
@@ -52,7 +52,7 @@
       try {
         await click();
       } catch (error) {
-        this.explorer.status.say(`It did not work: ${error.message}.`);
+        this.explorer.status.say(`This action failed: ${error.message}.`);
       }
     }
 

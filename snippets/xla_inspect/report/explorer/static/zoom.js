@@ -19,8 +19,8 @@
         button("−", "Smaller (−)", () => this.by(1 / STEP)),
         this.told,
         button("+", "Larger (+)", () => this.by(STEP)),
-        button("Fit", "All of it (0)", () => this.fit()),
-        button("Read", "At a size to read, as at first", () => this.reset()),
+        button("Fit", "Fit the whole picture (0)", () => this.fit()),
+        button("Read", "Return to the initial, readable size", () => this.reset()),
       );
       this.sheet = element("div", { class: "sheet" }, drawing);
       this.window = element("div", { class: "window", role: "group", "aria-label": label }, this.sheet);
