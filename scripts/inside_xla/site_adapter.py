@@ -114,7 +114,7 @@ class SiteAdapter(Adapter):
             return text
         from chapters import prediction, reason_quotes
 
-        return reason_quotes.convert_reasons(prediction.convert_questions(text))
+        return reason_quotes.write_quotes(prediction.write_questions(text))
 
     def list_terms(self) -> Iterable[Term]:
         """Return the terms of the glossary, the opcodes and the passes."""

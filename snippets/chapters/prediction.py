@@ -210,7 +210,7 @@ def ask_reason(question: str, reasons: Mapping[str, bool], *, see: str) -> str:
     return _write("reason", question, sorted(choices, key=lambda choice: _order(choice.says)), see)
 
 
-def convert_questions(text: str) -> str:
+def write_questions(text: str) -> str:
     """Return the output of a block with each question as plain Markdown: the choices as a list, then the answer."""
     return _QUESTION.sub(_write_question, text)
 

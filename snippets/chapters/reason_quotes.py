@@ -102,7 +102,7 @@ def find_decisions(capture: Capture, kind: str, about: str = "", others: Collect
     ]
 
 
-def convert_reasons(text: str) -> str:
+def write_quotes(text: str) -> str:
     """Return the output of a block with each list of reasons as plain Markdown: a list item for each decision."""
     return _LIST.sub(lambda match: "\n".join(match["lead"] + line for line in _list_points(match["groups"])), text)
 

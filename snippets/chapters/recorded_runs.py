@@ -20,7 +20,7 @@ PACKAGES = ("jax", "jaxlib", "numpy", "libtpu", "jax-cuda13-plugin")
 """The packages that a result depends on; a missing compiler counts as a version too."""
 
 
-def run_recorded(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever JSON can hold
+def recall_run(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever JSON can hold
     """Return the result of a module's function on this CPU, from the cache if its dependencies are unchanged.
 
     The dependencies are the module's file, the project's modules that it imports with their data files, Python, JAX,
@@ -34,7 +34,7 @@ def run_recorded(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever
     module = sys.modules.get(function.__module__)
     file = getattr(module, "__file__", None)
     if not (file and getattr(module, function.__name__, None) is function):
-        message = f"run_recorded() needs a function of a module, accessible by its name, and not {function!r}"
+        message = f"recall_run() needs a function of a module, accessible by its name, and not {function!r}"
         raise InspectError(message)
     path = Path(file)
     folder = path.parents[function.__module__.count(".")]

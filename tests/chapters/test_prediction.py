@@ -190,7 +190,7 @@ def test_another_text_or_key_is_another_question() -> None:
 
 def test_in_plain_markdown_a_question_has_its_choices_and_then_the_answer() -> None:
     asked = prediction.ask_value("How many `f`?", 1, others={"cpu": 2}, see="#x")
-    assert prediction.convert_questions(f"before\n    {asked}after") == (
+    assert prediction.write_questions(f"before\n    {asked}after") == (
         "before\n"
         "    <b>Predict:</b> How many <code>f</code>?\n\n"
         "    - 1\n"

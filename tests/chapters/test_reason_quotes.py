@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from chapters.reason_quotes import convert_reasons, find_first_decisions, quote_reasons
+from chapters.reason_quotes import find_first_decisions, quote_reasons, write_quotes
 from inside_xla.site_adapter import ADAPTER
 from livepage.publish import term_links
 from livepage.read import Term
@@ -126,7 +126,7 @@ def test_a_target_without_a_reason_needs_a_sentence(nothing: str | tuple[Decisio
 def test_plain_markdown_has_a_point_for_each_decision(decisions: tuple[Decision, ...]) -> None:
     known = next(each for each in decisions if each.sentence and each.place.startswith("xla/"))
     text = f"before\n    {quote_reasons({'tpu-v5e': [REFUSED, known], 'cpu': 'It says `nothing` of <this>.'})}after"
-    lines = convert_reasons(text).splitlines()
+    lines = write_quotes(text).splitlines()
     file = known.place.rpartition("/")[2]
     assert lines[0] == "before"
     assert lines[1] == (
@@ -141,7 +141,7 @@ def test_plain_markdown_has_a_point_for_each_decision(decisions: tuple[Decision,
         .endswith(f"{known.sentence} ([{file}](https://github.com/openxla/xla/blob/main/{known.place}))")
     )
     assert lines[3:] == ["    - **CPU**: It says `nothing` of <this>.", "after"]
-    assert ADAPTER.tell(text) == convert_reasons(text)
+    assert ADAPTER.tell(text) == write_quotes(text)
 
 
 def test_the_name_of_a_pass_gets_its_entry_on_hover() -> None:

@@ -43,7 +43,7 @@ def mlp(params, x):
     rows = [jnp.maximum(row @ params.w1 + params.b1, 0.0) @ params.w2 + params.b2 for row in x]
     return jnp.stack(rows)
 """,
-        "holds 64 matmuls, and two layers need two",
+        "contains 64 matmuls, but two layers need two",
         " dot(",
     ),
     Wrong(
@@ -159,7 +159,7 @@ def count(jaxpr):
     primitives = [equation.primitive for equation in jaxpr.eqns]
     return {each: primitives.count(each) for each in primitives}
 """,
-        "a key of the dict is of type Primitive, and names are asked for",
+        "a key of the dict is of type Primitive, but each key must be a name",
         "",
     ),
     Wrong(
@@ -236,7 +236,7 @@ def update(params, momentum, gradient):
     momentum = 0.9 * momentum + gradient
     return params - 0.1 * momentum, momentum
 """,
-        "result 0, the new params, has a buffer of its own",
+        "result 0, the new params, has a new buffer",
         "entry_computation_layout=",
     ),
     Wrong(
@@ -250,7 +250,7 @@ def update(params, momentum, gradient):
     momentum = 0.9 * momentum + gradient
     return params - 0.1 * momentum, momentum
 """,
-        "result 1, the new momentum, is written over `gradient`",
+        "result 1, the new momentum, uses the buffer of `gradient`",
         "input_output_alias={ {0}: (0, {}, may-alias), {1}: (2, {}, may-alias) }",
     ),
     Wrong(

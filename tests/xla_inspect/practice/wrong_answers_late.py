@@ -99,7 +99,7 @@ GRADIENT = 4
 WITH_INPUT = 6
 PER_EXAMPLE = 5
 """,
-        "not 4. The jaxpr of `jax.grad(loss)` holds these matmuls.",
+        "not 4. The jaxpr of `jax.grad(loss)` contains these matmuls.",
         "dot_general(f32[8,10], f32[10,4])",
     ),
     Wrong(
@@ -112,7 +112,7 @@ def norms(params, xs, ys):
 
     return jax.lax.map(norm, (xs, ys))
 """,
-        "the program holds a loop, which takes one example after the other",
+        "the program contains a loop, which processes one example at a time",
         "scan(",
     ),
     Wrong(
@@ -147,7 +147,7 @@ def curve(x, v):
 
     return jax.lax.map(column, jnp.arange(len(x)))
 """,
-        "the program holds a loop, which takes one column after the other",
+        "the program contains a loop, which processes one column at a time",
         "scan(",
     ),
     Wrong(
@@ -192,7 +192,7 @@ def read(layers, pieces):
         position += len(piece)
     return memory
 """,
-        "after a text that fills it, where a window that reaches beyond the end is moved back: the numbers are wrong",
+        "after a text that fills it (a window that extends beyond the end is moved back): the numbers are wrong",
         "",
     ),
 )
