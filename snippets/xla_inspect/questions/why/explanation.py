@@ -27,6 +27,9 @@ type Outcome = Literal["removes", "reduces", "keeps", "adds", "failed"]
 changed program does not compile."""
 
 
+IMPORT = "import"
+"""The name in place of a pass for instructions of the original program."""
+
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome.__value__)
 _TWICE = re.compile(r"\b([a-z-]+) (?=\1[\w.-]*)")
 

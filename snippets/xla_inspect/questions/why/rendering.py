@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import close_brackets
 from xla_inspect.answers import Hint, Table
 from xla_inspect.plural import plural
-from xla_inspect.questions.why.explanation import Finding, Why, suggest_why
-from xla_inspect.questions.why.why_context import IMPORT
+from xla_inspect.questions.why.explanation import IMPORT, Finding, Why, suggest_why
 from xla_inspect.targets import title
 
 if TYPE_CHECKING:

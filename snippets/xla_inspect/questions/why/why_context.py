@@ -23,7 +23,7 @@ from xla_inspect.analysis import (
 from xla_inspect.analysis.reasons import EMITTING, Attempts, read_reasons
 from xla_inspect.errors import HloSyntaxError
 from xla_inspect.questions.kernels import list_fused
-from xla_inspect.questions.why.explanation import LineOf, PassStep, Reason, WhyPart
+from xla_inspect.questions.why.explanation import IMPORT, LineOf, PassStep, Reason, WhyPart
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:
@@ -33,9 +33,6 @@ if TYPE_CHECKING:
     from xla_inspect.analysis.reasons import Decision, Reasons
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction
-
-IMPORT = "import"
-"""The name in place of a pass for instructions of the original program."""
 
 _DONOR = re.compile(r"\((?P<number>\d+),")
 _MOST_LINES = 12

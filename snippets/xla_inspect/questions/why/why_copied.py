@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import COPYING, ValueFlow, is_fusion, is_passed_on, search, skip_renaming
-from xla_inspect.questions.why.explanation import Finding, LineOf
-from xla_inspect.questions.why.why_context import IMPORT
+from xla_inspect.questions.why.explanation import IMPORT, Finding, LineOf
 from xla_inspect.units import format_bytes
 
 if TYPE_CHECKING:

@@ -6,9 +6,9 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import custom_fusion_kind, is_fusion, parse_log
 from xla_inspect.plural import plural
-from xla_inspect.questions.why.explanation import Finding
+from xla_inspect.questions.why.explanation import IMPORT, Finding
 from xla_inspect.questions.why.refusal_text import write_clause
-from xla_inspect.questions.why.why_context import IMPORT, tell_maker
+from xla_inspect.questions.why.why_context import tell_maker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

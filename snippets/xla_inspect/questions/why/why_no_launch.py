@@ -7,8 +7,8 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import REDUCE_SCATTER, REWRITING, SourceLine, is_fusion, read_line, show_place, walk_inside
 from xla_inspect.hlo import IDLE
 from xla_inspect.plural import plural
-from xla_inspect.questions.why.explanation import Finding, LineOf
-from xla_inspect.questions.why.why_context import IMPORT, tell_maker
+from xla_inspect.questions.why.explanation import IMPORT, Finding, LineOf
+from xla_inspect.questions.why.why_context import tell_maker
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -5,8 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis.reasons import find_rules
-from xla_inspect.questions.why.explanation import Finding
-from xla_inspect.questions.why.why_context import IMPORT
+from xla_inspect.questions.why.explanation import IMPORT, Finding
 
 if TYPE_CHECKING:
     from xla_inspect.analysis import Histories, PassState
