@@ -133,10 +133,10 @@ def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
 
 def _show_groups(paper: Paper, files: list[dump_folder.DumpFile], *, whole: bool) -> None:
     """Print the files of a folder by group."""
-    for group, named in dump_folder.GROUPS.items():
+    for group, names in dump_folder.GROUPS.items():
         members = [file for file in files if file.group == group]
         if members:
-            _show_group(paper, named, members, whole=whole)
+            _show_group(paper, names, members, whole=whole)
 
 
 def _show_group(paper: Paper, named: str, files: list[dump_folder.DumpFile], *, whole: bool) -> None:
@@ -178,10 +178,10 @@ def show_text(paper: Paper, capture: Capture, forecast: Forecast) -> None:
         f"it has {after.instruction_count()}, {after.instruction_count(entry_only=True)} of them in ENTRY; the others "
         "are inside computations that ENTRY calls."
     )
-    said = forecast.commit(f"How many of these {after.instruction_count(entry_only=True)} lines are kernels?")
+    text = forecast.commit(f"How many of these {after.instruction_count(entry_only=True)} lines are kernels?")
     paper.show(print_computation(after.entry), "hlo")
     forecast.reveal(
-        said,
+        text,
         len(list_kernels(capture)),
         "each is a fusion, a matmul, a copy or a call of a library; parameters, constants, tuples and "
         "bitcasts run nothing.",
@@ -226,12 +226,12 @@ def show_constants(paper: Paper, capture: Capture, forecast: Forecast) -> None:
     """Print where constants stood, and where they stand."""
     paper.heading("3.6 Find the constants")
     before, after = capture.unoptimized_module, capture.module
-    said = forecast.commit("The program divides by 127.5. Will the kernel divide?", (YES, NO))
+    text = forecast.commit("The program divides by 127.5. Will the kernel divide?", (YES, NO))
     paper.table(("before", "shape", "where"), tables.list_constants(before))
     paper.table(("after", "shape", "where"), tables.list_constants(after))
     counts = before.opcode_counts(), after.opcode_counts()
     forecast.reveal(
-        said,
+        text,
         YES if counts[1]["divide"] else NO,
         f"{plural(counts[0]['divide'], 'division')} before, and {counts[1]['divide']} after. "
         + (

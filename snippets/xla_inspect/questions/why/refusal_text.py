@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
     from xla_inspect.questions.why.explanation import Reason
 
-_COSTS = re.compile(r"reckons (?P<fused>[\d.]+) µs .* and (?P<apart>[\d.]+) µs ")
+_COSTS = re.compile(r"estimates (?P<fused>[\d.]+) µs .* and (?P<apart>[\d.]+) µs ")
 _END = re.compile(r"(?<=[\w)])[.:] ")
 
 
