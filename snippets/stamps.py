@@ -34,7 +34,7 @@ def seal(text: str) -> str:
     return f'{text.rstrip().removesuffix("}").rstrip()},\n "{SEAL}": "{_hash(json.loads(text))}"\n}}\n'
 
 
-def is_whole(content: Mapping[str, Any]) -> bool:
+def is_sealed(content: Mapping[str, Any]) -> bool:
     """Return whether content, as a sealed file holds it, is as it was sealed."""
     rest = {name: value for name, value in content.items() if name != SEAL}
     return bool(content.get(SEAL) == _hash(rest))
@@ -44,7 +44,7 @@ def _hash(content: Mapping[str, Any]) -> str:
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
-def write(path: Path, script: str, versions: Mapping[str, str], content: Mapping[str, Any]) -> None:
+def write_sealed(path: Path, script: str, versions: Mapping[str, str], content: Mapping[str, Any]) -> None:
     """Write what a script measured.
 
     Args:
@@ -57,7 +57,7 @@ def write(path: Path, script: str, versions: Mapping[str, str], content: Mapping
     path.write_text(seal(json.dumps(whole, indent=1, ensure_ascii=False)), encoding="utf-8", newline="\n")
 
 
-def read(path: Path) -> dict[str, Any]:
+def read_sealed(path: Path) -> dict[str, Any]:
     """Return what a sealed file holds, its script and versions included.
 
     Raises:
@@ -73,7 +73,7 @@ def read_current(path: Path) -> dict[str, Any]:
     Raises:
         SealError: As for `read`, or it is of other versions.
     """
-    content = read(path)
+    content = read_sealed(path)
     if aged := list_aged(content["versions"]):
         message = f"{_show(path)} is of {', '.join(aged)}: run `{content['script']}` and look at what changed"
         raise SealError(message)
@@ -93,9 +93,9 @@ def read_text(path: Path) -> str:
         message = f"{_show(path)} is no JSON ({error}): `git checkout {_show(path)}` brings it back"
         raise SealError(message) from error
     if missing := [name for name in ("script", "versions", SEAL) if not content.get(name)]:
-        message = f"{_show(path)} has no {', '.join(missing)}: the script that makes it writes it by stamps.write"
+        message = f"{_show(path)} has no {', '.join(missing)}: the script that makes it calls stamps.write_sealed"
         raise SealError(message)
-    if not is_whole(content):
+    if not is_sealed(content):
         message = (
             f"{_show(path)} was changed since `{content['script']}` wrote it: run that to measure anew, "
             f"or `git checkout {_show(path)}` to bring the file back"
@@ -104,14 +104,14 @@ def read_text(path: Path) -> str:
     return text
 
 
-def list_files(folder: Path = DATA) -> list[Path]:
+def list_sealed(folder: Path = DATA) -> list[Path]:
     """Return the files of a folder that scripts write and seal."""
     return sorted(folder.rglob("*.json"))
 
 
 def list_faults(folder: Path = DATA) -> Iterator[str]:
     """Yield what is wrong with each file of a folder that is not as its script wrote it."""
-    for path in list_files(folder):
+    for path in list_sealed(folder):
         try:
             read_text(path)
         except SealError as error:

@@ -19,7 +19,7 @@ from xla_inspect.releases import read_releases
 if TYPE_CHECKING:
     from pathlib import Path
 
-FILES = stamps.list_files()
+FILES = stamps.list_sealed()
 VERSIONS = {"jax": "1.0"}
 
 
@@ -36,20 +36,20 @@ def find_pin(package: str) -> str:
 @pytest.fixture
 def sealed(tmp_path: Path) -> Path:
     path = tmp_path / "times.json"
-    stamps.write(path, "scripts/bench", VERSIONS, {"us": 63.4, "names": ["ä", "b"]})
+    stamps.write_sealed(path, "scripts/bench", VERSIONS, {"us": 63.4, "names": ["ä", "b"]})
     return path
 
 
 @pytest.mark.parametrize("path", FILES, ids=name)
 def test_every_file_is_as_its_script_wrote_it_and_names_a_script_that_exists(path: Path) -> None:
-    content = stamps.read(path)
+    content = stamps.read_sealed(path)
     script = next(word for word in content["script"].split() if word.startswith("scripts/"))
     assert (ROOT / script).is_file()
     assert {"jax", "jaxlib", "iree-base-compiler", "openxla/xprof"} & set(content["versions"])
 
 
 def test_what_is_written_is_read_and_its_hash_is_its_last_line(sealed: Path) -> None:
-    content = stamps.read(sealed)
+    content = stamps.read_sealed(sealed)
     assert content.pop(stamps.SEAL) in sealed.read_text(encoding="utf-8").splitlines()[-2]
     assert content == {"script": "scripts/bench", "versions": VERSIONS, "us": 63.4, "names": ["ä", "b"]}
 
@@ -65,13 +65,13 @@ def test_a_change_by_hand_is_refused_with_the_file_and_what_to_do(sealed: Path, 
     with pytest.raises(
         stamps.SealError, match=r"^times.json was changed since `scripts/\w+` wrote it: run that to mea"
     ):
-        stamps.read(sealed)
+        stamps.read_sealed(sealed)
 
 
 def test_line_ends_and_indentation_of_another_system_are_no_change(sealed: Path) -> None:
-    content = stamps.read(sealed)
+    content = stamps.read_sealed(sealed)
     sealed.write_text(json.dumps(content, indent=4), encoding="utf-8", newline="\r\n")
-    assert stamps.read(sealed) == content
+    assert stamps.read_sealed(sealed) == content
 
 
 @pytest.mark.parametrize("lost", ["script", "versions", stamps.SEAL])
@@ -79,14 +79,14 @@ def test_a_file_that_no_script_sealed_is_refused(sealed: Path, lost: str) -> Non
     content = json.loads(sealed.read_text(encoding="utf-8"))
     del content[lost]
     sealed.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(stamps.SealError, match=f"times.json has no {lost}: the script that makes it writes it by"):
-        stamps.read(sealed)
+    with pytest.raises(stamps.SealError, match=f"times.json has no {lost}: the script that makes it calls"):
+        stamps.read_sealed(sealed)
 
 
 def test_half_a_file_is_refused(sealed: Path) -> None:
     sealed.write_text(sealed.read_text(encoding="utf-8")[:40], encoding="utf-8")
     with pytest.raises(stamps.SealError, match=r"times.json is no JSON \(.*\): `git checkout times.json` brings"):
-        stamps.read(sealed)
+        stamps.read_sealed(sealed)
 
 
 def test_versions_are_told_with_what_is_pinned_where_that_is_another(sealed: Path) -> None:
@@ -128,7 +128,7 @@ def test_pages_read_data_that_was_measured_through_its_seal() -> None:
             opens = re.search(r"read_text|open\(|json\.load", line) and ".json" in line and "data" in line.lower()
             if opens and "stamps." not in line:
                 wrong.append(f"{page.name}:{number}: {line.strip()}")
-    assert wrong == [], "read it with stamps.read"
+    assert wrong == [], "read it with stamps.read_sealed"
 
 
 def test_a_record_of_a_release_that_was_changed_is_refused(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
-// Gives a listing a button that copies its text, once a pointer or the focus comes to it.
-// Without this script a page lacks nothing else.
+// Add a button that copies a listing's text when the pointer or the focus reaches the listing.
+// Without this script, the rest of the page works.
 function offerCopy({ target }) {
   const listing = target.closest?.(".highlight")
   if (!listing || !navigator.clipboard || listing.querySelector(".copy")) return

@@ -1,11 +1,11 @@
-// Opens the explorers of a page. One that waits shows a picture of itself with a button over it; its scripts and its data
-// are fetched when it is pressed, or when the address asks for it. One over all that was recorded opens by itself.
+// Open the explorers of a page. A closed explorer shows a picture and a button; its scripts and data are fetched when
+// the user presses the button, or when the address selects it. The explorer of all recorded programs opens automatically.
 const home = document.currentScript.src.replace(/[^/]*$/, "explorer/")
 const scripts = new Map()
 const AGAIN = "Check the connection."
-const NO_SERVER = "It needs a server: run `scripts/serve`, since a browser fetches nothing for a page that is opened as a file."
+const NO_SERVER = "The explorer needs a server: run `scripts/serve`, because a browser does not fetch data for a page opened as a file."
 
-// Fetch a script once; one that did not come is asked for again the next time.
+// Fetch each script once; if that fails, the next call tries again.
 const load = (name) => {
   if (!scripts.has(name))
     scripts.set(
@@ -15,7 +15,7 @@ const load = (name) => {
         tag.onerror = () => {
           scripts.delete(name)
           tag.remove()
-          failed(new Error(`${name} did not come`))
+          failed(new Error(`${name} could not be loaded`))
         }
         document.head.append(tag)
       }),
@@ -29,15 +29,15 @@ const fetchFile = async (name) => {
   return answer
 }
 
-// The style of an explorer, once its scripts are there; what its first view does not need comes when it is asked for.
+// Load the scripts and the style of an explorer. Code that the first view does not need is loaded later.
 const loadExplorer = async ([first, later], style) => {
   const [css] = await Promise.all([fetchFile(style).then((answer) => answer.text()), load(first)])
   globalThis.xlaExplorer.more = () => load(later)
   return Object.assign(document.createElement("style"), { textContent: css })
 }
-globalThis.loadExplorer = loadExplorer // for a page that opens one by itself
+globalThis.loadExplorer = loadExplorer // for a page that opens an explorer itself
 
-// What an explorer of one program is offered.
+// Return the captures that an explorer of one program can show.
 const offerCaptures = ({ captures }) =>
   JSON.parse(captures).map(({ target, title, src, details, size }) => ({
     target,
@@ -46,7 +46,7 @@ const offerCaptures = ({ captures }) =>
     loadDetails: details ? () => globalThis.xlaExplorer.fetchData(home + details) : null,
   }))
 
-// The same of all that was recorded, through the compiler that stands in for one.
+// Return the captures of all recorded programs, through a class that takes the place of the compiler.
 const offerRecorded = async ({ index }) => {
   const compiler = new globalThis.xlaExplorer.RecordedCompiler(await (await fetchFile(index)).json(), home)
   const programs = await compiler.programs()
@@ -55,7 +55,7 @@ const offerRecorded = async ({ index }) => {
 
 const readId = () => new URLSearchParams(location.hash.slice(1)).get("x")
 
-// Links of before one explorer held all programs name the program in the explorer's place.
+// Old links have the program's name where new links have the explorer's name: rewrite them.
 const readOldLink = (root, offers) => {
   const fields = new URLSearchParams(location.hash.slice(1))
   const program = fields.get("x")
@@ -66,7 +66,7 @@ const readOldLink = (root, offers) => {
   return true
 }
 
-// While it loads, the theme may put the section that scrolls by into the address; what was asked for is put back.
+// While the explorer loads, the theme may replace the address by the visible section's, so restore the requested address.
 async function open(root, asked = "") {
   if (root.shadowRoot) return
   const { explorer: id, index, scripts: names, style, state } = root.dataset
@@ -81,7 +81,7 @@ async function open(root, asked = "") {
     const hadFocus = root.contains(document.activeElement)
     const poster = root.querySelector(".poster")
     const explorer = new Explorer(root, id, offers, look)
-    // On paper the picture stays.
+    // Keep the picture for printing.
     if (poster && !index) root.before(Object.assign(document.createElement("p"), { className: "offer printed" }))
     if (poster && !index) root.previousElementSibling.append(poster)
     if (asked && location.hash !== asked) history.replaceState(history.state, "", asked)
@@ -92,7 +92,7 @@ async function open(root, asked = "") {
     await explorer.start(JSON.parse(state))
     if (hadFocus) explorer.shadow.querySelector("select:not([hidden]), input:checked")?.focus({ preventScroll: true })
   } catch (error) {
-    said.textContent = location.protocol === "file:" ? NO_SERVER : `It did not open (${error.message}). ${AGAIN}`
+    said.textContent = location.protocol === "file:" ? NO_SERVER : `The explorer did not open (${error.message}). ${AGAIN}`
     Object.assign(button, { hidden: false, textContent: "Try again" })
   }
 }

@@ -1,5 +1,5 @@
-// Gives a list of opcodes, passes or claims a box that filters it as one types; Enter goes to the first that is left,
-// Escape clears. Without this script the list is whole, and a page without such a list stays as it is.
+// Add a box that filters a list of opcodes, passes or claims as the user types. Enter moves to the first match, and
+// Escape clears the box. Without this script the page shows the whole list.
 const kinds = {
   passes: { lists: ".passes", read: "summary, .where", enter: "summary", hint: "fusion, layout assignment, H100 ..." },
   opcodes: { lists: ".opcodes", read: "summary, p:first-of-type", enter: "summary", hint: "dot, lax.psum, communication, H100 ..." },
@@ -9,7 +9,7 @@ const noun = Object.keys(kinds).find((name) => document.querySelector(kinds[name
 const kind = kinds[noun]
 const lists = kind ? [...document.querySelectorAll(kind.lists)] : []
 
-// A list with all that stands between it and its heading, and the fold that it is in.
+// Return a list with everything between it and its heading, including the fold that contains it.
 function sectionOf(list) {
   const section = [list]
   while (!/^H\d$/.test(section.at(-1).tagName)) {
@@ -53,7 +53,7 @@ function offerFilter() {
     for (const section of sections) {
       const empty = [...section[0].children].every((row) => row.hidden)
       for (const part of section) part.hidden = empty
-      // What is found in a fold is shown; what the reader opened stays open.
+      // Open a fold that contains a match; a fold that the reader opened stays open.
       const fold = section[0].closest("details")
       if (fold && words.length && !empty && !fold.open) {
         fold.open = true
@@ -77,7 +77,7 @@ function offerFilter() {
     event.preventDefault()
     filter()[0]?.row.querySelector(kind.enter).focus()
   })
-  // A link to a row that the filter hides, or that is in a fold.
+  // Show the row that a link leads to, even if the filter or a fold hides it.
   function reveal() {
     const row = document.getElementById(decodeURIComponent(location.hash.slice(1)))
     if (row?.closest("[hidden]")) clear()

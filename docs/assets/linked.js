@@ -1,5 +1,5 @@
-// Lights, in a function and in the graphs beside it, all that came from the operations under the pointer or the focus.
-// Each part names its operations in `data-of`, numbers from one; what is lit, the frame names in `data-lit`.
+// Highlight, in a function and in the graphs next to it, everything that comes from the operations under the pointer or
+// the focus. Each part lists its operations in `data-of`, numbered from one; the frame lists the highlighted in `data-lit`.
 const linkFrame = (frame) => {
   const light = (event) => {
     const part = event.target.closest("[data-of]")
@@ -21,5 +21,5 @@ const linkFrame = (frame) => {
 }
 const linkAll = (root) => root.querySelectorAll(".linked").forEach(linkFrame)
 linkAll(document)
-// Where a page is edited in its place, parts of it come anew.
+// When a page is edited in place, some of its parts are replaced.
 document.addEventListener("page:parts", ({ detail }) => detail.forEach((part) => (part.matches(".linked") ? linkFrame(part) : linkAll(part))))

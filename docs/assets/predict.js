@@ -1,13 +1,13 @@
-// Makes buttons of the choices of a question, and keeps in this browser what was guessed and where one was reading.
-// Nothing is sent anywhere. Without this script each choice is a fold, and a page lacks nothing but the count.
+// Turn the choices of a question into buttons, and store the guesses and the reading position in this browser.
+// Nothing is sent anywhere. Without this script each choice is a fold, and only the count is missing.
 const KEY = "reading"
 const HERE = decodeURI(location.pathname.slice(__md_scope.pathname.length)).replace(/index\.html$/, "")
 const questions = [...document.querySelectorAll(".predict")]
 const heading = document.querySelector("article h1")
-// A chapter says how long it takes to read; home, lists and the page of what is missing do not.
+// Chapters show a reading time; the home page, lists and the error page do not.
 const isChapter = heading && document.querySelector("article .reading-time, article .predict") !== null
 
-// What is kept may have been written by another version of the site, or not at all where nothing may be kept.
+// The stored data may come from another version of the site, or be missing if the browser stores nothing.
 function read() {
   let kept
   try {
@@ -32,7 +32,7 @@ function make(name, properties = {}, ...children) {
   return element
 }
 
-// The first guess of each question that still asks the same.
+// Return the first guess for each question of a page.
 function listGuesses(kept, page = HERE) {
   return kept.pages[page]?.guesses ?? {}
 }
@@ -94,7 +94,7 @@ function offer(question) {
   question.classList.add("on")
 }
 
-// What was guessed of a question that is asked no more, or asks otherwise now, is forgotten.
+// Forget guesses for questions that were removed or changed.
 function noteVisit() {
   write((kept) => {
     const page = (kept.pages[HERE] ??= {})
@@ -106,7 +106,8 @@ function noteVisit() {
   })
 }
 
-// Where one is: the last heading above the middle of the window. At the end of its text a page counts as read.
+// Store the reading position, which is the last heading above the middle of the window. A page whose end is near counts
+// as read.
 function notePlace() {
   const headings = [...document.querySelectorAll("article h2[id]")]
   const last = headings.findLast((each) => each.getBoundingClientRect().top < innerHeight / 2)
@@ -129,18 +130,18 @@ function showProgress(place) {
   if (!last || !known.length) return
   const page = kept.pages[last.page]
   const answered = Object.keys(listGuesses(kept, last.page)).length
-  const parts = [make("b", {}, "Continue where you were: "), linkTo(last.page + (last.at ? `#${last.at}` : ""), last.section ? `${page.title}, at “${last.section}”` : page.title)]
+  const parts = [make("b", {}, "Continue where you stopped: "), linkTo(last.page + (last.at ? `#${last.at}` : ""), last.section ? `${page.title}, at “${last.section}”` : page.title)]
   if (page.asks) parts.push(`; ${answered} of ${page.asks} ${page.asks === 1 ? "question" : "questions"} predicted`)
   const finished = known.filter(([, each]) => each.read)
   const list = finished.flatMap(([path, each], index) => [index ? ", " : "", linkTo(path, each.title)])
-  const forget = make("button", { type: "button" }, "Forget this")
+  const forget = make("button", { type: "button" }, "Delete this data")
   forget.addEventListener("click", () => {
     try {
       __md_set(KEY, { pages: {} })
     } catch {}
     place.hidden = true
   })
-  place.replaceChildren(make("p", {}, ...parts, "."), ...(list.length ? [make("p", {}, "Read to the end: ", ...list, ".")] : []), make("p", { className: "kept" }, "Kept in this browser alone. ", forget))
+  place.replaceChildren(make("p", {}, ...parts, "."), ...(list.length ? [make("p", {}, "Read to the end: ", ...list, ".")] : []), make("p", { className: "kept" }, "Stored only in this browser. ", forget))
   place.hidden = false
 }
 

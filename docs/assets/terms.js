@@ -1,8 +1,8 @@
-// Shows on hover and on focus what a term means that a page links, in one sentence from one file that is fetched once;
-// a tap shows it at the foot of the window, with the link. Without this script a term is a link to its entry.
+// Show the meaning of a linked term on hover and focus, in one sentence from a file that is fetched once. A tap shows it
+// at the bottom of the window, with the link. Without this script a term is a link to its entry.
 const script = document.currentScript.src
 const root = new URL("..", script)
-const DELAY = 200 // milliseconds before a hovered term shows, and before one that was left is gone
+const DELAY = 200 // milliseconds before the tip of a hovered term appears, and before it disappears
 let sentences
 let tip
 let shownFor
@@ -29,7 +29,7 @@ function put(link) {
     tip.style.left = tip.style.top = ""
     return
   }
-  // A link may be broken over two lines: beside its first.
+  // A link may span two lines: place the tip at the first.
   const place = link.getClientRects()[0]
   tip.style.left = tip.style.top = "0"
   const { width, height } = tip.getBoundingClientRect()
@@ -59,7 +59,7 @@ async function show(link, asSheet = false) {
   if (asSheet) {
     const more = document.createElement("a")
     more.href = link.href
-    more.textContent = "Read its entry"
+    more.textContent = "Read the glossary entry"
     tip.append(" ", more)
   }
   tip.hidden = false
@@ -98,7 +98,7 @@ if (document.querySelector("a.term")) {
   })
   document.addEventListener("click", (event) => {
     const link = termOf(event.target)
-    // The second tap, or one with the sheet open, follows the link.
+    // A second tap, or a tap while the sheet is open, follows the link.
     if (!link || !byTouch || (shownFor === link && tip && !tip.hidden && tip.classList.contains("sheet"))) return
     event.preventDefault()
     if (shownFor === link) hide()

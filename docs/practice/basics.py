@@ -1,13 +1,14 @@
 # %% [markdown]
 # ---
-# description: Fifteen minutes of JAX with the compiler in mind, what jit, grad and vmap do, and a model as a pure function.
+# description: JAX from the compiler's point of view in fifteen minutes, with jit, grad, vmap and a model as a pure function.
 # minutes: 15
 # ---
 # # Basics
 #
-# Write a program that a compiler can take whole: that is all JAX asks of you, and every later phase depends on it.
-# Each cell below is followed by what it printed when this page was built.
-# Where it says **Predict**, decide before you open the answer.
+# JAX asks for only one thing: a program that a compiler can compile as a whole.
+# Every later phase depends on it.
+# Each cell below is followed by the output that it printed when this page was built.
+# At the word **Predict**, decide on an answer before you open the fold.
 
 # %%
 from xla_inspect.practice import init, loss
@@ -19,7 +20,7 @@ import jax.numpy as jnp
 # ## Arrays do not change { #arrays }
 #
 # `jax.numpy` has most of NumPy's names and rules.
-# What you miss first: you cannot write into an array.
+# The first difference that you notice is that you cannot write into an array.
 
 # %%
 x = jnp.arange(6.0).reshape(2, 3)
@@ -27,26 +28,26 @@ y = x.at[0, 0].set(7.0)
 x, y
 
 # %% [markdown]
-# `x.at[...].set(...)` returns a new array and leaves `x` alone.
-# A function of arrays that changes nothing outside can be written down once and replayed, and that is what `jit` does.
+# `x.at[...].set(...)` returns a new array and does not change `x`.
+# A function of arrays that changes nothing outside can be recorded once and replayed, which is exactly what `jit` does.
 
-# %% check="Most names are NumPy's; writing into an array is refused, and a changed copy leaves it alone."
+# %% check="Most names are the same as in NumPy, writing into an array fails, and a changed copy leaves the array unchanged."
 import numpy as np
 
 shared = [name for name in np.__all__ if hasattr(jnp, name)]
 assert 4 * len(shared) > 3 * len(np.__all__)
 try:
     x[0, 0] = 7.0
-except TypeError as refusal:
-    said = str(refusal)
-assert "immutable" in said
+except TypeError as error:
+    message = str(error)
+assert "immutable" in message
 assert (x[0, 0], y[0, 0]) == (0.0, 7.0)
 
 # %% [markdown]
 # ## jit runs your Python once { #jit }
 #
-# **Predict.** `f` prints when Python executes it.
-# It is called three times below; how often does it print, and what is `x` when it does?
+# **Predict.** `f` prints a line when Python executes it.
+# It is called three times below. How often does it print, and what is `x` at that time?
 
 
 # %% open="What the three calls print"
@@ -61,11 +62,11 @@ for argument in (jnp.ones(3), jnp.zeros(3), jnp.ones(4)):
 
 # %% [markdown]
 # `x` is a *tracer*: a shape and an element type without numbers.
-# JAX called `f` with it, wrote down the operations, and compiled them.
-# The second call has the same shape, so it ran the compiled program and none of your Python.
-# The third has another shape, which is another program.
+# JAX called `f` with the tracer, recorded the operations, and compiled them.
+# The second call has an argument of the same shape, so it ran the compiled program and none of your Python.
+# The third call has an argument of another shape, which needs another program.
 
-# %% check="Python ran for the first and the third call alone."
+# %% check="Python ran only for the first and the third call."
 calls = []
 
 
@@ -85,7 +86,7 @@ assert calls == [(3,), (4,)]
 # ## grad returns a function { #grad }
 #
 # **Predict.** The derivative of `3x² + 2x` is `6x + 2`.
-# What do the two lines print at `x = 2`?
+# What do the two lines print for `x = 2`?
 
 
 # %% open="The first and the second derivative"
@@ -97,10 +98,10 @@ print(jax.grad(parabola)(2.0))
 print(jax.grad(jax.grad(parabola))(2.0))
 
 # %% [markdown]
-# Nothing was recorded in `x`, and there is no `backward()`.
-# `jax.grad(parabola)` is a function of its own, which you can differentiate again, compile or map.
+# JAX recorded nothing in `x`, and there is no `backward()`.
+# `jax.grad(parabola)` is a function, which you can differentiate again, compile or map.
 
-# %% check="The derivative is a function: it is differentiated, compiled and mapped."
+# %% check="The derivative is a function that can be differentiated, compiled and mapped."
 derivative = jax.grad(parabola)
 assert derivative(2.0) == jax.jit(derivative)(2.0) == 14.0
 assert jax.grad(derivative)(2.0) == 6.0
@@ -109,13 +110,13 @@ assert jax.vmap(derivative)(jnp.array([0.0, 2.0])).tolist() == [2.0, 14.0]
 # %% [markdown]
 # ## vmap adds a dimension { #vmap }
 #
-# `dot` is written for two vectors.
+# The function `dot` is written for two vectors.
 #
 # **Predict.** `vmap` applies it to four rows.
-# How often does `dot` print, and which shape does it see?
+# How often does `dot` print, and which shapes does it see?
 
 
-# %% open="What dot saw"
+# %% open="The shapes that dot saw"
 def dot(a, b):
     print("dot sees", a.shape, "and", b.shape)
     return jnp.sum(a * b)
@@ -125,29 +126,29 @@ rows = jnp.arange(12.0).reshape(4, 3)
 jax.vmap(dot, in_axes=(0, None))(rows, jnp.ones(3))
 
 # %% [markdown]
-# Once, and one row: there is no loop anywhere.
-# `vmap` ran your function with a tracer that hides the extra dimension, and gave each operation that dimension behind its back.
+# It prints once, for one row, and there is no loop.
+# `vmap` called your function with a tracer that hides the extra dimension, and added that dimension to each operation.
 
-# %% check="dot is traced once, for one row; the operations have all four, and there is no loop."
-seen = []
+# %% check="dot is traced once, for one row; the operations have all four rows, and there is no loop."
+shapes = []
 
 
 def watched(a, b):
-    seen.append((a.shape, isinstance(a, jax.core.Tracer)))
+    shapes.append((a.shape, isinstance(a, jax.core.Tracer)))
     return jnp.sum(a * b)
 
 
 mapped = jax.make_jaxpr(jax.vmap(watched, in_axes=(0, None)))(rows, jnp.ones(3))
-assert seen == [((3,), True)]
+assert shapes == [((3,), True)]
 operations = {equation.primitive.name: equation for equation in mapped.eqns}
 assert operations["mul"].outvars[0].aval.shape == (4, 3)
 assert operations["reduce_sum"].outvars[0].aval.shape == (4,)
 assert operations.keys().isdisjoint({"scan", "while"})
 
 # %% [markdown]
-# ## JAX beside PyTorch { #pytorch }
+# ## JAX compared with PyTorch { #pytorch }
 #
-# Three habits from PyTorch, and what becomes of each.
+# Here are three habits from PyTorch and their counterparts in JAX.
 
 # %% pairs="all"
 from xla_inspect.practice import pairs
@@ -157,8 +158,8 @@ pairs()
 # %% [markdown]
 # ## A model as a pure function { #model }
 #
-# No class and no state: parameters come in as an argument, and the result depends on nothing else.
-# The phases that follow take this model through the compiler.
+# The model has no class and no state: its parameters are an argument, and its result depends only on its arguments.
+# The later phases follow this model through the compiler.
 #
 # ```python
 # def mlp(params, x):
@@ -170,7 +171,7 @@ pairs()
 #     return jnp.mean((mlp(params, x) - y) ** 2)
 # ```
 #
-# `params` is a named tuple of four arrays, a *pytree*: JAX flattens it into its arrays and builds it again wherever it stands.
+# `params` is a named tuple of four arrays, a *pytree*: JAX flattens it into its arrays and rebuilds it where needed.
 
 # %%
 params = init(seed=0)
@@ -187,7 +188,7 @@ slope = jax.jit(jax.grad(loss))
 jax.tree.map(jnp.shape, slope(params, x, y))
 
 # %% [markdown]
-# The gradient has the form of the parameters, so a step of training is one line.
+# The gradient has the same structure as the parameters, so a training step is one line.
 
 
 # %%
@@ -197,7 +198,7 @@ def step(params):
 
 print(f"{loss(params, x, y):.2f} before the step, {loss(step(params), x, y):.2f} after it")
 
-# %% check="Four parameters, a gradient of the same form, and a step that lowers the loss."
+# %% check="There are four parameters, the gradient has the same structure, and a step lowers the loss."
 gradient = slope(params, x, y)
 assert len(jax.tree.leaves(params)) == 4
 assert isinstance(gradient, type(params))
@@ -207,8 +208,8 @@ assert loss(step(params), x, y) < loss(params, x, y)
 # %% [markdown]
 # ## Your turn { #exercises }
 #
-# Four exercises.
-# Each is a file with a marked place to write; the check compiles what you wrote and judges it by what the compiler says.
+# Each of these four exercises is a file with a marked place for your code.
+# The check compiles your code and judges it by the compiler's output.
 
 # %% exercise="basics/mlp"
 from xla_inspect.practice import exercise
@@ -235,5 +236,5 @@ references("basics")
 # %% [markdown]
 # ## Next { #next }
 #
-# You have a function that a compiler can take whole.
-# [The next phase](jaxpr.py) reads what JAX wrote down when it traced it.
+# You now have a function that a compiler can compile as a whole.
+# [The next phase](jaxpr.py) reads the record that JAX made when it traced the function.

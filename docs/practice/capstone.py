@@ -1,14 +1,14 @@
 # %% [markdown]
 # ---
-# description: A model with four exhibits that show what is wrong with it, and a second one of which nothing is said; both mended, and judged by their dumps.
+# description: A slow model with four pieces of evidence, and a second one without any, which you fix and which are judged by their dumps.
 # minutes: 50
 # ---
-# # Capstone
+# # Fix slow models
 #
 # A model reads a text piece by piece, and wastes time and memory in four ways.
-# All four can be seen in what the compiler says, and none of them takes a stopwatch: find them, then mend them.
+# The compiler's output shows all four of them without a stopwatch. Find them, then fix them.
 #
-# It lies in `snippets/practice/capstone/slow.py`, and these are its three functions.
+# The model is in `snippets/practice/capstone/slow.py`, and these are its three functions.
 
 # %% quiet="the source of the model"
 import inspect
@@ -33,27 +33,27 @@ from xla_inspect.report import print_instruction
 # %% [markdown]
 # ## Read the evidence { #evidence }
 #
-# Four exhibits.
-# For each, write down what is wrong before you open the next.
+# There are four pieces of evidence.
+# For each of them, write down what is wrong before you look at the next one.
 #
 # ### How often it compiles { #compiles }
 #
-# `JAX_LOG_COMPILES=1` makes JAX say what it compiles.
-# Here it reads a text of six pieces.
+# With `JAX_LOG_COMPILES=1`, JAX logs each program that it compiles.
+# Here the model reads a text of six pieces.
 
 # %%
 lengths = (64, 48, 33, 64, 17, 5)
 with compiles() as lines:
     slow.read(slow.make_layers(), [np.zeros((length, slow.WIDTH), np.float32) for length in lengths])
 of_step = [line.rpartition("float32")[2].rstrip(")") for line in lines if "compiled step" in line]
-print(len(of_step), "compiles of step for", len(lengths), "pieces; its last argument each time:")
+print(len(of_step), "compilations of step for", len(lengths), "pieces, with these shapes of the last argument:")
 print(*of_step)
 
 # %% [markdown] fold="What is wrong"
-# Each length of a piece is another shape, and each shape is another program.
-# A model that is served compiles as long as new lengths come.
+# Each length of a piece is another shape, and each shape needs another program.
+# In production, such a model compiles again whenever a new length arrives.
 
-# %% check="A compile for each length, and none for a length that came before."
+# %% check="JAX compiles once for each length, and not again for an earlier length."
 assert len(lengths) == 6
 assert len(of_step) == len(set(lengths)) == 5
 assert of_step == [f"[{length},128]" for length in dict.fromkeys(lengths)]
@@ -63,14 +63,14 @@ assert of_step == [f"[{length},128]" for length in dict.fromkeys(lengths)]
 
 # %%
 found = capture(slow.step, *slow.EXAMPLE)
-print(count_launches(found), "kernels a step; the first of them:")
+print(count_launches(found), "kernels in each step, of which the first are:")
 table(["kernel", "kind", "what it computes"], describe_kernels(found)[:9])
 
 # %% [markdown] fold="What is wrong"
-# The same few kernels come again and again, once for each layer: Python ran the loop while JAX traced, and wrote every round into the program.
-# Twice as many layers would make a program almost twice as long, with as much more to compile.
+# The same few kernels are repeated for each layer: Python ran the loop while JAX traced the function, which unrolled it into the program.
+# Twice as many layers would make the program, and the work to compile it, almost twice as large.
 
-# %% check="Most kernels come once for each layer, in a few kinds; twice the layers, almost twice the operations."
+# %% check="A few kinds of kernels are repeated for each layer, and twice the layers need almost twice the operations."
 kinds = Counter(computes for _, _, computes in describe_kernels(found))
 every_round = [count for count in kinds.values() if count % slow.LAYERS == 0]
 assert sum(every_round) > 0.8 * count_launches(found)
@@ -82,7 +82,7 @@ assert 1.9 < lines_of[1] / lines_of[0] < 2
 # %% [markdown]
 # ### What a matmul reads { #product }
 #
-# The first matmuls of the module, with the dimensions that they contract.
+# These are the first matmuls of the module, with the dimensions that they contract.
 
 # %%
 dots = [each for each in found.module.walk() if each.opcode == "dot"]
@@ -90,9 +90,9 @@ listing("\n".join(print_instruction(each) for each in dots[:2]))
 
 # %% [markdown] fold="What is wrong"
 # `lhs_contracting_dims={0}` contracts the *first* dimension of the left operand: the matmul reads a transposed matrix.
-# The scores come out with a column for each token, the maximum and the sum run down columns, and each matmul is a kernel that takes none of that along.
+# The scores have a column for each token, the maximum and the sum are computed along columns, and no operation is fused with a matmul.
 
-# %% check="The matmuls contract the first dimension of the left operand; the scores have a column a token; a kernel with a matmul has nothing else."
+# %% check="The matmuls contract the first dimension of the left operand, the scores have a column per token, and a kernel with a matmul has no other operation."
 assert len(dots) == 2 * slow.LAYERS
 assert {"lhs_contracting_dims={0}" in print_instruction(each) for each in dots} == {True}
 assert dots[0].shape.dimensions == (slow.TOPICS, slow.LONGEST)
@@ -101,7 +101,7 @@ assert {computes for _, _, computes in describe_kernels(found) if "dot" in compu
 # %% [markdown]
 # ### What it copies { #copies }
 #
-# Which argument gives its memory to a result, as the first line of the module says; and the instructions of `ENTRY` whose result is as large as the memory of the model.
+# The first line shows which arguments share their buffers with results. The instructions of `ENTRY` below it have results as large as the memory of the model.
 
 # %%
 size = found.module.entry.root.shape.bytes
@@ -110,17 +110,17 @@ print("input_output_alias:", found.module.input_output_alias)
 listing("\n".join(map(print_instruction, large)))
 
 # %% [markdown] fold="What is wrong"
-# No argument gives its memory to a result.
-# The caller might still need the old memory, so the whole of it is copied before a few rows are written.
+# No argument shares its buffer with a result.
+# The caller might still need the old memory, so the program copies all of it before it writes a few rows.
 
-# %% check="No memory is given, and the memory of the model is copied whole before rows are written."
+# %% check="No argument is donated, and the whole memory of the model is copied before rows are written."
 assert found.module.input_output_alias is None
 assert [each.opcode for each in large] == ["parameter", "copy", "fusion"]
 assert large[0].shape.dimensions == (slow.LENGTH, slow.WIDTH)
 assert "dynamic-update-slice" in describe_kernels(found)[-1][2]
 
 # %% [markdown]
-# ## Mend it { #mend }
+# ## Fix it { #mend }
 
 # %% exercise="capstone/model"
 exercise("capstone/model")
@@ -128,55 +128,56 @@ exercise("capstone/model")
 # %% [markdown]
 # ## The difference { #difference }
 #
-# The reference solution beside the model as given, for a piece of the full length.
+# This table compares the reference solution with the slow model, for a piece of the full length.
 #
-# **Predict.** Each layer is the same work as before.
-# Which of these numbers fall, and which might rise: kernels in the program, kernels launched by a step, bytes, compiles?
+# **Predict.** Each layer does the same work as before.
+# Which of these numbers fall, and which might rise: kernels in the program, kernels launched by a step, bytes, compilations?
 
 # %%
 import jax
 
-from practice.solutions.capstone import model as mended
+from practice.solutions.capstone import model as fixed
 
-layers, held, position, piece = slow.EXAMPLE
-stacked = jax.eval_shape(lambda layers: jax.tree.map(lambda *each: jax.numpy.stack(each), *layers), layers)
+layers, memory, position, piece = slow.EXAMPLE
+stacked = jax.eval_shape(lambda layers: jax.tree.map(lambda *arrays: jax.numpy.stack(arrays), *layers), layers)
 is_token = jax.ShapeDtypeStruct((slow.LONGEST, 1), bool)
-after = capture(mended.step, stacked, held, position, piece, is_token)
+after = capture(fixed.step, stacked, memory, position, piece, is_token)
 with compiles() as again:
-    mended.read(slow.make_layers(), [np.zeros((length, slow.WIDTH), np.float32) for length in lengths])
+    fixed.read(slow.make_layers(), [np.zeros((length, slow.WIDTH), np.float32) for length in lengths])
 
-# %% open="Slow and mended"
+# %% open="Slow and fixed"
 difference = {
     "kernels in the program": (count_kernels(found), count_kernels(after)),
     "kernels launched by a step": (count_launches(found), count_launches(after)),
     "bytes read and written by a step": (bytes_moved(found), bytes_moved(after)),
     "bytes of new memory for its result": tuple(c.memory.outputs - c.memory.aliased for c in (found, after)),
-    "compiles for six pieces": (len(of_step), sum("compiled step" in line for line in again)),
+    "compilations for six pieces": (len(of_step), sum("compiled step" in line for line in again)),
 }
-table(["what", "slow", "mended"], [(name, *counts) for name, counts in difference.items()])
+table(["number", "slow", "fixed"], [(name, *counts) for name, counts in difference.items()])
 
 # %% [markdown]
-# The program shrank, and no longer grows with the number of layers.
-# Six pieces take one compile, no new memory is taken, and fewer bytes move although short pieces are filled up.
-# The maximum, the difference and the exponential now run in the kernel of the matmul before them: the library takes them along.
+# The program is smaller, and it no longer grows with the number of layers.
+# Six pieces need one compilation and no new memory, and fewer bytes are moved although short pieces are padded.
+# The maximum, the subtraction and the exponential now run in the kernel of the matmul before them, because the library computes them together.
 #
-# One number rose: launches.
-# A loop has to fetch the weights of its layer out of the stack and count its rounds, which a program written out need not.
-# That is the price of a program of constant size; with layers as small as these it can be the wrong bargain, and `scan(..., unroll=2)` lies in between.
+# Only the number of launches rose.
+# Each iteration of the loop has to read the weights of its layer from the stack and increment a counter, which an unrolled program does not need.
+# That is the price of a program of constant size. For layers as small as these, it can be too high, and `scan(..., unroll=2)` is a compromise.
 
-# %% check="Everything falls but the launches of a step; four causes, one loop for any number of layers, one compile, no new memory."
+# %% check="Every number except the launches of a step falls; there is one loop for any number of layers, one compilation and no new memory."
 fell = {name: counts[1] < counts[0] for name, counts in difference.items()}
 assert fell.pop("kernels launched by a step") is False
 assert all(fell.values())
 assert list(fell.values()) == [True] * 4
-assert difference["compiles for six pieces"][1] == 1
+assert difference["compilations for six pieces"][1] == 1
 assert difference["bytes of new memory for its result"][1] == 0
 assert len(lengths) == 6
 stacked_deeper = jax.tree.map(
     lambda each: jax.ShapeDtypeStruct((2 * slow.LAYERS, *each.shape[1:]), each.dtype), stacked
 )
 sizes = [
-    mended.step.lower(each, held, position, piece, is_token).as_text().count("\n") for each in (stacked, stacked_deeper)
+    fixed.step.lower(each, memory, position, piece, is_token).as_text().count("\n")
+    for each in (stacked, stacked_deeper)
 ]
 assert sizes[0] == sizes[1]
 assert after.module.opcode_counts()["while"] == 1
@@ -185,11 +186,11 @@ assert {"dynamic-slice", "add"} <= set(rounds)
 assert [each for each in rounds if "dot" in each] == ["dot, reduce, broadcast, subtract, exponential", "dot"]
 
 # %% [markdown]
-# ## A model without a list { #diagnose }
+# ## A model without evidence { #diagnose }
 #
-# Of the second model there are no exhibits.
-# It has some of eight faults and not the others: read its dump, write down which, and which line proves each.
-# Only what you prove counts, and only then is your cure judged.
+# For the second model, you get no evidence.
+# It has some of eight faults. Read its dump, and write down the faults with the line that proves each of them.
+# Only proven faults count, and your fix is judged after you have proven all of them.
 
 # %% exercise="capstone/diagnose"
 exercise("capstone/diagnose")
@@ -197,8 +198,8 @@ exercise("capstone/diagnose")
 # %% [markdown]
 # ## What you can do now { #done }
 #
-# You can diagnose a program without running it: count what is compiled, read what is launched, find what is copied, and say which line of Python is to blame.
-# [The explorer](../pipeline.md#passes) does the same for a program of yours, pass by pass: `uv run xla-inspect report FILE.py:FUNCTION`.
+# You can now diagnose a program without running it: count its compilations, read its launches, find its copies, and trace them to lines of Python.
+# [The explorer](../pipeline.md#passes) shows your own program in the same way, pass by pass: `uv run xla-inspect report FILE.py:FUNCTION`.
 #
 # ## References { #references }
 #

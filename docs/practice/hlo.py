@@ -1,12 +1,12 @@
 # %% [markdown]
 # ---
-# description: Twenty-five minutes of reading HLO, its lines, fusions, layouts and constants, beside the jaxpr and in the files that the compiler dumps.
+# description: Twenty-five minutes of reading HLO, its lines, fusions, layouts and constants, compared with the jaxpr and in the files that the compiler dumps.
 # minutes: 25
 # ---
 # # HLO
 #
-# The compiler keeps your program as *HLO*, from the first pass to the last, and will write it down at any point.
-# Here you dump it, read it, find three things in it, the fusions, the layouts and where the constants went, and set it beside the jaxpr.
+# From the first pass to the last, the compiler represents your program in *HLO* (high-level operations), and it can print it at any point.
+# Here you dump the HLO and read it, find its fusions, layouts and constants, and compare it with the jaxpr.
 # [Reading HLO](../reading-hlo.md) explains every part of a line.
 
 # %%
@@ -26,21 +26,21 @@ from xla_inspect.report import title
 # %% [markdown]
 # ## Get a dump { #dump }
 #
-# Any JAX program shows its HLO with nothing but JAX: `jax.jit(f).lower(*args).compile().as_text()`.
-# The compiler itself writes every stage into a folder when `XLA_FLAGS` asks for it, and one command does both for you:
+# JAX alone can show the HLO of any program: `jax.jit(f).lower(*args).compile().as_text()`.
+# If `XLA_FLAGS` asks for it, the compiler also writes every stage into a folder. One command does both for you:
 #
 # ```sh
 # uv run python -m xla_inspect.hlo_dump --to dump
 # ```
 #
-# It prints what each file in `dump` is.
-# In a notebook, `capture` returns the same stages as data.
+# It also explains each file in `dump`.
+# In a notebook, `capture` returns the same stages as Python objects.
 
 # %%
 found = capture(classify, PARAMS, X)
 listing(print_computation(found.unoptimized_module.entry))
 
-# %% check="JAX gives the text that the capture holds, and the compiler has HLO to show after each pass."
+# %% check="JAX returns the text that the capture contains, and the compiler prints HLO after each pass."
 import jax
 
 given = jax.jit(classify).lower(PARAMS, X).compile().as_text()
@@ -50,8 +50,8 @@ assert len(found.passes) > 1
 assert all(step.text.startswith("HloModule jit_classify") for step in found.passes)
 
 # %% [markdown]
-# This is the module as the compiler got it.
-# `classify` brings pixels into the range from `-1` to `1` and hands them to the model: `mlp(params, (pixels - 127.5) / 127.5)`.
+# This is the module before the first pass.
+# `classify` scales pixels to the range from `-1` to `1` and passes them to the model: `mlp(params, (pixels - 127.5) / 127.5)`.
 #
 # ## Read a line { #line }
 #
@@ -61,17 +61,17 @@ assert all(step.text.startswith("HloModule jit_classify") for step in found.pass
 # %name = type[shape]{layout} opcode(%operands), attributes
 # ```
 #
-# * `ROOT` marks what the computation returns, `ENTRY` the computation that runs first.
-# * `parameter(4)` is the fifth argument: parameters are numbered as the leaves of the arguments.
-# * Attributes say what the operands leave open: `dot` names the dimensions that it contracts.
+# * `ROOT` marks the result of a computation, and `ENTRY` marks the computation that runs first.
+# * `parameter(4)` is the fifth argument: parameters are numbered in the order of the arguments' leaves.
+# * Attributes specify the rest of the operation: those of `dot` list the dimensions that it contracts.
 #
-# **Predict.** The compiler may do what it likes as long as the numbers stay right.
-# Which of these lines will survive?
+# **Predict.** The compiler may make any change that keeps the numbers right.
+# Which of these lines remain?
 
 # %% open="ENTRY after optimization"
 listing(print_computation(found.module.entry))
 
-# %% check="One ROOT; parameters are numbered from zero as the leaves are; each matmul names what it contracts."
+# %% check="There is one ROOT, parameters are numbered from zero in the order of the leaves, and each matmul lists its contracted dimensions."
 text = print_computation(found.unoptimized_module.entry)
 assert (text.count("ROOT "), text.count("ENTRY ")) == (1, 1)
 assert text.rstrip("}\n ").splitlines()[-1].strip().startswith("ROOT ")
@@ -86,19 +86,19 @@ assert all("lhs_contracting_dims={1}, rhs_contracting_dims={0}" in line for line
 # %% [markdown]
 # ## Find the fusions { #fusions }
 #
-# A *fusion* is one kernel that computes several operations without writing what lies between them to memory.
-# Its line says `fusion(...)`, its kind, and the computation it `calls`.
+# A *fusion* is one kernel that computes several operations without writing intermediate results to memory.
+# Its line contains `fusion(...)`, its kind, and the computation that it `calls`.
 #
-# **Predict.** Which operations ended up together?
+# **Predict.** Which operations are fused together?
 
-# %% open="The kernels, in order, and what each computes"
+# %% open="The kernels in order, and the operations of each"
 table(["kernel", "kind", "what it computes"], describe_kernels(found))
 
 # %% [markdown]
-# The CPU hands each matmul to a library, as a fusion of kind `kCustom`.
-# What stands between two matmuls became one loop each, a `kLoop`: one pass over memory for a bias, its broadcast and a relu together.
+# The CPU's compiler passes each matmul to a library, as a fusion of kind `kCustom`.
+# The operations before, between and after the matmuls became one loop each, a `kLoop`: one pass over memory for a bias, its broadcast and a relu together.
 
-# %% check="On the CPU, each matmul is a kCustom fusion, and every other kernel a loop."
+# %% check="On the CPU, each matmul is a kCustom fusion, and every other kernel is a loop."
 kinds = [kind.split()[0] for _, kind, _ in describe_kernels(found)]
 assert kinds == ["kLoop", "kCustom", "kLoop", "kCustom", "kLoop"]
 assert [text for _, kind, text in describe_kernels(found) if kind.startswith("kCustom")] == ["dot", "dot"]
@@ -106,9 +106,9 @@ assert {kind for _, kind, text in describe_kernels(found) if text == "dot"} == {
 assert describe_kernels(found)[2][2] == "2 broadcast, add, maximum"
 
 # %% [markdown]
-# The other compilers draw the borders elsewhere.
+# The other compilers divide the program differently.
 #
-# **Predict.** Will an H100 and a TPU need more kernels than the CPU, or fewer?
+# **Predict.** Do an H100 and a TPU need more kernels than the CPU, or fewer?
 
 # %% open="Kernels on three targets"
 targets = capture_all(classify, PARAMS, X)
@@ -126,11 +126,11 @@ if set(targets) >= {"h100", "tpu-v5e"}:
 # %% [markdown]
 # ## Find the layouts { #layouts }
 #
-# After every shape stands its layout: `{1,0}` says that the last dimension is the one whose elements lie side by side in memory.
-# The compiler chooses it for every array that neither comes from you nor goes back to you.
+# Every shape is followed by its layout: `{1,0}` means that the elements along the last dimension are adjacent in memory.
+# The compiler chooses the layout of every array that is neither an argument nor a result of the program.
 #
 # **Predict.** `turned` returns the transpose of a matmul.
-# Transposing can mean moving every element, or only reading the same memory the other way round.
+# A transposition can move every element, or only read the same memory in another order.
 # Which do the three compilers choose?
 
 # %% open="ENTRY on three targets"
@@ -144,12 +144,12 @@ def turned(x, w):
 entries(capture_all(turned, shape(128, 64), shape(64, 256)))
 
 # %% [markdown]
-# Compare the layout of the matmul with that of the result.
-# The CPU's library writes the matmul as `{1,0}`, so the last kernel has to move the elements while it takes the hyperbolic tangent.
-# The H100 writes the matmul with the layout `{0,1}` at once, and a `bitcast` makes a transpose of it: another type for the same bytes, at no cost.
-# The TPU's kernel writes the transpose itself; its layouts also carry tiles, `T(8,128)`.
+# Compare the layout of the matmul with the layout of the result.
+# The CPU's library writes the matmul as `{1,0}`, so the last kernel has to move the elements while it computes the hyperbolic tangent.
+# The H100 writes the matmul directly with the layout `{0,1}`, and a `bitcast` turns it into the transpose: another type for the same bytes, at no cost.
+# The TPU's kernel writes the transpose itself, and the TPU's layouts also contain tiles, `T(8,128)`.
 
-# %% check="The CPU transposes in its last kernel, the H100 by a bitcast; the TPU's only kernel writes the transpose, in tiles."
+# %% check="The CPU transposes in its last kernel and the H100 by a bitcast; the TPU's only kernel writes the transpose in tiles."
 found_turned = capture_all(turned, shape(128, 64), shape(64, 256))
 assert {"tanh", "transpose"} <= set(describe_kernels(found_turned["cpu"])[-1][2].split(", "))
 assert [layout for _, _, layout in list_layouts(found_turned["cpu"])] == ["{1,0}"] * 4
@@ -166,19 +166,19 @@ if "tpu-v5e" in found_turned:
 # %% [markdown]
 # ## Find the constants { #constants }
 #
-# The Python says `127.5` twice: it subtracts, and it divides.
+# The Python code contains `127.5` twice, in a subtraction and in a division.
 #
-# **Predict.** Which constants will the optimized module hold?
+# **Predict.** Which constants does the optimized module contain?
 
 # %% open="The constants, before and after"
 constants = {"before": list_constants(found.unoptimized_module), "after": list_constants(found.module)}
 table(["module", "value", "shape", "where"], [(name, *row) for name, rows in constants.items() for row in rows])
 
 # %% [markdown]
-# The subtraction became an addition of the negative, and the division a multiplication by the reciprocal, worked out while compiling.
-# And each constant moved into the fusion that needs it, where it costs nothing: a scalar in a register, not an array in memory.
+# The subtraction became an addition of the negative number, and the division became a multiplication by the reciprocal, which the compiler computed.
+# Each constant moved into the fusion that needs it, where it costs nothing, because it is a scalar in a register and not an array in memory.
 
-# %% check="Afterwards all constants stand in fusions, one of them negative, one a reciprocal."
+# %% check="Afterwards, all constants are in fusions, one of them is negative, and one is a reciprocal."
 assert inspect.getsource(classify).count("127.5") == 2
 assert [value for value, _, _ in constants["before"]] == ["127.5", "0"]
 assert {kind for _, kind, _ in constants["after"]} == {"f32[]"}
@@ -187,36 +187,36 @@ assert {value for value, _, _ in constants["after"]} == {"0", "-127.5", "0.00784
 assert abs(1 / 127.5 - 0.00784313772) < 1e-9
 
 # %% [markdown]
-# ## The jaxpr beside its HLO { #jaxpr }
+# ## The jaxpr compared with its HLO { #jaxpr }
 #
-# With the instructions that it makes of an equation, JAX notes its primitive and the line of Python that asked for it, and the compiler keeps both where it can.
-# So what became of each equation of [the jaxpr](jaxpr.py) can be looked up.
+# JAX stores the primitive of each equation and its line of Python in the metadata of the instructions, and the compiler preserves both where it can.
+# So you can look up the instructions of each equation in [the jaxpr](jaxpr.py).
 #
-# **Predict.** Subtraction, division, matmul, addition, maximum: which of them takes one instruction of HLO, and which takes several?
+# **Predict.** Which of these operations needs one instruction of HLO, and which needs several: subtraction, division, matmul, addition, maximum?
 
-# %% open="Each equation, and what came of it"
+# %% open="Each equation and its instructions"
 equations = Equations(classify, PARAMS, X)
 equations.name_inputs("params", "pixels")
 table(["equation", "HLO before", "HLO after, and in which kernel"], jaxpr_to_hlo.rows(found, equations))
 
 # %% [markdown]
-# One equation is one instruction, until shapes differ.
-# A jaxpr adds a row to a matrix; HLO adds only arrays of one shape, so the row is repeated first, and for each sum that takes three instructions more.
-# A number in an equation becomes a constant, repeated likewise.
+# An equation becomes one instruction if its operands have equal shapes.
+# A jaxpr can add a row to a matrix. HLO adds only arrays of the same shape, so the row is repeated first, which takes three more instructions for each addition.
+# A number in an equation becomes a constant, which is repeated in the same way.
 #
-# Afterwards the operations are not all the same: what was subtracted is added, and what was divided is multiplied.
-# Of `broadcast_in_dim` nothing is left, since a row is as good as a matrix of one row.
+# Afterwards, some operations have changed: the subtraction is an addition, and the division is a multiplication.
+# `broadcast_in_dim` is removed completely, because a row is equivalent to a matrix with one row.
 #
-# **Predict.** Which of the three texts says where in memory a value lies, and which says what runs as one kernel?
+# **Predict.** Which of the three texts shows how a value is stored in memory, and which shows the operations that run as one kernel?
 
-# %% open="What each stage holds"
-table(["what it has", "jaxpr", "HLO before", "HLO after"], jaxpr_to_hlo.compare(found, equations))
+# %% open="The contents of each stage"
+table(["what it has", "jaxpr", "HLO before", "HLO after"], jaxpr_to_hlo.count_by_stage(found, equations))
 
 # %% [markdown]
-# A jaxpr says what is computed, for any machine.
-# HLO has a layout for every array from the start, but which operations run together is known only at the end.
+# A jaxpr describes a computation for any machine.
+# HLO has a layout for every array from the start, but only the final HLO shows which operations run together.
 
-# %% check="Each addition takes four instructions; a subtraction ends as an addition, a division as a multiplication; no kernel before the end."
+# %% check="Each addition takes four instructions; the subtraction becomes an addition and the division a multiplication; only the final module has kernels."
 came = {row.equation: [each.opcode for each in row.before] for row in jaxpr_to_hlo.set_beside(found, equations)}
 sums = [opcodes for equation, opcodes in came.items() if " = add " in equation]
 assert sums == [["broadcast", "reshape", "broadcast", "add"]] * 2
@@ -236,14 +236,14 @@ after = {equation: text for equation, _, text in jaxpr_to_hlo.rows(found, equati
 assert after["r1 = sub pixels, 127.5"].startswith("add in ")
 assert after["r2 = div r1, 127.5"].startswith("multiply in ")
 assert {text for equation, text in after.items() if " = broadcast_in_dim " in equation} == {"nothing"}
-held = {name: counts for name, *counts in jaxpr_to_hlo.compare(found, equations)}
+held = {name: counts for name, *counts in jaxpr_to_hlo.count_by_stage(found, equations)}
 assert held["arrays with a layout"][0] == 0 < min(held["arrays with a layout"][1:])
 assert held["kernels"] == [0, 0, len(list_kernels(found))]
 
 # %% [markdown]
 # The other compilers get the same instructions.
 #
-# **Predict.** Where do these equations end up on the H100, and where on the TPU?
+# **Predict.** In which kernels do these equations run on the H100 and on the TPU?
 
 # %% open="The same equations on the H100 and the TPU"
 rows = {title(name): jaxpr_to_hlo.rows(one, equations) for name, one in targets.items() if name in {"h100", "tpu-v5e"}}
@@ -252,7 +252,7 @@ table(
     [(name, row[0], row[2]) for name, each in rows.items() for row in each],
 )
 
-# %% check="The equations end up in two kernels of the H100, and in one of the TPU, where a matmul is a convolution."
+# %% check="The equations run in two kernels on the H100, and in one on the TPU, where a matmul is a convolution."
 if set(targets) >= {"h100", "tpu-v5e"}:
     ended = {
         name: {text.rpartition(" in ")[2] for _, _, text in each[:-1]} - {"nothing"} for name, each in rows.items()
@@ -287,5 +287,5 @@ references("hlo")
 # %% [markdown]
 # ## Next { #next }
 #
-# You have seen before and after.
-# [The next phase](optimization.py) asks what happened in between, and which pass did it.
+# You have seen the module before and after optimization.
+# [The next phase](optimization.py) shows the passes in between and the changes that each made.

@@ -1,12 +1,12 @@
 # %% [markdown]
 # ---
-# description: Twenty minutes with the compiler's passes, what each did to a wasteful program, and predicting kernels before looking.
+# description: The compiler's passes in twenty minutes, with their effects on a wasteful program, and kernels to predict before you look.
 # minutes: 20
 # ---
 # # Optimization
 #
-# Between the module that the compiler gets and the one that runs lie a hundred passes and more, most of which change nothing.
-# Here you compare before and after, find out who did what, and then predict the number of kernels for three new programs.
+# More than a hundred passes turn the module that the compiler gets into the module that runs, and most of them change nothing.
+# Here you compare the two modules, find out which pass made which change, and then predict the number of kernels for three new programs.
 
 # %%
 import inspect
@@ -19,7 +19,7 @@ from xla_inspect.practice import across, exercise, references, sentences, table
 from xla_inspect.practice import categories, describe_kernels, list_decisions, list_passes
 
 # %% [markdown]
-# ## A program that asks for it { #wasteful }
+# ## A wasteful program { #wasteful }
 #
 # ```python
 # def wasteful(params, x):
@@ -31,21 +31,21 @@ from xla_inspect.practice import categories, describe_kernels, list_decisions, l
 #     return jnp.exp(shifted) / total
 # ```
 #
-# **Predict.** Six things here are wasted: two transpositions, a difference with zero, a sum with zero, two negations, an exponential that is computed twice, and a division of each number where one a row would do.
-# Which of them never reach the compiler's passes, which do those remove, and which do they keep?
+# **Predict.** This program wastes work in six ways: two transpositions, a subtraction of zero, an addition of zero, two negations, an exponential that is computed twice, and a division of each number where one division per row would be enough.
+# Which of them never reach the compiler's passes, which do the passes remove, and which remain?
 
 # %% open="Operations by category, before and after"
 found = capture(wasteful, PARAMS, X)
 table(["category", "before", "after", "what changed"], categories(found.unoptimized_module, found.module))
 
 # %% [markdown]
-# Look at the numbers that went down.
-# The negations are removed, as are one of two exponentials and most of what moves data.
-# *Structure* went up: each fusion has parameters of its own.
-# The two transpositions, the difference and the sum with zero are not even in *before*: they end where StableHLO is turned into HLO.
-# The division is still there, but it divides one number a row, and `multiply` came in to apply that reciprocal to the others.
+# Look at the numbers that decreased.
+# The passes removed the negations, one of two exponentials and most operations that move data.
+# The category *structure* grew, because each fusion has its own parameters.
+# The two transpositions, the subtraction and the addition of zero are not even in *before*: the conversion of StableHLO to HLO removed them.
+# The division remains, but it divides only one number per row, and a new `multiply` applies that reciprocal to the others.
 
-# %% check="Six wastes: three end with the import, negations and one exponential go in passes, and each row is divided once."
+# %% check="There are six kinds of waste: the import removes three, passes remove negations and one exponential, and each row is divided once."
 source = inspect.getsource(wasteful)
 wastes = {".T": 2, "- 0.0": 1, "+ 0.0": 1, "jnp.negative": 2, "jnp.exp(shifted)": 2, "/ total": 1}
 assert {waste: source.count(waste) for waste in wastes} == wastes
@@ -69,36 +69,36 @@ assert counted["structure"][1] > counted["structure"][0]
 assert after["parameter"] - before["parameter"] >= after["fusion"] > before["fusion"] == 0
 
 # %% [markdown]
-# ## Who did it { #passes }
+# ## Which pass did it { #passes }
 #
-# A capture keeps the module after every pass that changed it.
+# A capture stores the module after every pass that changed it.
 #
-# **Predict.** One pass simplifies algebra, one finds what is computed twice, one fuses.
-# In which order will they come?
+# **Predict.** One pass simplifies algebra, one finds duplicate computations, and one fuses.
+# In which order do they run?
 
 # %% open="The passes that changed the text of the module"
 table(["pass", "what it did", "instructions left"], list_passes(found))
 
 # %% [markdown]
 # `algsimp` knows rules such as *the negative of the negative of x is x*.
-# `cse`, common subexpression elimination, merges operations that are equal and have equal operands.
-# Fusion comes late, when there is nothing left to simplify: a fused operation is hard to see through.
-# [Simplification](../simplification.md) lists the rules, and [Fusion](../fusion.md) shows what decides.
+# `cse`, common subexpression elimination, merges equal operations with equal operands.
+# Fusion runs late, when there is nothing left to simplify, because passes cannot easily look into a fusion.
+# [Simplification](../simplification.md) lists the rules, and [Fusion](../fusion.md) explains the decisions.
 
-# %% check="Of more than a hundred runs of passes most change nothing; algsimp comes before cse, both before fusion, and neither after it."
+# %% check="More than a hundred passes run, and most change nothing; algsimp changes the module before cse, both before fusion, and neither after it."
 names = [name for name, _, _ in list_passes(found)]
 assert names.index("algsimp") < names.index("cse") < names.index("fusion")
-gone = {name: text for name, text, _ in list_passes(found)}
-assert "2 negate" in gone["algsimp"]
-assert "1 exponential" in gone["cse"]
+removals = {name: text for name, text, _ in list_passes(found)}
+assert "2 negate" in removals["algsimp"]
+assert "1 exponential" in removals["cse"]
 assert {"algsimp", "cse"}.isdisjoint(names[names.index("fusion") :])
 assert len(found.runs) > 100 > 2 * len(found.passes)
 assert all(one.text != next_one.text for one, next_one in pairwise(found.passes))
 
 # %% [markdown]
-# ## What was decided { #decisions }
+# ## The changes in sentences { #decisions }
 #
-# The same in sentences, each counted from what the compiler left.
+# These sentences describe the same changes, with numbers counted in the compiler's modules.
 
 # %%
 sentences(list_decisions(found))
@@ -106,15 +106,15 @@ sentences(list_decisions(found))
 # %% [markdown]
 # ## Predict the kernels { #predict }
 #
-# Now three programs that you have not seen.
-# Write down how many kernels each launches on the CPU *before* you open the answer; then say why.
+# Here are three programs that you have not seen.
+# For each, write down how many kernels it launches on the CPU and why *before* you open the answer.
 #
-# Three rules carry you far, and all the way with these programs.
-# What breaks the last two is a library that takes a matmul or a reduction together with its neighbours: [the capstone](capstone.py) has one that does.
+# Three rules are enough for these programs.
+# A library that computes a matmul or a reduction together with its neighbors is an exception to the last two rules. [The capstone](capstone.py) has such a case.
 #
-# * Operations on elements are fused, whatever their number.
-# * On the CPU a matmul is a kernel of its own.
-# * A reduction needs all its input before it has a result, so what needs that result comes in a later kernel.
+# * Any number of element-wise operations are fused.
+# * On the CPU, a matmul is a separate kernel.
+# * A reduction needs all its input before it has a result, so operations on that result run in a later kernel.
 
 # %% [markdown]
 # ```python
@@ -144,7 +144,7 @@ table(["kernel", "kind", "what it computes"], describe_kernels(programs["center"
 # %% open="gated: the kernels on the CPU"
 table(["kernel", "kind", "what it computes"], describe_kernels(programs["gated"]["cpu"]))
 
-# %% check="One kernel, then two, then three; each matmul is one, and what needs a sum comes in the next."
+# %% check="The programs launch one, two and three kernels; each matmul is a kernel, and operations on a sum run in the next kernel."
 assert [len(list_kernels(each["cpu"])) for each in programs.values()] == [1, 2, 3]
 assert len(programs) == 3
 ran = {name: [text.split(", ") for _, _, text in describe_kernels(each["cpu"])] for name, each in programs.items()}
@@ -154,7 +154,7 @@ assert "subtract" in ran["center"][1]
 assert ran["gated"][:2] == [["dot"], ["dot"]]
 
 # %% [markdown]
-# Would the H100 and the TPU have agreed with you?
+# Do the H100 and the TPU launch the same numbers of kernels?
 
 # %% open="center on three targets"
 across(programs["center"], lambda one: len(list_kernels(one)), "kernels")
@@ -186,5 +186,5 @@ references("optimization")
 # %% [markdown]
 # ## Next { #next }
 #
-# So far the program was the one you wrote.
+# So far, the compiler got the program that you wrote.
 # [The next phase](transforms.py) looks at the programs that `grad` and `vmap` write for you.

@@ -1,15 +1,15 @@
 # %% [markdown]
 # ---
-# description: Ten programs to better, scored by the compiler in kernels, bytes, memory, operations or exchanged bytes, with the best known and the bound.
+# description: Ten programs to improve, scored by the compiler in kernels, bytes, memory, operations or exchanged bytes, with the best known score and the bound.
 # minutes: 90
 # ---
 # # Puzzles
 #
-# Write a program so that the compiler makes less of it, and let the compiler tell your score.
+# Rewrite a program so that it compiles to less work, and let the compiler compute your score.
 #
-# Each of these ten programs is right, and costs more than it needs to.
-# The score is never a time: it counts kernels, bytes that kernels read and write, memory beside arguments and result, operations, or bytes that devices send.
-# A program counts when it gives the numbers of the start for several random inputs, and it is right with the best score that is known, or next to it.
+# Each of these ten programs is correct but costs more than necessary.
+# The score is never a time. It counts kernels, bytes that kernels read and write, temporary memory, operations, or bytes that devices send.
+# Your program must return the same numbers as the start for several random inputs. It passes if its score equals the best known score or is close to it.
 #
 # ```sh
 # uv run python -m xla_inspect.main --check puzzles/softmax
@@ -19,12 +19,12 @@
 # %%
 from xla_inspect.practice import PUZZLES, exercise, list_scores, score_table
 
-# %% check="There are ten puzzles, scored by five measures, and none by a time."
+# %% check="There are ten puzzles, scored by five measures, none of which is a time."
 assert len(PUZZLES) == 10
 assert {puzzle.measure.words for puzzle in PUZZLES.values()} == {
     "kernels",
     "read and written",
-    "beside arguments and result",
+    "of temporary memory",
     "operations",
     "sent by each device",
 }
@@ -32,15 +32,15 @@ assert {puzzle.measure.words for puzzle in PUZZLES.values()} == {
 # %% [markdown]
 # ## The scores { #scores }
 #
-# Each score is compiled while this page is built: the start as it is given, the best known as the stored solution has it.
-# The bound is worked out from sizes, and no program can be below it.
-# In bold stands the target that a puzzle is marked on; where its compiler is missing, the CPU marks it.
+# The build of this page compiles the start and the stored solution, which has the best known score.
+# The bound is computed from sizes, and no program can have a lower score.
+# The target on which a puzzle is marked is in bold. If its compiler is missing, the puzzle is marked on the CPU.
 
-# %% open="Start, best known and bound"
+# %% open="Start, best known score and bound"
 scores = list_scores()
 score_table(scores)
 
-# %% check="Each start is worse than the best known where it is marked, and no best known is below its bound."
+# %% check="Each start is worse than the best known score on its target, and no best known score is below its bound."
 for name, puzzle in PUZZLES.items():
     marked = [row for row in scores if row.name == name and row.target == puzzle.choose_target()]
     assert [row.best < row.start for row in marked] == [True]
@@ -100,4 +100,4 @@ exercise("puzzles/sharded")
 #
 # ## Next { #next }
 #
-# [The capstone](capstone.py) hands you two models, and says nothing of what is wrong with the second.
+# [The capstone](capstone.py) gives you two slow models, the second without any hint about its faults.

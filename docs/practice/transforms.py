@@ -1,12 +1,12 @@
 # %% [markdown]
 # ---
-# description: Fifteen minutes with grad and vmap, what each adds to the jaxpr of a model, and what is left of it in kernels.
+# description: Fifteen minutes with grad and vmap, the equations that each adds to the jaxpr of a model, and the kernels that result.
 # minutes: 15
 # ---
 # # Grad and vmap
 #
-# `grad` and `vmap` write programs: each takes a function and makes a longer jaxpr, or a wider one.
-# Here you see what each adds, and what the compiler leaves of that.
+# `grad` and `vmap` write programs: each transforms a function into one with a longer jaxpr or with larger arrays.
+# Here you see the equations that each adds, and the kernels that the compiler makes of them.
 
 # %%
 import re
@@ -30,7 +30,7 @@ import jax.numpy as jnp
 # ```
 #
 # **Predict.** The model has two matmuls.
-# How many has its gradient with respect to the parameters: two, four, five or six?
+# How many matmuls does its gradient with respect to the parameters have: two, four, five or six?
 
 # %% open="Primitives of the loss and of its gradient"
 plain = Equations(loss, PARAMS, X, Y)
@@ -38,14 +38,14 @@ slope = Equations(jax.grad(loss), PARAMS, X, Y)
 table(["primitive", "loss", "gradient"], compare_counts(plain.primitives, slope.primitives))
 
 # %% [markdown]
-# Going backwards, each matmul needs two more: one for the gradient of its weights, one to pass on to the layer below.
-# The first layer has no layer below that anybody asked for, so one of them is missing.
+# In the backward pass, each matmul needs two more: one for the gradient of its weights and one for the gradient of its input.
+# The gradient of the first layer's input is not requested, so one of them is missing.
 #
-# The rest is bookkeeping you can read off:
-# `gt`, `eq` and `select_n` are the derivative of the relu, which is zero, one, or one half where the input is exactly zero;
-# `reduce_sum` is the derivative of a bias, which was added to every row; `transpose` is that of a matmul.
+# You can recognize the other equations:
+# `gt`, `eq` and `select_n` are the derivative of the relu, which is zero, one, or one half if the input is exactly zero.
+# `reduce_sum` is the derivative of a bias, which was added to every row, and `transpose` belongs to the derivative of a matmul.
 
-# %% check="Five matmuls in the gradient, two in the loss; the derivative of relu is a choice: zero, one half or one."
+# %% check="The gradient has five matmuls and the loss two; the derivative of relu is zero, one half or one."
 assert (plain.primitives["dot_general"], slope.primitives["dot_general"]) == (2, 5)
 assert slope.primitives["select_n"] == 2
 assert plain.primitives["select_n"] == plain.primitives["transpose"] == 0
@@ -58,11 +58,11 @@ weights = Equations(jax.grad(lambda w, x, y: jnp.vdot(x @ w, y)), PARAMS.w2, sha
 assert weights.primitives["transpose"] == 1
 
 # %% [markdown]
-# ## What is left in kernels { #kernels }
+# ## The kernels of a gradient { #kernels }
 #
-# The gradient's jaxpr holds the whole forward pass, and more than half of its lines are new.
+# The gradient's jaxpr contains the whole forward pass, and more than half of its lines are new.
 #
-# **Predict.** By which factor does the number of kernels grow on the CPU?
+# **Predict.** By what factor does the number of kernels grow on the CPU?
 
 # %% open="Kernels of the loss"
 forward = capture_all(loss, PARAMS, X, Y)
@@ -76,13 +76,13 @@ across(backward, lambda one: len(list_kernels(one)), "kernels")
 table(["kernel", "kind", "what it computes"], describe_kernels(backward["cpu"]))
 
 # %% [markdown]
-# Count the matmuls first: each is a kernel of its own.
-# For the rest fusion earns its keep: comparisons, choices and multiplications share kernels with one another and with a reduction.
+# Count the matmuls first: each is a separate kernel.
+# The other operations are fused: comparisons, selections and multiplications share kernels with each other and with a reduction.
 #
 # Does the gradient compute the loss itself?
-# Its mean is in the jaxpr, and nobody asked for the value: JAX drops it when it lowers the jaxpr, and no kernel computes it.
+# The mean is in the jaxpr, but nothing uses its value. JAX removes it when it lowers the jaxpr, so no kernel computes it.
 
-# %% check="More than twice the kernels: one for each of five matmuls, few for the rest, and none for the mean, which JAX does not hand on."
+# %% check="The gradient has more than twice the kernels: one for each of five matmuls, a few for the rest, and none for the mean, which JAX removes."
 work = [computes for _, _, computes in describe_kernels(backward["cpu"])]
 assert [computes for computes in work if "dot" in computes] == ["dot"] * 5
 small = [computes for computes in work if "compare" in computes or "select" in computes]
@@ -101,9 +101,9 @@ assert "dimensions = [0, 1]" in forward["cpu"].stablehlo
 # %% [markdown]
 # ## What vmap adds { #vmap }
 #
-# Give `mlp` one example, `f32[64]`, and let `vmap` make a batch of it.
+# Trace `mlp` for one example, `f32[64]`, and let `vmap` extend it to a batch.
 #
-# **Predict.** How many lines more will the jaxpr have, and will there be a loop?
+# **Predict.** How many more lines does the jaxpr have then, and is there a loop?
 
 # %% open="One example" output="jaxpr"
 row = shape(64)
@@ -117,11 +117,11 @@ table(
 )
 
 # %% [markdown]
-# There is no loop, and no line for each example.
-# A vector times a matrix became a matmul of two matrices: the same primitive, wider.
-# Two lines more, for the biases, which have to learn about rows.
+# There is no loop, and there are no separate lines for each example.
+# The product of a vector and a matrix became a product of two matrices, with the same primitive.
+# There are two more lines, which broadcast the biases to rows.
 #
-# **Predict.** Is that the program you would have written for a batch by hand?
+# **Predict.** Is that the program that you would write for a batch by hand?
 
 # %% open="Kernels of vmap, and of the model called with a batch"
 by_hand, by_vmap = capture(mlp, PARAMS, X), capture(batched, PARAMS, X)
@@ -131,7 +131,7 @@ table(
     [(name, ", ".join(row[0] for row in describe_kernels(one))) for name, one in written.items()],
 )
 
-# %% check="vmap adds two lines and no loop, and the compiler makes of it the very module that it makes of a batch written by hand."
+# %% check="vmap adds two lines and no loop, and it compiles to the same module as a batch written by hand."
 one_line, many_lines = Equations(mlp, PARAMS, row), Equations(batched, PARAMS, X)
 assert many_lines.primitives - one_line.primitives == {"broadcast_in_dim": 2}
 assert many_lines.primitives.keys().isdisjoint({"scan", "while"})
@@ -149,24 +149,24 @@ assert texts[0] == texts[1]
 # %% [markdown]
 # ## Both at once { #both }
 #
-# A gradient for each example, which frameworks without `vmap` find hard.
+# Together they compute a gradient for each example, which is hard in frameworks without `vmap`.
 #
 # **Predict.** `jax.grad` of the mean loss sums over the examples.
-# Which matmuls have to change when nothing is summed over examples?
+# Which matmuls have to change if nothing is summed over examples?
 
 # %% open="Primitives of the gradient, and of a gradient for each example"
 each = jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))
 table(
-    ["primitive", "gradient", "a gradient for each"],
+    ["primitive", "gradient", "gradient for each example"],
     compare_counts(slope.primitives, Equations(each, PARAMS, X, Y).primitives),
 )
 
 # %% [markdown]
-# The number of matmuls stays.
-# Those that made the gradients of the weights were summing over examples; now the examples are a *batch dimension* of the matmul, and the sum over them (`reduce_sum`, for the biases) is not computed.
-# What grows is memory: one gradient for each example.
+# The number of matmuls stays the same.
+# The matmuls for the gradients of the weights summed over examples. Now the examples are a *batch dimension* of these matmuls, and the sum over examples (`reduce_sum`, for the biases) is not computed.
+# Only the memory grows, because there is one gradient for each example.
 
-# %% check="As many matmuls, two of which sum over examples or have them as a batch; fewer sums; results larger by the number of examples."
+# %% check="The number of matmuls is the same, and two of them sum over examples or have them as a batch; there are fewer sums, and results are larger by the number of examples."
 mapped = Equations(each, PARAMS, X, Y)
 assert mapped.primitives["dot_general"] == slope.primitives["dot_general"]
 assert mapped.primitives["reduce_sum"] < slope.primitives["reduce_sum"]
@@ -204,4 +204,4 @@ references("transforms")
 # ## Next { #next }
 #
 # That was the last phase.
-# [The capstone](capstone.py) gives you a model with four faults, to find in its dump and to mend.
+# [The capstone](capstone.py) gives you a model with four faults, which you find in its dump and fix.

@@ -137,7 +137,7 @@ def affirm(
         chosen: By line, a kind or the title of a check.
         old: The sentences of the page when it was affirmed.
     """
-    record = backing.load(prose.name)
+    record = backing.load_affirmed(prose.name)
     pairs = list_pairs(prose, record, chosen, old)
     backings = Backings(prose)
     kept = set[tuple[str, str]]()
@@ -154,7 +154,7 @@ def affirm(
     return left
 
 
-def ask(pair: Pair) -> bool:
+def ask_for_acceptance(pair: Pair) -> bool:
     """Show a pair on the terminal, and return whether the person accepts it."""
     print(pair.shown)
     return input("Does the right side decide every word of the left? [y/N] ").strip().lower() in {"y", "yes"}
@@ -172,7 +172,7 @@ def list_changed(base: str) -> Iterator[str]:
     """Yield each pair whose hashes are not in the records of a commit, with the sentence before it."""
     before, records = _read_commit(base)
     for prose in project_texts.read_all(ROOT):
-        known = records.get(prose.name, set()) & backing.load(prose.name)
+        known = records.get(prose.name, set()) & backing.load_affirmed(prose.name)
         yield from (pair.shown for pair in list_pairs(prose, known, {}, before.get(prose.name, ())))
 
 
@@ -249,13 +249,13 @@ def main() -> None:
     is_asked = sys.stdin.isatty() and sys.stdout.isatty() and not options.lines
     is_open = False
     for prose in _choose_texts(options.names):
-        faults = sentence_checks.judge(prose)
+        faults = sentence_checks.judge_sentences(prose)
         if options.check or not faults:
             print(*faults, sep="\n", end="\n" if faults else "")
             is_open = is_open or bool(faults)
             continue
         chosen = dict.fromkeys(options.lines, options.by)
-        accepts = ask if is_asked else lambda pair, lines=options.lines: _is_on(pair, lines)
+        accepts = ask_for_acceptance if is_asked else lambda pair, lines=options.lines: _is_on(pair, lines)
         left = affirm(prose, accepts, chosen, _find_old(prose.name))
         is_open = is_open or bool(left)
         if left and not is_asked:

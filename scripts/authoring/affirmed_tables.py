@@ -18,7 +18,7 @@ _SECTION = re.compile(r"\]\((?P<page>[\w/-]*(?:\.md)?)#(?P<id>[\w-]+)\)")
 _HEADING = re.compile(r"^(?P<level>#+) .*\{[^}]*#(?P<id>[\w-]+)", re.MULTILINE)
 
 
-def read(root: Path) -> Iterator[Prose]:
+def read_tables(root: Path) -> Iterator[Prose]:
     """Yield the tables."""
     data = root / "docs" / "data"
     yield _gather("docs/data/claims.toml", data / "claims.toml", _list_claims(root), _import_claims(root))

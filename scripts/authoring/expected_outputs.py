@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from common import ROOT
 from xla_inspect import jax_private, targets
-from xla_inspect.compilation import begin, describe_program, list_names, list_program_members
+from xla_inspect.compilation import begin_capture, describe_program, list_defined_names, list_program_members
 from xla_inspect.errors import TargetUnavailableError
 from xla_inspect.report import describe_outcome
 from xla_inspect.targets import USUAL
@@ -63,7 +63,7 @@ class Member:
 
 def list_programs() -> list[str]:
     """Return the files of snippets/programs that hold something to compile, by name, in order."""
-    return [path.stem for path in sorted(PROGRAMS.glob("*.py")) if list_names(path) & {"EXAMPLE", "PROGRAMS"}]
+    return [path.stem for path in sorted(PROGRAMS.glob("*.py")) if list_defined_names(path) & {"EXAMPLE", "PROGRAMS"}]
 
 
 @cache
@@ -103,7 +103,7 @@ def find_obstacle(target: str) -> str:
     machine = platform.machine()
     if target == "cpu" and machine not in MACHINES:
         return f"the CPU's files are those of an x86-64 processor, and this is {machine}"
-    return targets.find(target).obstacle
+    return targets.find_target(target).obstacle
 
 
 def make(program: str, target: str) -> str:
@@ -112,21 +112,21 @@ def make(program: str, target: str) -> str:
     for member in list_members(program):
         if target in member.targets:
             title = f"[{member.name}]\n" if member.name else ""
-            sections.append(title + describe(member, member.targets[target]))
+            sections.append(title + describe_member(member, member.targets[target]))
     return "\n".join(sections)
 
 
 def compile_member(member: Member, target: str) -> Capture | Exception:
     """Return the capture of a member, or what JAX or the compiler raises where it refuses it."""
     try:
-        return begin(member.program, target, None)()
+        return begin_capture(member.program, target, None)()
     except TargetUnavailableError:
         raise
     except Exception as error:  # noqa: BLE001 - whatever they raise is what they say
         return error
 
 
-def describe(member: Member, target: str) -> str:
+def describe_member(member: Member, target: str) -> str:
     """Return what a member compiles to, or what JAX or the compiler says where it refuses it."""
     outcome = compile_member(member, target)
     if isinstance(outcome, Exception):
@@ -140,7 +140,7 @@ def locate(program: str, target: str) -> Path:
     return EXPECTED / program / f"{target}.txt"
 
 
-def compare(program: str, target: str, expected: str, actual: str) -> str:
+def compare_outputs(program: str, target: str, expected: str, actual: str) -> str:
     """Return what differs, or nothing: program, target and the first thing that changed, then a unified diff."""
     if expected == actual:
         return ""

@@ -63,7 +63,7 @@ class Chapter:
         }
 
 
-def describe(title: str) -> Chapter:
+def draft_chapter(title: str) -> Chapter:
     """Return the chapter of a title.
 
     Raises:
@@ -137,7 +137,7 @@ def add_entry(nav: str, chapter: Chapter, section: str) -> str:
     return f"{nav[: match.end()]}      - {title}: {chapter.slug}.md\n{nav[match.end() :]}"
 
 
-def write(files: dict[Path, str]) -> None:
+def write_files(files: dict[Path, str]) -> None:
     """Write all files, or leave everything as it was."""
     before = {path: path.read_bytes() if path.exists() else None for path in files}
     try:
@@ -160,9 +160,9 @@ def main() -> None:
     parser.add_argument("--section", default=SECTIONS[-1], choices=SECTIONS, help="where it stands in the navigation")
     options = parser.parse_args()
     try:
-        chapter = describe(options.title)
+        chapter = draft_chapter(options.title)
         files = plan(chapter, options.section)
-        write(files)
+        write_files(files)
     except ChapterError as error:
         sys.exit(f"new-chapter: {error}")
     except OSError as error:

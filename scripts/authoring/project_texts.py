@@ -52,7 +52,7 @@ def read_all(root: Path) -> Iterator[Prose]:
 
 def read_others(root: Path) -> Iterator[Prose]:
     """Yield the texts that are on no page."""
-    yield from affirmed_tables.read(root)
+    yield from affirmed_tables.read_tables(root)
     for name in READMES:
         if (root / name).is_file():
             yield read_sentences(name, (root / name).read_text(encoding="utf-8"))

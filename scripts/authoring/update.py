@@ -28,7 +28,7 @@ def update(programs: Sequence[str], *, check: bool) -> int:
             path = expected_outputs.locate(program, target)
             expected = path.read_text(encoding="utf-8") if path.is_file() else ""
             actual = expected_outputs.make(program, target)
-            if difference := expected_outputs.compare(program, target, expected, actual):
+            if difference := expected_outputs.compare_outputs(program, target, expected, actual):
                 differing.append(target)
                 different.append(program)
                 changed.append(difference if expected else f"{program} on {target}: new")

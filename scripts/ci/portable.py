@@ -137,7 +137,7 @@ def finish(site: Path) -> None:
     (site / SEARCH).write_text(json.dumps(index, ensure_ascii=False), encoding="utf-8")
 
 
-def build(folder: Path, cache: Path) -> tuple[int, list[str]]:
+def build_copy(folder: Path, cache: Path) -> tuple[int, list[str]]:
     """Build the site of a copy of the project, and return the exit code and the lines that no good build logs.
 
     Args:
@@ -170,7 +170,7 @@ def find_page(name: str, site: Path) -> Path:
     return site / (plain.parent if plain.name == "index" else plain) / "index.html"
 
 
-def check(root: Path) -> list[str]:
+def check_pages(root: Path) -> list[str]:
     """Return what is wrong with the built pages: a part that is missing, failed or stands twice, a dead link."""
     site = root / "site"
     wrong: list[str] = []
@@ -268,7 +268,7 @@ def main() -> int:
         print("\n".join(failures), file=sys.stderr)
         return 1
     cache = ROOT / ".cache" / "xla_inspect"
-    code, messages = build(folder, cache)
+    code, messages = build_copy(folder, cache)
     if code or messages:
         # A page of ours that fails says where; the frames around that help nobody.
         ours = [match[1] for line in messages if (match := re.search(r"PageError: (.*)", line))]
@@ -279,10 +279,10 @@ def main() -> int:
     project.root = folder
     # What the hook does for MkDocs at the end of a build is done here.
     built = [path.read_text(encoding="utf-8") for path in site.rglob("index.html")]
-    explorer_files.publish(built, site)
-    open_dump_files.publish(built, site)
+    explorer_files.publish_explorer(built, site)
+    open_dump_files.publish_dump_page(built, site)
     finish(site)
-    wrong = check(folder)
+    wrong = check_pages(folder)
     print("\n".join(wrong), end="\n" * bool(wrong), file=sys.stderr)
     pages = len(list((ROOT / "docs").rglob("*.md")))
     print(f"portable: {pages} pages in {time.perf_counter() - started:.0f} seconds, {len(wrong)} faults of ours")

@@ -23,7 +23,7 @@ _INDEX = re.compile(r'data-index="([0-9a-f]+\.json)"')
 _DATA = re.compile(r"&quot;(?:src|details)&quot;: &quot;([0-9a-f]+\.json)&quot;")
 
 
-def publish(pages: Iterable[str], site: Path) -> None:
+def publish_explorer(pages: Iterable[str], site: Path) -> None:
     """Copy the explorer's files and the data that pages name into the site, and nothing where no page has an explorer.
 
     Args:

@@ -24,7 +24,7 @@ PARTS = "parts.json"
 MISSING = "Python for a browser is not in this build. `scripts/maintaining/browser-bundles pyodide` brings it."
 
 
-def publish(pages: Iterable[str], site: Path) -> None:
+def publish_dump_page(pages: Iterable[str], site: Path) -> None:
     """Link what the page fetches into the site, and nothing where there is no such page.
 
     Where Python for a browser was not made, the page is told so.

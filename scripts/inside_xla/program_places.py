@@ -67,7 +67,7 @@ def list_functions(path: Path) -> tuple[str, ...]:
     return found if is_whole else ()
 
 
-def publish(pages: Iterable[str], site: Path) -> None:
+def publish_programs(pages: Iterable[str], site: Path) -> None:
     """Write what the places of some pages let readers take away into the site, and remove what none does.
 
     Args:

@@ -114,11 +114,11 @@ class SiteAdapter(Adapter):
             return text
         from chapters import prediction, reason_quotes
 
-        return reason_quotes.tell(prediction.tell(text))
+        return reason_quotes.convert_reasons(prediction.convert_questions(text))
 
     def list_terms(self) -> Iterable[Term]:
         """Return the terms of the glossary, the opcodes and the passes."""
-        return term_list.read(project.root / project.docs)
+        return term_list.read_terms(project.root / project.docs)
 
     def choose_terms(self, page: str) -> Iterable[Term]:
         """Return those that mean on a page what their entries say."""

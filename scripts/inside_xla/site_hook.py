@@ -31,7 +31,7 @@ def on_pre_build(config: MkDocsConfig) -> None:
     for fault in stamps.list_faults(Path(config.docs_dir) / "data"):
         log.warning("%s", fault)
     for prose in project_texts.read_others(Path(config.config_file_path).parent):
-        for failure in sentence_checks.judge(prose):
+        for failure in sentence_checks.judge_sentences(prose):
             log.warning("%s", failure)
 
 
@@ -53,6 +53,6 @@ def on_post_page(output: str, page: Page, **_: object) -> str:
 
 def on_post_build(config: MkDocsConfig) -> None:
     """Publish what the explorers of the pages need, and the programs that readers take away."""
-    explorer_files.publish(_built.values(), Path(config.site_dir))
-    open_dump_files.publish(_built.values(), Path(config.site_dir))
-    program_places.publish(_built.values(), Path(config.site_dir))
+    explorer_files.publish_explorer(_built.values(), Path(config.site_dir))
+    open_dump_files.publish_dump_page(_built.values(), Path(config.site_dir))
+    program_places.publish_programs(_built.values(), Path(config.site_dir))

@@ -22,7 +22,7 @@ _LINK = re.compile(r"\[([^\]]*)\]\([^)]*\)")
 _SENTENCE = re.compile(r".*?[.!?](?=\s|$)", re.DOTALL)
 
 
-def read(docs: Path) -> tuple[Term, ...]:
+def read_terms(docs: Path) -> tuple[Term, ...]:
     """Return the terms of a folder of pages; what it lacks of the three files adds none."""
     files = [docs / GLOSSARY, docs / OPCODES, docs / PASS_TABLE, RULES]
     return _read(tuple((file, file.stat().st_mtime_ns) for file in files if file.is_file()))

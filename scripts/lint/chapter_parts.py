@@ -81,7 +81,7 @@ def main(pages: list[str]) -> None:
     chapters = list_chapters()
     for page in map(Path, pages):
         if page.resolve() in chapters:
-            for part in list_missing(page.read_text(encoding="utf-8"), render_one.render(page.resolve(), ROOT)[0]):
+            for part in list_missing(page.read_text(encoding="utf-8"), render_one.render_page(page.resolve(), ROOT)[0]):
                 print(f"{page}: recommended for a chapter: {part}")
 
 

@@ -78,7 +78,7 @@ class _Line:
     prose: str
 
 
-def check(path: Path, root: Path = ROOT) -> list[Breach]:
+def check_style(path: Path, root: Path = ROOT) -> list[Breach]:
     """Return what breaches the style on a page, in order.
 
     Args:
@@ -89,7 +89,7 @@ def check(path: Path, root: Path = ROOT) -> list[Breach]:
     return check_text(text, path.relative_to(root).as_posix())
 
 
-def list_pages(root: Path = ROOT) -> list[Path]:
+def list_prose_files(root: Path = ROOT) -> list[Path]:
     """Return the files of the site's prose: pages, notebooks and the changelog."""
     docs = root / "docs"
     return [*sorted(docs.rglob("*.md")), *sorted(docs.rglob("*.py")), root / "CHANGELOG.md"]
@@ -287,10 +287,10 @@ def _head(text: str) -> str:
 def main() -> None:
     """Check, or mend, the pages named on the command line, or all of them."""
     names = [name for name in sys.argv[1:] if name != "--mend"]
-    paths = [Path(name).resolve() for name in names] or list_pages()
+    paths = [Path(name).resolve() for name in names] or list_prose_files()
     for path in [path for path in paths if "--mend" in sys.argv and path.suffix == ".md"]:
         path.write_text(mend(path.read_text(encoding="utf-8")), encoding="utf-8")
-    findings = [finding for path in paths for finding in check(path)]
+    findings = [finding for path in paths for finding in check_style(path)]
     print("\n".join(map(str, findings)) or f"nothing to say about the style of {len(paths)} pages")
     sys.exit(bool(findings))
 

@@ -55,7 +55,7 @@ class UnbackedNumber:
         return f"{place}: the number {self.number!r} is typed: compute it (`= expression`), {listed}"
 
 
-def check(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
+def check_numbers(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
     """Return the typed numbers of a page, in order.
 
     Args:
@@ -70,7 +70,7 @@ def check_words(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
     """Return the numbers in words, of sentences that rest on the page, that neither a value nor their check holds."""
     project.root = root
     name = path.relative_to(root).as_posix()
-    if not path.is_relative_to(root / project.docs) or not (record := backing.load(name)):
+    if not path.is_relative_to(root / project.docs) or not (record := backing.load_affirmed(name)):
         return []
     prose = read_prose(path)
     backings = Backings(prose)
@@ -214,7 +214,7 @@ def _blank_text(text: str) -> str:
 def main() -> None:
     """Check the pages named on the command line, or all of them."""
     paths = [Path(name).resolve() for name in sys.argv[1:]] or sorted((ROOT / "docs").rglob("*.md"))
-    findings = [finding for path in paths for finding in check(path)]
+    findings = [finding for path in paths for finding in check_numbers(path)]
     print("\n".join(map(str, findings)) or f"no typed numbers in {len(paths)} pages")
     sys.exit(bool(findings))
 

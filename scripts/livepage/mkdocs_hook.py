@@ -86,7 +86,7 @@ def on_config(config: MkDocsConfig) -> None:
         # With --quiet MkDocs neither tells warnings nor counts them, and would call a failed page a success.
         _MKDOCS_LOG.setLevel(min(_MKDOCS_LOG.level or logging.WARNING, logging.WARNING))
     _site.asked = search.read_asked(Path(config.docs_dir) / ASKED)
-    page_store.begin()
+    page_store.begin_build()
     if _site.command == "serve":
         _site.last.begin(config)
     site_checksum.remove(Path(config.site_dir))
@@ -214,11 +214,11 @@ on_page_context = CombinedEvent(_hide_listings, _show_listings)
 def on_post_build(config: MkDocsConfig, **_: object) -> None:
     """Publish what reads no HTML, sum up the build in the log, and write last that the site is finished."""
     build = find_build(config)
-    text_outputs.publish(_site.nav, list(_site.pages.values()), config)
+    text_outputs.publish_texts(_site.nav, list(_site.pages.values()), config)
     addresses = {name: page.file.url for name, page in _site.pages.items()}
-    term_links.publish(Path(config.site_dir), lambda name: addresses.get(name, ""))
+    term_links.publish_terms(Path(config.site_dir), lambda name: addresses.get(name, ""))
     if config.extra["cards"]:
-        social_cards.publish(list(_site.pages.values()), config)
+        social_cards.publish_cards(list(_site.pages.values()), config)
     totals = build.totals
     log.info(
         "%d pages (%d run): %d blocks, %d values, %d checks; %.2f seconds",
@@ -238,7 +238,7 @@ def _finish(config: MkDocsConfig) -> None:
     if _site.command == "serve" or any(counter.get_counts() for counter in counters):
         return
     try:
-        site_checksum.write(Path(config.site_dir), [page.file.dest_uri for page in _site.pages.values()])
+        site_checksum.write_checksum(Path(config.site_dir), [page.file.dest_uri for page in _site.pages.values()])
     except FileNotFoundError as error:
         raise PluginError(str(error)) from error
 

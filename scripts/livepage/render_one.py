@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import markdown
 from markdown_exec import markdown_config
-from mkdocs.config import load_config
+from mkdocs.config import load_config as read_config
 from mkdocs.utils import meta
 
 from livepage.keep import outcomes
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from livepage.read import Failure
 
 
-def load(root: Path) -> MkDocsConfig:
+def load_project(root: Path) -> MkDocsConfig:
     """Return the configuration of a project, and let it be the one whose pages are read."""
-    config = load_config(str(root / "mkdocs.yml"))
+    config = read_config(str(root / "mkdocs.yml"))
     project.adopt(config)
     return config
 
 
-def render(page: Path, root: Path, build: Build | None = None) -> tuple[str, list[Failure]]:
+def render_page(page: Path, root: Path, build: Build | None = None) -> tuple[str, list[Failure]]:
     """Render a page as the build does, but for the theme around it and the check of links to other pages.
 
     Args:
@@ -40,7 +40,7 @@ def render(page: Path, root: Path, build: Build | None = None) -> tuple[str, lis
     Returns:
         The HTML of the page, and what failed, in the order of lines.
     """
-    config, build = load(root), build or Build()
+    config, build = load_project(root), build or Build()
     failures: list[Failure] = []
     if page.suffix == ".md":
         text = _read_body(page)

@@ -47,7 +47,7 @@ def main() -> None:
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the build ends this process
     output = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)  # whatever a page lets be printed past Python is no answer
-    config = render_one.load(Path.cwd())
+    config = render_one.load_project(Path.cwd())
     tellers = {log.name: "", LINE_LOG: LINES, project.adapter.slow_work: WORK}
     for name in filter(None, tellers):
         logger = logging.getLogger(name)

@@ -23,7 +23,7 @@ FORM = (
 )
 
 
-def build(packages: Path) -> Built:
+def build_editor(packages: Path) -> Built:
     """Return the script and its licences.
 
     Args:
@@ -46,5 +46,5 @@ EDITOR = BrowserBundle(
     STATIC,
     STATIC / "codemirror.toml",
     (SCRIPT, LICENCES),
-    build,
+    build_editor,
 )

@@ -57,7 +57,7 @@ class Mutation:
         if self.piece is None or source is None:
             name = self.page.relative_to(ROOT).as_posix()
             typed = typed_numbers.check_text(self.code, name, ROOT)
-            return bool(typed or sentence_checks.judge(read_sentences(name, self.code)))
+            return bool(typed or sentence_checks.judge_sentences(read_sentences(name, self.code)))
         pieces = list(source.pieces)
         pieces[self.piece] = replace(pieces[self.piece], code=self.code)
         return any(outcome.failure for outcome in run_page(replace(source, pieces=tuple(pieces))))
@@ -138,14 +138,14 @@ def _falsify(page: Path, index: int, piece: Piece, node: ast.Assert, dice: rando
     return Mutation(page, piece.origin.line + node.lineno, what, index, "\n".join(lines))
 
 
-def read(page: Path) -> tuple[Source, list[str]]:
+def read_pieces(page: Path) -> tuple[Source, list[str]]:
     """Return a page as read, and what its pieces came to.
 
     Raises:
         SystemExit: The page fails as it is.
     """
     build = Build()
-    _, failures = render_one.render(page, ROOT, build)
+    _, failures = render_one.render_page(page, ROOT, build)
     if failures:
         sys.exit("\n".join(map(str, failures)))
     source, outcomes = build.sources[page.relative_to(ROOT).as_posix()]
@@ -165,7 +165,7 @@ def main() -> None:
     sources: dict[Path, Source] = {}
     mutations: list[Mutation] = []
     for page in [Path(page).resolve() for page in asked.pages] or sorted(docs.rglob("*.md")):
-        sources[page], texts = read(page)
+        sources[page], texts = read_pieces(page)
         mutations += list_mutations(page, sources[page], texts, dice)
     chosen = dice.sample(mutations, min(asked.count, len(mutations)))
     noticed = 0

@@ -13,7 +13,7 @@ AS_THEY_ARE = ("pyodide.mjs", "pyodide.asm.mjs", "pyodide.asm.wasm", "python_std
 LOCK = "pyodide-lock.json"
 
 
-def build(packages: Path) -> Built:
+def build_interpreter(packages: Path) -> Built:
     """Return the files that Python needs to start.
 
     The list of packages that it could fetch from elsewhere is left empty: the page has none to fetch.
@@ -35,5 +35,5 @@ PYODIDE = BrowserBundle(
     ROOT / ".cache" / "pyodide" / "files",
     Path(__file__).with_name("pyodide.toml"),
     (*AS_THEY_ARE, LOCK),
-    build,
+    build_interpreter,
 )

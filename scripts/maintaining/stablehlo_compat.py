@@ -54,7 +54,7 @@ def write(folder: Path) -> None:
         (folder / f"{jax.__version__}|{name}|jax.export").write_bytes(file)
 
 
-def read(folder: Path) -> None:
+def read_files(folder: Path) -> None:
     """Print, as JSON, the files that the JAX that runs this can read."""
     import jax
     from jax import export
@@ -111,11 +111,11 @@ def record() -> None:
         "files": rows,
     }
     script = "uv run python scripts/maintaining/stablehlo_compat.py"
-    stamps.write(data / "stablehlo-readers.json", script, {"jax": RELEASES[-1]}, about)
+    stamps.write_sealed(data / "stablehlo-readers.json", script, {"jax": RELEASES[-1]}, about)
 
 
 if __name__ == "__main__":
-    steps = {"write": write, "read": read}
+    steps = {"write": write, "read": read_files}
     if sys.argv[1:]:
         steps[sys.argv[1]](Path(sys.argv[2]))
     else:

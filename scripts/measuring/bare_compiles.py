@@ -90,7 +90,7 @@ class _Noting:
     def _find_target(self, client: object) -> str:
         from xla_inspect import targets
 
-        return next(name for name in sorted(self.names) if targets.find(name).devices()[0].client is client)
+        return next(name for name in sorted(self.names) if targets.find_target(name).devices()[0].client is client)
 
     def capture(self, known: Known, program: Any, target: Any, *rest: Any, **options: Any) -> Any:  # noqa: ANN401 - what `known` returns
         self.names.add(target.name)
@@ -118,7 +118,7 @@ def compile_all(path: Path) -> None:
     work: BareWork = pickle.loads(path.read_bytes())  # noqa: S301 - written by the benchmark a moment ago
     targets.settle()
     for name, ids, code, options in work.compiles:
-        client = targets.find(name).devices()[0].client
+        client = targets.find_target(name).devices()[0].client
         asked = xla_client.CompileOptions.ParseFromString(options)
         asked.env_option_overrides = [
             option for option in asked.env_option_overrides if not option[0].startswith("xla_dump")

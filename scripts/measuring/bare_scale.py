@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def main(words: Sequence[str]) -> int:
     """Compile a program, and return the exit status: 1 where the compiler gives up."""
     subject, axes, named = words
-    target = targets.find(named)
+    target = targets.find_target(named)
     targets.settle()
     import jax
 

@@ -26,10 +26,10 @@ WIDTH = 1024
 def time_sizes(pairs: int) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the version of JAX, and what compiles of each size took."""
     targets.settle()
-    return {"jax": jax.__version__}, {"sizes": [compare(size, pairs) for size in MEBIBYTES]}
+    return {"jax": jax.__version__}, {"sizes": [time_constants(size, pairs) for size in MEBIBYTES]}
 
 
-def compare(mebibytes: int, pairs: int) -> dict[str, float]:
+def time_constants(mebibytes: int, pairs: int) -> dict[str, float]:
     """Return the median milliseconds to lower and compile with a table closed over, and with one passed in.
 
     Args:

@@ -58,14 +58,14 @@ def time_eager_and_jit(pairs: int) -> tuple[dict[str, str], dict[str, Any]]:
     """Return the versions of the compilers, and the times of calls, of compile stages and of the persistent cache."""
     targets.settle()
     measured = {
-        "eager": {name: compare(function, example, pairs) for name, (function, example) in PROGRAMS.items()},
+        "eager": {name: time_calls(function, example, pairs) for name, (function, example) in PROGRAMS.items()},
         "stages": {name: time_stages(function, example, pairs // 8) for name, (function, example) in STAGES.items()},
         "persistent": time_cache(*STAGES["a transformer block's gradient"], pairs // 8),
     }
-    return {**targets.find("h100").versions, **targets.find("tpu-v5e").versions}, measured
+    return {**targets.find_target("h100").versions, **targets.find_target("tpu-v5e").versions}, measured
 
 
-def compare(function: Callable[..., Any], example: tuple[Any, ...], pairs: int) -> dict[str, float | list[float]]:
+def time_calls(function: Callable[..., Any], example: tuple[Any, ...], pairs: int) -> dict[str, float | list[float]]:
     """Return the median microseconds of a call, eagerly and jitted, and median and quartiles of the paired ratio."""
     arrays = make(example)
     jitted = jax.jit(function)
@@ -105,7 +105,7 @@ def _time_target(
     function: Callable[..., Any], example: tuple[Any, ...], target: str, runs: int
 ) -> list[tuple[str, float]]:
     times: dict[str, list[float]] = {"trace": [], "lower": [], "compile": []}
-    with jax.default_device(targets.find(target).devices()[0]):
+    with jax.default_device(targets.find_target(target).devices()[0]):
         for _ in range(runs + 1):
             jax.clear_caches()
             start = time.perf_counter()

@@ -23,7 +23,7 @@ from measuring.gpu_profile import NO_DEVICE
 from measuring.run_stamp import today
 from xla_inspect import capture, targets
 from xla_inspect.analysis import find_role, list_launches
-from xla_inspect.compilation import find_function, list_names
+from xla_inspect.compilation import find_function, list_defined_names
 from xla_inspect.errors import InspectError
 from xla_inspect.hlo import parse_module
 from xla_inspect.plural import plural
@@ -62,17 +62,17 @@ def main() -> None:
     out = options.out or ROOT / TIMES
     measured = measure_programs(options.programs or known, options.platform, options.runs)
     target = find_target(measured["device"], options.platform)
-    record = describe(measured, target)
-    written = stamps.read(out) if out.is_file() else {}
+    record = record_device(measured, target)
+    written = stamps.read_sealed(out) if out.is_file() else {}
     whole = {**{name: written[name] for name in targets.TARGETS if name in written}, target: record}
     # Each target was measured when there was such a device, and has versions of its own; these are the newest.
-    stamps.write(out, "scripts/measure", record["versions"], whole)
+    stamps.write_sealed(out, "scripts/measure", record["versions"], whole)
     print(f"wrote {len(record['programs'])} programs on {record['device']} to {out}")
 
 
 def find_programs() -> list[str]:
     """Return the files of snippets/programs that hold a function of their own name, and its EXAMPLE."""
-    return [path.stem for path in sorted(PROGRAMS.glob("*.py")) if list_names(path) >= {path.stem, "EXAMPLE"}]
+    return [path.stem for path in sorted(PROGRAMS.glob("*.py")) if list_defined_names(path) >= {path.stem, "EXAMPLE"}]
 
 
 def measure_programs(programs: Sequence[str], platform: str, runs: int) -> dict[str, Any]:
@@ -112,7 +112,7 @@ def find_target(device: str, platform: str) -> str:
     sys.exit(f"measure: {device} is none of the GPUs that programs are captured for ({', '.join(GPUS.values())})")
 
 
-def describe(measured: Mapping[str, Any], target: str) -> dict[str, Any]:
+def record_device(measured: Mapping[str, Any], target: str) -> dict[str, Any]:
     """Return the record of one device: what was measured, and of each program what the capture has otherwise.
 
     Args:

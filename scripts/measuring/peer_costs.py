@@ -39,7 +39,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         "peers", nargs="*", metavar="NAME", help=f"some of: {', '.join(records.names())} (default: all)"
     )
     named = parser.parse_args(arguments).peers or records.names()
-    written = stamps.read(OUT) if OUT.is_file() else {"costs": {}, "versions": {}}
+    written = stamps.read_sealed(OUT) if OUT.is_file() else {"costs": {}, "versions": {}}
     known, versions, done = written["costs"], written["versions"], []
     for peer in named:
         try:
@@ -51,7 +51,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print(f"{peer}: {known[peer]}", flush=True)
     costs = {peer: known[peer] for peer in records.names() if peer in known}
     versions.update(map(peer_runs.name_package, done))
-    stamps.write(OUT, "scripts/peers --costs", versions, {"costs": costs})
+    stamps.write_sealed(OUT, "scripts/peers --costs", versions, {"costs": costs})
     return int(done != named)
 
 

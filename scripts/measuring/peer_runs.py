@@ -78,7 +78,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("\n".join(known))
         return 0
     outcomes = run_all(options.peers or known, update=options.update, within=options.within)
-    return judge(outcomes)
+    return report_outcomes(outcomes)
 
 
 def run_all(peers: Iterable[str], *, update: bool = False, within: float | None = None) -> list[PeerOutcome]:
@@ -100,7 +100,7 @@ def run_all(peers: Iterable[str], *, update: bool = False, within: float | None 
     return outcomes
 
 
-def judge(outcomes: Sequence[PeerOutcome]) -> int:
+def report_outcomes(outcomes: Sequence[PeerOutcome]) -> int:
     """Print what came of all, and return the exit status."""
     for verdict in PeerVerdict:
         if peers := [outcome.peer for outcome in outcomes if outcome.verdict is verdict]:
@@ -123,7 +123,7 @@ def check_peer(peer: str, *, update: bool = False) -> PeerOutcome:
     if missing := [name for name in (find_uv(), *list_needs(script)) if not shutil.which(name)]:
         return PeerOutcome(peer, PeerVerdict.NOT_RUN, f"it needs {' and '.join(missing)} on PATH")
     say(f"{peer}: installing what {script.relative_to(ROOT)} pins")
-    if problem := install(script):
+    if problem := install_pins(script):
         return PeerOutcome(peer, PeerVerdict.NOT_RUN, f"uv could not install it:\n{indent(problem)}")
     say(f"{peer}: running")
     with tempfile.TemporaryDirectory() as folder:
@@ -132,10 +132,10 @@ def check_peer(peer: str, *, update: bool = False) -> PeerOutcome:
         if ended.returncode or not out.is_file():
             end = "\n".join((ended.stdout + ended.stderr).splitlines()[-LONGEST:])
             return PeerOutcome(peer, PeerVerdict.FAILED, f"exit status {ended.returncode}:\n{indent(end)}")
-        return compare(peer, out.read_text(encoding="utf-8"), update=update)
+        return compare_record(peer, out.read_text(encoding="utf-8"), update=update)
 
 
-def install(script: Path) -> str:
+def install_pins(script: Path) -> str:
     """Install what a script pins; return what uv said if it could not."""
     sync = (find_uv(), "sync", "--quiet", "--script", str(script))
     installed = call(*sync, **find_links())
@@ -167,26 +167,26 @@ def name_package(peer: str) -> tuple[str, str]:
     return package, pinned.split("==")[1].split('"')[0]
 
 
-def compare(peer: str, made: str, *, update: bool = False) -> PeerOutcome:
+def compare_record(peer: str, made: str, *, update: bool = False) -> PeerOutcome:
     """Compare the record that a script wrote now with the one beside it, which is rewritten on demand."""
     path = records.FOLDER / peer / records.RECORD
     record = path.read_text(encoding="utf-8") if path.is_file() else ""
     if record == made:
         return PeerOutcome(peer, PeerVerdict.AGREES)
-    why = "\n" + indent(describe(record, made)) if record else "there was none"
+    why = "\n" + indent(describe_difference(record, made)) if record else "there was none"
     if update:
         path.write_text(made, encoding="utf-8")
         return PeerOutcome(peer, PeerVerdict.UPDATED, why)
     return PeerOutcome(peer, PeerVerdict.DIFFERS, why if record else "there is none")
 
 
-def describe(recorded: str, made: str) -> str:
+def describe_difference(recorded: str, made: str) -> str:
     """Return how two records differ, for a reader: the two hashes in words, all else as a difference of lines."""
     old, new = (json.loads(text) for text in (recorded, made))
     lines = []
     if old.pop("script", None) != new.pop("script", None):
         lines.append("another script: what decides on the record was changed since it was written")
-    if not stamps.is_whole(json.loads(recorded)):
+    if not stamps.is_sealed(json.loads(recorded)):
         lines.append("the record was changed by hand")
     old.pop("record", None)
     new.pop("record", None)

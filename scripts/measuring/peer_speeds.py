@@ -64,22 +64,22 @@ def main(arguments: Sequence[str] | None = None) -> int:
         print("peers --bench keeps each compiler on one core, which it can do on Linux alone", file=sys.stderr)
         return peer_runs.NOT_RUN
     with tempfile.TemporaryDirectory() as folder:
-        servers = [server for name in list_names() if (server := start(name, folder)) is not None]
+        servers = [server for name in list_peers() if (server := start(name, folder)) is not None]
         try:
             record = compare_peers(servers, rounds)
         finally:
             for server in servers:
                 server.child.end()
-    if len(servers) < len(list_names()):
+    if len(servers) < len(list_peers()):
         print("nothing is written: the figures are of all compilers or of none", file=sys.stderr)
         return peer_runs.NOT_RUN
     versions = dict(name_package(server.name) for server in servers)
-    stamps.write(OUT, "scripts/peers --bench", versions, record)
+    stamps.write_sealed(OUT, "scripts/peers --bench", versions, record)
     say(f"wrote {OUT.relative_to(ROOT)}")
     return 0
 
 
-def list_names() -> list[str]:
+def list_peers() -> list[str]:
     """Return the modules of `peers.speeds`, XLA first."""
     files = (records.FOLDER / "speeds").glob("[a-z]*.py")
     return sorted((path.stem for path in files), key=lambda name: (name != "xla", name))
@@ -91,7 +91,7 @@ def start(name: str, folder: str) -> PeerServer | None:
     if name != "xla":
         say(f"{name}: installing")
         script = records.FOLDER / name / records.SCRIPT
-        problem = peer_runs.install(script)
+        problem = peer_runs.install_pins(script)
         if problem:
             say(f"{name}: NOT RUN: {problem}")
             return None

@@ -58,7 +58,7 @@ def main() -> None:
         "tpu": {**TPU, "events": list(read_names(paths.tpu.read_bytes()))},
     }
     versions = {each["repository"]: each["commit"][:12] for each in (GPU, TPU)}
-    stamps.write(OUT, "uv run --with pyarrow python scripts/measuring/public_profile.py", versions, content)
+    stamps.write_sealed(OUT, "uv run --with pyarrow python scripts/measuring/public_profile.py", versions, content)
 
 
 def read_nsys(archive: bytes) -> dict[str, Any]:
@@ -88,11 +88,11 @@ def read_nsys(archive: bytes) -> dict[str, Any]:
         "module": MODULE,
         "launches": len(rows),
         "nanoseconds": sum(row["Projected Duration"] for row in rows),
-        "rows": [describe(row["Name"], row["Projected Duration"], told) for row in rows[:LONGEST]],
+        "rows": [record_event(row["Name"], row["Projected Duration"], told) for row in rows[:LONGEST]],
     }
 
 
-def describe(event: str, nanoseconds: int, told: Mapping[str, Mapping[str, str | int]]) -> dict[str, str | int]:
+def record_event(event: str, nanoseconds: int, told: Mapping[str, Mapping[str, str | int]]) -> dict[str, str | int]:
     """Return a row of the record.
 
     Args:

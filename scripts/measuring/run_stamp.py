@@ -63,5 +63,5 @@ def measure_here(
     count = getattr(parser.parse_args(), name)
     versions, measured = measure(count)
     content = {"date": today(), "machine": describe_machine(), name: count, **measured}
-    stamps.write(ROOT / "docs" / "data" / file, f"uv run python {script}", versions, content)
+    stamps.write_sealed(ROOT / "docs" / "data" / file, f"uv run python {script}", versions, content)
     print(f"wrote docs/data/{file}")

@@ -22,7 +22,7 @@ import stamps
 from common import ROOT, say
 from measuring.run_stamp import name_machine, today
 from xla_inspect.process import RUN_MODULE, Child, name_end
-from xla_inspect.targets import find
+from xla_inspect.targets import find_target
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -143,14 +143,17 @@ def measure_row(row: Row, runs: int) -> dict[str, Any]:
     for turn in range(runs):
         bare = ["measuring.bare_scale", row.subject, row.mesh, row.target]
         told["bare"].append(time_module(bare, fits=row.fits)[0])
-        say(f"{row.name}, turn {turn + 1}: JAX alone {show(told['bare'][-1])}")
+        say(f"{row.name}, turn {turn + 1}: JAX alone {describe_run(told['bare'][-1])}")
         for command in commands:
             name, *options = command.split()
             form = ["--json"] if name == SUMMARY else []
             line = [name, row.subject, *laid, "--target", row.target, *options, *form]
             run, printed = time_module(["xla_inspect.commands", *line], fits=row.fits)
             told[command].append(run)
-            say(f"{row.name}, turn {turn + 1}: {command} {show(run)}; {compare(run, told['bare'][-1])}")
+            say(
+                f"{row.name}, turn {turn + 1}: {command} {describe_run(run)}; "
+                f"{compare_with_bare(run, told['bare'][-1])}"
+            )
             if name == SUMMARY:
                 first = json.loads(printed)["targets"][0]
                 counted = {what: first[what] for what in ("kernels", "flops", "moved_bytes", "peak_bytes")}
@@ -204,23 +207,25 @@ def summarize(runs: Sequence[Run]) -> dict[str, float]:
     return {name: round(statistics.median(figure[name] for figure in figures), 2) for name in figures[0]}
 
 
-def show(run: Run) -> str:
+def describe_run(run: Run) -> str:
     """Return a run in words."""
     after = f", {run.answering:.1f} s after the compile of {run.compiling:.1f} s" if run.compiling else ""
     return f"{run.wall:.1f} s ({run.processor:.1f} of the processor), {run.peak / 1e9:.2f} GB{after}"
 
 
-def compare(run: Run, bare: Run) -> str:
+def compare_with_bare(run: Run, bare: Run) -> str:
     """Return how often what JAX alone takes a command takes, in words."""
     return f"{run.processor / bare.processor:.2f} x the processor, {run.peak / bare.peak:.2f} x the memory"
 
 
 def keep(row: Row, measured: dict[str, Any]) -> None:
     """Write a row beside those measured before."""
-    written = stamps.read(OUT) if OUT.is_file() else {"rows": {}, "versions": {}}
+    written = stamps.read_sealed(OUT) if OUT.is_file() else {"rows": {}, "versions": {}}
     known = {**written["rows"], row.name: measured}
-    versions = {**written["versions"], **find(row.target).versions}
-    stamps.write(OUT, SCRIPT, versions, {"rows": {each.name: known[each.name] for each in ROWS if each.name in known}})
+    versions = {**written["versions"], **find_target(row.target).versions}
+    stamps.write_sealed(
+        OUT, SCRIPT, versions, {"rows": {each.name: known[each.name] for each in ROWS if each.name in known}}
+    )
 
 
 def list_faults(measured: dict[str, Any]) -> list[str]:

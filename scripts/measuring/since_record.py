@@ -27,7 +27,7 @@ def main() -> int:
     content = json.loads(out.getvalue())
     newest = content["rows"][-1]["versions"]
     versions = {name: newest[name] for name in ("jax", "jaxlib")}
-    stamps.write(RECORD, "scripts/measuring/since-record", versions, content)
+    stamps.write_sealed(RECORD, "scripts/measuring/since-record", versions, content)
     return 0
 
 

@@ -155,16 +155,16 @@ def bring(asked: Asked, known: Release | None, options: argparse.Namespace) -> R
             measured = replace(measured, names={}, texts={})
         record = join(record, measured, measuring.list_tasks()) if record else measured
         # Kept at once: running the pages takes as long as all of the above.
-        write(path, record)
+        write_record(path, record)
     if runs_pages:
         counts, failed = pages.run_pages(environment, say)
         record = replace(record, pages=counts, disagreements=failed)
-        write(path, record)
+        write_record(path, record)
     say(f"{asked}: {len(record.programs)} programs, written to {path.name}, {path.stat().st_size // 1024} KiB")
     return record
 
 
-def write(path: Path, release: Release) -> None:
+def write_record(path: Path, release: Release) -> None:
     """Write a record."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(stamps.seal(write_release(release)), encoding="utf-8", newline="\n")

@@ -7,7 +7,7 @@ import json
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from releases.measuring import CODED, read
+from releases.measuring import CODED, load_result
 from xla_inspect.analysis import list_launches, main_memory_bytes
 from xla_inspect.compilation import PINNED
 from xla_inspect.errors import InspectError
@@ -43,7 +43,7 @@ def compact(environment: Environment, tasks: Sequence[Task], left_out: Mapping[s
     for task in sorted(tasks, key=lambda task: (task["program"], task["member"])):
         if not (environment.folder / task["file"]).exists():
             continue
-        result, name = read(environment, task), name_program(task)
+        result, name = load_result(environment, task), name_program(task)
         traced, lowered, outcomes = programs.setdefault(name, ([], {}, {}))
         if failed := result.get("failed"):
             outcomes[task["base"]] = ReleaseOutcome(failed=failed)
@@ -60,7 +60,7 @@ def compact(environment: Environment, tasks: Sequence[Task], left_out: Mapping[s
             texts[name] = {"jaxpr": result["jaxpr"], "stablehlo": result["stablehlo"]}
         counts = {operation: int(number) for operation, (number, *_) in result["operations"].items()}
         lowered[task["base"]] = Form(_hash(result["stablehlo"]), counts)
-        outcomes[task["base"]] = describe(result, has_code=task["base"] in CODED)
+        outcomes[task["base"]] = summarize_compile(result, has_code=task["base"] in CODED)
     names = json.loads((environment.folder / "names.json").read_text(encoding="utf-8"))
     return Release(
         jax=environment.version,
@@ -88,7 +88,7 @@ def _hash(text: str) -> str:
     return hashlib.sha256(text.encode()).hexdigest()[:8]
 
 
-def describe(result: Mapping[str, Any], *, has_code: bool) -> ReleaseOutcome:
+def summarize_compile(result: Mapping[str, Any], *, has_code: bool) -> ReleaseOutcome:
     """Return what one compile came to, with its code where that is compared."""
     memory = {name: number for name, number in (result["memory"] or {}).items() if number}
     cost = result["cost"]

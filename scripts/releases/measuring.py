@@ -63,7 +63,7 @@ def list_tasks(programs: Iterable[str] = (), only: Iterable[str] = ()) -> list[T
                     "member": member.name,
                     "base": base,
                     "target": target,
-                    "kind": targets.find(base).kind,
+                    "kind": targets.find_target(base).kind,
                     "file": f"raw/{base}/{program}.{mark}.json.gz",
                 }
                 for base, target in member.targets.items()
@@ -91,12 +91,12 @@ def measure_release(environment: Environment, tasks: list[Task], say: Callable[[
     begun, left = time.monotonic(), Counter(task["base"] for task in waiting.values())
     done = len(able) - len(waiting)
     with tempfile.TemporaryDirectory(prefix="xla_inspect_releases_") as folder:
-        described = [describe(task, figures, Path(folder)) for task in waiting.values()]
+        described = [build_probe_task(task, figures, Path(folder)) for task in waiting.values()]
         for told, result in run_probe(
             environment, described, flags=list_flags(), paths=[str(PROGRAMS.parent)], limit=LONG, niceness=10
         ):
             task = waiting[told["id"]]
-            write(environment.folder / task["file"], read_result(told, result))
+            write_compressed(environment.folder / task["file"], read_result(told, result))
             shutil.rmtree(told["folder"], ignore_errors=True)
             done += 1
             left[task["base"]] -= 1
@@ -116,7 +116,7 @@ def list_flags() -> dict[str, str]:
     }
 
 
-def describe(task: Task, figures: Mapping[str, str], folder: Path) -> dict[str, Any]:
+def build_probe_task(task: Task, figures: Mapping[str, str], folder: Path) -> dict[str, Any]:
     """Return a task as the probe takes it, with the options that captures have.
 
     Args:
@@ -124,7 +124,7 @@ def describe(task: Task, figures: Mapping[str, str], folder: Path) -> dict[str, 
         figures: The figures of GPUs, by short name, in the form that the release takes.
         folder: Where the probe may leave what it finds.
     """
-    target, kind = targets.find(task["target"]), task["kind"]
+    target, kind = targets.find_target(task["target"]), task["kind"]
     options = {**list_options(kind, folder), **PINNED[kind]}
     for name in ("xla_dump_to", LISTED):
         options.pop(name, None)
@@ -163,7 +163,7 @@ def write_names(environment: Environment) -> None:
     if ended.returncode:
         message = f"the public names of JAX {environment.version} cannot be listed: {ended.stderr.strip()[-300:]}"
         raise ReleaseError(message)
-    store.write(names, ended.stdout.encode())
+    store.write_whole(names, ended.stdout.encode())
 
 
 def read_result(told: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
@@ -187,12 +187,12 @@ def read_result(told: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str,
     return {**result, "before": found.before, "after": found.after, **passes, **code}
 
 
-def write(path: Path, content: object) -> None:
+def write_compressed(path: Path, content: object) -> None:
     """Write JSON, compressed, the whole or none."""
-    store.write(path, gzip.compress(json.dumps(content).encode(), 3, mtime=0))
+    store.write_whole(path, gzip.compress(json.dumps(content).encode(), 3, mtime=0))
 
 
-def read(environment: Environment, task: Task) -> dict[str, Any]:
+def load_result(environment: Environment, task: Task) -> dict[str, Any]:
     """Return the result of one program."""
     result: dict[str, Any] = json.loads(gzip.decompress((environment.folder / task["file"]).read_bytes()))
     return result

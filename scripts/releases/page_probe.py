@@ -30,17 +30,17 @@ def main() -> None:
     os.chdir(job["root"])
     sys.path[:0] = [str(Path(job["root"]) / folder) for folder in ("snippets", "scripts")]
     from xla_inspect import store
-    from xla_inspect.targets import find
+    from xla_inspect.targets import find_target
 
     figures = Path(job["figures"])
     # The release's own figures.
-    devices: Any = getmodule(find)
+    devices: Any = getmodule(find_target)
     devices.read_spec = lambda target: (figures / f"{target}.txtpb").read_text(encoding="utf-8")
     settle()
     for page, out in job["pages"].items():
         print(json.dumps({"at": page}), flush=True)
         result = probe_page(Path(job["root"]) / page, page, Path(job["root"]))
-        store.write(Path(out), json.dumps(result).encode())
+        store.write_whole(Path(out), json.dumps(result).encode())
         print(json.dumps({"at": ""}), flush=True)
 
 
@@ -90,7 +90,7 @@ def probe_page(path: Path, page: str, root: Path) -> dict[str, Any]:
 
     started, build = time.monotonic(), Build()
     try:
-        render_one.render(path, root, build)
+        render_one.render_page(path, root, build)
     except Exception as error:  # noqa: BLE001 - a page that cannot be rendered at all is a result too
         return {"pieces": {}, "failed": [[1, "page", page, f"{type(error).__name__}: {error}"[:300]]], "seconds": 0}
     pieces: dict[str, int] = {}
@@ -100,13 +100,13 @@ def probe_page(path: Path, page: str, root: Path) -> dict[str, Any]:
             kind = str(piece.kind)
             pieces[kind] = pieces.get(kind, 0) + 1
             if outcome.failure and not outcome.follows:
-                failed.append([outcome.failure.origin.line, kind, tell(piece), outcome.failure.error[:300]])
+                failed.append([outcome.failure.origin.line, kind, label_piece(piece), outcome.failure.error[:300]])
             elif outcome.failure or outcome.gap:
                 pieces["not run"] = pieces.get("not run", 0) + 1
     return {"pieces": pieces, "failed": failed, "seconds": round(time.monotonic() - started, 1)}
 
 
-def tell(piece: Any) -> str:  # noqa: ANN401 - livepage's own
+def label_piece(piece: Any) -> str:  # noqa: ANN401 - livepage's own
     """Return what a reader knows a piece by: a check's claim, a value's expression, a block's first line."""
     first = next((line.strip() for line in piece.code.splitlines() if line.strip()), "")
     return str(piece.options.get("check") or first)[:200]

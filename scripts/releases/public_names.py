@@ -25,7 +25,7 @@ MODULES = (
 )  # fmt: skip
 
 
-def list_names() -> dict[str, list[str]]:
+def list_public_names() -> dict[str, list[str]]:
     """Return the public names of JAX's modules; a module that is gone has none.
 
     Public is what a module defines, or takes from another under an alias (`from a import b as b`), which is how JAX and
@@ -75,4 +75,4 @@ def list_defined(body: Sequence[ast.stmt]) -> Iterator[str]:
 
 
 if __name__ == "__main__":
-    print(json.dumps(list_names()))
+    print(json.dumps(list_public_names()))

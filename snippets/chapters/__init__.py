@@ -1,4 +1,4 @@
-"""What single pages need: their pictures and tables, each module for the pages that show them."""
+"""Pictures, tables and helpers that the chapters of the site share."""
 
 from chapters import (
     anatomy,
@@ -24,6 +24,7 @@ from chapters import (
     operation_marks,
     origin_graph,
     overlap_picture,
+    package_graph,
     pass_cards,
     pass_rows,
     pjrt_plugin,
@@ -35,7 +36,6 @@ from chapters import (
     recorded_runs,
     release_tables,
     rewrite_matrix,
-    rooms,
     shard_picture,
     stage_picture,
     tile_choices,
@@ -47,12 +47,12 @@ from chapters.buffer_sharing import list_plans, most_live, share_buffers
 from chapters.element_order import pad_shape, place_element, share_of_padding, weigh_orders
 from chapters.exchange_picture import draw_exchange
 from chapters.launch_table import show_origins
-from chapters.opcode_cards import Shown
+from chapters.opcode_cards import OpcodeCatalog
 from chapters.opcode_index import find_sightings
 from chapters.pass_index import find_passes
 from chapters.pass_order import find_change, find_first_fusing, run_in_order, runs_once_before
-from chapters.program_lines import change_line, find_on_line, list_holders, show_source
-from chapters.reason_quotes import find_decisions, find_said, quote_reasons
+from chapters.program_lines import change_line, find_on_line, list_kernels_of_lines, show_source
+from chapters.reason_quotes import find_decisions, find_first_decisions, quote_reasons
 from chapters.run_strips import StripBox, draw_strips
 from chapters.target_diff import GenerationStep
 from chapters.tile_choices import Choice
@@ -61,7 +61,7 @@ from chapters.watched_calls import count_compiles, describe_error
 __all__ = [
     "Choice",
     "GenerationStep",
-    "Shown",
+    "OpcodeCatalog",
     "StripBox",
     "anatomy",
     "bar_chart",
@@ -80,10 +80,10 @@ __all__ = [
     "draw_strips",
     "find_change",
     "find_decisions",
+    "find_first_decisions",
     "find_first_fusing",
     "find_on_line",
     "find_passes",
-    "find_said",
     "find_sightings",
     "fusion_picture",
     "gallery_matrix",
@@ -92,7 +92,7 @@ __all__ = [
     "known_inputs",
     "layout_picture",
     "line_history",
-    "list_holders",
+    "list_kernels_of_lines",
     "list_plans",
     "matrix_units",
     "mix_chart",
@@ -102,6 +102,7 @@ __all__ = [
     "operation_marks",
     "origin_graph",
     "overlap_picture",
+    "package_graph",
     "pad_shape",
     "pass_cards",
     "pass_rows",
@@ -116,7 +117,6 @@ __all__ = [
     "recorded_runs",
     "release_tables",
     "rewrite_matrix",
-    "rooms",
     "run_in_order",
     "runs_once_before",
     "shard_picture",

@@ -1,4 +1,4 @@
-"""Numbers by target as horizontal bars, under the name of what was compiled."""
+"""Horizontal bar charts of numbers by program and target."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ BYTES = "bytes"
 
 
 def chart_bars(rows: Mapping[str, Mapping[str, int | None]], caption: str, unit: str) -> str:
-    """Return bars as HTML, all on one scale that starts at zero.
+    """Return a bar chart as HTML, with one scale that starts at zero.
 
     Args:
-        rows: What was compiled, to target, to number; None where there is none, which the chart says.
-        caption: What the bars show, plain text.
-        unit: What the numbers count, such as `kernels`; `bytes` are shown in KiB and MiB.
+        rows: For each program or variant, the number by target; None is shown as "not compiled here".
+        caption: A description of the bars, plain text, without a full stop.
+        unit: The plural noun that the numbers count, such as `kernels`; `bytes` are shown in KiB and MiB.
     """
     most = max((number or 0 for row in rows.values() for number in row.values()), default=0) or 1
-    drawn, y = [], 0
+    marks, y = [], 0
     for label, row in rows.items():
-        drawn.append(f'<text x="0" y="{y + LINE - 4}">{html.escape(label)}</text>')
+        marks.append(f'<text x="0" y="{y + LINE - 4}">{html.escape(label)}</text>')
         y += LINE
         for target, number in row.items():
             width = (WIDTH - LEFT - RIGHT) * (number or 0) / most
             tooltip = f"{label}, {title(target)}: {_say(number, unit)}"
-            drawn.append(f'<g class="{lane(target)}"><title>{html.escape(tooltip)}</title>')
-            drawn.append(f'<text class="soft" x="8" y="{y + LINE - 4}">{html.escape(short(target))}</text>')
+            marks.append(f'<g class="{lane(target)}"><title>{html.escape(tooltip)}</title>')
+            marks.append(f'<text class="soft" x="8" y="{y + LINE - 4}">{html.escape(short(target))}</text>')
             if number:
-                drawn.append(f'<rect x="{LEFT}" y="{y + 2}" width="{max(width, 1):.1f}" height="{BAR}"/>')
+                marks.append(f'<rect x="{LEFT}" y="{y + 2}" width="{max(width, 1):.1f}" height="{BAR}"/>')
             amount = html.escape(_say(number, unit))
-            drawn.append(f'<text x="{LEFT + width + 5:.1f}" y="{y + LINE - 4}">{amount}</text></g>')
+            marks.append(f'<text x="{LEFT + width + 5:.1f}" y="{y + LINE - 4}">{amount}</text></g>')
             y += LINE
         y += GAP
     description = "; ".join(
@@ -47,19 +47,19 @@ def chart_bars(rows: Mapping[str, Mapping[str, int | None]], caption: str, unit:
         for label, row in rows.items()
     )
     heading = caption if unit.lower() in caption.lower() else f"{caption} ({unit})"
-    picture = svg("".join(drawn), f"{heading}. {description}", (WIDTH, max(y - GAP, 1)))
+    picture = svg("".join(marks), f"{heading}. {description}", (WIDTH, max(y - GAP, 1)))
     return figure("bars", picture, f"{html.escape(heading)}.")
 
 
 def chart_kernels(programs: Mapping[str, Captures]) -> str:
-    """Return how many kernels each target launches for each program, as bars."""
+    """Return a bar chart of the kernels that each target launches for each program."""
     return chart_bars(_count(programs, lambda capture: len(list_kernels(capture))), "Kernels by target", "kernels")
 
 
 def chart_traffic(programs: Mapping[str, Captures]) -> str:
-    """Return how many bytes each target reads and writes for each program, as the cost model counts them, as bars."""
-    counted = _count(programs, lambda capture: int(capture.cost.bytes_accessed))
-    return chart_bars(counted, "Bytes read and written, as the cost model counts them", BYTES)
+    """Return a bar chart of the bytes that each program reads and writes, according to XLA's cost model."""
+    traffic = _count(programs, lambda capture: int(capture.cost.bytes_accessed))
+    return chart_bars(traffic, "Bytes read and written, according to XLA's cost model", BYTES)
 
 
 def _count(programs: Mapping[str, Captures], count: Callable[[Capture], int]) -> dict[str, dict[str, int | None]]:

@@ -1,4 +1,4 @@
-"""Kernels from top to bottom, and below each what its compiler said of why the next one that reads it is another."""
+"""A picture of kernels in order, with the compiler's reason why each one is not fused with the kernel that reads it."""
 
 from __future__ import annotations
 
@@ -14,22 +14,22 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
 
 WIDEST, LINES = 48, 2
-"""How many characters of a reason stand in one line below a box, for which a phone has room; and how many lines."""
+"""The characters of a line of text below a box, so that it fits on a phone, and the number of lines."""
 
 
 def draw_boundaries(capture: Capture, names: Iterable[str], caption: str) -> str:
-    """Return kernels as boxes and who reads whom as arrows, as HTML.
+    """Return kernels as boxes, with an arrow from each kernel to those that read its result, as HTML.
 
-    Below a box stand the words of the compiler on the first of the kernels shown that reads it: why the two are not
-    one. Where it said nothing of the two, the pass that made them two stands there.
+    The text below a box is the compiler's reason why that kernel is not fused with the first kernel that reads it. If
+    the compiler logged no reason, the text names the pass that created the second kernel.
 
     Args:
         capture: A capture with its passes and its reasons.
         names: The instructions of the kernels, in the order in which they run.
-        caption: What stands under the picture, plain text.
+        caption: The caption of the picture, plain text.
 
     Raises:
-        KeyError: The program has no kernel of such a name.
+        KeyError: The program has no kernel of that name.
     """
     chosen = list(dict.fromkeys(names))
     reads = find_readers(capture, chosen)
@@ -39,7 +39,7 @@ def draw_boundaries(capture: Capture, names: Iterable[str], caption: str) -> str
 
 
 def find_readers(capture: Capture, names: Sequence[str]) -> dict[str, list[str]]:
-    """Return which of some kernels read what each of them writes, in their order.
+    """Return for each kernel the other kernels, in order, that read its result.
 
     Args:
         capture: As in `draw_boundaries`.
@@ -49,26 +49,26 @@ def find_readers(capture: Capture, names: Sequence[str]) -> dict[str, list[str]]
         KeyError: As in `draw_boundaries`.
     """
     kernels = WhyFinder(capture).evidence.kernels
-    found = {}
+    readers_by_name = {}
     for name in names:
         launch = kernels.holder(capture.module.entry.by_name[name])
         readers = {reader.instruction.name for reader in kernels.readers(launch)} if launch is not None else set()
-        found[name] = [other for other in names if other in readers and other != name]
-    return found
+        readers_by_name[name] = [other for other in names if other in readers and other != name]
+    return readers_by_name
 
 
 def _tell(capture: Capture, names: Sequence[str], reads: dict[str, list[str]]) -> list[str]:
-    """Return why each kernel is apart from the first that reads it, in the compiler's words."""
+    """Return the compiler's reason why each kernel is not fused with the first kernel that reads it."""
     finder = WhyFinder(capture)
-    told = []
+    labels = []
     for name in names:
         if not reads[name]:
-            told.append("")
+            labels.append("")
             continue
         finding = finder.explain_apart(name, reads[name][0])[0][0]
-        words = next((each.words for each in finding.reasons if each.verdict == "refused"), "")
-        told.append(words or f"made by {finding.pass_name}")
-    return told
+        words = next((reason.words for reason in finding.reasons if reason.verdict == "refused"), "")
+        labels.append(words or f"created by {finding.pass_name}")
+    return labels
 
 
 def _describe(name: str, why: str) -> Box:

@@ -1,4 +1,4 @@
-"""Sharing of equal buffers by values that do not live at the same time: how few will do, found and proved."""
+"""Buffer sharing between values of equal size that are not live at the same time, and the minimum number of buffers."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ type Ranges = Mapping[str, tuple[int, int]]
 
 
 def most_live(ranges: Ranges) -> tuple[str, ...]:
-    """The largest set of values that live at one time, at the first such time; no plan has fewer buffers than that.
+    """Return the largest set of values that are live at one time, a lower bound for the number of buffers.
 
     Args:
-        ranges: The first and the last time at which each value is needed, both included.
+        ranges: The first and the last time at which each value is needed, inclusive.
     """
     times = sorted({first for first, _ in ranges.values()})
     sets = [tuple(name for name, (first, last) in ranges.items() if first <= time <= last) for time in times]
@@ -22,9 +22,9 @@ def most_live(ranges: Ranges) -> tuple[str, ...]:
 
 
 def share_buffers(ranges: Ranges) -> dict[str, int]:
-    """Give each value, in the order in which they begin, the first buffer whose last value is no longer needed.
+    """Assign each value, in the order of its start, the first buffer whose value is no longer needed.
 
-    For equal sizes this uses as few buffers as there can be (colouring of an interval graph in order of the starts).
+    For values of equal size this is optimal: it colours an interval graph in the order of the starts.
     """
     until: list[int] = []
     plan: dict[str, int] = {}
@@ -36,7 +36,7 @@ def share_buffers(ranges: Ranges) -> dict[str, int]:
 
 
 def list_plans(ranges: Ranges, buffers: int) -> list[dict[str, int]]:
-    """Every way to put the values into so many buffers, the buffers taken alike; none when they are too few."""
+    """Return every assignment of the values to that many interchangeable buffers; empty if there are too few."""
     plans: list[dict[str, int]] = []
     _extend(ranges, list(ranges), {}, buffers, plans)
     return plans
@@ -49,7 +49,7 @@ def _extend(
         plans.append(dict(plan))
         return
     name, *rest = waiting
-    # A buffer that is not used yet is like any other that is not: one of them is tried.
+    # All unused buffers are equivalent, so only one of them is tried.
     for buffer in range(min(max(plan.values(), default=-1) + 2, buffers)):
         if not any(plan[other] == buffer and _overlap(ranges[name], ranges[other]) for other in plan):
             _extend(ranges, rest, {**plan, name: buffer}, buffers, plans)

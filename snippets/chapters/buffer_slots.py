@@ -1,4 +1,4 @@
-"""Live ranges as a picture: time across, one lane for each buffer, a box for each value in it."""
+"""A picture of live ranges: time runs from left to right, with one lane for each buffer and a box for each value."""
 
 from __future__ import annotations
 
@@ -10,17 +10,17 @@ from xla_inspect.report import figure, svg
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-# CSS pixels: the column of a phone, the names of the lanes, a lane, and the line of times above.
+# CSS pixels: the width of a phone's column, of the lanes' names, the height of a lane, and of the line of times.
 WIDTH, LEFT, LANE, HEAD = 352, 66, 24, 16
 
 
 def draw_slots(ranges: Mapping[str, tuple[int, int]], buffers: Mapping[str, int], caption: str) -> str:
-    """Return values in their buffers as HTML.
+    """Return the picture of values in their buffers, as HTML.
 
     Args:
-        ranges: The first and the last time at which each value is needed, both included; times count from 1.
+        ranges: The first and the last time at which each value is needed, inclusive; times count from 1.
         buffers: The number of each value's buffer, from 0.
-        caption: What is shown, plain text.
+        caption: A description of the picture, plain text, without a full stop.
     """
     end = max((last for _, last in ranges.values()), default=1)
     count = max(buffers.values(), default=-1) + 1
@@ -44,6 +44,8 @@ def draw_slots(ranges: Mapping[str, tuple[int, int]], buffers: Mapping[str, int]
             f'<rect x="{x + 1:.1f}" y="{y + 3}" width="{width - 2:.1f}" height="{LANE - 6}"/>'
             f'<text x="{x + width / 2:.1f}" y="{y + 15.5:.1f}" text-anchor="middle">{label}</text></g>'
         )
-    description = "; ".join(f"{name} t{a} to t{b} in buffer {buffers[name] + 1}" for name, (a, b) in ranges.items())
+    description = "; ".join(
+        f"{name} from t{a} to t{b} in buffer {buffers[name] + 1}" for name, (a, b) in ranges.items()
+    )
     picture = svg("".join(parts), f"{caption}: {description}", (WIDTH, HEAD + LANE * count))
     return figure("slots", picture, f"{html.escape(caption)}.")

@@ -1,4 +1,4 @@
-"""A TPU's kernels below HLO as pictures and tables: which units are busy, the longest chain, and the steps."""
+"""Pictures and tables of a TPU's kernels below HLO: busy units, the longest chain of operations, and lowering steps."""
 
 from __future__ import annotations
 
@@ -18,63 +18,63 @@ if TYPE_CHECKING:
     from xla_inspect.analysis.bundles import Bundle, BundledKernel, Chain
     from xla_inspect.captured import Capture, Captures
 
-# CSS pixels: the column of a phone, the room for a unit's name and for its share, a row and the bar in it.
+# CSS pixels: the width of a phone's column, of a unit's name and its share, the height of a row and of its bar.
 WIDTH, LEFT, RIGHT, LINE, BAR, GAP = 352, 98, 36, 20, 16, 4
 COLUMNS = 72
-"""The parts of a kernel that a row shows at most."""
+"""The maximum number of parts of a kernel that a row shows."""
 
 UNKNOWN = "unknown"
 
 BEFORE = "pre-"
-"""What the name of a form that is no step of its own starts with."""
+"""The prefix of the names of forms that no lowering step of their own created."""
 
 
 def draw_utilization(kernel: BundledKernel) -> str:
-    """Return how busy each unit of a TPU's core is over a kernel's bundles, as HTML; units that rest are left out.
+    """Return the utilization of each unit of a TPU core over a kernel's bundles, as HTML, without idle units.
 
     Args:
-        kernel: The kernel, or the program around the kernels.
+        kernel: The kernel, or the code around the kernels.
     """
     utilization = kernel.utilization
     busy = [unit for unit in UNITS if utilization.shares.get(unit)]
-    drawn = []
+    marks = []
     for row, unit in enumerate(busy):
         share, y = utilization.shares[unit], row * (LINE + GAP)
         name, does = UNITS[unit]
-        tooltip = f"{name}: {share:.0%} of its slots are taken, by {does}"
+        tooltip = f"{name}: {share:.0%} of its slots are used, by {does}"
         steps = _draw_steps(utilization.follow(unit, COLUMNS), y)
-        drawn.append(
+        marks.append(
             f'<g class="tpu"><title>{html.escape(tooltip)}</title>'
             f'<text x="0" y="{y + BAR - 4}">{html.escape(name)}</text>'
             f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y + BAR}" y2="{y + BAR}"/>{steps}'
             f'<text x="{WIDTH - RIGHT + 5}" y="{y + BAR - 4}">{share:.0%}</text></g>'
         )
     shares = ", ".join(f"{UNITS[unit][0]} {utilization.shares[unit]:.0%}" for unit in busy)
-    what = f"Slots taken of each unit over the {plural(kernel.size, 'bundle')} of {kernel.name}"
+    what = f"Slots that each unit uses over the {plural(kernel.size, 'bundle')} of {kernel.name}"
     height = max(len(busy) * (LINE + GAP) - GAP, 1)
-    picture = svg("".join(drawn), f"{what}: {shares or 'none'}", (WIDTH, height))
-    note = "from its first bundle on the left to its last; the share is that of all bundles"
+    picture = svg("".join(marks), f"{what}: {shares or 'none'}", (WIDTH, height))
+    note = "from the first bundle on the left to the last; each percentage is an average over all bundles"
     return figure("bars", picture, f"{html.escape(what)}, {note}.")
 
 
 def _draw_steps(shares: tuple[float, ...], top: float) -> str:
-    """Return rectangles from the axis up, as high as the shares; neighbours of one height are one."""
+    """Return rectangles as high as the shares; adjacent parts of equal height are merged."""
     width = (WIDTH - LEFT - RIGHT) / max(len(shares), 1)
-    drawn, at = [], 0
+    rectangles, at = [], 0
     for height, run in groupby(round(BAR * share, 1) for share in shares):
         count = len(list(run))
         if height:
             x, y = LEFT + at * width, top + BAR - height
-            drawn.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{count * width:.1f}" height="{height:.1f}"/>')
+            rectangles.append(f'<rect x="{x:.1f}" y="{y:.1f}" width="{count * width:.1f}" height="{height:.1f}"/>')
         at += count
-    return "".join(drawn)
+    return "".join(rectangles)
 
 
 def draw_critical_path(kernel: BundledKernel) -> str:
-    """Return a kernel's longest chain of operations over the compiler's cycles, a row for each kind, as HTML.
+    """Return a kernel's longest chain of dependent operations over time in cycles, with a row for each unit, as HTML.
 
     Args:
-        kernel: The kernel; one without a chain gives an empty string.
+        kernel: The kernel. Without a chain the result is an empty string.
     """
     chain = kernel.critical_path
     if chain is None or not chain.cycles:
@@ -82,29 +82,29 @@ def draw_critical_path(kernel: BundledKernel) -> str:
     spans = _join_steps(chain)
     rows = list(dict.fromkeys(name for name, *_ in spans))
     scale = (WIDTH - LEFT) / chain.cycles
-    drawn = [
+    marks = [
         f'<text x="0" y="{row * (LINE + GAP) + BAR - 4}">{html.escape(name)}</text>' for row, name in enumerate(rows)
     ]
     for name, start, cycles, count in spans:
         y, x = rows.index(name) * (LINE + GAP), LEFT + start * scale
-        tooltip = f"{name}: {plural(count, 'operation')}, {plural(cycles, 'cycle')} from cycle {start:,} on"
-        drawn.append(
+        tooltip = f"{name}: {plural(count, 'operation')}, {plural(cycles, 'cycle')} from cycle {start:,}"
+        marks.append(
             f'<g class="tpu"><title>{html.escape(tooltip)}</title>'
             f'<rect x="{x:.1f}" y="{y + 2}" width="{max(cycles * scale, 1):.1f}" height="{BAR - 4}"/></g>'
         )
     bottom = len(rows) * (LINE + GAP)
-    drawn.append(f'<line class="axis" x1="{LEFT}" x2="{WIDTH}" y1="{bottom}" y2="{bottom}"/>')
-    drawn.append(f'<text class="soft" x="{LEFT}" y="{bottom + 12}">0</text>')
+    marks.append(f'<line class="axis" x1="{LEFT}" x2="{WIDTH}" y1="{bottom}" y2="{bottom}"/>')
+    marks.append(f'<text class="soft" x="{LEFT}" y="{bottom + 12}">0</text>')
     end = plural(chain.cycles, "cycle")
-    drawn.append(f'<text class="soft" x="{WIDTH}" y="{bottom + 12}" text-anchor="end">{end}</text>')
-    what = f"The longest chain of operations in {kernel.name}, each of which waits for the one before"
-    told = ", ".join(f"{name} {cycles:,}" for name, _, cycles, _ in spans)
-    picture = svg("".join(drawn), f"{what}: {end}. {told}", (WIDTH, bottom + 16))
-    return figure("bars", picture, f"{html.escape(what)}: {end}, as the compiler reckons.")
+    marks.append(f'<text class="soft" x="{WIDTH}" y="{bottom + 12}" text-anchor="end">{end}</text>')
+    what = f"The longest chain of operations in {kernel.name}, where each operation waits for the previous one"
+    spans_text = ", ".join(f"{name} {cycles:,}" for name, _, cycles, _ in spans)
+    picture = svg("".join(marks), f"{what}: {end}. {spans_text}", (WIDTH, bottom + 16))
+    return figure("bars", picture, f"{html.escape(what)}: {end}, according to the compiler's estimate.")
 
 
 def _join_steps(chain: Chain) -> list[tuple[str, int, int, int]]:
-    """Return runs of operations of one kind: the unit's title, the cycle they begin at, how long, and how many."""
+    """Return runs of operations on one unit: the unit's title, the first cycle, the cycles, and the operations."""
     titles = {key: unit.title for key, unit in list_units().items()}
     kinds = [(titles[step.mnemonic.unit.key] if step.mnemonic else UNKNOWN, step) for step in chain.steps]
     spans, start = [], 0
@@ -117,12 +117,12 @@ def _join_steps(chain: Chain) -> list[tuple[str, int, int, int]]:
 
 
 def show_bundles(kernel: BundledKernel, command: str, *, allowed: bool) -> str:
-    """Return a kernel's bundles as libtpu prints them, folded; where that is not allowed, how to see them.
+    """Return a kernel's bundles as libtpu prints them, in a fold, or else the command that prints them.
 
     Args:
         kernel: The kernel.
-        command: What prints them on the reader's own machine.
-        allowed: Whether the site may show them (`inside_xla.publication.may_show_bundles`).
+        command: The command that prints the bundles on the reader's machine.
+        allowed: Whether the site may show the bundles (`inside_xla.publication.may_show_bundles`).
     """
     what = f"{plural(kernel.size, 'bundle')} of {kernel.name}"
     if allowed:
@@ -131,7 +131,7 @@ def show_bundles(kernel: BundledKernel, command: str, *, allowed: bool) -> str:
 
 
 def show_bundle(kernel: BundledKernel, bundle: Bundle, *, allowed: bool) -> str:
-    """Return a bundle in its parts as HTML; where its text is not allowed, a row for each of its operations in words.
+    """Return an annotated bundle as HTML, or a table that describes its operations if its text is not allowed.
 
     Args:
         kernel: The kernel.
@@ -149,25 +149,27 @@ def show_bundle(kernel: BundledKernel, bundle: Bundle, *, allowed: bool) -> str:
         )
         for number, slot in enumerate(bundle.slots, start=1)
     ]
-    return markdown.table(["operation", "unit", "what it does", "which of them"], rows, numbers=[0, 3])
+    return markdown.table(["operation", "unit", "what it does", "unit number"], rows, numbers=[0, 3])
 
 
 def count_bundles(capture: Capture) -> int:
-    """Return how many bundles the kernels of a capture have, what is around them left out."""
+    """Return the number of bundles in a capture's kernels, without the code around them."""
     return sum(kernel.size for kernel in read_below(capture) if kernel.is_kernel)
 
 
 def matrix_bundles(programs: Mapping[str, tuple[str, Captures]]) -> str:
-    """Return how many bundles the kernels of each program have on each TPU, as an HTML table.
+    """Return the number of bundles in each program's kernels on each TPU, as an HTML table.
 
     Args:
         programs: As in `number_matrix`, captured with `machine=True`.
     """
-    return number_matrix(programs, count_bundles, "Bundles of all kernels, each loop's body once", exact=True)
+    return number_matrix(
+        programs, count_bundles, "Bundles in all kernels, with each loop's body counted once", exact=True
+    )
 
 
 def table_kernels(captures: Captures) -> str:
-    """Return the kernels of a program on each TPU: what they are made for, bundles, cycles and what is busiest."""
+    """Return a table of a program's kernels on each TPU, with source line, bundles, cycles and busiest unit."""
     rows = [
         (
             title(target),
@@ -181,7 +183,7 @@ def table_kernels(captures: Captures) -> str:
         for kernel in read_below(capture)
         if kernel.is_kernel
     ]
-    header = ["target", "kernel", "from", "bundles", "cycles once through", "busiest unit"]
+    header = ["target", "kernel", "source line", "bundles", "cycles, loops run once", "busiest unit"]
     return markdown.table(header, rows, numbers=[3, 4])
 
 
@@ -191,7 +193,7 @@ def _say_busiest(kernel: BundledKernel) -> str:
 
 
 def table_operations(kernel: BundledKernel) -> str:
-    """Return how many operations a kernel has by unit, and what each unit does."""
+    """Return a table of a kernel's operations by unit, with the purpose of each unit."""
     units = list_units()
     rows = [
         (units[key].title if key in units else UNKNOWN, number, units[key].sentence if key in units else "")
@@ -201,24 +203,24 @@ def table_operations(kernel: BundledKernel) -> str:
 
 
 def table_steps(kernel: BundledKernel, *, silent: bool = False) -> str:
-    """Return the steps that made a kernel, in words, with the size that each left.
+    """Return a table of the steps that compiled a kernel, with the size of the kernel after each step.
 
     Args:
         kernel: The kernel.
-        silent: Whether steps that changed nothing are listed too.
+        silent: Whether to list steps that changed nothing too.
     """
     rows = []
     for position, stage in enumerate(kernel.stages):
         if not silent and position and (stage.is_changed is False or stage.name.startswith(BEFORE)):
             continue
-        known = find_step(stage.name)
+        step = find_step(stage.name)
         sizes = [
             plural(number, noun)
             for number, noun in ((stage.instructions, "instruction"), (stage.bundles, "bundle"))
             if number is not None
         ]
-        rows.append((known.phase if known else "", known.sentence if known else "not known", ", ".join(sizes)))
-    shown = [
+        rows.append((step.phase if step else "", step.sentence if step else "not documented", ", ".join(sizes)))
+    table_rows = [
         ("" if position and row[0] == rows[position - 1][0] else row[0], *row[1:]) for position, row in enumerate(rows)
     ]
-    return markdown.table(["phase", "step", "size after it"], shown)
+    return markdown.table(["phase", "step", "size after it"], table_rows)

@@ -1,4 +1,4 @@
-"""A capture in few words: counts over the texts that JAX prints, and the kernels by name."""
+"""Short facts about a capture: counts over the texts that JAX prints, and the names of its kernels."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ _STRUCTURE = {"func.func", "func.return", "return", "stablehlo.return"}
 
 
 def count_printed_equations(jaxpr: str) -> int:
-    """Return how many equations a printed jaxpr holds, those of inner jaxprs included, each as often as printed."""
+    """Return the number of equations in a printed jaxpr, including inner jaxprs, counted as often as printed."""
     return len(_EQUATION.findall(jaxpr))
 
 
 def count_printed_operations(stablehlo: str) -> int:
-    """Return how many operations a printed StableHLO module holds, calls counted, functions and returns not.
+    """Return the number of operations in a printed StableHLO module, with calls and without functions and returns.
 
-    The operation inside a reduction printed in short form, after `applies`, counts like any other.
+    In the short form of a reduction, the operation after `applies` is counted too.
     """
     return sum(name not in _STRUCTURE for name in _OPERATION.findall(stablehlo)) + stablehlo.count(" applies ")
 

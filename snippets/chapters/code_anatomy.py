@@ -1,4 +1,4 @@
-"""A line of generated code in its parts, each numbered in the line and named under it: SASS, PTX, LLVM IR, a bundle."""
+"""Annotated lines of generated code (SASS, PTX, LLVM IR, TPU bundles): numbered parts with a list of explanations."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from xla_inspect.analysis.machine import read_table
 LINES = Path(__file__).parent / "code_lines.toml"
 
 MACHINES = {"sass": "sass", "asm": "x86"}
-"""Languages of machine code, and the table of their instructions."""
+"""Languages of machine code, mapped to the table of their instructions."""
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A part that a line of a language may have.
+    """A kind of part that a line of one language may contain.
 
     Attributes:
-        pattern: What it matches.
-        name: What such a part is called.
-        meaning: What it says.
-        role: A word for its colour.
-        once: Whether it stands once in a line at most.
+        pattern: The expression that matches such a part.
+        name: The name of this kind of part.
+        meaning: The explanation of this kind of part.
+        role: The class that gives its colour.
+        once: Whether a line contains it at most once.
     """
 
     pattern: re.Pattern[str]
@@ -40,20 +40,20 @@ def annotate_code(language: str, line: str) -> str:
     """Return a line of code as an annotated figure, HTML.
 
     Args:
-        language: As a piece of code has it: `sass`, `ptx`, `llvm`, `triton` or `asm`; or `bundle`.
+        language: The language: `sass`, `ptx`, `llvm`, `triton`, `asm` or `bundle`.
         line: The line.
 
     Raises:
-        ValueError: There are no parts known of that language.
+        ValueError: The table has no rules for that language.
     """
     parts = split_code(language, line)
     return draw_parts(parts, read_rules()[language][0])
 
 
 def split_code(language: str, line: str) -> tuple[Part, ...]:
-    """Return the parts of a line of code, what stands between them included: together they are the line, stripped.
+    """Return the parts of a line of code, including the text between them: joined, they are the stripped line.
 
-    Parts of one name are one entry of the list under the line: only the first carries a meaning of its own.
+    Parts with the same name and meaning share one entry of the list below the line.
 
     Args:
         language: As in `annotate_code`.
@@ -62,28 +62,28 @@ def split_code(language: str, line: str) -> tuple[Part, ...]:
     Raises:
         ValueError: As in `annotate_code`.
     """
-    known = read_rules()
-    if language not in known:
-        message = f"no parts of a line of {language!r} are known; there are those of {', '.join(known)}"
+    languages = read_rules()
+    if language not in languages:
+        message = f"no rules for lines of {language!r}; the known languages are {', '.join(languages)}"
         raise ValueError(message)
-    text, rules = line.strip(), [*known[language][1]]
+    text, rules = line.strip(), [*languages[language][1]]
     parts: list[Part] = []
     position = between = 0
     while position < len(text):
-        found = next(
+        candidate = next(
             ((rule, match) for rule in rules if (match := rule.pattern.match(text, position)) and match[0]), None
         )
-        if found is None:
+        if candidate is None:
             position += 1
             continue
-        rule, match = found
+        rule, match = candidate
         if between < position:
             parts.append(Part(text[between:position]))
         parts.append(Part(match[0], rule.name, _explain(language, rule, match[0]), rule.role))
         if rule.once:
-            # What stands before it in the table stands before it in the line.
+            # Rules marked `once` are listed in the order of the line, so the earlier ones can no longer match.
             rules = [other for other in rules[rules.index(rule) + 1 :] if other.once] + [
-                other for other in known[language][1] if not other.once
+                other for other in languages[language][1] if not other.once
             ]
         between = position = match.end()
     if between < len(text):
@@ -93,14 +93,14 @@ def split_code(language: str, line: str) -> tuple[Part, ...]:
 
 @cache
 def read_rules() -> dict[str, tuple[str, tuple[Rule, ...]]]:
-    """Return language to the title of its figures and its parts, in the order in which they are tried."""
-    read = tomllib.loads(LINES.read_text(encoding="utf-8"))
+    """Return for each language the title of its figures, and its rules in the order in which they are tried."""
+    table = tomllib.loads(LINES.read_text(encoding="utf-8"))
     return {
         language: (
             entry["title"],
             tuple(Rule(**{**part, "pattern": re.compile(part["pattern"])}) for part in entry["part"]),
         )
-        for language, entry in read.items()
+        for language, entry in table.items()
     }
 
 
@@ -108,5 +108,5 @@ def _explain(language: str, rule: Rule, text: str) -> str:
     if "{says}" not in rule.meaning:
         return rule.meaning
     family = read_table(MACHINES[language]).find(text)
-    says = family.says.rstrip(".") if family else "an instruction that is not known here"
+    says = family.says.rstrip(".") if family else "an instruction that the table does not list"
     return rule.meaning.format(says=says[0].lower() + says[1:])

@@ -1,4 +1,4 @@
-"""What each compiler runs for the programs that all of them were given: one table for the pages that compare them."""
+"""The kernels that each compiler runs for the same programs, as a table for the pages that compare compilers."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ class Way:
     """One way to run the programs.
 
     Attributes:
-        runs: Program to the names of what runs for one call of it, in order.
-        tunable: The programs whose kernels autotuning could change.
+        runs: For each program, the names of the kernels that run for one call, in order.
+        tunable: The programs whose kernels autotuning can change.
     """
 
     runs: Mapping[str, Sequence[str]]
@@ -36,26 +36,28 @@ class Way:
 
 
 def compile_programs() -> dict[str, Captures]:
-    """Return the programs that every compiler was given, by name, compiled by XLA for the usual targets."""
+    """Return the programs of the comparison, by name, compiled by XLA for the usual targets."""
     return {name: capture_all(getattr(module, name), *module.EXAMPLE) for name, module in _MODULES.items()}
 
 
 def list_ways(captures: Mapping[str, Captures], records: Mapping[str, Record]) -> dict[str, Way]:
-    """Return each way to run the programs, by what is said of it.
+    """Return each way to run the programs, by its label in the table.
 
     Args:
-        captures: What `compile_programs` returned; a target that lacks a program is left out.
+        captures: The result of `compile_programs`; a target without one of the programs is skipped.
         records: The records of `tensorflow`, `torch`, `pytorch_xla`, `tvm`, `iree` and `onnxruntime`, by these names.
     """
     targets = [
-        target for target in next(iter(captures.values())) if all(target in found for found in captures.values())
+        target
+        for target in next(iter(captures.values()))
+        if all(target in by_target for by_target in captures.values())
     ]
     ways = {f"XLA, {title(target)}": _find_way(target, captures) for target in targets}
     tensorflow = records["tensorflow"]
     jit = tensorflow.facts["jit"]
     return ways | {
-        "XLA, by torchax": Way(records["pytorch_xla"].kernels),
-        "XLA, by jit_compile=True": Way({name: jit[name]["launches"] for name in given.SHAPES}),
+        "XLA, through torchax": Way(records["pytorch_xla"].kernels),
+        "XLA, through jit_compile=True": Way({name: jit[name]["launches"] for name in given.SHAPES}),
         "tf.function": Way(tensorflow.kernels),
         "TensorFlow, eagerly": Way(tensorflow.facts["eager"]),
         "torch.compile": Way(records["torch"].kernels),
@@ -66,11 +68,11 @@ def list_ways(captures: Mapping[str, Captures], records: Mapping[str, Record]) -
 
 
 def show_ways(ways: Mapping[str, Way], tunable: str) -> str:
-    """Return how many kernels each way runs for each program, as a table, and their names in a fold below it.
+    """Return a table of how many kernels each way runs for each program, with the kernels' names in a fold.
 
     Args:
-        ways: What `list_ways` returned, or a part of it.
-        tunable: The tag behind a number that autotuning could change, HTML.
+        ways: The result of `list_ways`, or a part of it.
+        tunable: The HTML tag shown after a number that autotuning can change.
     """
     counts = markdown.table(
         ["kernels", *(markdown.code(given.TITLES[name]) for name in given.SHAPES)],
@@ -81,11 +83,13 @@ def show_ways(ways: Mapping[str, Way], tunable: str) -> str:
         ["compiler", *given.TITLES.values()],
         [(f"<b>{label}</b>", *(_list(way.runs[name]) for name in given.SHAPES)) for label, way in ways.items()],
     )
-    return f"{counts}\n{markdown.fold('The same by name', names)}"
+    return f"{counts}\n{markdown.fold('The names of the kernels', names)}"
 
 
 def _find_way(target: str, captures: Mapping[str, Captures]) -> Way:
-    kernels = {name: [kernel.name for kernel in list_kernels(found[target])] for name, found in captures.items()}
+    kernels = {
+        name: [kernel.name for kernel in list_kernels(by_target[target])] for name, by_target in captures.items()
+    }
     gpus, _ = FAMILIES
     return Way(kernels, frozenset(name for name in captures if target in gpus and _has_matmul(captures[name][target])))
 

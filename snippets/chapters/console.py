@@ -1,4 +1,4 @@
-"""A command of the tool, or Python that uses it, and what it prints, as a page shows it: run in the build."""
+"""Listings of commands and Python examples with their output, run while the site is built."""
 
 from __future__ import annotations
 
@@ -10,40 +10,41 @@ import sys
 
 from xla_inspect.commands import MISSING, main, run_here
 from xla_inspect.errors import TargetUnavailableError
+from xla_inspect.plural import plural
 from xla_inspect.report import markdown
-from xla_inspect.targets import find
+from xla_inspect.targets import find_target
 
 
-def run(command: str, *, expected: int = 0, lines: int | None = None) -> str:
-    """Return a command with what it prints, as a listing.
+def show_command(command: str, *, expected: int = 0, lines: int | None = None) -> str:
+    """Return a command with its output, as a listing.
 
     Args:
-        command: As it is typed, `xla-inspect` first.
-        expected: The exit status that it ends with.
-        lines: How many lines are shown at most; what follows is folded.
+        command: The command as typed, starting with `xla-inspect`.
+        expected: The exit status that the command must return.
+        lines: The number of lines to show; the rest is folded.
 
     Raises:
-        RuntimeError: It ends with another status; with what it said.
+        RuntimeError: The exit status differs; the message contains the error output.
     """
-    printed = output(command, expected=expected).splitlines()
-    shown = markdown.fence("\n".join([f"$ {command}", *printed[:lines]]), "console")
-    if lines is None or len(printed) <= lines:
-        return shown
-    rest = markdown.fence("\n".join(printed[lines:]), "text")
-    return f"{shown}\n{markdown.fold(f'{len(printed) - lines} more lines', rest)}"
+    output = read_output(command, expected=expected).splitlines()
+    listing = markdown.fence("\n".join([f"$ {command}", *output[:lines]]), "console")
+    if lines is None or len(output) <= lines:
+        return listing
+    rest = markdown.fence("\n".join(output[lines:]), "text")
+    return f"{listing}\n{markdown.fold(f'{plural(len(output) - lines, "more line")}', rest)}"
 
 
-def output(command: str, *, expected: int = 0) -> str:
-    """Return what a command prints.
+def read_output(command: str, *, expected: int = 0) -> str:
+    """Return the output of a command.
 
     Args:
-        command: As in `run`. A script is run in a process of its own, anything else in this one.
-        expected: As in `run`.
+        command: As in `show_command`. A script runs in a new process, any other command in this one.
+        expected: As in `show_command`.
 
     Raises:
-        ValueError: It is another program.
-        RuntimeError: As in `run`.
-        TargetUnavailableError: This machine cannot compile for the target that it names, so that a page has a gap.
+        ValueError: The command is not `xla-inspect`.
+        RuntimeError: As in `show_command`.
+        TargetUnavailableError: This machine cannot compile for the command's target, so the page has a gap.
     """
     program, *words = shlex.split(command)
     if program != "xla-inspect":
@@ -54,51 +55,51 @@ def output(command: str, *, expected: int = 0) -> str:
         with contextlib.redirect_stderr(errors), contextlib.redirect_stdout(out):
             status = main(words) if "run" in words else run_here(words, out)
     finally:
-        # A file's folder is on the path for the command alone, and this process has other pages to run.
+        # The command adds a file's folder to the path, and this process has other pages to run.
         sys.path[:] = path
     if status == MISSING:
         target = words[words.index("--target") + 1]
-        raise TargetUnavailableError(target, find(target).obstacle)
+        raise TargetUnavailableError(target, find_target(target).obstacle)
     if status != expected:
         message = f"{command} ended with {status}, not {expected}: {errors.getvalue()}"
         raise RuntimeError(message)
     return out.getvalue().rstrip()
 
 
-def ask(question: str, *, lines: int | None = None, expected: int = 0) -> str:
-    """Return the command that asks a chapter's question of the reader's own function, and folded what it prints here.
+def show_question(question: str, *, lines: int | None = None, expected: int = 0) -> str:
+    """Return the command that asks a chapter's question about the reader's function, with a folded example.
 
     Args:
-        question: What is asked and of which program, such as `kernels snippets/programs/softmax.py:softmax --target
-            h100`. It is run as it stands; the reader's command names a file of theirs in the place of the program's.
-        lines: As in `run`.
-        expected: As in `run`.
+        question: The question and its program, such as `kernels snippets/programs/softmax.py:softmax --target h100`.
+            The example runs it unchanged. The reader's command has a placeholder instead of the program's file.
+        lines: As in `show_command`.
+        expected: As in `show_command`.
 
     Raises:
-        ValueError: It names no program of this project.
-        RuntimeError: As in `run`.
-        TargetUnavailableError: As in `run`.
+        ValueError: The question contains no Python file.
+        RuntimeError: As in `show_command`.
+        TargetUnavailableError: As in `show_command`.
     """
     own = _make_own(question)
     if own == question:
-        message = f"no FILE.py in {question!r}"
+        message = f"{question!r} contains no FILE.py to replace with the reader's file"
         raise ValueError(message)
-    example = markdown.fold("What it prints here", run(f"xla-inspect {question}", expected=expected, lines=lines))
+    example = markdown.fold("Example output", show_command(f"xla-inspect {question}", expected=expected, lines=lines))
     return f"{markdown.fence(f'xla-inspect {own}', 'sh')}\n{example}"
 
 
 def _make_own(question: str) -> str:
-    """Return a question with the reader's file and function in the place of the project's."""
+    """Return a question with placeholders for the reader's file and function instead of the project's."""
     names = dict.fromkeys(re.findall(r"\S+\.py\S*", question))
     theirs = zip(names, ("your_file.py", "your_other_file.py"), strict=False)
     for name, file in theirs:
         question = question.replace(name, f"{file}:your_function" if ":" in name else file)
-    # Times are of one machine, so that a page leaves them out, and a reader wants them.
+    # Pages leave out times, which differ between machines, but the reader wants to see them.
     return question.replace(" --no-times", "")
 
 
-def run_python(text: str) -> str:
-    """Return Python with what it prints, as two listings.
+def show_python(text: str) -> str:
+    """Return Python code with its output, as two listings.
 
     Args:
         text: The code.

@@ -1,4 +1,4 @@
-"""A question, its answers, and the questions that follow from them, as a tree of nested boxes."""
+"""A decision tree of questions and answers, drawn as nested boxes."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 type Tree = str | tuple[str, Mapping[str, Tree]]
-"""What to take; or a question, with what follows from each answer."""
+"""A recommendation, or a question with the subtree for each answer."""
 
 
 def draw_decisions(question: Tree, caption: str) -> str:
-    """Return the tree as HTML, of nested lists, so that it is read in order by those who listen.
+    """Return the tree as nested HTML lists, which screen readers read in order.
 
     Args:
         question: The first question.
-        caption: What the drawing shows, plain text.
+        caption: A description of the drawing, plain text.
     """
     return figure("decisions", f"<div>{_draw(question)}</div>", markdown.escape(caption))
 
@@ -26,6 +26,6 @@ def draw_decisions(question: Tree, caption: str) -> str:
 def _draw(node: Tree) -> str:
     if isinstance(node, str):
         return f"<b>{markdown.escape(node)}</b>"
-    asked, answers = node
+    question, answers = node
     items = "".join(f"<li><i>{markdown.escape(answer)}</i>{_draw(then)}</li>" for answer, then in answers.items())
-    return f"<span>{markdown.escape(asked)}</span><ul>{items}</ul>"
+    return f"<span>{markdown.escape(question)}</span><ul>{items}</ul>"

@@ -1,4 +1,4 @@
-"""Where the elements of an array lie in memory: minor-to-major order, tiles and the padding that tiles need."""
+"""Positions of an array's elements in memory: minor-to-major order, tiles and the padding that tiles need."""
 
 from __future__ import annotations
 
@@ -15,11 +15,11 @@ if TYPE_CHECKING:
 def place_element(index: Sequence[int], shape: Shape) -> int:
     """Return the position in memory of the element at an index, in elements from the start of the array.
 
-    Each tile splits the innermost dimensions into a count of tiles and a place inside one, the next tile splits what
-    the one before left innermost (https://openxla.org/xla/tiled_layout).
+    Each tile splits the innermost dimensions into a tile number and a position inside the tile. The next tile splits
+    the innermost dimensions of that result (https://openxla.org/xla/tiled_layout).
 
     Args:
-        index: The index in each dimension, in the order of the shape; one in the padding has its place too.
+        index: The index in each dimension, in the order of the shape; an index in the padding is allowed.
         shape: An array with a layout, without tiles that combine dimensions (`*`).
 
     Raises:
@@ -29,7 +29,7 @@ def place_element(index: Sequence[int], shape: Shape) -> int:
     sizes = [shape.dimensions[number] for number in reversed(layout.minor_to_major)]
     places = [index[number] for number in reversed(layout.minor_to_major)]
     for tile in layout.tiles:
-        # A tile may have more dimensions than the array, which then counts as one of size one in those.
+        # A tile may have more dimensions than the array, which then gets extra dimensions of size 1.
         missing = max(len(tile) - len(sizes), 0)
         sizes, places = [1] * missing + sizes, [0] * missing + places
         start = len(sizes) - len(tile)
@@ -47,7 +47,7 @@ def pad_shape(shape: Shape) -> tuple[int, ...]:
     """Return the sizes of an array, in the order of its shape, each rounded up to the first tile of its layout.
 
     Raises:
-        ValueError: The shape has no layout, or a tile of another kind than `place` reads.
+        ValueError: The shape has no layout, or a tile that `place_element` does not support.
     """
     layout = _read_layout(shape)
     sizes = list(shape.dimensions)
@@ -57,7 +57,7 @@ def pad_shape(shape: Shape) -> tuple[int, ...]:
 
 
 def weigh_orders(shape: Shape) -> Mapping[tuple[int, ...], int]:
-    """Return the bytes that an array would take with the same tiles in each minor-to-major order.
+    """Return the bytes that an array with the same tiles would need in each minor-to-major order.
 
     Raises:
         ValueError: The shape has no layout.
@@ -68,7 +68,7 @@ def weigh_orders(shape: Shape) -> Mapping[tuple[int, ...], int]:
 
 
 def share_of_padding(shape: Shape) -> float:
-    """Return which part of an array's memory holds no element of it, from 0 to 1."""
+    """Return the fraction of an array's memory that is padding, from 0 to 1."""
     return 1 - shape.bytes / shape.padded_bytes
 
 

@@ -1,4 +1,4 @@
-"""Who writes something and who reads it, as a drawing: rows on one side, the thing between, rows on the other."""
+"""A drawing of the writers and readers of something, such as a file: writers on one side, readers on the other."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
 def draw_exchange(
     writers: Mapping[str, Sequence[str]], centre: tuple[str, str], readers: Mapping[str, Sequence[str]], caption: str
 ) -> str:
-    """Return the drawing as HTML; narrow screens show it from top to bottom.
+    """Return the drawing as HTML, which narrow screens show from top to bottom.
 
     Args:
-        writers: Name to the calls or commands that write, as code.
-        centre: What is exchanged, and a line about it.
-        readers: Name to the calls or commands that read, likewise.
-        caption: What the drawing shows, plain text.
+        writers: The calls or commands that write, as code, by the writer's name.
+        centre: The name of the exchanged thing, and a line about it.
+        readers: The calls or commands that read, as code, by the reader's name.
+        caption: A description of the drawing, plain text.
     """
     name, note = map(html.escape, centre)
     body = (

@@ -1,4 +1,4 @@
-"""What a fusion holds as a picture: operations from top to bottom, what enters on the left, what leaves below."""
+"""A picture of a fusion: its operations from top to bottom, its inputs on the left and its results below."""
 
 from __future__ import annotations
 
@@ -7,15 +7,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import custom_fusion_kind, is_fusion
+from xla_inspect.plural import plural
 from xla_inspect.report import figure, lane, short, shorten, svg
 
 if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Computation, Instruction, Module
 
-# What only says the same value in another shape.
+# Operations that only give a value another shape.
 RENAMING = frozenset({"bitcast", "broadcast", "reshape"})
-# What a fusion of each kind is built around, where it is built around anything.
+# The opcodes that a fusion of each kind is built around; a loop fusion has no such operation.
 CENTRES = {
     "kInput": frozenset({"reduce", "transpose", "scatter", "concatenate"}),
     "kOutput": frozenset({"convolution", "dot"}),
@@ -31,9 +32,9 @@ class FusionStep:
     """One operation of a fusion.
 
     Attributes:
-        opcode: What it does.
-        takes: The operations that it takes, by their numbers.
-        reads: What it takes from outside: names of values, and constants as written.
+        opcode: The opcode of the operation.
+        takes: The numbers of the operations whose results it uses.
+        reads: The inputs from outside the fusion: names of values, and constants as written.
     """
 
     opcode: str
@@ -46,11 +47,11 @@ type _Value = int | str | tuple[_Value, ...]
 
 
 def list_fusion_steps(module: Module, fusion: Instruction) -> tuple[FusionStep, ...]:
-    """The operations that a fusion of the entry computation holds, in order, nested fusions opened, renaming left out.
+    """Return the operations of a fusion in order, with nested fusions expanded and without reshapes and bitcasts.
 
     Args:
-        module: The module that holds it.
-        fusion: A fusion.
+        module: The module that contains the fusion.
+        fusion: A fusion of the entry computation.
     """
     steps: list[FusionStep] = []
     arguments: list[_Value] = [_name(module.entry, name) for name in fusion.operands]
@@ -61,22 +62,22 @@ def list_fusion_steps(module: Module, fusion: Instruction) -> tuple[FusionStep, 
 def _follow(module: Module, computation: Computation, arguments: list[_Value], steps: list[FusionStep]) -> _Value:
     values: dict[str, _Value] = {}
     for instruction in computation:
-        taken = [values[name] for name in instruction.operands]
+        operands = [values[name] for name in instruction.operands]
         if instruction.opcode == "parameter":
             value = arguments[instruction.parameter_number or 0]
         elif instruction.opcode == "constant":
             value = shorten(instruction.literal or "", LONGEST)
         elif instruction.opcode in RENAMING:
-            value = taken[0]
+            value = operands[0]
         elif instruction.opcode == "tuple":
-            value = tuple(taken)
-        elif instruction.opcode == "get-tuple-element" and isinstance(taken[0], tuple):
-            value = taken[0][int(instruction.attributes["index"])]
+            value = tuple(operands)
+        elif instruction.opcode == "get-tuple-element" and isinstance(operands[0], tuple):
+            value = operands[0][int(instruction.attributes["index"])]
         elif is_fusion(instruction):
-            value = _follow(module, module.called(instruction)[0], taken, steps)
+            value = _follow(module, module.called(instruction)[0], operands, steps)
         else:
-            takes = tuple(dict.fromkeys(source for source in taken if isinstance(source, int)))
-            reads = tuple(dict.fromkeys(source for source in taken if isinstance(source, str)))
+            takes = tuple(dict.fromkeys(source for source in operands if isinstance(source, int)))
+            reads = tuple(dict.fromkeys(source for source in operands if isinstance(source, str)))
             steps.append(FusionStep(instruction.opcode, takes, reads))
             value = len(steps) - 1
         values[instruction.name] = value
@@ -84,7 +85,7 @@ def _follow(module: Module, computation: Computation, arguments: list[_Value], s
 
 
 def _name(entry: Computation, name: str) -> str:
-    """A value of the entry computation by its name in Python where it is a parameter or a copy of one."""
+    """Return a value's name: its name in Python if it is a parameter or a copy of one, else its name in HLO."""
     instruction = entry.by_name[name]
     while instruction.opcode in {"bitcast", "copy-done", "copy-start"}:
         instruction = entry.by_name[instruction.operands[0]]
@@ -97,7 +98,7 @@ def draw_fusion(capture: Capture, name: str, call: str) -> str:
     Args:
         capture: The program on one target.
         name: The fusion's name.
-        call: The program in a few words, plain text.
+        call: A short form of the program's code, plain text.
     """
     fusion = capture.module.entry.by_name[name]
     steps = list_fusion_steps(capture.module, fusion)
@@ -106,7 +107,7 @@ def draw_fusion(capture: Capture, name: str, call: str) -> str:
     parts = [part for number, step in enumerate(steps) for part in _draw_step(number, step, is_centre=number == centre)]
     bottom = EDGE + len(steps) * STEP
     frame = f'<rect class="frame" x="{LEFT - 14}" y="1" width="{BOX + 60}" height="{bottom}" rx="8"/>'
-    leaves = fusion.shape.plain if not fusion.shape.is_tuple else f"{len(fusion.shape.elements)} results"
+    leaves = fusion.shape.plain if not fusion.shape.is_tuple else plural(len(fusion.shape.elements), "result")
     x = LEFT + BOX / 2
     out = (
         f'<path d="M{x} {bottom - STEP + HIGH}V{bottom + 16}" class="way"/><path d="M{x - 4} {bottom + 12}l4 5l4 -5"/>'
@@ -124,18 +125,18 @@ def draw_fusion(capture: Capture, name: str, call: str) -> str:
 
 
 def arrange_drawings(*drawings: str) -> str:
-    """Return drawings of fusions side by side where there is room."""
+    """Return drawings of fusions side by side if the screen is wide enough."""
     return f'<div class="gallery">{"".join(drawings)}</div>\n'
 
 
 def _find_centre(steps: tuple[FusionStep, ...], kind: str) -> int | None:
-    """The number of the operation that the fusion is built around, or None."""
+    """Return the number of the operation that the fusion is built around, or None."""
     centres = [number for number, step in enumerate(steps) if step.opcode in CENTRES.get(kind, ())]
     return centres[0] if centres else None
 
 
 def _draw_step(number: int, step: FusionStep, *, is_centre: bool) -> list[str]:
-    """One box, what enters it from outside, and the ways to it from the boxes above."""
+    """Return one box, its inputs from outside, and the lines from the boxes above it."""
     y = EDGE + number * STEP
     middle = y + HIGH / 2
     parts = []

@@ -1,4 +1,4 @@
-"""Many programs on many targets: a number for each as a matrix, what changes from target to target, and a card each."""
+"""Tables of many programs on many targets: a number for each pair, and the changes from one target to the next."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from chapters.target_diff import compare_targets, count_kinds
 from xla_inspect.analysis import list_kernels, list_launches
+from xla_inspect.plural import plural
 from xla_inspect.report import lane, markdown, short, title
 from xla_inspect.targets import FAMILIES
 
@@ -33,16 +34,16 @@ def number_matrix(
     *,
     exact: bool = False,
 ) -> str:
-    """Return a number for each program on each target as an HTML table that a phone has room for.
+    """Return a number for each program on each target, as an HTML table that fits on a phone.
 
-    A number that differs from that of the target before it, of the same maker, is marked. A target that did not
-    compile has a `no`, which leads to the program's own section.
+    A number is marked if it differs from the number of the vendor's previous target. The cell of a target that did not
+    compile contains `no`, a link to the program's section.
 
     Args:
-        programs: The address of a program's section -> its title and captures.
-        number: The number of a capture; large ones are written in K, M and G, powers of 1024.
-        what: What the numbers are, plain text.
-        exact: Whether large numbers are written out instead.
+        programs: The anchor of each program's section, mapped to its title and captures.
+        number: Returns the number of a capture; large numbers are written in K, M and G, powers of 1024.
+        what: A description of the numbers, plain text.
+        exact: Whether large numbers are written out in full.
     """
     bases = [target.partition(":")[0] for _, captures in programs.values() for target in captures.targets]
     columns = list(dict.fromkeys(bases))
@@ -95,7 +96,7 @@ def _short(number: int) -> str:
 def list_generation_steps(
     programs: Mapping[str, tuple[str, Captures]], old: str, new: str
 ) -> dict[str, GenerationStep]:
-    """Return what changes for each program from one target to another; one that either refuses is left out."""
+    """Return the changes of each program from one target to another, without programs that either target rejects."""
     programs_by_target = {name: strip_topologies(captures) for name, (_, captures) in programs.items()}
     return {
         name: compare_targets(by_target[old], by_target[new])
@@ -105,10 +106,10 @@ def list_generation_steps(
 
 
 def show_generations(programs: Mapping[str, tuple[str, Captures]], family: Iterable[str]) -> str:
-    """Return what changes from each target of a family to the next: a line each, and every program folded under it.
+    """Return a line for each step from one target of a family to the next, with the changed programs folded under it.
 
     Args:
-        programs: As for `matrix`.
+        programs: As in `number_matrix`.
         family: Short names of targets, the oldest first.
     """
     return "\n".join(_print_step(programs, old, new) for old, new in pairwise(family))
@@ -120,8 +121,8 @@ def _print_step(programs: Mapping[str, tuple[str, Captures]], old: str, new: str
     grids = [name for name, step in steps.items() if step.is_regridded]
     passes = [name for name, step in steps.items() if step.has_other_passes]
     heading = (
-        f"{title(old)} to {title(new)}: of {len(steps)} programs {len(other)} with other launches, "
-        f"{len(grids)} with the same in other sizes, {len(passes)} with other passes"
+        f"{title(old)} to {title(new)}: of {plural(len(steps), 'program')}, {len(other)} launch other kernels, "
+        f"{len(grids)} launch the same kernels in other sizes, and {len(passes)} are changed by other passes"
     )
     rows = [
         (
@@ -137,18 +138,16 @@ def _print_step(programs: Mapping[str, tuple[str, Captures]], old: str, new: str
     return markdown.fold(heading, markdown.cards(["program", "launches", "passes that changed it"], rows))
 
 
-def _signed(gone: Counter[str], new: Counter[str]) -> str:
-    changes = [f"-{number} {markdown.code(name)}" for name, number in sorted(gone.items())]
+def _signed(removed: Counter[str], new: Counter[str]) -> str:
+    changes = [f"-{number} {markdown.code(name)}" for name, number in sorted(removed.items())]
     changes += [f"+{number} {markdown.code(name)}" for name, number in sorted(new.items())]
     return ", ".join(changes)
 
 
 def show_launch_kinds(captures: Captures) -> str:
-    """Return the kinds of kernels of one program as a table, and of collectives and copies beside them.
+    """Return the kinds of kernels, collectives and copies of one program, as a table.
 
-    Targets of one kind with the same of them share a row.
-
-    A target that did not compile has a row of its own, which says why.
+    Targets of one kind that launch the same share a row. A target that did not compile has a row with the reason.
     """
     groups: dict[tuple[str, int, str, str], list[str]] = {}
     for target, capture in captures.items():
@@ -156,10 +155,10 @@ def show_launch_kinds(captures: Captures) -> str:
         kinds, besides = _list_kinds(kernels), _list_kinds(count_kinds(list_launches(capture)) - kernels)
         groups.setdefault((lane(target), kernels.total(), kinds, besides), []).append(target)
     rows: list[tuple[object, ...]] = [
-        (", ".join(map(short, targets)), *counted) for (_, *counted), targets in groups.items()
+        (", ".join(map(short, targets)), *cells) for (_, *cells), targets in groups.items()
     ]
     rows += [(short(target), "none", markdown.escape(reason), "") for target, reason in captures.missing.items()]
-    return markdown.table(["targets", "kernels", "of which kinds", "besides"], rows, numbers=[1])
+    return markdown.table(["targets", "kernels", "kinds of kernels", "other launches"], rows, numbers=[1])
 
 
 def _list_kinds(kinds: Counter[str]) -> str:

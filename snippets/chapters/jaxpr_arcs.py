@@ -1,4 +1,4 @@
-"""A program as a list with arcs: one row per step, one arc from each result to each step that takes it."""
+"""An arc diagram of a program: one row per step, and an arc from each result to each step that uses it."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
     from xla_inspect.analysis import JaxprStep
 
 WIDTH, ROW, TOP = 360, 19, 4
-# Where shapes begin, where arcs begin, and how far the controls of the longest reach; a curve goes 3/4 of the way.
+# The left edges of shapes and arcs, and the reach of the longest arc's control points; the curve reaches 3/4 as far.
 SHAPE, START, REACH = 116, 218, 176
 
 
 def draw_arcs(steps: Sequence[JaxprStep], caption: str) -> str:
-    """Return the steps as HTML: names and shapes in order, arcs beside them.
+    """Return the steps as HTML: names and shapes in order, with arcs to the right of them.
 
-    An arc that leaves its group is drawn strong: its value has to be kept until the later group takes it.
-    Steps that no result depends on are drawn faint.
+    An arc that leaves its group is bold, because its value has to be stored until the later group uses it.
+    Steps that no result depends on are faint.
 
     Args:
         steps: At least one step.
-        caption: What is shown, plain text.
+        caption: A description of the diagram, plain text.
     """
     height = TOP * 2 + ROW * len(steps)
     longest = max((target - source for source, target in list_edges(steps)), default=1)
@@ -43,16 +43,16 @@ def draw_arcs(steps: Sequence[JaxprStep], caption: str) -> str:
 
 
 def describe_arcs(steps: Sequence[JaxprStep]) -> str:
-    """Return the drawing in words: how many steps, and what waits between groups."""
+    """Return the diagram in words: the number of steps, and the values stored between groups."""
     inputs = sum(step.name == INPUT for step in steps)
     description = f"{plural(inputs, 'input')} and {plural(len(steps) - inputs, 'equation')}"
     dead = sum(not step.live for step in steps if step.name != INPUT)
     if dead:
-        description += f", {dead} of them without effect on the results"
+        description += f", {dead} of which {'has' if dead == 1 else 'have'} no effect on the results"
     waiting = find_residuals(steps)
     if waiting:
         size = sum(steps[index].bytes for index in waiting)
-        description += f"; {plural(len(waiting), 'value')}, {size:,} bytes, taken across groups"
+        description += f"; {plural(len(waiting), 'value')} of {plural(size, 'byte')} in total stored for a later group"
     return description
 
 
@@ -74,7 +74,7 @@ def _kind(steps: Sequence[JaxprStep], source: int, target: int) -> str:
 
 def _arc(source: int, target: int, longest: int, kind: str) -> str:
     first, last = (TOP + ROW * (index + 0.5) for index in (source, target))
-    # The longer the arc, the further out it runs; roots keep short ones apart.
+    # Longer arcs reach further out; the exponent below 1 keeps short arcs distinguishable.
     reach = START + 10 + REACH * ((target - source) / longest) ** 0.6
     return (
         f'<path class="{kind}" d="M{START},{first:.1f}'

@@ -1,4 +1,4 @@
-"""Tables of what kernels take of the hardware: registers and occupancy on a GPU, vectors and loops on the CPU."""
+"""Tables of the hardware resources that kernels use: registers and occupancy on a GPU, vectors and loops on a CPU."""
 
 from __future__ import annotations
 
@@ -15,12 +15,21 @@ if TYPE_CHECKING:
 
 
 def table_kernels(capture: Capture) -> str:
-    """Return a row for each kernel of a GPU as HTML: what it takes, and how full it can make a multiprocessor.
+    """Return an HTML row for each GPU kernel, with its resources and its occupancy of a multiprocessor.
 
     Args:
-        capture: One with its machine code.
+        capture: A capture with its machine code.
     """
-    header = ("kernel and line", "registers", "spilled", "shared memory", "threads", "blocks", "occupancy", "bound by")
+    header = (
+        "kernel and line",
+        "registers",
+        "spilled",
+        "shared memory",
+        "threads",
+        "blocks",
+        "occupancy",
+        "limited by",
+    )
     rows = [
         (
             f"{_code(kernel.name)} {_code(kernel.where)}",
@@ -39,12 +48,12 @@ def table_kernels(capture: Capture) -> str:
 
 
 def table_occupancy(programs: Mapping[str, Capture]) -> str:
-    """Return a row for each program on a GPU as HTML: its kernels, their registers, and the least of their occupancy.
+    """Return an HTML row for each program on a GPU, with its kernels, their registers and the lowest occupancy.
 
     Args:
         programs: What a program is called, to its capture with the machine code.
     """
-    header = ("program", "kernels", "registers", "spilling", "shared memory at most", "least occupancy", "bound by")
+    header = ("program", "kernels", "registers", "spilling", "maximum shared memory", "lowest occupancy", "limited by")
     rows = []
     for label, capture in programs.items():
         kernels = [kernel for kernel in describe_kernels(capture) if kernel.resources and kernel.occupancy]
@@ -67,12 +76,12 @@ def table_occupancy(programs: Mapping[str, Capture]) -> str:
 
 
 def table_vectors(programs: Mapping[str, Capture]) -> str:
-    """Return a row for each program on the CPU as HTML: its kernels, their vectors, and their innermost loops.
+    """Return an HTML row for each program on the CPU, with its kernels, their vectors and their innermost loops.
 
     Args:
-        programs: What a program is called, to its capture.
+        programs: The capture of each program, by its name.
     """
-    header = ("program", "kernels", "vectors of", "innermost loops", "on vectors", "spill")
+    header = ("program", "kernels", "vector width", "innermost loops", "vectorized", "spilling")
     rows = []
     for label, capture in programs.items():
         kernels = describe_kernels(capture)
@@ -96,8 +105,8 @@ def table_vectors(programs: Mapping[str, Capture]) -> str:
     return markdown.cards(header, rows)
 
 
-def count_kernels(programs: Mapping[str, Capture]) -> Counter[str]:
-    """Return how many kernels each resource binds first, `nothing` where a multiprocessor can be full.
+def count_bounds(programs: Mapping[str, Capture]) -> Counter[str]:
+    """Return how many kernels each resource limits; `nothing` counts kernels that can fill a multiprocessor.
 
     Args:
         programs: What a program is called, to its capture with the machine code.
@@ -111,7 +120,7 @@ def count_kernels(programs: Mapping[str, Capture]) -> Counter[str]:
 
 
 def is_spilling(kernel: KernelListing) -> bool:
-    """Return whether LLVM says of a CPU's kernel that it keeps values on the stack for want of registers."""
+    """Return whether LLVM reports that a CPU kernel spills values to the stack because it runs out of registers."""
     return any(" spills " in f" {remark} " and "in function" in remark for remark in kernel.remarks)
 
 

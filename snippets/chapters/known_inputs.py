@@ -1,4 +1,4 @@
-"""Values that no argument decides: some are computed while compiling, and some when the program runs."""
+"""Programs with values that do not depend on any argument, which a compiler can compute while it compiles."""
 
 from collections.abc import Callable
 
@@ -20,12 +20,12 @@ def sum_of_ones(x: jax.Array) -> jax.Array:
 
 
 def sine_of_literals(x: jax.Array) -> jax.Array:
-    """Add the sines of NumPy's numbers, f32[64,128]."""
+    """Add the sines of the numbers of a NumPy array, f32[64,128]."""
     return x + jnp.sin(STEPS)
 
 
 def sine_of_iota(x: jax.Array) -> jax.Array:
-    """Add the sines of counted numbers, f32[64,128]."""
+    """Add the sines of the numbers from 0 to 127, f32[64,128]."""
     return x + jnp.sin(jnp.arange(128.0))
 
 
@@ -35,7 +35,7 @@ def product_of_identities(x: jax.Array) -> jax.Array:
 
 
 def factored_sum(x: jax.Array) -> jax.Array:
-    """Return the sum of two multiples, f32[64,128]."""
+    """Return the sum of two multiples of the argument, f32[64,128]."""
     return x * 3 + x * 5
 
 
@@ -46,8 +46,8 @@ CASES: dict[str, tuple[Callable[[jax.Array], jax.Array], str, str]] = {
     "a sine of counted numbers": (sine_of_iota, "x + sin(arange)", "add"),
     "a product of identity matrices": (product_of_identities, "x + (eye @ eye).sum()", "add"),
 }
-"""By what is known: the function, how it is written in short, and the operation that its argument needs."""
+"""The function, its short form, and the only operation that its argument needs, by a description of the known value."""
 
 EXAMPLE = (jax.ShapeDtypeStruct((64, 128), jnp.float32),)
 IDLE = {"parameter", "constant", "broadcast", "bitcast", "fusion", "copy", "copy-start", "copy-done"}
-"""Operations that compute no number."""
+"""Operations that compute no numbers."""

@@ -1,4 +1,4 @@
-"""What each launch is made of, as a table: Python expressions beside the operations they became."""
+"""A table of a capture's launches, with the Python expressions and operations that each launch computes."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def show_origins(capture: Capture) -> str:
-    """Return a table of the launches of a capture, each with the Python in it; those with none are counted below."""
+    """Return a table of a capture's launches with their Python expressions; launches without any are only counted."""
     rows, silent = [], 0
     for launch in list_launches(capture):
         origins = list_origins(capture, launch.instruction)
@@ -25,8 +25,9 @@ def show_origins(capture: Capture) -> str:
             for origin in origins
         )
         rows.append((f"<b>{markdown.code(launch.name)}</b>", "<br>".join(lines)))
-    table = markdown.cards(["launch", "Python, and the operations it became"], rows)
+    table = markdown.cards(["launch", "Python expressions and their operations"], rows)
     if not silent:
         return table
-    rest = f"{plural(silent, 'more launch', 'more launches')} {'has' if silent == 1 else 'have'} no line"
-    return f"{table}\n{rest}: copies that the compiler added.\n"
+    rest = plural(silent, "more launch comes", "more launches come")
+    copies = "a copy" if silent == 1 else "copies"
+    return f"{table}\n{rest} from no line of Python: {copies} that the compiler added.\n"

@@ -1,4 +1,4 @@
-"""Layouts as drawings: the elements of a small array where its shape has them, numbered by where memory has them."""
+"""Drawings of layouts: the elements of a small array at their row and column, numbered by their position in memory."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from itertools import product
 from typing import TYPE_CHECKING
 
 from chapters.element_order import pad_shape, place_element
+from xla_inspect.plural import plural
 from xla_inspect.report import figure, svg
 
 if TYPE_CHECKING:
@@ -21,31 +22,31 @@ DIMENSIONS = 2
 def draw_orders(shapes: Mapping[str, Shape], caption: str) -> str:
     """Return drawings of arrays side by side, as HTML.
 
-    Each cell is an element, at its row and column, with its place in memory; a line follows memory from place to
-    place. Dashed cells are padding.
+    Each cell is an element with its position in memory; a line connects the cells in the order of memory. Dashed cells
+    are padding.
 
     Args:
-        shapes: What each is called, to an array of two dimensions with a layout.
-        caption: What stands under them, plain text.
+        shapes: Two-dimensional shapes with layouts, by name.
+        caption: The caption of the drawings, plain text.
 
     Raises:
-        ValueError: A shape has another number of dimensions, or no layout.
+        ValueError: A shape does not have two dimensions, or has no layout.
     """
-    drawn = "".join(
+    drawings = "".join(
         f"<div>{draw_order(shape)}<p><b>{html.escape(name)}</b><br><code>{html.escape(shape.text)}</code></p></div>"
         for name, shape in shapes.items()
     )
-    return figure("orders", f'<div class="row">{drawn}</div>', html.escape(caption))
+    return figure("orders", f'<div class="row">{drawings}</div>', html.escape(caption))
 
 
 def draw_order(shape: Shape) -> str:
-    """Return one array as inline SVG.
+    """Return the drawing of one array as inline SVG.
 
     Raises:
-        ValueError: The shape has another number of dimensions than two, or no layout.
+        ValueError: The shape does not have two dimensions, or has no layout.
     """
     if shape.rank != DIMENSIONS:
-        message = f"{shape} has {shape.rank} dimensions; the drawing is of {DIMENSIONS}"
+        message = f"{shape} has {plural(shape.rank, 'dimension')}, and only arrays of {DIMENSIONS} can be drawn"
         raise ValueError(message)
     rows, columns = pad_shape(shape)
     places = {index: place_element(index, shape) for index in product(range(rows), range(columns))}
@@ -53,11 +54,11 @@ def draw_order(shape: Shape) -> str:
     cells = "".join(_cell(index, shape, number, last) for index, number in places.items())
     by_place = sorted(places, key=lambda index: places[index])
     path = " ".join(f"{(column + 0.5) * CELL:g},{(row + 0.5) * CELL:g}" for row, column in by_place)
-    label = f"The places in memory of the elements of {shape}, row by row: {', '.join(map(str, places.values()))}"
+    label = f"Positions in memory of the elements of {shape}, row by row: {', '.join(map(str, places.values()))}"
     numbers = "".join(_number(index, number) for index, number in places.items())
     style = f"max-width:{columns * CELL * 1.5:g}px"
-    drawn = f'{cells}<polyline points="{path}"/>{numbers}'
-    return svg(drawn, label, (-1, -1, columns * CELL + 2, rows * CELL + 2), style=style)
+    marks = f'{cells}<polyline points="{path}"/>{numbers}'
+    return svg(marks, label, (-1, -1, columns * CELL + 2, rows * CELL + 2), style=style)
 
 
 def _cell(index: tuple[int, ...], shape: Shape, number: int, last: int) -> str:

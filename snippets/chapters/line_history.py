@@ -1,4 +1,4 @@
-"""Where a line of Python went: its expressions, and what each became at every stage."""
+"""A table that follows the expressions of a line of Python through every stage of compilation."""
 
 from __future__ import annotations
 
@@ -18,11 +18,11 @@ if TYPE_CHECKING:
 
 
 def show_operations(capture: Capture, line: int) -> str:
-    """Return a table of the operations that one line of the program's file became.
+    """Return a table of the operations that one line of Python becomes at each stage.
 
     Args:
         capture: The program on one target.
-        line: A line of the file, counted from one.
+        line: The number of the line in the file, from 1.
     """
     operations = [
         operation
@@ -62,7 +62,7 @@ def _places(capture: Capture, module: Module, operation: Operation) -> str:
         f"{_codes(inside)} in {markdown.code(name)}" if inside else markdown.code(name)
         for name, inside in places.items()
     )
-    return "<br>".join(descriptions) or "nothing left"
+    return "<br>".join(descriptions) or "removed"
 
 
 def _codes(names: Iterable[str]) -> str:

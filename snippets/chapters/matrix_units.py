@@ -1,4 +1,4 @@
-"""Which element types a TPU's kernels have on their way through the matrix units, by their operations."""
+"""Element types that a TPU's kernels send through its matrix units, counted from the names of operations."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ _TYPE = re.compile(r"\.(bf16|[fsu]\d+|f8\w+|e\dm\d\w*)(?=\.|$)")
 
 
 def count_types(capture: Capture, mnemonic: str) -> Counter[str]:
-    """Return how many operations of one kind the kernels have by element type, as they stand there, a loop's body once.
+    """Return the number of operations of one kind in the kernels, by element type, with a loop's body counted once.
 
-    Where an operation names two types, it counts for the second, which it makes of the first; one that names none
-    counts for `f32`.
+    An operation that converts from one type to another is counted for its result type, the second in its name. One
+    without a type in its name is counted for `f32`.
 
     Args:
-        capture: One for a TPU, made with `machine=True`.
+        capture: A capture for a TPU, made with `machine=True`.
         mnemonic: The first part of the operation's name, such as `vmatmul` or `vpack`.
     """
     return Counter(

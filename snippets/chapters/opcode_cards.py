@@ -1,4 +1,4 @@
-"""Opcodes as a list to read and to filter: one fold each, with real lines of HLO, and counts of what is reached."""
+"""A filterable list of opcodes: a fold for each, with real lines of HLO and its fate on every target."""
 
 from __future__ import annotations
 
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
 type Reach = Literal["call", "structure", "pass", "primitive", "hand", "nowhere"]
 
 STAGES: dict[Stage, str] = {
-    "before": "as the compiler got it",
+    "before": "in the input of the compiler",
     "between": "between two passes",
-    "after": "in the optimized module",
+    "after": "optimized module",
 }
 HEADER = "https://github.com/openxla/xla/blob/main/xla/hlo/ir/hlo_opcode.h"
 SEMANTICS = "https://openxla.org/xla/operation_semantics"
 ASYNC = "https://openxla.org/xla/async_ops"
 SPECIFICATION = "https://openxla.org/stablehlo/spec"
-# What an instruction carries besides its meaning.
+# Attributes that do not change the meaning of an instruction.
 HIDDEN = INCIDENTAL | {"operand_layout_constraints"}
 _FORMATTER: HtmlFormatter[str] = HtmlFormatter(nowrap=True)
 _LEXER = HloLexer()
 
 
-class Shown:
-    """All that was seen of the opcodes: by ordinary programs, by primitives of our own, and in HLO written by hand.
+class OpcodeCatalog:
+    """Sightings of every opcode: in ordinary programs, in programs with custom primitives, and in HLO written by hand.
 
-    What needs a target that this machine cannot compile for raises `TargetUnavailableError`.
+    Methods that need a target for which this machine cannot compile raise `TargetUnavailableError`.
     """
 
     def __init__(
@@ -53,20 +53,20 @@ class Shown:
         hand: Module,
         captures: Captures,
     ) -> None:
-        """Keep what was seen.
+        """Create the catalog.
 
         Args:
             rows: The table of opcodes.
-            programs: What programs reach that call functions of JAX.
-            primitives: What programs reach that bind primitives of our own.
-            hand: A module that nobody compiled.
-            captures: Any program's captures, which say for which targets all were compiled and why not for others.
+            programs: Sightings in programs that call functions of JAX.
+            primitives: Sightings in programs that bind custom primitives.
+            hand: A module written by hand, which is never compiled.
+            captures: The captures of any program, used for the list of compiled and missing targets.
         """
         self.rows, self.programs, self.primitives, self.captures = rows, programs, primitives, captures
         self.hand: dict[str, Instruction] = {instruction.opcode: instruction for instruction in hand.walk()}
 
     def reach(self, opcode: str) -> Reach:
-        """Return how an opcode is reached: by a call of JAX, by a pass, by a primitive of our own, or not at all."""
+        """Return the origin of an opcode: a call of JAX, a pass, a custom primitive, HLO written by hand, or none."""
         if opcode in self.programs:
             if not any("before" in stages for stages in self.programs[opcode].values()):
                 return "pass"
@@ -76,30 +76,34 @@ class Shown:
         return "hand" if opcode in self.hand else "nowhere"
 
     def sightings(self, opcode: str) -> Mapping[str, Mapping[Stage, Sighting]]:
-        """Return target to stage to sighting of an opcode, of the programs or else of the primitives."""
+        """Return the sightings of an opcode by target and stage, in the programs or else in the custom primitives."""
         return self.programs.get(opcode) or self.primitives.get(opcode, {})
 
-    def reached(self, *ways: Reach) -> list[str]:
-        """Return the opcodes that are reached in one of some ways, in the order of the categories."""
+    def reached_by(self, *ways: Reach) -> list[str]:
+        """Return the opcodes with one of the given origins, in the order of the categories."""
         self._need(*self.captures.targets)
         return [opcode for opcode in CATEGORY if self.reach(opcode) in ways]
 
-    def kept(self, target: str, stage: Stage = "after") -> set[str]:
-        """Return the opcodes that occur at a stage for a target, from programs that call JAX."""
+    def opcodes_at(self, target: str, stage: Stage = "after") -> set[str]:
+        """Return the opcodes that occur for a target at a stage of programs that call JAX."""
         self._need(target)
         return {opcode for opcode, targets in self.programs.items() if stage in targets.get(target, {})}
 
     def removed_by(self, opcode: str, target: str) -> str:
-        """Return the pass after which a target's compiler has no such instruction any more, or an empty string."""
+        """Return the pass of a target's compiler that removes the last instruction of an opcode, or an empty string."""
         self._need(target)
         return self.sightings(opcode)[target]["before"].removed_by
 
     def bars(self) -> dict[str, dict[str, int | None]]:
-        """Return category, with its size, to target to the number of opcodes that programs calling JAX reach there."""
+        """Return by category and target the number of opcodes that programs calling JAX reach, for a bar chart."""
         sizes = Counter(CATEGORY.values())
         return {
             f"{name}, {sizes[name]}": {
-                target: sum(CATEGORY[opcode] == name for opcode, seen in self.programs.items() if target in seen)
+                target: sum(
+                    CATEGORY[opcode] == name
+                    for opcode, stages_by_target in self.programs.items()
+                    if target in stages_by_target
+                )
                 if target in self.captures
                 else None
                 for target in self.captures.targets
@@ -112,17 +116,17 @@ class Shown:
             _ = self.captures[target]
 
 
-def list_cards(category: str, opcodes: Shown) -> str:
-    """Return the opcodes of a category as HTML, each folded under its sentence."""
+def list_cards(category: str, opcodes: OpcodeCatalog) -> str:
+    """Return the opcodes of a category as HTML, each folded under its description."""
     rows = (row for row in opcodes.rows.values() if row.category == category)
     return f'<div class="opcodes">{"".join(_card(row, opcodes) for row in rows)}</div>\n'
 
 
-def list_entries(opcodes: Shown) -> list[tuple[str, str, str, float]]:
-    """Return what a search finds of each opcode: the id of its card, its name, what it does, and a rank.
+def list_entries(opcodes: OpcodeCatalog) -> list[tuple[str, str, str, float]]:
+    """Return the search entry of each opcode: the id of its card, its name, its description, and a rank.
 
-    What it does ends with the functions that it comes from. A name of fewer words ranks before one of more:
-    `all-gather` before `all-gather-start`.
+    The description ends with the functions that the opcode comes from. A name of fewer words ranks higher: `all-gather`
+    before `all-gather-start`.
     """
     entries = []
     for row in opcodes.rows.values():
@@ -132,66 +136,70 @@ def list_entries(opcodes: Shown) -> list[tuple[str, str, str, float]]:
     return entries
 
 
-def _card(row: OpcodeRow, opcodes: Shown) -> str:
-    seen = opcodes.sightings(row.opcode)
+def _card(row: OpcodeRow, opcodes: OpcodeCatalog) -> str:
+    sightings = opcodes.sightings(row.opcode)
     lead = _lead(row, opcodes)
-    parts = [f"<p>{_origin(row, opcodes)}</p>", lead[1], _stages(seen, lead[0], opcodes), _links(row)]
+    parts = [f"<p>{_origin(row, opcodes)}</p>", lead[1], _stages(sightings, lead[0], opcodes), _links(row)]
     return (
         f'<details class="opcode" id="op-{row.opcode}"><summary><code>{row.opcode}</code>'
-        f" <span>{_prose(row.says)}</span> {_marks(seen, opcodes)}</summary>{''.join(filter(None, parts))}</details>"
+        f" <span>{_prose(row.says)}</span> {_marks(sightings, opcodes)}</summary>"
+        f"{''.join(filter(None, parts))}</details>"
     )
 
 
-def _marks(seen: Mapping[str, Mapping[Stage, Sighting]], opcodes: Shown) -> str:
-    """Return the targets that have it, those that lose it on the way marked otherwise than by colour."""
+def _marks(sightings: Mapping[str, Mapping[Stage, Sighting]], opcodes: OpcodeCatalog) -> str:
+    """Return the targets that have the opcode; a line, not only a colour, marks those that remove it."""
     marks = [
-        f'<i class="{lane(target)}{"" if "after" in seen[target] else " lost"}">{html.escape(short(target))}</i>'
+        f'<i class="{lane(target)}{"" if "after" in sightings[target] else " lost"}">{html.escape(short(target))}</i>'
         for target in opcodes.captures.targets
-        if target in seen
+        if target in sightings
     ]
-    return f"<small>{' '.join(marks) or 'by hand'}</small>"
+    return f"<small>{' '.join(marks) or 'handwritten'}</small>"
 
 
-def _origin(row: OpcodeRow, opcodes: Shown) -> str:
-    """Return where it comes from, in words."""
+def _origin(row: OpcodeRow, opcodes: OpcodeCatalog) -> str:
+    """Return a sentence about the origin of an opcode."""
     call = f"<code>{html.escape(row.call)}</code>"
     reach = opcodes.reach(row.opcode)
     if reach == "pass":
-        return f"No public function of JAX asks for it. {_prose(row.by)}"
+        return f"No public function of JAX creates it. {_prose(row.by)}"
     if reach == "primitive":
-        return f"{_prose(row.by)} Here a primitive of this site's own emits it: {call}."
+        return f"{_prose(row.by)} On this page, a custom primitive creates it: {call}."
     if reach == "hand":
-        return f"{_prose(row.by)} This line was written by hand, and XLA's own parser takes it:"
+        return f"{_prose(row.by)} This line was written by hand, and XLA's parser accepts it:"
     return f"From {call}. {_prose(row.by)}".rstrip() if row.call else _prose(row.by)
 
 
-def _lead(row: OpcodeRow, opcodes: Shown) -> tuple[str, str]:
-    """Return the line shown first, as text and as HTML."""
-    seen = opcodes.sightings(row.opcode)
+def _lead(row: OpcodeRow, opcodes: OpcodeCatalog) -> tuple[str, str]:
+    """Return the first line of a card, as text and as HTML."""
+    by_target = opcodes.sightings(row.opcode)
     stages: tuple[Stage, ...] = ("before", "after", "between")
-    sightings = [(target, seen[target][stage]) for stage in stages for target in seen if stage in seen[target]]
+    sightings = [
+        (target, by_target[target][stage]) for stage in stages for target in by_target if stage in by_target[target]
+    ]
     if not sightings:
         line = print_instruction(opcodes.hand[row.opcode], HIDDEN) if row.opcode in opcodes.hand else ""
         return line, _listing(line, "") if line else ""
-    # One line from the call that the row names, where there are several.
+    # If there are several lines, one from the call in the table is preferred.
     target, lead = next((pair for pair in sightings if row.call and pair[1].expression == row.call), sightings[0])
     line = print_instruction(lead.instruction, HIDDEN)
     same = [
         other
         for other in opcodes.captures.targets
-        if lead.stage in seen.get(other, {}) and print_instruction(seen[other][lead.stage].instruction, HIDDEN) == line
+        if lead.stage in by_target.get(other, {})
+        and print_instruction(by_target[other][lead.stage].instruction, HIDDEN) == line
     ]
     where = ", ".join(short(other) for other in same or [target])
     return line, _listing(line, f"{where}: {STAGES[lead.stage]}, program <code>{lead.program}</code>")
 
 
-def _stages(seen: Mapping[str, Mapping[Stage, Sighting]], lead: str, opcodes: Shown) -> str:
-    """Return what became of it on each target."""
-    if not seen:
+def _stages(sightings: Mapping[str, Mapping[Stage, Sighting]], lead: str, opcodes: OpcodeCatalog) -> str:
+    """Return the fate of an opcode on each target."""
+    if not sightings:
         return ""
     items = "".join(
         f'<div class="{lane(target)}"><dt>{html.escape(title(target))}</dt>'
-        f"<dd>{_fate(seen.get(target), lead) if target in opcodes.captures else 'not compiled here'}</dd></div>"
+        f"<dd>{_fate(sightings.get(target), lead) if target in opcodes.captures else 'not compiled here'}</dd></div>"
         for target in opcodes.captures.targets
     )
     return f"<dl>{items}</dl>"
@@ -199,19 +207,21 @@ def _stages(seen: Mapping[str, Mapping[Stage, Sighting]], lead: str, opcodes: Sh
 
 def _fate(stages: Mapping[Stage, Sighting] | None, lead: str) -> str:
     if not stages:
-        return "not in any of these programs"
+        return "does not occur in these programs"
     last = stages.get("after") or stages.get("between")
     line = print_instruction(last.instruction, HIDDEN) if last else ""
     listing = "" if line in {"", lead} else _verbatim(html.escape(line))
     if "before" not in stages:
         assert last is not None  # noqa: S101 - a sighting has at least one stage
-        made = f" by <code>{last.made_by}</code>" if last.made_by else ""
-        when = "kept to the end" if last.stage == "after" else f"gone after <code>{last.removed_by}</code>"
-        return f"made{made}, {when}{listing}"
+        maker = f" by <code>{last.made_by}</code>" if last.made_by else ""
+        when = (
+            "still in the optimized module" if last.stage == "after" else f"removed by <code>{last.removed_by}</code>"
+        )
+        return f"created{maker}, {when}{listing}"
     if "after" in stages:
-        return f"kept to the end{listing}"
-    removed = stages["before"].removed_by
-    return f"gone after <code>{removed}</code>" if removed else "gone before the end"
+        return f"still in the optimized module{listing}"
+    remover = stages["before"].removed_by
+    return f"removed by <code>{remover}</code>" if remover else "removed during compilation"
 
 
 def _links(row: OpcodeRow) -> str:
@@ -232,7 +242,7 @@ def _listing(line: str, caption: str) -> str:
 
 
 def _verbatim(code: str) -> str:
-    # The theme's script gives an id to each `pre > code` and lays it out, folded or not.
+    # The span keeps the theme's script from laying out the code of every folded card when the page loads.
     return f'<pre><span class="text"><code>{code}</code></span></pre>'
 
 

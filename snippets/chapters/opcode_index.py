@@ -1,4 +1,4 @@
-"""Where in a set of captures each opcode occurs: on which target, at which stage, and from which Python expression."""
+"""An index of the opcodes in a set of captures, by target and stage, with the Python expression of each sighting."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ SHORTEST = 40
 
 @dataclass(frozen=True)
 class Sighting:
-    """An instruction of an opcode, as one compile had it at one stage.
+    """An instruction with a given opcode, from one compilation at one stage.
 
     Attributes:
-        program: The name of the program that was compiled.
-        capture: The compile.
-        stage: `before` the first pass, `between` two passes, or `after` the last.
+        program: The name of the program.
+        capture: The capture of the compilation.
+        stage: `before` the first pass, `between` two passes, or `after` the last pass.
         instruction: The instruction.
-        expression: The Python text that it came from, on one line, or an empty string.
+        expression: The Python expression that it comes from, on one line, or an empty string.
     """
 
     program: str
@@ -41,34 +41,34 @@ class Sighting:
 
     @property
     def made_by(self) -> str:
-        """The pass that first left such an instruction, or an empty string when the compiler got one."""
+        """The first pass that created such an instruction, or an empty string if the input contains one."""
         opcode = self.instruction.opcode
         step = None if _write(opcode) in self.capture.before else find_pass(self.capture, opcode)
         return step.name if step else ""
 
     @property
     def removed_by(self) -> str:
-        """The pass that left no such instruction any more, or an empty string when there is one to the end."""
-        written, present = _write(self.instruction.opcode), _write(self.instruction.opcode) in self.capture.before
-        if written in self.capture.after:
+        """The pass that removed the last such instruction, or an empty string if one remains to the end."""
+        spelling, present = _write(self.instruction.opcode), _write(self.instruction.opcode) in self.capture.before
+        if spelling in self.capture.after:
             return ""
         remover = ""
         for step in self.capture.passes:
-            if present and written not in step.text:
+            if present and spelling not in step.text:
                 remover = step.name
-            present = written in step.text
+            present = spelling in step.text
         return remover
 
 
 def find_sightings(captures: Iterable[tuple[str, Capture]], calls: Mapping[str, str]) -> Sightings:
-    """Return opcode to target to stage to one instruction, where there is any.
+    """Return one sighting for each opcode, target and stage that has any.
 
-    Of many the one that came from the expression which `calls` names is taken, then the shortest.
-    Between passes only what is in no program's input or output for the target is looked for.
+    Instructions from the expression in `calls` are preferred, then the shortest. The modules between passes are only
+    searched for opcodes that no program has before or after the passes on that target.
 
     Args:
-        captures: The captures, each with the name of its program; targets count without their topologies.
-        calls: Opcode to the Python expression that is to be found.
+        captures: The captures, each with the name of its program; targets are compared without their topologies.
+        calls: The preferred Python expression of each opcode.
     """
     sightings: Sightings = {}
     programs = [(program, capture, capture.target.partition(":")[0]) for program, capture in captures]
@@ -87,12 +87,12 @@ def find_sightings(captures: Iterable[tuple[str, Capture]], calls: Mapping[str, 
 
 
 def find_pass(capture: Capture, opcode: str) -> PassChange | None:
-    """Return the first pass that left an instruction of an opcode, found in the text without parsing, or None."""
+    """Return the first pass after which the module's text contains an opcode, or None. The text is not parsed."""
     return next((step for step in capture.passes if _write(opcode) in step.text), None)
 
 
 def _write(opcode: str) -> str:
-    """Return what stands in a module's text where an opcode is used."""
+    """Return the text by which a module's use of an opcode is recognized."""
     return f" {opcode}("
 
 
@@ -105,40 +105,40 @@ def _look(program: str, capture: Capture, stage: Stage, module: Module, opcodes:
 
 
 def _keep_best(best: Sightings, target: str, sightings: Iterable[Sighting], calls: Mapping[str, str]) -> None:
-    """Add sightings to those that are known, and of two for one opcode, target and stage keep the better one."""
+    """Add sightings to an index, keeping the better of two for the same opcode, target and stage."""
     for new in sightings:
         opcode = new.instruction.opcode
         stages = best.setdefault(opcode, {}).setdefault(target, {})
-        known = stages.get(new.stage)
-        if known is None or _rank(new, calls.get(opcode)) < _rank(known, calls.get(opcode)):
+        current = stages.get(new.stage)
+        if current is None or _rank(new, calls.get(opcode)) < _rank(current, calls.get(opcode)):
             stages[new.stage] = new
 
 
 def _rank(sighting: Sighting, call: str | None) -> tuple[bool, int]:
-    """Return what sorts the better sighting first."""
+    """Return the sort key that puts the better sighting first."""
     instruction = sighting.instruction
     size = len(instruction.shape.text) + sum(map(len, instruction.operands))
     return call is not None and sighting.expression != call, max(size, SHORTEST)
 
 
 class Expressions:
-    """The Python text behind the instructions of one module of a capture."""
+    """The Python expressions behind the instructions of one module of a capture."""
 
     def __init__(self, capture: Capture, module: Module) -> None:
-        """Read nothing yet.
+        """Store the arguments; expressions are read when they are needed.
 
         Args:
             capture: The capture.
-            module: A stage of it.
+            module: A module of the capture, at any stage.
         """
         self.capture, self.module = capture, module
 
     def read(self, instruction: Instruction) -> str:
-        """Return the text that an instruction came from, on one line, or an empty string.
+        """Return the expression that an instruction comes from, on one line, or an empty string.
 
-        An instruction without a frame has that of the instruction whose computation it belongs to.
+        An instruction without a stack frame uses the frame of the instruction that calls its computation.
         """
-        # A partitioned module numbers its frames anew, so there the operation's name is looked up in StableHLO.
+        # A partitioned module renumbers its frames, so the operation's name is looked up in StableHLO instead.
         if self.capture.module.num_partitions > 1:
             return self._by_name.get((instruction.op_name or "").rpartition("/")[2], "")
         at: Instruction | None = instruction
@@ -150,11 +150,11 @@ class Expressions:
 
     @cached_property
     def _callers(self) -> dict[str, Instruction]:
-        return {called: caller for caller in self.module.walk() for called in caller.called}
+        return {computation: caller for caller in self.module.walk() for computation in caller.called}
 
     @cached_property
     def _by_name(self) -> dict[str, str]:
-        """The last part of an operation's name to its text, where operations of that name have one only."""
+        """The expression for the last part of an operation's name, if all operations of that name share one."""
         texts_by_name: dict[str, set[str]] = {}
         for name, frames in read_names(self.capture.stablehlo_locations).items():
             texts = {find_expression(self.capture, Operation("", "", frame)) for frame in frames}

@@ -1,4 +1,4 @@
-"""What the project says of each opcode, joined to the opcodes that the installed compiler has."""
+"""The project's table of opcodes, checked against the opcodes of the installed compiler."""
 
 from __future__ import annotations
 
@@ -19,20 +19,20 @@ KEYS = frozenset({"says", "call", "by", "xla", "stablehlo"})
 
 
 class OpcodeTableError(InspectError):
-    """The table of opcodes and the compiler's opcodes do not go together."""
+    """A mismatch between the table of opcodes and the compiler's opcodes."""
 
 
 @dataclass(frozen=True, slots=True)
 class OpcodeRow:
-    """What the table holds of one opcode.
+    """The table's row of one opcode.
 
     Attributes:
         opcode: The opcode as HLO text spells it.
-        says: One sentence.
-        call: The Python expression that leads to it, or an empty string.
-        by: Why no call does, or not directly, or an empty string.
-        xla: Its section of XLA's operation semantics, or an empty string.
-        stablehlo: Its section of StableHLO's specification, or an empty string.
+        says: A one-sentence description.
+        call: The Python expression that creates the opcode, or an empty string.
+        by: The reason why no call creates it directly, or an empty string.
+        xla: The anchor of its section in XLA's operation semantics, or an empty string.
+        stablehlo: The anchor of its section in StableHLO's specification, or an empty string.
     """
 
     opcode: str
@@ -44,32 +44,31 @@ class OpcodeRow:
 
     @property
     def category(self) -> str:
-        """The category that the package sorts it into."""
+        """The opcode's category."""
         return CATEGORY[self.opcode]
 
 
 def read_rows(path: Path, members: Iterable[str]) -> dict[str, OpcodeRow]:
-    """Return opcode to row, for exactly the opcodes that the compiler has.
+    """Return the row of each opcode of the compiler.
 
     Args:
-        path: The table.
+        path: The path of the table.
         members: The names of jaxlib's enumeration.
 
     Raises:
-        OpcodeTableError: The compiler has an opcode that the table or the package lacks, or the other way round, or a
-            row says too little.
+        OpcodeTableError: The opcodes of the compiler, the table and the package differ, or a row is incomplete.
     """
     rows = {name: _read_row(path, name, entry) for name, entry in _read_table(path).items()}
     live = {spell(member) for member in members}
-    for known, where, what in (
+    for names, where, what in (
         (set(rows), path, "add a row"),
         (set(CATEGORY), "xla_inspect/hlo/opcodes.py", "add it to a category"),
     ):
-        if missing := sorted(live - known):
+        if missing := sorted(live - names):
             message = f"{where} lacks {', '.join(missing)}, which the installed jaxlib has; {what}"
             raise OpcodeTableError(message)
-        if gone := sorted(known - live):
-            message = f"{where} has {', '.join(gone)}, which the installed jaxlib no longer has; take it out"
+        if surplus := sorted(names - live):
+            message = f"{where} has {', '.join(surplus)}, which the installed jaxlib no longer has; remove it"
             raise OpcodeTableError(message)
     return {opcode: rows[opcode] for opcode in CATEGORY}
 
@@ -81,31 +80,33 @@ def _read_table(path: Path) -> dict[str, dict[str, str]]:
 
 def _read_row(path: Path, opcode: str, entry: Mapping[str, str]) -> OpcodeRow:
     if unknown := sorted(set(entry) - KEYS):
-        message = f"{path}: {opcode}: no key is named {', '.join(unknown)}; the keys are {', '.join(sorted(KEYS))}"
+        message = f"{path}: {opcode}: unknown key {', '.join(unknown)}; the keys are {', '.join(sorted(KEYS))}"
         raise OpcodeTableError(message)
     row = OpcodeRow(opcode, **entry)
     if not row.says.endswith("."):
-        message = f"{path}: {opcode}: `says` is one sentence with a full stop"
+        message = f"{path}: {opcode}: `says` must be one sentence that ends with a full stop"
         raise OpcodeTableError(message)
     if not (row.call or row.by):
-        message = f"{path}: {opcode}: give `call`, the Python expression that leads to it, or `by`, why none does"
+        message = f"{path}: {opcode}: add `call`, the Python expression that creates it, or `by`, why none does"
         raise OpcodeTableError(message)
     return row
 
 
 def check_calls(rows: Mapping[str, OpcodeRow], sightings: Sightings) -> None:
-    """Hold each row's call against what was compiled.
+    """Check that the call in each row creates the opcode.
 
     Args:
         rows: The table.
-        sightings: What the programs reach, each opcode with the expressions it came from.
+        sightings: The sightings of opcodes in the compiled programs.
 
     Raises:
-        OpcodeTableError: The compiler got no such opcode from the call that a row names.
+        OpcodeTableError: The call in a row does not create its opcode in any program.
     """
     for row in rows.values():
-        got = {stages["before"].expression for stages in sightings.get(row.opcode, {}).values() if "before" in stages}
-        if row.call and row.call not in got:
-            came = ", ".join(sorted(filter(None, got))) or "nothing"
-            message = f"{row.opcode}: no program's HLO has it from the call {row.call!r}; it came from {came}"
+        expressions = {
+            stages["before"].expression for stages in sightings.get(row.opcode, {}).values() if "before" in stages
+        }
+        if row.call and row.call not in expressions:
+            came = ", ".join(sorted(filter(None, expressions))) or "nothing"
+            message = f"{row.opcode}: the call {row.call!r} creates it in no program; it came from {came}"
             raise OpcodeTableError(message)

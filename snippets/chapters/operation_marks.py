@@ -1,4 +1,4 @@
-"""The operations of a Python function, each with its place in the text and a number that colours what came of it."""
+"""Marks of the operations in a Python function: their places in the text and the numbers of their colours."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture, Captures
 
 COLOURS = 6
-"""How many colours there are; with more operations they come again."""
+"""The number of colours, which repeat if there are more operations."""
 
-# What a browser would break at its hyphen: an arrow, a number with an exponent.
+# Tokens that a browser would break at a hyphen, such as an arrow or a number with an exponent.
 _HYPHENATED = re.compile(r"[^\s()\[\],]+-[^\s()\[\],]*|-[^\s()\[\],]+")
 
 
@@ -27,11 +27,11 @@ class OperationMark:
     """An operation of a function, such as a call or a division.
 
     Attributes:
-        number: Its number, from one, in the order of the text.
-        line: Its line in the file, counted from one.
-        expression: Its text on one line, as `list_origins` has it.
-        start: Where the part that names it begins, `jnp.exp` or `/`, in columns from zero.
-        end: Where that part ends.
+        number: Its number in the order of the text, from 1.
+        line: Its line in the file, from 1.
+        expression: Its text on one line, as in `list_origins`.
+        start: The first column of the text that names it, such as `jnp.exp` or `/`, from 0.
+        end: The column after that text.
     """
 
     number: int
@@ -42,68 +42,71 @@ class OperationMark:
 
 
 def find_marks(captures: Captures) -> tuple[OperationMark, ...]:
-    """Return the operations of a program that came to be part of a launch on any target, in the order of the text.
+    """Return the operations that are part of a launch on any target, in the order of the text.
 
-    Calls and operators are found; what else an expression may be has no name of its own to be marked.
+    Only calls and operators are included, because other expressions contain no name that can be marked.
 
     Args:
-        captures: The program's captures, of one file.
+        captures: The captures of a program in one file.
     """
     first = next(iter(captures.values()))
-    wanted = {
+    launched = {
         (origin.line, origin.expression)
         for capture in captures.values()
         for launch in list_launches(capture)
         for origin in list_origins(capture, launch.instruction)
     }
-    found: dict[tuple[int, int, int], str] = {}
+    texts: dict[tuple[int, int, int], str] = {}
     for node in ast.walk(ast.parse(first.source)):
         if not isinstance(node, ast.Call | ast.BinOp):
             continue
         text = " ".join(line.strip() for line in (ast.get_source_segment(first.source, node) or "").split("\n"))
-        if (node.lineno, text) in wanted:
-            found[_find_name(node, first.source.splitlines())] = text
+        if (node.lineno, text) in launched:
+            texts[_find_name(node, first.source.splitlines())] = text
     return tuple(
         OperationMark(number, line, expression, start, end)
-        for number, ((line, start, end), expression) in enumerate(sorted(found.items()), 1)
+        for number, ((line, start, end), expression) in enumerate(sorted(texts.items()), 1)
     )
 
 
 def _find_name(node: ast.Call | ast.BinOp, lines: list[str]) -> tuple[int, int, int]:
-    """The line and the columns of what names an operation: the function that is called, or the operator."""
+    """Return the line and columns of the called function's name, or of the operator."""
     if isinstance(node, ast.Call):
         return node.func.lineno, node.func.col_offset, node.func.end_col_offset or 0
-    # Between two operands stand the operator, blanks and brackets.
+    # The text between two operands contains the operator, blanks and brackets.
     line, start = node.left.end_lineno or 0, node.left.end_col_offset or 0
     same = node.right.lineno == line
     between = lines[line - 1][start : node.right.col_offset if same else None]
-    named = between.strip("() ")
-    start += between.index(named)
-    return line, start, start + len(named)
+    operator = between.strip("() ")
+    start += between.index(operator)
+    return line, start, start + len(operator)
 
 
 def show_marked(capture: Capture, marks: Iterable[OperationMark], function: str) -> str:
-    """Return a function as HTML, without its docstring, its operations in their colours and each line to be chosen.
+    """Return a function as HTML without its docstring, with coloured operations and selectable lines.
 
     Args:
-        capture: A capture of the file that the function is in.
-        marks: Its operations.
-        function: What it is called.
+        capture: A capture of a program in the function's file.
+        marks: The operations of the function.
+        function: The name of the function.
 
     Raises:
-        ValueError: The file has no such function.
+        ValueError: The file has no function of that name.
     """
     tree = ast.parse(capture.source)
-    found = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function]
-    if not found:
+    functions = [node for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == function]
+    if not functions:
         message = f"{capture.source_file} has no function {function}"
         raise ValueError(message)
-    [node] = found
+    [node] = functions
     body = node.body[1:] if ast.get_docstring(node) is not None else node.body
-    numbers = [node.lineno, *(line for each in body for line in range(each.lineno, (each.end_lineno or 0) + 1))]
+    numbers = [
+        node.lineno,
+        *(line for statement in body for line in range(statement.lineno, (statement.end_lineno or 0) + 1)),
+    ]
     lines = capture.source.splitlines()
-    shown = (_show_line(lines[number - 1], [mark for mark in marks if mark.line == number]) for number in numbers)
-    return f'<div class="marked"><code>{"".join(shown)}</code></div>\n'
+    rows = (_show_line(lines[number - 1], [mark for mark in marks if mark.line == number]) for number in numbers)
+    return f'<div class="marked"><code>{"".join(rows)}</code></div>\n'
 
 
 def _show_line(text: str, marks: list[OperationMark]) -> str:

@@ -1,4 +1,4 @@
-"""What a compiler made of a function as a small graph: a box for each launch, in it its operations in their colours."""
+"""A small graph of a compiled function: a box for each launch, with operations in the colours of the Python code."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.report import Layers
 
-# CSS pixels: the whole, a letter and a line of the 10-pixel mono face, a chip, and the room around things.
+# CSS pixels: the width of the graph, a letter and a line of the 10-pixel monospaced font, a chip, and spacing.
 WIDTH, LETTER, LINE, CHIP, PAD, GAP, DROP, POINT = 204, 6.0, 13, 15, 4, 3, 14, 4
 ABREAST = 2
-# What is left out of a box as long as something else is left.
+# Opcodes that a box omits unless it would be empty without them.
 _PLUMBING = IDLE | {"broadcast", "reshape", "convert", "transpose"}
 
 
 @dataclass(frozen=True, slots=True)
 class _Chip:
-    """An opcode in a box: the number of the operation that it came from, or none, and its place in the box."""
+    """An opcode in a box, with the number of its Python operation, if any, and its position in the box."""
 
     opcode: str
     number: int | None
@@ -42,7 +42,7 @@ class _Chip:
 
 @dataclass(frozen=True, slots=True)
 class _Box:
-    """A launch: its name, its chips, what it makes, and its size."""
+    """A launch: its name, its chips, the size of its output in words, and the size of its box in pixels."""
 
     name: str
     chips: tuple[_Chip, ...]
@@ -55,15 +55,15 @@ class _Box:
         return tuple(dict.fromkeys(chip.number for chip in self.chips if chip.number is not None))
 
 
-def draw_origins(capture: Capture, marks: Sequence[OperationMark], said: str) -> str:
-    """Return what a target runs as HTML: boxes from top to bottom, and arrows with the bytes between them.
+def draw_origins(capture: Capture, marks: Sequence[OperationMark], summary: str) -> str:
+    """Return the launches of a target as HTML: boxes from top to bottom, with arrows labelled with bytes.
 
-    A box holds the operations that its launch computes, each in the colour of the Python that it came from.
+    A box contains the operations of its launch, each in the colour of the Python operation that it comes from.
 
     Args:
         capture: The capture.
-        marks: The operations of its function.
-        said: What stands beside the name of the target, plain text, such as how many kernels there are.
+        marks: The operations of the Python function.
+        summary: The text next to the name of the target, plain text, such as the number of kernels.
     """
     flow = trace_flow(capture.module.entry)
     numbers = {node.name: number for number, node in enumerate(flow.nodes)}
@@ -79,11 +79,11 @@ def draw_origins(capture: Capture, marks: Sequence[OperationMark], said: str) ->
             for opcode in origin.opcodes
             if opcode != node.opcode or origin.expression
         ]
-        made = {edge.shape.bytes for edge in (*flow.edges, *flow.results) if edge.source == node.name}
-        boxes.append(_fit(node.name, opcodes, " + ".join(map(format_bytes, sorted(made))), rooms[number]))
+        sizes = {edge.shape.bytes for edge in (*flow.edges, *flow.results) if edge.source == node.name}
+        boxes.append(_fit(node.name, opcodes, " + ".join(map(format_bytes, sorted(sizes))), rooms[number]))
     name = title(capture.target)
-    heading = f"<p><b>{html.escape(name)}</b> <span>{html.escape(said)}</span></p>"
-    return f'<div class="origins {lane(capture.target)}">{heading}{_draw(boxes, layers, f"{name}: {said}")}</div>\n'
+    heading = f"<p><b>{html.escape(name)}</b> <span>{html.escape(summary)}</span></p>"
+    return f'<div class="origins {lane(capture.target)}">{heading}{_draw(boxes, layers, f"{name}: {summary}")}</div>\n'
 
 
 def _width(text: str) -> float:
@@ -91,17 +91,17 @@ def _width(text: str) -> float:
 
 
 def _find_room(row: Sequence[int], count: int) -> float:
-    """The width that each box of a row may have, beside the points that edges pass."""
+    """Return the maximum width of a box in a row that also contains points where edges pass."""
     here = sum(node < count for node in row)
     return (WIDTH - POINT * (len(row) - here)) / max(here, 1) - GAP
 
 
-def _fit(name: str, opcodes: Sequence[tuple[str, int | None]], made: str, room: float) -> _Box:
-    """Lay a box out in the room that there is: its name, and below it as many chips a row as fit."""
-    work = [each for each in opcodes if each[0] not in _PLUMBING] or opcodes
-    shown = shorten(name, int((room - 2 * PAD) / LETTER))
+def _fit(name: str, opcodes: Sequence[tuple[str, int | None]], output: str, room: float) -> _Box:
+    """Return a box that is at most `room` wide: its name, and rows of chips below it."""
+    work = [item for item in opcodes if item[0] not in _PLUMBING] or opcodes
+    label = shorten(name, int((room - 2 * PAD) / LETTER))
     chips: list[_Chip] = []
-    x, y, widest = float(PAD), float(LINE + PAD), _width(shown)
+    x, y, widest = float(PAD), float(LINE + PAD), _width(label)
     for opcode, number in work:
         if x > PAD and x + _width(opcode) + PAD > room:
             x, y = float(PAD), y + CHIP + GAP
@@ -109,7 +109,7 @@ def _fit(name: str, opcodes: Sequence[tuple[str, int | None]], made: str, room: 
         x += _width(opcode) + GAP
         widest = max(widest, x - GAP + PAD)
     bottom = y + CHIP + PAD if chips else LINE + PAD
-    return _Box(shown, tuple(chips), made, min(widest, room), bottom)
+    return _Box(label, tuple(chips), output, min(widest, room), bottom)
 
 
 def _draw(boxes: Sequence[_Box], layers: Layers, label: str) -> str:
@@ -122,11 +122,11 @@ def _draw(boxes: Sequence[_Box], layers: Layers, label: str) -> str:
         y = ends[-1] + LINE + DROP
     row_of = {node: number for number, row in enumerate(layers.rows) for node in row}
     paths = "".join(_paths(layers, middle, (tops, ends), row_of, boxes))
-    drawn = "".join(_show_box(box, middle[node], tops[row_of[node]]) for node, box in enumerate(boxes))
+    marks = "".join(_show_box(box, middle[node], tops[row_of[node]]) for node, box in enumerate(boxes))
     height = round(y - DROP + 2)
     return (
         f'<svg viewBox="0 0 {WIDTH} {height}" role="group" aria-label="{html.escape(label)}">'
-        f'<path class="edges" d="{paths}"/>{drawn}</svg>'
+        f'<path class="edges" d="{paths}"/>{marks}</svg>'
     )
 
 
@@ -150,21 +150,21 @@ def _paths(
 
 
 def _show_box(box: _Box, middle: float, top: float) -> str:
-    left = middle - box.width / 2
-    chips = "".join(_show_chip(chip, left, top) for chip in box.chips)
+    x = middle - box.width / 2
+    chips = "".join(_show_chip(chip, x, top) for chip in box.chips)
     holds = ", ".join(chip.opcode for chip in box.chips)
-    told = f"{box.name}: {holds}; makes {box.made}" if holds else f"{box.name}: makes {box.made}"
+    label = f"{box.name}: {holds}; makes {box.made}" if holds else f"{box.name}: makes {box.made}"
     linked = f' data-of="{" ".join(map(str, box.numbers))}"' if box.numbers else ""
     return (
-        f'<g class="launch"{linked} tabindex="0" role="img" aria-label="{html.escape(told)}">'
-        f'<rect x="{left:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"/>'
+        f'<g class="launch"{linked} tabindex="0" role="img" aria-label="{html.escape(label)}">'
+        f'<rect x="{x:.1f}" y="{top:.1f}" width="{box.width:.1f}" height="{box.height:.1f}"/>'
         f'<text x="{middle:.1f}" y="{top + LINE - 1:.1f}">{html.escape(box.name)}</text>{chips}'
         f'<text class="made" x="{middle:.1f}" y="{top + box.height + LINE - 3:.1f}">{box.made}</text></g>'
     )
 
 
-def _show_chip(chip: _Chip, left: float, top: float) -> str:
-    x, y = left + chip.x, top + chip.y
+def _show_chip(chip: _Chip, start: float, top: float) -> str:
+    x, y = start + chip.x, top + chip.y
     colour, linked = "", ""
     if chip.number is not None:
         colour, linked = f" c{(chip.number - 1) % COLOURS}", f' data-of="{chip.number}"'

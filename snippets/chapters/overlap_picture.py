@@ -1,4 +1,4 @@
-"""What a device computes while it exchanges: kernels in the order of the schedule, and below them each collective."""
+"""A picture of the overlap of kernels and collectives: kernels in scheduled order, with each collective below them."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import list_collectives
+from xla_inspect.plural import plural
 from xla_inspect.report import figure, model_launches, svg
 
 if TYPE_CHECKING:
@@ -16,21 +17,21 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Instruction
 
-# CSS pixels: the column of a phone, the widest that a kernel is drawn, heights of a kernel and an exchange, and gaps.
+# CSS pixels: the width of a phone's column, the maximum width of a kernel, heights of kernels and exchanges, and gaps.
 WIDTH, WIDEST, TALL, THIN, GAP, LINE = 352, 44.0, 16, 6, 3, 12
 _BOOKKEEPING = 1 << 16
-"""Operations below which a launch only finds a place or counts."""
+"""The number of operations up to which a launch only computes an index or a counter."""
 
 
 @dataclass(frozen=True)
 class Schedule:
-    """One computation's order.
+    """The scheduled order of one computation.
 
     Attributes:
-        kernels: The place of each kernel that computes, and its name.
-        exchanges: For each collective its name, the place of its start and that after its end; one that is waited for
-            holds a place of its own.
-        length: How many places there are.
+        kernels: The position and the name of each kernel that computes.
+        exchanges: For each collective its name, the position of its start and the position after its end. A collective
+            that no kernel overlaps has a position of its own.
+        length: The number of positions.
     """
 
     kernels: tuple[tuple[int, str], ...]
@@ -39,90 +40,92 @@ class Schedule:
 
     @property
     def hidden(self) -> int:
-        """How many exchanges have a kernel between their start and their end."""
+        """The number of exchanges with a kernel between their start and their end."""
         places = [place for place, _ in self.kernels]
         return sum(any(start <= place < end for place in places) for _, start, end in self.exchanges)
 
 
 def read_schedule(capture: Capture) -> Schedule:
-    """Return the schedule of the first computation in which a capture exchanges something and computes.
+    """Return the schedule of the first computation of a capture that contains both collectives and kernels.
 
     Raises:
-        ValueError: The capture has no collective beside kernels.
+        ValueError: No computation contains both.
     """
     working = {
-        each.launch.scheduled
-        for each in model_launches(capture)
-        if each.launch.role == "kernel" and each.work.flops > _BOOKKEEPING
+        item.launch.scheduled
+        for item in model_launches(capture)
+        if item.launch.role == "kernel" and item.work.flops > _BOOKKEEPING
     }
     collectives = list_collectives(capture.module)
-    for name in dict.fromkeys(each.scheduled.computation for each in collectives):
+    for name in dict.fromkeys(item.scheduled.computation for item in collectives):
         order = capture.module.computation(name).instructions
         if working & set(order):
-            return _place(order, working, [each for each in collectives if each.scheduled.computation == name])
-    message = f"{capture.program} for {capture.target} has no collective beside kernels"
+            return _place(order, working, [item for item in collectives if item.scheduled.computation == name])
+    message = f"{capture.program} for {capture.target} has no computation with both collectives and kernels"
     raise ValueError(message)
 
 
 def draw_overlap(captures: Mapping[str, Capture], caption: str) -> str:
-    """Return a row for each capture as HTML: its kernels in order, and a bar for each exchange from start to done.
+    """Return a row for each capture as HTML: its kernels in order, and a bar for each exchange from start to end.
 
     Args:
-        captures: What is said of a row, to the capture.
-        caption: What is shown, plain text.
+        captures: The capture of each row, by the row's label.
+        caption: A description of the picture, plain text, without a full stop.
 
     Raises:
-        ValueError: A capture has no collective beside kernels.
+        ValueError: A capture has no computation with both collectives and kernels.
     """
-    drawn: list[str] = []
-    said: list[str] = []
+    marks: list[str] = []
+    descriptions: list[str] = []
     schedules = {label: read_schedule(capture) for label, capture in captures.items()}
     longest = max(schedule.length for schedule in schedules.values())
     step = min(WIDEST, WIDTH / longest)
     y = 0.0
     for label, schedule in schedules.items():
-        told = f"{label}: {schedule.hidden} of {len(schedule.exchanges)} beside kernels"
-        said.append(told)
-        drawn.append(f'<text x="0" y="{y + LINE - 2:.1f}">{html.escape(label)}</text>')
+        description = (
+            f"{label}: {schedule.hidden} of {plural(len(schedule.exchanges), 'exchange')} overlapped by kernels"
+        )
+        descriptions.append(description)
+        marks.append(f'<text x="0" y="{y + LINE - 2:.1f}">{html.escape(label)}</text>')
         y += LINE + GAP
-        drawn += [
+        marks += [
             f'<rect x="{place * step + 1:.1f}" y="{y:.1f}" width="{step - 2:.1f}" height="{TALL}">'
             f"<title>{html.escape(name)}</title></rect>"
             for place, name in schedule.kernels
         ]
         y += TALL + GAP
         for name, start, end in schedule.exchanges:
-            drawn.append(
+            marks.append(
                 f'<rect class="part" x="{start * step + 1:.1f}" y="{y:.1f}" width="{(end - start) * step - 2:.1f}" '
                 f'height="{THIN}"><title>{html.escape(name)}</title></rect>'
             )
             y += THIN + GAP
         y += LINE
-    picture = svg("".join(drawn), f"{caption}. {'; '.join(said)}", (WIDTH, round(y - LINE, 1)))
+    picture = svg("".join(marks), f"{caption}. {'; '.join(descriptions)}", (WIDTH, round(y - LINE, 1)))
     return figure("cuts", picture, f"{html.escape(caption)}.")
 
 
 def _place(order: Sequence[Instruction], working: set[Instruction], collectives: Sequence[Collective]) -> Schedule:
-    """Number what computes and what is waited for; a start and its done stand between the places."""
-    starts = {each.scheduled: each for each in collectives}
-    dones = {each.done: each for each in collectives if each.done is not each.scheduled}
+    """Return the schedule with positions for kernels and for collectives that no kernel overlaps."""
+    starts = {collective.scheduled: collective for collective in collectives}
+    dones = {collective.done: collective for collective in collectives if collective.done is not collective.scheduled}
     kernels: list[tuple[int, str]] = []
-    begun: dict[Collective, int] = {}
+    starts_at: dict[Collective, int] = {}
     exchanges: list[tuple[str, int, int]] = []
     place = 0
     for instruction in order:
         if instruction in starts and starts[instruction].done is not instruction:
-            begun[starts[instruction]] = place
+            starts_at[starts[instruction]] = place
         elif instruction in starts:
             exchanges.append((instruction.name, place, place + 1))
             place += 1
         elif instruction in dones:
-            first = begun[dones[instruction]]
-            # With nothing between, the device waits from the one to the other.
+            first = starts_at[dones[instruction]]
+            # Without a kernel between start and done, the device waits, which takes one position.
             end = max(place, first + 1)
             exchanges.append((dones[instruction].scheduled.name, first, end))
             place = end
         elif instruction in working:
             kernels.append((place, instruction.name))
             place += 1
-    return Schedule(tuple(kernels), tuple(sorted(exchanges, key=lambda each: each[1])), place)
+    return Schedule(tuple(kernels), tuple(sorted(exchanges, key=lambda collective: collective[1])), place)

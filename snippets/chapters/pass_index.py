@@ -1,4 +1,4 @@
-"""Every pass that compilers ran over some programs: where it ran, how often it changed something, and one change."""
+"""An index of the passes that compilers ran over a set of programs, with their runs, changes and one example."""
 
 from __future__ import annotations
 
@@ -19,27 +19,27 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction, Module
 
 LINES, WIDTH = 3, 200
-"""How many lines of an example are shown on each side, and how many characters of a line."""
+"""The number of lines of an example on each side, and the number of characters of a line."""
 
 _METADATA = re.compile(r", metadata=\{[^}]*\}")
 _NUMBER = re.compile(r"\.\d+\b")
 _HIDDEN = 1 << 30
-"""What is added to the size of a change that only reorders or renames, so that any other is smaller."""
+"""A number added to the size of a change that only reorders or renames, so that every other change is smaller."""
 _PLUMBING = {"parameter", "constant", "tuple", "get-tuple-element"}
-# Where a change is that only these differ in, other instructions than those shown were changed.
+# An instruction that differs only in these aspects follows a change of another instruction.
 _FOLLOWS = {"operands", "control dependencies", "name", "metadata"}
 
 
 @dataclass
 class PassUse:
-    """A pass on one target.
+    """The record of a pass on one target.
 
     Attributes:
-        runs: How often it ran.
-        changes: How many of its runs said that they changed the module.
-        programs: Those in which it said so.
-        shows: Those in which the text shows more than another order or other numbers in names, of targets whose modules
-            were looked at.
+        runs: The number of its runs.
+        changes: The number of runs that reported a change of the module.
+        programs: The programs in which it reported a change.
+        shows: The programs whose text changed in more than the order of lines or the numbers in names. It is empty for
+            targets whose modules are not compared.
     """
 
     runs: int = 0
@@ -50,15 +50,15 @@ class PassUse:
 
 @dataclass(frozen=True, slots=True)
 class Example:
-    """One change by a pass.
+    """One change that a pass made.
 
     Attributes:
         program: The name of the program.
         target: The target.
-        summary: What changed, in words.
-        before: Instructions that changed or were removed, a line each.
-        after: What stands there then.
-        more: How many further lines there are on both sides.
+        summary: A description of the change.
+        before: The instructions that changed or were removed, one line each.
+        after: The instructions that replaced them.
+        more: The number of lines that are not shown, on both sides together.
     """
 
     program: str
@@ -70,15 +70,15 @@ class Example:
 
 
 @dataclass
-class PassSeen:
-    """What was seen of a pass.
+class PassRecord:
+    """The record of a pass on all targets.
 
     Attributes:
-        name: What compilers call it.
-        uses: Target, without a topology, to what it did there.
-        pipelines: Those that ran it.
-        inner: The passes that it ran itself, where it is a pipeline.
-        example: One change, the smallest, or None where no text shows one.
+        name: The name that compilers give it.
+        uses: The record for each target, by the target's name without a topology.
+        pipelines: The pipelines that ran it.
+        inner: The passes that it runs, if it is a pipeline.
+        example: Its smallest change, or None if no text shows a change.
     """
 
     name: str
@@ -89,17 +89,17 @@ class PassSeen:
 
     @property
     def has_changed(self) -> bool:
-        """Whether it said that it changed any program on any target."""
+        """Whether it reported a change of any program on any target."""
         return any(use.changes for use in self.uses.values())
 
     def count(self, targets: Collection[str]) -> int:
-        """Return in how many programs the text shows a change by it, summed over some targets."""
+        """Return the number of programs whose text it changed, summed over some targets."""
         return sum(len(use.shows) for target, use in self.uses.items() if target in targets)
 
 
 @dataclass(frozen=True, slots=True)
 class _Change:
-    """A change of a module's text: where it is, and how many characters it is."""
+    """A change of a module's text: its program, target and pass, and its size in characters."""
 
     program: str
     target: str
@@ -112,55 +112,55 @@ class _Change:
         return self.capture.passes[self.at].name
 
 
-def find_passes(programs: Mapping[str, Captures], examples: Collection[str]) -> dict[str, PassSeen]:
-    """Return every pass that ran, by name, in the order in which they were met.
+def find_passes(programs: Mapping[str, Captures], examples: Collection[str]) -> dict[str, PassRecord]:
+    """Return the record of every pass that ran, by name, in the order of first runs.
 
     Args:
         programs: The captures of each program, by its name.
-        examples: The targets, without topologies, of which a change is looked for: modules are compared for these.
+        examples: The targets, without topologies, whose modules are compared to find example changes.
     """
-    seen: dict[str, PassSeen] = {}
+    records: dict[str, PassRecord] = {}
     smallest: dict[str, _Change] = {}
     for program, captures in programs.items():
         for capture in captures.values():
             target = capture.target.partition(":")[0]
-            _add_runs(seen, program, target, capture)
+            _add_runs(records, program, target, capture)
             if target in examples:
                 for change in _list_changes(program, target, capture):
-                    _add_change(seen, change)
+                    _add_change(records, change)
                     if change.name not in smallest or change.size < smallest[change.name].size:
                         smallest[change.name] = change
-    for name in seen.keys() & smallest.keys():
-        seen[name].example = _make_example(smallest[name])
-    return seen
+    for name in records.keys() & smallest.keys():
+        records[name].example = _make_example(smallest[name])
+    return records
 
 
-def _add_runs(seen: dict[str, PassSeen], program: str, target: str, capture: Capture) -> None:
+def _add_runs(records: dict[str, PassRecord], program: str, target: str, capture: Capture) -> None:
     following = [*(run.pipeline for run in capture.runs[1:]), ""]
     for run, next_pipeline in zip(capture.runs, following, strict=True):
-        found = seen.setdefault(run.name, PassSeen(run.name))
-        use = found.uses.setdefault(target, PassUse())
+        record = records.setdefault(run.name, PassRecord(run.name))
+        use = record.uses.setdefault(target, PassUse())
         use.runs += 1
         use.changes += run.changed
         if run.changed and program not in use.programs:
             use.programs.append(program)
-        if run.pipeline not in found.pipelines:
-            found.pipelines.append(run.pipeline)
-        # A pipeline that another runs is recorded as a pass, and what it runs follows.
+        if run.pipeline not in record.pipelines:
+            record.pipelines.append(run.pipeline)
+        # A pipeline inside another one is recorded as a pass, followed by the passes that it runs.
         if next_pipeline == run.name != run.pipeline:
-            inside = (each.name for each in capture.runs if each.pipeline == run.name != each.name)
-            found.inner[:] = dict.fromkeys([*found.inner, *inside])
+            inside = (other.name for other in capture.runs if other.pipeline == run.name != other.name)
+            record.inner[:] = dict.fromkeys([*record.inner, *inside])
 
 
-def _add_change(seen: Mapping[str, PassSeen], change: _Change) -> None:
-    # The compiler also writes what a pipeline begins with, under the name of no pass.
-    use = seen[change.name].uses[change.target] if change.name in seen else PassUse()
+def _add_change(records: Mapping[str, PassRecord], change: _Change) -> None:
+    # The compiler also writes the module at the start of a pipeline, which belongs to no pass.
+    use = records[change.name].uses[change.target] if change.name in records else PassUse()
     if change.size < _HIDDEN and change.program not in use.shows:
         use.shows.append(change.program)
 
 
 def _list_changes(program: str, target: str, capture: Capture) -> Iterator[_Change]:
-    """Yield each change of the text, with how many characters it is."""
+    """Yield each change of the module's text, with its size in characters."""
     before = _count_lines(capture.before)
     for at, change in enumerate(capture.passes):
         after = _count_lines(change.text)
@@ -170,30 +170,34 @@ def _list_changes(program: str, target: str, capture: Capture) -> Iterator[_Chan
 
 
 def _count_lines(text: str) -> Counter[str]:
-    """Return the lines of a module without what only says where they come from, and without numbers in names."""
+    """Return how often each line of a module occurs, ignoring metadata and numbers in names."""
     return Counter(_NUMBER.sub("", _METADATA.sub("", text)).splitlines())
 
 
-def _make_example(found: _Change) -> Example:
-    passes, at = found.capture.passes, found.at
-    text = passes[at - 1].text if at else found.capture.before
-    # Parsed here, so that captures that others hold do not keep the modules of every pass.
+def _make_example(smallest: _Change) -> Example:
+    passes, at = smallest.capture.passes, smallest.at
+    text = passes[at - 1].text if at else smallest.capture.before
+    # The text is parsed here, so that the captures, which live longer, do not store the modules of every pass.
     change = compare_modules(parse_module(text), parse_module(passes[at].text))
-    first = [each for each in change.changed if not _FOLLOWS.issuperset(each.aspects)] or (
+    first = [instruction for instruction in change.changed if not _FOLLOWS.issuperset(instruction.aspects)] or (
         [] if change.added or change.removed else [*change.changed]
     )
-    configs = {id(side): config for each in first for side, config in _compare_configs(each.before, each.after)}
-    before = _print([*change.removed, *(each.before for each in first)], change.before, configs)
-    after = _print([*change.added, *(each.after for each in first)], change.after, configs)
+    configs = {
+        id(side): config
+        for instruction in first
+        for side, config in _compare_configs(instruction.before, instruction.after)
+    }
+    before = _print([*change.removed, *(instruction.before for instruction in first)], change.before, configs)
+    after = _print([*change.added, *(instruction.after for instruction in first)], change.after, configs)
     both = before.keys() & after.keys()
     sides = [[line for line in lines if line not in both] for lines in (before, after)]
     more = sum(max(len(side) - LINES, 0) for side in sides)
     old, new = (tuple(side[:LINES]) for side in sides)
-    return Example(found.program, found.target, change.summary, old, new, more)
+    return Example(smallest.program, smallest.target, change.summary, old, new, more)
 
 
 def _compare_configs(before: Instruction, after: Instruction) -> Iterator[tuple[Instruction, str]]:
-    """Yield an instruction before and after a change, each with what the other's backend config has not."""
+    """Yield an instruction before and after a change, each with the part of its backend config that differs."""
     texts = [side.attributes.get("backend_config", "{}") for side in (before, after)]
     try:
         old, new = map(json.loads, texts)
@@ -204,20 +208,24 @@ def _compare_configs(before: Instruction, after: Instruction) -> Iterator[tuple[
 
 
 def _subtract(config: Any, other: Any) -> Any:  # noqa: ANN401 - any JSON
-    """Return what of a config another does not say the same of, down to single values."""
+    """Return the entries of a config that differ from another config, down to single values."""
     if not isinstance(config, dict) or not isinstance(other, dict):
         return config
     return {key: _subtract(value, other.get(key)) for key, value in config.items() if other.get(key) != value}
 
 
 def _print(instructions: Iterable[Instruction], module: Module, configs: Mapping[int, str]) -> dict[str, None]:
-    """Return instructions of a module as lines, first those that compute something outside of fusions."""
+    """Return instructions of a module as lines, starting with those that compute something outside fusions."""
     inside = fused_computations(module)
-    ranked = sorted(instructions, key=lambda each: (each.opcode in _PLUMBING, each.computation in inside))
+    ranked = sorted(
+        instructions, key=lambda instruction: (instruction.opcode in _PLUMBING, instruction.computation in inside)
+    )
     lines = []
-    for each in ranked:
-        config = configs.get(id(each), "{}")
+    for instruction in ranked:
+        config = configs.get(id(instruction), "{}")
         is_shown = config != "{}"
-        line = print_instruction(each, each.attributes.keys() if is_shown else {"metadata", "backend_config"})
+        line = print_instruction(
+            instruction, instruction.attributes.keys() if is_shown else {"metadata", "backend_config"}
+        )
         lines.append(shorten(f"{line}, backend_config={config}" if is_shown else line, WIDTH))
     return dict.fromkeys(lines)

@@ -1,4 +1,4 @@
-"""Passes in the order in which they ran: one before another, and the first that makes or removes an instruction."""
+"""Questions about the order of passes: one before another, and the first pass that adds or removes an instruction."""
 
 from __future__ import annotations
 
@@ -9,23 +9,23 @@ if TYPE_CHECKING:
 
 
 def runs_once_before(capture: Capture, once: str, later: str) -> bool:
-    """Return whether one pass runs exactly once, and before the first run of another."""
+    """Return whether one pass runs exactly once, before the first run of another pass."""
     names = [run.name for run in capture.runs]
     return names.count(once) == 1 and names.index(once) < names.index(later)
 
 
 def run_in_order(capture: Capture, *names: str) -> bool:
-    """Return whether the first runs of some passes come in the order of the names."""
+    """Return whether the first runs of some passes are in the order of the names."""
     ran = [run.name for run in capture.runs]
     places = [ran.index(name) for name in names]
     return places == sorted(places)
 
 
 def find_first_fusing(capture: Capture) -> str:
-    """Return the first pass after which the module holds a fusion, or an empty string."""
+    """Return the first pass after which the module contains a fusion, or an empty string."""
     return next((step.name for step in capture.passes if "fusion" in step.module.opcode_counts()), "")
 
 
 def find_change(capture: Capture, opcode: str, *, left: int = 0) -> PassChange:
-    """Return the first pass after which the module holds no more than so many instructions of an opcode."""
+    """Return the first pass after which at most `left` instructions of an opcode remain."""
     return next(step for step in capture.passes if step.module.opcode_counts()[opcode] <= left)

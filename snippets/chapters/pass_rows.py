@@ -1,4 +1,4 @@
-"""What the project says of each pass, joined to the passes that compilers were seen to run."""
+"""The project's table of passes, checked against the passes that compilers ran."""
 
 from __future__ import annotations
 
@@ -13,26 +13,26 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Mapping
     from pathlib import Path
 
-    from chapters.pass_index import PassSeen
+    from chapters.pass_index import PassRecord
 
 CLOSED = "libtpu"
-INFERRED = "By its name"
+INFERRED = "Its name suggests"
 KEYS = frozenset({"says", "sources", "log"})
 
 
 class PassTableError(InspectError):
-    """The table of passes and the passes that ran do not go together."""
+    """A mismatch between the table of passes and the passes that ran."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassRow:
-    """What the table holds of one pass.
+    """The table's row of one pass.
 
     Attributes:
-        name: What compilers call it.
-        says: One sentence.
-        sources: Files of openxla/xla, or `libtpu` where it is closed.
-        log: Files that its log names beside those, without suffix.
+        name: The name that compilers give it.
+        says: A one-sentence description.
+        sources: Its files in openxla/xla, or `libtpu` if its source is closed.
+        log: Further files whose log messages belong to the pass, without suffix.
     """
 
     name: str
@@ -42,30 +42,30 @@ class PassRow:
 
     @property
     def anchor(self) -> str:
-        """The id of its entry on the page."""
+        """The HTML id of its entry on the page."""
         return self.name.replace(" ", "_")
 
     @property
     def is_closed(self) -> bool:
-        """Whether no source of it can be read."""
+        """Whether its source is closed."""
         return self.sources == (CLOSED,)
 
     @property
     def is_inferred(self) -> bool:
-        """Whether its sentence goes by its name alone."""
+        """Whether its description is inferred from its name alone."""
         return self.says.startswith(INFERRED)
 
     @property
     def files(self) -> frozenset[str]:
-        """The files that its log names, without suffix."""
+        """The files whose log messages belong to the pass, without suffix."""
         return frozenset({*(PurePosixPath(source).stem for source in self.sources), *self.log})
 
 
 def read_rows(path: Path) -> dict[str, PassRow]:
-    """Return the table, by the names of passes.
+    """Return the rows of the table by the name of the pass.
 
     Raises:
-        PassTableError: A row says too little, or what it does not know.
+        PassTableError: A row is incomplete, has an unknown key, or claims to be inferred although the source is open.
     """
     table: dict[str, dict[str, Any]] = tomllib.loads(path.read_text(encoding="utf-8"))["passes"]
     return {name: _read_row(path, name, entry) for name, entry in table.items()}
@@ -73,49 +73,49 @@ def read_rows(path: Path) -> dict[str, PassRow]:
 
 def _read_row(path: Path, name: str, entry: Mapping[str, Any]) -> PassRow:
     if unknown := sorted(set(entry) - KEYS):
-        message = f"{path}: {name}: no key is named {', '.join(unknown)}; the keys are {', '.join(sorted(KEYS))}"
+        message = f"{path}: {name}: unknown key {', '.join(unknown)}; the keys are {', '.join(sorted(KEYS))}"
         raise PassTableError(message)
     row = PassRow(name, entry.get("says", ""), tuple(entry.get("sources", ())), tuple(entry.get("log", ())))
     if not row.says.endswith("."):
-        message = f"{path}: {name}: `says` is one sentence with a full stop"
+        message = f"{path}: {name}: `says` must be one sentence that ends with a full stop"
         raise PassTableError(message)
     if not row.sources:
-        message = f"{path}: {name}: `sources` names its files in openxla/xla, or {CLOSED!r} where it is closed"
+        message = f"{path}: {name}: `sources` must list its files in openxla/xla, or {CLOSED!r} if its source is closed"
         raise PassTableError(message)
     if row.is_inferred and not row.is_closed:
-        message = f"{path}: {name}: its source can be read, so its sentence goes by more than its name"
+        message = f"{path}: {name}: its source is open, so describe it from the source and not from its name"
         raise PassTableError(message)
     return row
 
 
-def check_rows(rows: Mapping[str, PassRow], seen: Mapping[str, PassSeen]) -> None:
-    """Hold the table against the passes that ran.
+def check_rows(rows: Mapping[str, PassRow], records: Mapping[str, PassRecord]) -> None:
+    """Check the table against the passes that ran.
 
     Args:
         rows: The table.
-        seen: What the captures hold, of all targets.
+        records: The record of each pass in the captures for all targets.
 
     Raises:
-        PassTableError: A pass ran that the table lacks, or the other way round; or the table says what a closed pass
-            does that no capture shows.
+        PassTableError: The table lacks a pass that ran or has one that did not, or it describes a closed pass although
+            no capture shows a change by it.
     """
-    if missing := sorted(seen.keys() - rows.keys()):
+    if missing := sorted(records.keys() - rows.keys()):
         message = (
-            f"docs/data/passes.toml lacks {', '.join(missing)}, which ran on {_list_targets(seen, missing)}: say in "
-            f"one sentence what it does, with its source"
+            f"docs/data/passes.toml lacks {', '.join(missing)}, which ran on {_list_targets(records, missing)}: add "
+            f"a sentence that describes it, and its source"
         )
         raise PassTableError(message)
-    if gone := sorted(rows.keys() - seen.keys()):
-        message = f"docs/data/passes.toml has {', '.join(gone)}, which no longer runs on any target; take it out"
+    if surplus := sorted(rows.keys() - records.keys()):
+        message = f"docs/data/passes.toml has {', '.join(surplus)}, which no longer runs on any target; remove it"
         raise PassTableError(message)
     for name, row in rows.items():
-        if row.is_closed and not row.is_inferred and not seen[name].has_changed and not seen[name].inner:
+        if row.is_closed and not row.is_inferred and not records[name].has_changed and not records[name].inner:
             message = (
-                f"docs/data/passes.toml: {name} is closed and changed nothing in the captures, so its sentence goes by "
-                f"its name, and begins with {INFERRED!r}"
+                f"docs/data/passes.toml: {name} is closed source and changed nothing in the captures, so its sentence "
+                f"is inferred from its name and must begin with {INFERRED!r}"
             )
             raise PassTableError(message)
 
 
-def _list_targets(seen: Mapping[str, PassSeen], names: Collection[str]) -> str:
-    return ", ".join(dict.fromkeys(target for name in names for target in seen[name].uses))
+def _list_targets(records: Mapping[str, PassRecord], names: Collection[str]) -> str:
+    return ", ".join(dict.fromkeys(target for name in names for target in records[name].uses))

@@ -1,4 +1,4 @@
-"""PJRT's plugins: the clients behind devices, and the table of functions that a library returns."""
+"""Facts about PJRT plugins: the clients behind devices, and the function table that a plugin's library returns."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 def show_clients(devices: Mapping[str, jax.Device]) -> str:
-    """Return a table of the clients behind one device of each target, HTML."""
+    """Return an HTML table of the PJRT client behind one device of each target."""
     rows = [
         (
             title(target),
@@ -29,13 +29,13 @@ def show_clients(devices: Mapping[str, jax.Device]) -> str:
 
 
 class PjrtTable(NamedTuple):
-    """The head of the table of functions that a plugin's library returns.
+    """The header of the function table that a plugin's library returns.
 
     Attributes:
         version: The version of the interface.
-        version_bytes: The size of the version's part.
-        functions: How many pointers to functions follow.
-        rest: The bytes behind the last whole pointer.
+        version_bytes: The size of the version structure, in bytes.
+        functions: The number of function pointers after the header.
+        rest: The bytes after the last whole pointer.
     """
 
     version: tuple[int, int]
@@ -45,7 +45,7 @@ class PjrtTable(NamedTuple):
 
 
 def read_pjrt_table(path: str) -> PjrtTable:
-    """Return the head of the table of functions of a plugin's library."""
+    """Return the header of the function table of a plugin's library."""
     library = ctypes.CDLL(path)
     library.GetPjrtApi.restype = ctypes.c_void_p
     address = library.GetPjrtApi()

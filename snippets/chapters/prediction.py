@@ -1,7 +1,7 @@
-"""Questions that a reader answers before the output does: choices and key come from captures, and nothing is typed.
+"""Prediction questions of a page: the choices and the right answer are computed from captures, never typed.
 
-Each choice is a fold that says whether it is right, what it is the value of, and where the listing stands; the script
-`predict.js` makes buttons of the folds, and keeps the first guess in the browser.
+Each choice is a fold with its feedback: right or wrong, the measured values, and a link to the listing on the page. The
+script `predict.js` turns the folds into buttons, and stores the first guess in the browser.
 """
 
 from __future__ import annotations
@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, NoReturn
 
 from xla_inspect.errors import InspectError, TargetUnavailableError
+from xla_inspect.plural import singular
 from xla_inspect.report import format_bytes, markdown, title
 from xla_inspect.targets import available
 
@@ -27,7 +28,7 @@ _QUESTION = re.compile(
 )
 _FOLD = re.compile(
     r"<details[^>]*><summary>(?P<says>.*?)</summary>"
-    r'<p class="(?P<verdict>right|wrong)"><b>.*?</b> (?P<told>.*?)</p></details>'
+    r'<p class="(?P<verdict>right|wrong)"><b>.*?</b> (?P<feedback>.*?)</p></details>'
 )
 
 _DIRECTIONS = {
@@ -35,16 +36,25 @@ _DIRECTIONS = {
     "least": re.compile(r"\b(?:least|less|fewest|fewer|smallest|smaller|shortest|shorter|lowest|lower|first)\b"),
 }
 
+# Pages also pass titles of targets, as `title` returns them.
+_TITLE = re.compile(r"(?:CPU|NVIDIA [\w ]+|TPU ?v?\d\w*)(?: x \d+| \d+(?:x\d+)+)?")
+
 type Value = str | int | float
 
 
 @dataclass(frozen=True)
 class _Choice:
-    """One answer: what it says, whether it is the key, and the sentences that it opens to, as Markdown of one line."""
+    """One choice of a question.
+
+    Attributes:
+        says: The text of the choice.
+        right: Whether it is the right answer.
+        feedback: The sentences that it opens to, as Markdown on one line.
+    """
 
     says: str
     right: bool
-    told: str
+    feedback: str
 
 
 def ask_which(  # noqa: PLR0913 - a question has that many parts, by name
@@ -56,39 +66,38 @@ def ask_which(  # noqa: PLR0913 - a question has that many parts, by name
     see: str,
     because: str = "",
 ) -> str:
-    """Return the question which of several has the largest or the smallest value.
+    """Return a question that asks which target or variant has the largest or the smallest value.
 
     Args:
-        question: A sentence; what stands between backticks is code.
-        measured: By the name of a target or of a variant, what was measured of it.
-        pick: Which value is asked for.
-        unit: What the values count, such as `kernels`; `bytes` are shown in KiB and MiB.
-        see: The address on the page where the listing stands, such as `#kernels`.
-        because: A sentence that says why, for whoever has answered.
+        question: A sentence; text between backticks is code.
+        measured: The measured value of each target or variant, by name. A variant's name is a noun phrase that can
+            follow "for" in a sentence, such as `the tile of this site`.
+        pick: The value that the question asks for.
+        unit: The plural noun that the values count, such as `kernels`; `bytes` are shown in KiB and MiB.
+        see: The anchor of the listing on the page, such as `#kernels`.
+        because: A sentence that gives the reason. It is shown after every answer.
 
     Returns:
         One line of HTML.
 
     Raises:
-        ValueError: Two share the value, so that there is no one answer, or there is nothing to choose from; or the
-            question asks for the other extreme.
+        ValueError: Two entries share the largest or smallest value, there is only one entry, or the words of the
+            question ask for the opposite of `pick`.
         TargetUnavailableError: The same, on a machine that cannot compile for a target.
     """
     _check_direction(question, pick)
     extreme = (max if pick == "most" else min)(measured.values(), default=0)
     keys = [label for label, value in measured.items() if value == extreme]
     if len(measured) < 2:  # noqa: PLR2004 - one is no choice
-        _refuse(question, "there are fewer than two to choose from: measure more targets or variants")
+        _refuse(question, "there are fewer than two choices: measure more targets or variants")
     if len(keys) > 1:
-        _refuse(
-            question, f"{' and '.join(keys)} share the value {extreme}: ask about a value that one of them has alone"
-        )
-    values = "; ".join(f"{_name(label)}: {_show(value, unit)}" for label, value in measured.items())
+        _refuse(question, f"{_list(keys)} share the value {extreme}: ask about a value that only one of them has")
+    values = _list([f"{_show(value, unit)} for {_refer(label)}" for label, value in measured.items()])
     choices = (
         _Choice(
             _name(label),
             label == keys[0],
-            _join(f"It is {_name(keys[0])}." * (label != keys[0]), f"{values}.", because),
+            _join(f"The answer is {_refer(keys[0])}." * (label != keys[0]), f"The values are {values}.", because),
         )
         for label in measured
     )
@@ -104,12 +113,12 @@ def ask_value(  # noqa: PLR0913 - a question has that many parts, by name
     because: str = "",
     unit: str = "",
 ) -> str:
-    """Return the question what a value is, to be chosen among values that other targets or variants really have.
+    """Return a question that asks for a value; the wrong choices are values that other targets or variants have.
 
     Args:
-        question: A sentence; what stands between backticks is code.
-        key: The value.
-        others: By the name of another target or variant, its value.
+        question: A sentence; text between backticks is code.
+        key: The right value.
+        others: The values of other targets or variants, by name, as in `ask_which`.
         see: As in `ask_which`.
         because: As in `ask_which`.
         unit: As in `ask_which`.
@@ -118,26 +127,25 @@ def ask_value(  # noqa: PLR0913 - a question has that many parts, by name
         One line of HTML.
 
     Raises:
-        ValueError: All others have the same value, so that there is nothing to choose from.
+        ValueError: All others have the right value too, so that there is no wrong choice.
         TargetUnavailableError: The same, on a machine that cannot compile for a target.
     """
     owners: dict[str, list[str]] = {}
     for label, value in others.items():
-        owners.setdefault(_show(value, unit), []).append(_name(label))
+        owners.setdefault(_show(value, unit), []).append(_refer(label))
     right = _show(key, unit)
     same = owners.pop(right, [])
     if not owners:
-        _refuse(question, f"all others have the value {right} as well: compare with a variant in which it differs")
-    rest = "; ".join(f"{', '.join(labels)}: {shown}" for shown, labels in owners.items())
-    too = f"The same for {_list(same)}." if same else ""
-    found: dict[str, tuple[Value, _Choice]] = {
-        right: (key, _Choice(right, right=True, told=_join(too, f"{rest}.", because)))
-    }
+        _refuse(question, f"all others have the value {right} as well: compare with a variant that has another value")
+    rest = _list([f"{text} for {_list(labels)}" for text, labels in owners.items()])
+    equal = f"The value is the same for {_list(same)}." if same else ""
+    feedback = _join(equal, f"{'It' if same else 'The value'} is {rest}.", because)
+    choices: dict[str, tuple[Value, _Choice]] = {right: (key, _Choice(right, right=True, feedback=feedback))}
     for value in others.values():
-        if (shown := _show(value, unit)) not in found:
-            told = _join(f"{shown} is the value for {_list(owners[shown])}; here it is {right}.", because)
-            found[shown] = (value, _Choice(shown, right=False, told=told))
-    ordered = sorted(found.values(), key=lambda pair: _order(pair[0]))
+        if (text := _show(value, unit)) not in choices:
+            feedback = _join(f"The answer is {right}. The value is {text} for {_list(owners[text])}.", because)
+            choices[text] = (value, _Choice(text, right=False, feedback=feedback))
+    ordered = sorted(choices.values(), key=lambda pair: _order(pair[0]))
     return _write("value", question, (choice for _, choice in ordered), see)
 
 
@@ -150,13 +158,13 @@ def ask_whether(  # noqa: PLR0913 - a question has that many parts, by name
     see: str,
     because: str = "",
 ) -> str:
-    """Return the question whether something holds.
+    """Return a question that is answered with yes or no.
 
     Args:
-        question: A sentence; what stands between backticks is code.
-        holds: Whether it does, computed.
-        yes: The choice that is right where it holds.
-        no: The other.
+        question: A sentence; text between backticks is code.
+        holds: The answer, computed.
+        yes: The choice that is right if `holds` is true.
+        no: The choice that is right if `holds` is false.
         see: As in `ask_which`.
         because: As in `ask_which`.
 
@@ -164,50 +172,50 @@ def ask_whether(  # noqa: PLR0913 - a question has that many parts, by name
         One line of HTML.
 
     Raises:
-        TypeError: What decides is no truth value.
+        TypeError: `holds` is not a truth value.
     """
     _check_truth(question, holds)
     answer = yes if holds else no
-    choices = (_Choice(says, says == answer, because) for says in (yes, no))
+    choices = (_Choice(says, says == answer, _sentence(because)) for says in (yes, no))
     return _write("whether", question, choices, see)
 
 
 def ask_reason(question: str, reasons: Mapping[str, bool], *, see: str) -> str:
-    """Return the question why something is as it is.
+    """Return a question that asks for the reason of something.
 
     Args:
-        question: A sentence; what stands between backticks is code.
-        reasons: By the sentence that states a reason, whether it holds here, computed.
+        question: A sentence; text between backticks is code.
+        reasons: Each reason, a sentence, and whether it is true here, computed.
         see: As in `ask_which`.
 
     Returns:
         One line of HTML.
 
     Raises:
-        TypeError: What decides about a reason is no truth value.
-        ValueError: Not exactly one holds, or there is nothing to choose from.
+        TypeError: The value of a reason is not a truth value.
+        ValueError: There is only one reason, or the number of true reasons is not one.
     """
     for holds in reasons.values():
         _check_truth(question, holds)
     right = [reason for reason, holds in reasons.items() if holds]
     if len(reasons) < 2 or len(right) != 1:  # noqa: PLR2004 - one is no choice
-        found = " and ".join(f'"{reason}"' for reason in right) or "none"
+        holding = " and ".join(f'"{reason}"' for reason in right) or "none"
         _refuse(
-            question, f"of {len(reasons)} reasons exactly one must hold, and {found} do: ask for what tells them apart"
+            question, f"exactly one of {len(reasons)} reasons must be true, and not {holding}: compute what differs"
         )
     choices = (
-        _Choice(reason, holds, "" if holds else f"That does not hold here. What does: {_end(right[0])}")
+        _Choice(reason, holds, "" if holds else f"The right answer is: {_sentence(right[0])}")
         for reason, holds in reasons.items()
     )
     return _write("reason", question, sorted(choices, key=lambda choice: _order(choice.says)), see)
 
 
-def tell(text: str) -> str:
-    """Return what a block printed with each question as plain Markdown: the choices as a list, then the answer."""
-    return _QUESTION.sub(_tell_question, text)
+def convert_questions(text: str) -> str:
+    """Return the output of a block with each question as plain Markdown: the choices as a list, then the answer."""
+    return _QUESTION.sub(_write_question, text)
 
 
-def _tell_question(match: re.Match[str]) -> str:
+def _write_question(match: re.Match[str]) -> str:
     folds = list(_FOLD.finditer(match["folds"]))
     answer = next(fold for fold in folds if fold["verdict"] == "right")
     lines = [
@@ -215,7 +223,7 @@ def _tell_question(match: re.Match[str]) -> str:
         "",
         *(f"- {fold['says']}" for fold in folds),
         "",
-        f"Answer: {_end(answer['says'])} {answer['told']}",
+        f"Answer: {_sentence(answer['says'])} {answer['feedback']}",
     ]
     return "\n".join(match["lead"] + line if line else "" for line in lines)
 
@@ -223,32 +231,32 @@ def _tell_question(match: re.Match[str]) -> str:
 def _write(kind: str, question: str, choices: Iterable[_Choice], see: str) -> str:
     """Return a question with its choices as one line of HTML."""
     if not _PLACE.fullmatch(see):
-        message = f'"{question}": `see` leads to the listing on the same page, as "#kernels" does, and not to "{see}"'
+        message = f'"{question}": `see` is an anchor on the same page, such as "#kernels", and not "{see}"'
         raise ValueError(message)
     listed = list(choices)
-    said = [choice.says for choice in listed]
+    answers = [choice.says for choice in listed]
     name = f"predict-{_digest(question)}"
     link = f'<a href="{see}">See what the compiler did</a>'
     folds = "".join(
         f'<details class="predict-choice"><summary>{_inline(choice.says)}</summary>'
         f'<p class="{"right" if choice.right else "wrong"}"><b>{"Right." if choice.right else "Wrong."}</b> '
-        f"{_inline(choice.told)}{' ' * bool(choice.told)}{link}</p></details>"
+        f"{_inline(choice.feedback)}{' ' * bool(choice.feedback)}{link}</p></details>"
         for choice in listed
     )
     key = next(choice.says for choice in listed if choice.right)
     return (
         f'<div class="predict" id="{name}" role="group" aria-labelledby="{name}-question" data-kind="{kind}" '
-        f'data-digest="{_digest(question, *said, key)}"><p class="predict-question" id="{name}-question">'
+        f'data-digest="{_digest(question, *answers, key)}"><p class="predict-question" id="{name}-question">'
         f"<b>Predict:</b> {_inline(question)}</p>{folds}</div>\n"
     )
 
 
 def _refuse(question: str, why: str) -> NoReturn:
-    """Refuse a question, or tell of the target that is missing for it on this machine."""
+    """Raise an error about a question, or about the target that this machine lacks for it."""
     for target, reason in available().items():
         if reason:
             raise TargetUnavailableError(target, reason)
-    message = f'the question "{question}" has no answer to be found: {why}'
+    message = f'the question "{question}" has no single answer: {why}'
     raise ValueError(message)
 
 
@@ -259,31 +267,37 @@ def _check_truth(question: str, holds: object) -> None:
 
 
 def _check_direction(question: str, pick: Literal["most", "least"]) -> None:
-    """Refuse a question whose words ask for the other extreme than its key."""
+    """Raise an error if the words of a question ask for the opposite of `pick`."""
     directions = {name for name, words in _DIRECTIONS.items() if words.search(question.lower())}
     if directions and pick not in directions:
-        message = f'the question "{question}" asks for the {min(directions)}, and its key is the {pick}: set `pick`'
+        message = f'the question "{question}" asks for the {min(directions)}, and `pick` is {pick}: change one of them'
         raise ValueError(message)
 
 
 def _name(label: str) -> str:
-    """Return what a target is called, or the name of a variant as it is."""
+    """Return the title of a target, or the name of a variant unchanged."""
     try:
         return title(label)
     except InspectError:
         return label
 
 
+def _refer(label: str) -> str:
+    """Return a target with its article, or the name of a variant unchanged, for use within a sentence."""
+    name = _name(label)
+    return f"the {name}" if name != label or _TITLE.fullmatch(name) else label
+
+
 def _show(value: Value, unit: str) -> str:
-    """Return a value with its unit, as the page writes it."""
+    """Return a value with its unit: `1 kernel`, `2 kernels`, `0 launches`."""
     if unit == "bytes" and isinstance(value, int):
         return format_bytes(value)
     text = f"{value:,}" if isinstance(value, int) else f"{value:.3g}" if isinstance(value, float) else str(value)
-    return f"{text} {unit.removesuffix('s') if value == 1 else unit}".rstrip()
+    return f"{text} {singular(unit) if value == 1 else unit}".rstrip()
 
 
 def _order(value: Value) -> list[tuple[int, float, str]]:
-    """Return what a choice is ordered by: numbers by their size, texts by their letters, numbers in them as such."""
+    """Return the sort key of a choice: numbers by size, texts by letters, and numbers in texts by size too."""
     if isinstance(value, int | float):
         return [(0, value, "")]
     text = str(getattr(value, "exact", value)).replace(",", "").casefold()
@@ -292,19 +306,24 @@ def _order(value: Value) -> list[tuple[int, float, str]]:
 
 
 def _list(names: list[str]) -> str:
-    return " and ".join(filter(None, [", ".join(names[:-1]), names[-1]]))
+    """Return names as in `a`, `a and b` or `a, b, and c`."""
+    *rest, last = names
+    return f"{', '.join(rest)}{',' * (len(rest) > 1)} and {last}" if rest else last
 
 
 def _join(*sentences: str) -> str:
-    return " ".join(filter(None, sentences))
+    return " ".join(map(_sentence, filter(None, sentences)))
 
 
-def _end(sentence: str) -> str:
-    return sentence if sentence.endswith((".", "!", "?")) else f"{sentence}."
+def _sentence(text: str) -> str:
+    """Return text with a capital and a full stop; a first word such as `cuBLAS` or a piece of code stays as it is."""
+    if re.match(r"[a-z]+\s", text):
+        text = text[0].upper() + text[1:]
+    return text if not text or text.endswith((".", "!", "?")) else f"{text}."
 
 
 def _inline(text: str) -> str:
-    """Return text as HTML, what stands between backticks as code; safe from Markdown too."""
+    """Return text as HTML that Markdown leaves alone, with text between backticks as code."""
     parts = text.split("`")
     if len(parts) % 2 == 0:
         return markdown.escape(text)

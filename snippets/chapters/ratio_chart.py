@@ -1,4 +1,4 @@
-"""Ratios on one scale by powers of two: a dot for the median, a line from quartile to quartile, and a rule at one."""
+"""A chart of ratios on a logarithmic scale: a dot for the median, a line between the quartiles, and a rule at 1."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xla_inspect.report import figure, svg
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-# CSS pixels: the column of a phone, the room for a name and for the number after it, a line, what stands between rows.
+# CSS pixels: the width of a phone's column, of a name and of the number after it, the heights of a line and a gap.
 WIDTH, LEFT, RIGHT, LINE, GAP = 352, 140, 48, 15, 10
 
 
@@ -19,8 +19,8 @@ def chart_ratios(rows: Mapping[str, Mapping[str, Sequence[float]]], caption: str
     """Return the ratios as HTML.
 
     Args:
-        rows: What was measured, to who, to the lower quartile, the median and the upper quartile, all above zero.
-        caption: What the drawing shows, plain text.
+        rows: By program and by compiler, the lower quartile, the median and the upper quartile, all above zero.
+        caption: A description of the chart, plain text, without a full stop.
     """
     numbers = [math.log2(number) for row in rows.values() for three in row.values() for number in three]
     least, most = math.floor(min(0, *numbers)), math.ceil(max(0, *numbers))
@@ -28,13 +28,13 @@ def chart_ratios(rows: Mapping[str, Mapping[str, Sequence[float]]], caption: str
     def place(ratio: float) -> float:
         return LEFT + (WIDTH - LEFT - RIGHT) * (math.log2(ratio) - least) / ((most - least) or 1)
 
-    drawn, y = [], LINE
+    marks, y = [], LINE
     for label, row in rows.items():
-        drawn.append(f'<text x="0" y="{y - 4}">{html.escape(label)}</text>')
+        marks.append(f'<text x="0" y="{y - 4}">{html.escape(label)}</text>')
         for name, (low, middle, high) in sorted(row.items(), key=lambda item: item[1][1]):
             tooltip = f"{label}, {name}: {_say(middle)} (half of the rounds from {_say(low)} to {_say(high)})"
             at = y + LINE / 2
-            drawn.append(
+            marks.append(
                 f"<g><title>{html.escape(tooltip)}</title>"
                 f'<text class="soft" x="8" y="{y + LINE - 4}">{html.escape(name)}</text>'
                 f'<path d="M{place(low):.1f} {at}H{place(high):.1f}"/>'
@@ -49,10 +49,10 @@ def chart_ratios(rows: Mapping[str, Mapping[str, Sequence[float]]], caption: str
         for label, row in rows.items()
     )
     rule = f'<path class="rule" d="M{place(1):.1f} 0V{height}"/>'
-    picture = svg(rule + "".join(drawn), f"{caption}. {description}", (WIDTH, height))
+    picture = svg(rule + "".join(marks), f"{caption}. {description}", (WIDTH, height))
     return figure("ratios", picture, f"{html.escape(caption)}.")
 
 
 def _say(ratio: float) -> str:
-    """Return a ratio with two digits."""
+    """Return a ratio rounded to two digits."""
     return f"{ratio:.0f}" if ratio >= 10 else f"{ratio:.1f}" if ratio >= 1 else f"{ratio:.2f}"  # noqa: PLR2004 - digits

@@ -1,6 +1,6 @@
-"""What compilers said of their reasons, target by target: the pass, the verdict, their own words and what those mean.
+"""Quotes of the reasons in compilers' logs, by target: the pass, the verdict, the message and its explanation.
 
-The markup has no classes, so that the build explains the names of passes in it, as it does in prose.
+The markup has no classes, so the build adds explanations to names of passes in it, as it does in prose.
 """
 
 from __future__ import annotations
@@ -38,26 +38,25 @@ _CODE = re.compile(r"<code>(.*?)</code>")
 _ANCHOR = re.compile(r'<a href="([^"]*)">(.*?)</a>')
 
 
-def quote_reasons(found: Mapping[str, Decision | Sequence[Decision] | str]) -> str:
-    """Return what compilers said, as HTML.
+def quote_reasons(answers: Mapping[str, Decision | Sequence[Decision] | str]) -> str:
+    """Return the compilers' reasons for their decisions, as HTML.
 
     Args:
-        found: By target, or by what a variant is called, the decisions that answer a question, or a sentence that says
-            why there is none; in that, what stands between backticks is code. What was said of several runs of a pass
-            in the same words is shown once.
+        answers: By target or variant, the decisions that answer a question, or a sentence that says why there is none,
+            with text between backticks as code. A message that several runs of a pass repeat is shown once.
 
     Returns:
-        One line: of each target each decision, with its pass, its verdict, the compiler's own words, what they mean,
-        and a link to the place in XLA's source that says so.
+        One line with every decision of each target: its pass, its verdict, the compiler's message, the explanation of
+        the message, and a link to the file in XLA's source that logs it.
 
     Raises:
         ValueError: A target has neither a decision nor a sentence.
     """
     groups = []
-    for target, said in found.items():
-        quotes = [_tell(said)] if isinstance(said, str) else list(_list_quotes(said))
+    for target, answer in answers.items():
+        quotes = [_tell(answer)] if isinstance(answer, str) else list(_list_quotes(answer))
         if not all(quotes) or not quotes:
-            message = f"nothing is said of {target}: give a decision, or a sentence that says why there is none"
+            message = f"{target} has no answer: add a decision, or a sentence that says why there is none"
             raise ValueError(message)
         kind, name = _name(target)
         groups.append(
@@ -67,74 +66,79 @@ def quote_reasons(found: Mapping[str, Decision | Sequence[Decision] | str]) -> s
     return f'<dl data-reasons="{len(groups)}">{"".join(groups)}</dl>\n'
 
 
-def find_said(reasons: Reasons, *kinds: str, about: Collection[str] = ()) -> tuple[Decision, ...]:
+def find_first_decisions(reasons: Reasons, *kinds: str, about: Collection[str] = ()) -> tuple[Decision, ...]:
     """Return the first decision of each kind of message, in the order of the kinds.
 
     Args:
-        reasons: What a compiler said.
-        *kinds: The keys of messages, as in `Decision.kind`.
-        about: Instructions of which one had a part; so counts one that a pass made from it, as `dot.1.0` from `dot.1`.
+        reasons: The reasons in a compiler's log.
+        *kinds: The kinds of messages, as in `Decision.kind`.
+        about: Instructions, one of which the decision is about. An instruction that a pass derived counts too, such as
+            `dot.1.0` from `dot.1`.
     """
 
     def has_part(decision: Decision) -> bool:
         names = (decision.instruction, *decision.others)
         return not about or any(name == one or name.startswith(f"{one}.") for name in names for one in about)
 
-    found = (next((each for each in reasons.decisions if each.kind == kind and has_part(each)), None) for kind in kinds)
-    return tuple(each for each in found if each)
+    decisions = (
+        next((each for each in reasons.decisions if each.kind == kind and has_part(each)), None) for kind in kinds
+    )
+    return tuple(each for each in decisions if each)
 
 
-def find_decisions(found: Capture, kind: str, about: str = "", others: Collection[str] = ()) -> list[Decision]:
+def find_decisions(capture: Capture, kind: str, about: str = "", others: Collection[str] = ()) -> list[Decision]:
     """Return the decisions of a kind, in the order of the log.
 
     Args:
-        found: A capture with its compiler's reasons.
-        kind: The key of a message, as in `Decision.kind`.
-        about: The beginning of the name of the instruction that each is about.
-        others: Instructions that all had a part in each.
+        capture: A capture with its compiler's reasons.
+        kind: The kind of message, as in `Decision.kind`.
+        about: The start of the name of the instruction that each decision is about.
+        others: Further instructions that every decision involves.
     """
     return [
-        each
-        for each in read_reasons(found).decisions
-        if each.kind == kind and each.instruction.startswith(about) and {*others} <= {*each.others}
+        decision
+        for decision in read_reasons(capture).decisions
+        if decision.kind == kind and decision.instruction.startswith(about) and {*others} <= {*decision.others}
     ]
 
 
-def tell(text: str) -> str:
-    """Return what a block printed with each list of reasons as plain Markdown: a point for each decision."""
+def convert_reasons(text: str) -> str:
+    """Return the output of a block with each list of reasons as plain Markdown: a list item for each decision."""
     return _LIST.sub(lambda match: "\n".join(match["lead"] + line for line in _list_points(match["groups"])), text)
 
 
 def _name(target: str) -> tuple[str, str]:
-    """Return the colour and the name of a target, or a variant's name without one."""
+    """Return the colour and the name of a target, or no colour and the name of a variant."""
     try:
         return lane(target), title(target)
     except InspectError:
         return "", target
 
 
-def _list_quotes(said: Decision | Sequence[Decision]) -> Iterator[str]:
-    told: dict[tuple[str, ...], Decision] = {}
-    for each in [said] if isinstance(said, Decision) else said:
-        told.setdefault((each.pass_name, each.verdict, each.words, each.sentence), each)
-    for each in told.values():
-        by = f"<code>{html.escape(each.pass_name)}</code>" if each.pass_name else "outside of the passes"
+def _list_quotes(decisions: Decision | Sequence[Decision]) -> Iterator[str]:
+    distinct: dict[tuple[str, ...], Decision] = {}
+    for decision in [decisions] if isinstance(decisions, Decision) else decisions:
+        distinct.setdefault((decision.pass_name, decision.verdict, decision.words, decision.sentence), decision)
+    for decision in distinct.values():
+        by = f"<code>{html.escape(decision.pass_name)}</code>" if decision.pass_name else "outside the passes"
         yield (
-            f'<p>{by} <b data-verdict="{each.verdict}">{each.verdict}</b></p>'
-            f"<blockquote><p>{markdown.code(each.words)}</p></blockquote>"
-            f"<p>{_say(each)} {_locate(each.place)}</p>"
+            f'<p>{by} <b data-verdict="{decision.verdict}">{decision.verdict}</b></p>'
+            f"<blockquote><p>{markdown.code(decision.words)}</p></blockquote>"
+            f"<p>{_say(decision)} {_locate(decision.place)}</p>"
         )
 
 
 def _say(decision: Decision) -> str:
-    """Return what a decision means as HTML, the names of instructions as code."""
+    """Return the explanation of a decision as HTML, with the names of instructions as code."""
     if not decision.sentence:
-        named = ", ".join(map(markdown.code, filter(None, (decision.instruction, *decision.others))))
-        return f"No table has a plain sentence for these words yet{f'; they are about {named}' * bool(named)}."
+        names = ", ".join(map(markdown.code, filter(None, (decision.instruction, *decision.others))))
+        return f"This message{f' about {names}' * bool(names)} has no explanation yet."
     templates = (
-        each.sentence for each in list_messages() if (each.topic, each.kind) == (decision.topic, decision.kind)
+        message.sentence
+        for message in list_messages()
+        if (message.topic, message.kind) == (decision.topic, decision.kind)
     )
-    pattern = next((found for template in templates if (found := _match(template, decision.sentence))), None)
+    pattern = next((match for template in templates if (match := _match(template, decision.sentence))), None)
     if pattern is None:
         return markdown.escape(decision.sentence)
     parts, last = [], 0
@@ -146,7 +150,7 @@ def _say(decision: Decision) -> str:
 
 
 def _match(template: str, sentence: str) -> re.Match[str] | None:
-    """Return how a sentence was made of its template: groups in the order of the text, each named and numbered."""
+    """Return the match of a sentence with its template, with a numbered group for each field of the template."""
     parts = enumerate(Formatter().parse(template))
     pattern = "".join(re.escape(text) + (f"(?P<{name}__{at}>.*?)" if name else "") for at, (text, name, *_) in parts)
     return re.fullmatch(pattern, sentence, re.DOTALL)
@@ -168,18 +172,18 @@ def _mark_names(text: str) -> str:
 
 
 def _tell(sentence: str) -> str:
-    """Return a sentence of a page as a paragraph, what stands between backticks as code."""
+    """Return a sentence of a page as a paragraph, with text between backticks as code."""
     parts = sentence.split("`")
-    shown = (markdown.code(part) if at % 2 else markdown.escape(part) for at, part in enumerate(parts))
-    return f"<p>{''.join(shown)}</p>" if sentence.strip() else ""
+    pieces = (markdown.code(part) if at % 2 else markdown.escape(part) for at, part in enumerate(parts))
+    return f"<p>{''.join(pieces)}</p>" if sentence.strip() else ""
 
 
 def _locate(place: str) -> str:
-    """Return where the source of a compiler says it, as HTML."""
+    """Return a link to the source file that logs a message, as HTML."""
     if not place:
         return ""
     if place == CLOSED:
-        return "<small>libtpu, whose source is closed</small>"
+        return "<small>libtpu, which is closed source</small>"
     root = LLVM if place.startswith("llvm/") else SOURCE
     file = markdown.code(place.rpartition("/")[2])
     return f'<small><a href="{root}{html.escape(place)}">{file}</a></small>'
@@ -189,12 +193,12 @@ def _list_points(groups: str) -> Iterator[str]:
     for group in _GROUP.finditer(groups):
         target = html.unescape(group["target"])
         for quote in _QUOTE.finditer(group["quotes"]):
-            told = _to_markdown(quote["told"])
+            meaning = _to_markdown(quote["told"])
             if quote["words"] is None:
-                yield f"- **{target}**: {told}"
+                yield f"- **{target}**: {meaning}"
             else:
                 by, words = _to_markdown(quote["by"]), _enclose(html.unescape(quote["words"]))
-                yield f"- **{target}**, {by}, {quote['verdict']}, {words}: {told}"
+                yield f"- **{target}**, {by}, {quote['verdict']}, {words}: {meaning}"
 
 
 def _to_markdown(text: str) -> str:
@@ -205,7 +209,7 @@ def _to_markdown(text: str) -> str:
 
 
 def _enclose(text: str) -> str:
-    """Return text as code of Markdown, whatever backticks it holds."""
+    """Return text as Markdown code, even if it contains backticks."""
     marks = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
     space = " " * (text.startswith("`") or text.endswith("`"))
     return f"{marks}{space}{text}{space}{marks}"

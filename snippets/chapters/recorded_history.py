@@ -1,4 +1,4 @@
-"""What `xla-inspect since` found when it was run, which takes releases that a build does not install."""
+"""Recorded results of `xla-inspect since`, which needs releases of JAX that the site's build does not install."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ if TYPE_CHECKING:
 
 
 def read_history(path: Path) -> ReleaseHistory:
-    """Return a recorded answer.
+    """Return a recorded history of releases.
 
     Args:
-        path: A sealed file of what the command prints with `--json`.
+        path: A sealed file with the command's `--json` output.
 
     Raises:
-        stamps.SealError: It was changed since it was sealed.
+        stamps.SealError: The file was changed after it was sealed.
     """
-    content = stamps.read(path)
-    told = {each.name: content[each.name] for each in fields(ReleaseHistory)}
-    told |= {name: tuple(told[name]) for name in ("questions", "not_measured")}
-    told["rows"] = tuple(ReleaseRow(**{**row, "notes": tuple(row["notes"])}) for row in told["rows"])
+    content = stamps.read_sealed(path)
+    values = {field.name: content[field.name] for field in fields(ReleaseHistory)}
+    values |= {name: tuple(values[name]) for name in ("questions", "not_measured")}
+    values["rows"] = tuple(ReleaseRow(**{**row, "notes": tuple(row["notes"])}) for row in values["rows"])
     lists = ("between", "what", "slower")
-    told["changes"] = tuple(
-        ReleaseChange(**{**change, **{name: tuple(change[name]) for name in lists}}) for change in told["changes"]
+    values["changes"] = tuple(
+        ReleaseChange(**{**change, **{name: tuple(change[name]) for name in lists}}) for change in values["changes"]
     )
-    return ReleaseHistory(**told)
+    return ReleaseHistory(**values)

@@ -1,4 +1,4 @@
-"""Run what a program shows, once for each version of its files and of JAX, and keep what it returned."""
+"""Cached results of functions that pages run, renewed when their files, JAX or the compilers change."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 PACKAGES = ("jax", "jaxlib", "numpy", "libtpu", "jax-cuda13-plugin")
-"""What a run depends on besides its own files; a compiler that is missing counts too."""
+"""The packages that a result depends on; a missing compiler counts as a version too."""
 
 
-def run(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever JSON can hold
-    """Return what a module's function returns on this CPU, from the cache where nothing that it depends on changed.
+def run_recorded(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever JSON can hold
+    """Return the result of a module's function on this CPU, from the cache if its dependencies are unchanged.
 
-    That is its module's file, the project's modules that it imports and the data that these name, Python, JAX, NumPy,
-    the compilers for GPU and TPU, the environment's XLA flags, this package and the processor's architecture. Tuples
-    come back as lists.
+    The dependencies are the module's file, the project's modules that it imports with their data files, Python, JAX,
+    NumPy, the compilers for GPU and TPU, the environment's XLA flags, this package and the processor's architecture.
+    Tuples are returned as lists.
 
     Raises:
-        InspectError: The function stands in no module's file, or what it returns is nothing that JSON can hold.
+        InspectError: The function is not defined in a module's file, or JSON cannot represent its result.
     """
     targets.settle()
     module = sys.modules.get(function.__module__)
     file = getattr(module, "__file__", None)
     if not (file and getattr(module, function.__name__, None) is function):
-        message = f"run() takes a function of a module, by its name there, and not {function!r}"
+        message = f"run_recorded() needs a function of a module, accessible by its name, and not {function!r}"
         raise InspectError(message)
     path = Path(file)
     folder = path.parents[function.__module__.count(".")]
-    # What else lies beside it may be what it writes.
+    # Other files in the folder may be written by the function itself, so they are no dependencies.
     files = [source for source in find_files([path], list_places(folder)) if source.suffix == ".py"]
     content = {
         "function": function.__qualname__,
@@ -53,9 +53,9 @@ def run(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever JSON can
 
 
 def _write(function: Callable[[], Any]) -> str:
-    """Return what a function returns, as JSON."""
+    """Return the result of a function as JSON."""
     try:
         return json.dumps(function())
     except (TypeError, ValueError) as error:
-        message = f"{function.__module__}.{function.__name__} returns what JSON cannot hold ({error})"
+        message = f"{function.__module__}.{function.__name__} returns a value that JSON cannot represent ({error})"
         raise InspectError(message) from error

@@ -1,4 +1,4 @@
-"""What changed between releases of JAX, as tables: for a page, a pull request and a terminal."""
+"""Tables of the changes between releases of JAX, for a page, a pull request and a terminal."""
 
 from __future__ import annotations
 
@@ -19,41 +19,41 @@ if TYPE_CHECKING:
 KINDS = {"cpu": "CPU", "gpu": "NVIDIA GPUs", "tpu": "TPUs"}
 
 MOST = 8
-"""The rows of a table that stand open; the others are folded."""
+"""The number of visible rows of a table; the other rows are folded."""
 
 OPERATIONS = 3
-"""The operations of code that a row names."""
+"""The number of operations of code that a row shows."""
 
 NUMBERS: Mapping[str, Callable[[ReleaseOutcome], int | None]] = {
-    "temporaries": lambda outcome: outcome.memory.get("temporaries", 0) if outcome.memory else None,
+    "temporary memory": lambda outcome: outcome.memory.get("temporaries", 0) if outcome.memory else None,
     "main-memory traffic": lambda outcome: outcome.traffic,
 }
-"""What is compared of the bytes of a program."""
+"""The numbers of bytes of a program that are compared."""
 
 
 def breakable_code(text: str) -> str:
-    """Return a name as HTML code that may break where its words do."""
+    """Return a name as HTML code that may be wrapped between its words."""
     return f"<code>{markdown.escape(text)}</code>"
 
 
 def section_id(release: Release, package: str = "") -> str:
-    """Return the id of a release's section: `v0-12-0-1`, or of one of its packages: `libtpu-0-0-52`."""
+    """Return the id of the section of a release, `v0-12-0-1`, or of one of its packages, `libtpu-0-0-52`."""
     return (f"{package}-{release.versions[package]}" if package else f"v{release.jax}").replace(".", "-")
 
 
 def name_update(drift: Drift) -> str:
-    """Return what an update is called: `JAX 0.11.2 to 0.12.0.1`, or `libtpu 0.0.51 to 0.0.52` under one JAX."""
+    """Return the name of an update: `JAX 0.11.2 to 0.12.0.1`, or `libtpu 0.0.51 to 0.0.52` under one JAX."""
     if drift.old.jax != drift.new.jax:
         return f"JAX {drift.old.jax} to {drift.new.jax}"
     return f"libtpu {drift.old.versions['libtpu']} to {drift.new.versions['libtpu']}"
 
 
 def update_matrix(drifts: Sequence[Drift], targets: Sequence[str]) -> str:
-    """Return how many programs have changed launches after each step, by target, as an HTML table.
+    """Return an HTML table of the percentage of programs with changed launches, by step and target.
 
     Args:
-        drifts: The steps, in the order of the rows.
-        targets: The columns.
+        drifts: The updates, in the order of the rows.
+        targets: The targets, in the order of the columns.
     """
     head = "".join(
         f'<th scope="col" class="{lane(target)}"><span>{markdown.escape(short(target))}</span></th>'
@@ -65,7 +65,7 @@ def update_matrix(drifts: Sequence[Drift], targets: Sequence[str]) -> str:
         + "</tr>"
         for drift in drifts
     )
-    caption = "Programs of a hundred whose launches an update changed"
+    caption = "Percentage of programs whose launches each update changed"
     return (
         f'<table class="matrix drift"><caption>{caption}</caption>'
         f"<thead><tr><td></td>{head}</tr></thead><tbody>{rows}</tbody></table>\n"
@@ -79,74 +79,74 @@ def _link(drift: Drift) -> str:
 def _cell(drift: Drift, target: str) -> str:
     count = drift.count(target)
     if not count:
-        return '<td class="none" title="not compiled for under both">&ndash;</td>'
-    changed = len(drift.changed_programs(target))
-    tooltip = f"{title(target)}: {changed} of {count} programs"
-    share = round(100 * changed / count)
+        return '<td class="none" title="not compiled under both releases">&ndash;</td>'
+    number = len(drift.changed_programs(target))
+    tooltip = f"{title(target)}: {number} of {plural(count, 'program')}"
+    share = round(100 * number / count)
     return f'<td style="--share: {share}%" title="{tooltip}">{share}</td>'
 
 
 def fold_rows(rows: Sequence[Sequence[str]], head: Sequence[str], tabulate: Tabulate, fold: Fold) -> str:
-    """Return a table whose rows beyond the first few are folded."""
+    """Return a table with its first rows visible and the others folded."""
     table = tabulate(head, rows[:MOST])
     if len(rows) <= MOST:
         return table
-    return table + "\n" + fold(f"{len(rows) - MOST} more", tabulate(head, rows[MOST:]))
+    return table + "\n" + fold(plural(len(rows) - MOST, "more row"), tabulate(head, rows[MOST:]))
 
 
 def tabulate_launches(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return which programs have changed launches, targets where the same changed together, as a table."""
+    """Return a table of the programs with changed launches; targets with the same changes share a row."""
     joined: dict[tuple[str, tuple[tuple[str, int], ...]], list[str]] = {}
-    for (program, target), changed in drift.launches.items():
-        joined.setdefault((program, tuple(changed.items())), []).append(target)
+    for (program, target), changes in drift.launches.items():
+        joined.setdefault((program, tuple(changes.items())), []).append(target)
     ordered = sorted(joined.items(), key=lambda item: (-len(item[1]), -_weigh(item[0][1]), item[0][0]))
     rows = [
-        [breakable_code(program), ", ".join(map(short, targets)), say_counts(dict(changed))]
-        for (program, changed), targets in ordered
+        [breakable_code(program), ", ".join(map(short, targets)), say_counts(dict(changes))]
+        for (program, changes), targets in ordered
     ]
     if not rows:
-        return "The launches of no program changed.\n"
+        return "No program's launches changed.\n"
     return fold_rows(rows, ["program", "targets", "launches"], tabulate, fold)
 
 
-def _weigh(changed: Iterable[tuple[str, int]]) -> int:
-    return sum(abs(number) for _, number in changed)
+def _weigh(changes: Iterable[tuple[str, int]]) -> int:
+    return sum(abs(number) for _, number in changes)
 
 
-def say_counts(changed: Mapping[str, int]) -> str:
-    """Return counts that changed as HTML, what came first: `+2 fusion kLoop, -1 reduce`."""
-    ordered = sorted(changed.items(), key=lambda item: (-item[1], item[0]))
+def say_counts(changes: Mapping[str, int]) -> str:
+    """Return changes of counts as HTML, additions first: `+2 fusion kLoop, -1 reduce`."""
+    ordered = sorted(changes.items(), key=lambda item: (-item[1], item[0]))
     return ", ".join(
         f"{'+' if number > 0 else '&minus;'}{abs(number)} {breakable_code(name)}" for name, number in ordered
     )
 
 
 def tabulate_passes(drift: Drift, tabulate: Tabulate) -> str:
-    """Return which passes were renamed, new and removed for each kind of target, as a table."""
+    """Return a table of the renamed, new and removed passes for each kind of target."""
     rows = []
     for kind, name in KINDS.items():
         if kind not in drift.old.passes or kind not in drift.new.passes:
             continue
         passes = drift.passes(kind)
         if passes.total:
-            rows.append([name, *_say_passes(passes)])
+            rows.append([name, *_format_passes(passes)])
     if not rows:
-        return "The same passes run.\n"
+        return "The same passes run under both releases.\n"
     return tabulate(["target", "renamed", "new", "removed"], rows)
 
 
-def _say_passes(passes: PassDrift) -> tuple[str, str, str]:
+def _format_passes(passes: PassDrift) -> tuple[str, str, str]:
     renamed = ", ".join(f"{breakable_code(old)} is now {breakable_code(new)}" for old, new in passes.renamed)
-    return renamed or "none", say_names(passes.added), say_names(passes.gone)
+    return renamed or "none", format_names(passes.added), format_names(passes.gone)
 
 
-def say_names(names: Sequence[str]) -> str:
-    """Return names as HTML code in one line, or `none`."""
+def format_names(names: Sequence[str]) -> str:
+    """Return names as HTML code, separated by commas, or `none`."""
     return ", ".join(map(breakable_code, names)) or "none"
 
 
 def tabulate_bytes(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return whose bytes changed, what moved most first, as a table."""
+    """Return a table of the programs whose bytes changed, the largest change first."""
     ordered = sorted(
         (
             (abs(change.after - change.before), what, change)
@@ -156,35 +156,36 @@ def tabulate_bytes(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
         key=lambda item: (-item[0], item[1], item[2].program, item[2].target),
     )
     rows = [
-        [breakable_code(change.program), short(change.target), what, _say_change(change)] for _, what, change in ordered
+        [breakable_code(change.program), short(change.target), what, _format_change(change)]
+        for _, what, change in ordered
     ]
     if not rows:
-        return "Temporaries and main-memory traffic of every program stayed the same.\n"
-    return fold_rows(rows, ["program", "target", "bytes of", "change"], tabulate, fold)
+        return "No program's temporary memory or main-memory traffic changed.\n"
+    return fold_rows(rows, ["program", "target", "kind of bytes", "change"], tabulate, fold)
 
 
 def tabulate_code(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return which programs launch the same with other code, as a table."""
+    """Return a table of the programs with the same launches but different code."""
     rows = [
         [
             breakable_code(change.program),
             short(change.target),
             f"{100 * change.share:.0f} %",
-            _say_loops(*change.deepest),
+            _format_loops(*change.deepest),
             say_counts(dict(sorted(change.operations.items(), key=_order_by_size)[:OPERATIONS])) or "none",
         ]
         for change in drift.rewritten
     ]
     if not rows:
-        return "No program that launches the same has mostly other code.\n"
+        return "No program with the same launches has mostly different code.\n"
     return fold_rows(
-        rows, ["program", "target", "other code", "innermost loop", "operations, most changed"], tabulate, fold
+        rows, ["program", "target", "different code", "innermost loop", "most changed operations"], tabulate, fold
     )
 
 
-def _say_loops(before: int, after: int) -> str:
-    """Return how deep the innermost loop lies in others before and after, none where there is none."""
-    depths = [f"{depth} deep" if depth else "none" for depth in (before, after)]
+def _format_loops(before: int, after: int) -> str:
+    """Return the depth of the innermost loop before and after, `none` without a loop."""
+    depths = [f"depth {depth}" if depth else "none" for depth in (before, after)]
     return depths[0] if before == after else " to ".join(depths)
 
 
@@ -192,40 +193,42 @@ def _order_by_size(item: tuple[str, int]) -> tuple[int, str]:
     return -abs(item[1]), item[0]
 
 
-def _say_change(change: Change) -> str:
+def _format_change(change: Change) -> str:
     return f"{format_bytes(change.before)} to {format_bytes(change.after)}"
 
 
 def tabulate_forms(drift: Drift, tabulate: Tabulate) -> str:
-    """Return how jaxprs and StableHLO of the programs changed, as a table."""
+    """Return a table of the changes in the jaxprs and the StableHLO of the programs."""
     jaxprs, modules = drift.reprinted
     traced: Counter[str] = Counter()
-    for changed in drift.traced.values():
-        traced.update(changed)
+    for changes in drift.traced.values():
+        traced.update(changes)
     lowered: Counter[str] = Counter()
-    for changed in {program: changed for (program, _), changed in drift.lowered.items()}.values():
-        lowered.update(changed)
+    for changes in {program: changes for (program, _), changes in drift.lowered.items()}.values():
+        lowered.update(changes)
     rows = [
-        ["jaxpr", str(len(jaxprs)), _say_set(drift.primitives), _say_sets(drift.parameters), _counted(traced)],
-        ["StableHLO", str(len(modules)), _say_set(drift.operations), _say_sets(drift.attributes), _counted(lowered)],
+        [form, str(len(texts)), _format_set(names), _format_sets(members), _format_counts(counts)]
+        for form, texts, names, members, counts in (
+            ("jaxpr", jaxprs, drift.primitives, drift.parameters, traced),
+            ("StableHLO", modules, drift.operations, drift.attributes, lowered),
+        )
     ]
-    return tabulate(
-        ["form", "programs whose text changed", "names", "parameters, attributes", "counts, all programs"], rows
-    )
+    header = ["form", "changed texts", "new and removed names", "parameters or attributes", "counts in all programs"]
+    return tabulate(header, rows)
 
 
-def _counted(changed: Counter[str]) -> str:
-    return say_counts({name: number for name, number in changed.items() if number}) or "none"
+def _format_counts(changes: Counter[str]) -> str:
+    return say_counts({name: number for name, number in changes.items() if number}) or "none"
 
 
-def _say_set(change: SetChange) -> str:
-    parts = [f"new: {say_names(change.added)}"] if change.added else []
-    parts += [f"removed: {say_names(change.gone)}"] if change.gone else []
+def _format_set(change: SetChange) -> str:
+    parts = [f"new: {format_names(change.added)}"] if change.added else []
+    parts += [f"removed: {format_names(change.gone)}"] if change.gone else []
     return "; ".join(parts) or "none"
 
 
-def _say_sets(changes: Mapping[str, SetChange]) -> str:
-    """Return names with what each has gained and lost: `reduce_sum +out_sharding`."""
+def _format_sets(changes: Mapping[str, SetChange]) -> str:
+    """Return names with the members that each gained and lost: `reduce_sum +out_sharding`."""
     descriptions = []
     for name, change in changes.items():
         signs = [f"+{member}" for member in change.added] + [f"-{member}" for member in change.gone]
@@ -234,34 +237,34 @@ def _say_sets(changes: Mapping[str, SetChange]) -> str:
 
 
 def tabulate_names(drift: Drift, tabulate: Tabulate, fold: Fold) -> str:
-    """Return the public names that were removed, and folded those that are new, by module."""
-    gone = [[breakable_code(module), say_names(change.gone)] for module, change in drift.names.items() if change.gone]
-    added = [
-        [breakable_code(module), say_names(change.added)] for module, change in drift.names.items() if change.added
-    ]
-    table = tabulate(["module", "removed"], gone) if gone else "No public name was removed.\n"
+    """Return a table of the removed public names by module, and a folded table of the new ones."""
+    modules = drift.names.items()
+    removals = [[breakable_code(module), format_names(change.gone)] for module, change in modules if change.gone]
+    additions = [[breakable_code(module), format_names(change.added)] for module, change in modules if change.added]
+    table = tabulate(["module", "removed names"], removals) if removals else "No public name was removed.\n"
     number = sum(len(change.added) for change in drift.names.values())
-    return table + ("\n" + fold(f"{number} new names", tabulate(["module", "new"], added)) if added else "")
+    new = fold(plural(number, "new name"), tabulate(["module", "new names"], additions)) if additions else ""
+    return f"{table}\n{new}" if new else table
 
 
 def tabulate_failures(drift: Drift, tabulate: Tabulate) -> str:
-    """Return what compiles under one of the two alone, as a table, or an empty string."""
+    """Return a table of the programs that compile under only one of the two releases, or an empty string."""
     rows = [
         [breakable_code(program), short(target), when, markdown.escape(error)]
-        for when, failures in (("no longer compiles", drift.newly_failing), ("compiles now", drift.newly_compiling))
+        for when, failures in (("no longer compiles", drift.newly_failing), ("compiles", drift.newly_compiling))
         for (program, target), error in failures.items()
     ]
-    return tabulate(["program", "target", "under the newer", "the error"], rows) if rows else ""
+    return tabulate(["program", "target", "under the newer release", "error"], rows) if rows else ""
 
 
 def tabulate_disagreements(
     disagreements: Sequence[Disagreement], place: Callable[[Disagreement], str], tabulate: Tabulate, fold: Fold
 ) -> str:
-    """Return what on the site's pages does not hold under a release, as a table.
+    """Return a table of the sentences on the site's pages that are false under a release.
 
     Args:
-        disagreements: What does not hold.
-        place: Gives where a sentence stands, as HTML.
+        disagreements: The sentences and their errors.
+        place: Returns the place of a sentence, as HTML.
         tabulate: Makes a table.
         fold: Makes a fold.
     """
@@ -269,37 +272,38 @@ def tabulate_disagreements(
         [place(disagreement), markdown.escape(disagreement.sentence), markdown.escape(disagreement.error)]
         for disagreement in disagreements
     ]
-    return fold_rows(rows, ["where", "what is said there", "what came of it"], tabulate, fold)
+    return fold_rows(rows, ["place", "sentence", "error"], tabulate, fold)
 
 
 def fold_by_page(disagreements: Sequence[Disagreement], fold: Fold) -> str:
-    """Return what on the site's pages does not hold under a release, a fold for each page, as Markdown.
+    """Return the sentences that are false under a release, as Markdown with a fold for each page.
 
     Args:
-        disagreements: What does not hold, in the order of the pages.
+        disagreements: The sentences and their errors, in the order of the pages.
         fold: Makes a fold.
     """
     pages: dict[str, list[Disagreement]] = {}
     for disagreement in disagreements:
         pages.setdefault(disagreement.page, []).append(disagreement)
     parts = []
-    for page, those in pages.items():
+    for page, failures in pages.items():
         checks, others = (
-            sum((disagreement.what == "check") == are_checks for disagreement in those) for are_checks in (True, False)
+            sum((disagreement.what == "check") == are_checks for disagreement in failures)
+            for are_checks in (True, False)
         )
         counts = [plural(checks, "check")] if checks else []
         counts += [plural(others, "value or block", "values or blocks")] if others else []
         lines = "".join(
-            f"* {_tell_piece(disagreement)}: {breakable_code(disagreement.error)}\n" for disagreement in those
+            f"* {_name_piece(disagreement)}: {breakable_code(disagreement.error)}\n" for disagreement in failures
         )
         address = page.removeprefix("docs/")
         name = address.removesuffix(".md")
-        parts.append(fold(f"{name}: {', '.join(counts)}", f"On [this page]({address}):\n\n{lines}\n"))
+        parts.append(fold(f"{name}: {', '.join(counts)}", f"These fail on [this page]({address}):\n\n{lines}\n"))
     return "\n".join(parts)
 
 
-def _tell_piece(disagreement: Disagreement) -> str:
-    """Return what a reader knows it by: a check by its claim, a value or block by its code."""
+def _name_piece(disagreement: Disagreement) -> str:
+    """Return the title of a check, or the code of a value or block."""
     return (
         markdown.escape(disagreement.sentence)
         if disagreement.what == "check"
@@ -308,5 +312,5 @@ def _tell_piece(disagreement: Disagreement) -> str:
 
 
 def list_versions(release: Release) -> str:
-    """Return the packages that a release was measured with, in one line of HTML."""
+    """Return the packages that a release was measured with, separated by commas."""
     return ", ".join(f"{name} {version}" for name, version in release.versions.items())

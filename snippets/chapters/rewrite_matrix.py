@@ -1,4 +1,4 @@
-"""Which rewrites happened, as a matrix of programs, element types and targets, and one of them line by line."""
+"""A matrix of rewrites by program, element type and target, and listings of single rewrites pass by pass."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ def rewrite_matrix(rows: Mapping[str, Mapping[str, Mapping[str, Fate]]], caption
     """Return a table of fates as HTML; neighbouring targets that agree share a cell.
 
     Args:
-        rows: Rewrite to element type to target to fate; each row has the same types and targets.
-        caption: What stands under it, plain text, before the targets in the order of the cells.
+        rows: The fates by rewrite, element type and target; every row has the same types and targets.
+        caption: The caption, plain text; the order of the targets is added to it.
     """
     first = next(iter(rows.values()))
     targets = list(next(iter(first.values())))
-    # The roles keep it a table for those who listen when CSS makes blocks of its parts.
+    # CSS turns the cells into blocks on narrow screens; the roles keep the element a table for screen readers.
     heads = "".join(
         f'<th role="columnheader" scope="colgroup" colspan="{len(targets)}">{markdown.escape(kind)}</th>'
         for kind in first
@@ -49,13 +49,13 @@ def rewrite_matrix(rows: Mapping[str, Mapping[str, Mapping[str, Fate]]], caption
 
 
 def show_rewrite(capture: Capture, fate: Fate) -> str:
-    """Return the entry computation as imported, and after each pass that changed it up to the one that decided.
+    """Return the entry computation as imported, and after each pass that changed it up to the deciding pass.
 
     Raises:
         ValueError: No pass removed the operations.
     """
     if fate.step is None:
-        message = f"no pass removed them: {fate.by or 'they were kept'}"
+        message = f"no pass removed the operations: {fate.by or 'they are still in the module'}"
         raise ValueError(message)
     return show_steps(capture, fate.step)
 
@@ -63,13 +63,13 @@ def show_rewrite(capture: Capture, fate: Fate) -> str:
 def show_steps(capture: Capture, last: int, first: int = -1, *, layouts: bool = False) -> str:
     """Return the entry computation as imported, and after each of the first passes that changed it, as one listing.
 
-    Lines that the listing above does not hold are marked.
+    Lines that are not in the previous module are highlighted.
 
     Args:
         capture: The program on one target.
-        last: The place of the last pass to show in `Capture.passes`.
-        first: The place of the first module to show, -1 for the one that was imported.
-        layouts: Whether shapes keep their layouts.
+        last: The index in `Capture.passes` of the last pass to show.
+        first: The index of the first module to show, -1 for the imported one.
+        layouts: Whether shapes are printed with their layouts.
     """
     listing = print_computation(capture.unoptimized_module.entry, layouts=layouts)
     blocks = [("// as imported", listing)]
@@ -91,7 +91,7 @@ def show_steps(capture: Capture, last: int, first: int = -1, *, layouts: bool = 
 
 
 def show_entries(captures: Captures) -> str:
-    """Return the entry computation that each target ends with, without layouts, in one listing."""
+    """Return each target's optimized entry computation, without layouts, in one listing."""
     blocks = [
         f"// {title(target)}\n{print_computation(capture.module.entry, layouts=False)}"
         for target, capture in captures.items()
@@ -105,7 +105,7 @@ def _cells(kind: str, fates: Mapping[str, Fate]) -> str:
         targets = [target for target, _ in group]
         state = "kept" if not by else "early" if by in _EARLY else "pass"
         where = f"{kind}, {', '.join(map(_short, targets))}"
-        # Where the screen is narrow, the type stands before its cells; elsewhere the head of the column says it.
+        # Narrow screens show the type before its cells instead of in the head of the column.
         head = "" if cells else f' data-kind="{markdown.escape(kind)}"'
         cells.append(
             f'<td class="{state}" role="cell" colspan="{len(targets)}" data-span="{len(targets)}"{head}'
@@ -115,10 +115,10 @@ def _cells(kind: str, fates: Mapping[str, Fate]) -> str:
 
 
 def _name(by: str) -> str:
-    """Return who did it, able to break where a narrow column needs it."""
+    """Return the name of the deciding pass or stage, with break opportunities for narrow columns."""
     return markdown.escape(by).replace("&#95;", "&#95;<wbr>") if by else "kept"
 
 
 def _short(target: str) -> str:
-    """Return the target's title without its maker: columns are narrow."""
+    """Return the target's title without the vendor's name, because columns are narrow."""
     return title(target).removeprefix("NVIDIA ")

@@ -1,4 +1,4 @@
-"""What runs one after the other, as boxes in a row: one row for each way of running the same program."""
+"""Rows of boxes for operations that run one after the other: one row for each way to run the same program."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class StripBox:
-    """One thing that runs.
+    """One box: an operation, a kernel or a call.
 
     Attributes:
-        name: What it is called.
-        kind: What it belongs to: one of the kinds that the drawing explains.
+        name: The name in the box.
+        kind: Its kind, one of those in the key of the drawing.
     """
 
     name: str
@@ -26,31 +26,31 @@ class StripBox:
 
 
 def draw_strips(rows: Mapping[str, Sequence[StripBox]], kinds: Mapping[str, str], caption: str) -> str:
-    """Return the rows as HTML; a row that is too long for the screen goes on below itself.
+    """Return the rows as HTML; a row that is too long for the screen wraps.
 
     Args:
-        rows: What is said of a row, to its boxes in order.
-        kinds: Kind to what is said of it; at most three, and the first is drawn plainest.
-        caption: What the drawing shows, plain text.
+        rows: The boxes of each row in order, by the row's label.
+        kinds: The explanation of each kind, at most three; the first has the plainest style.
+        caption: A description of the drawing, plain text.
 
     Raises:
-        ValueError: There are more than three kinds, or a box is of none of them.
+        ValueError: There are more than three kinds, or a box has an unknown kind.
     """
     order = list(kinds)
     if len(order) > len("abc"):
-        message = f"a drawing of strips has three looks, and {len(order)} kinds were asked for: {', '.join(order)}"
+        message = f"a drawing of strips has three styles, too few for {len(order)} kinds: {', '.join(order)}"
         raise ValueError(message)
     if unknown := {box.kind for boxes in rows.values() for box in boxes} - set(order):
-        message = f"no look for boxes of kind {', '.join(sorted(unknown))}; there are {', '.join(order)}"
+        message = f"unknown kind of box: {', '.join(sorted(unknown))}; the kinds are {', '.join(order)}"
         raise ValueError(message)
     look = {kind: "abc"[place] for place, kind in enumerate(order)}
-    drawn = "".join(
+    rows_html = "".join(
         f"<dt>{html.escape(label)} <span>{len(boxes)}</span></dt>"
         f"<dd><ol>{''.join(_draw(box, look[box.kind]) for box in boxes)}</ol></dd>"
         for label, boxes in rows.items()
     )
     key = "".join(f'<li class="{look[kind]}">{html.escape(meaning)}</li>' for kind, meaning in kinds.items())
-    body = f'<dl>{drawn}</dl><ul aria-label="what the boxes are">{key}</ul>'
+    body = f'<dl>{rows_html}</dl><ul aria-label="kinds of boxes">{key}</ul>'
     return figure("strips", body, html.escape(caption))
 
 

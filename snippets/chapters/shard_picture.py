@@ -1,4 +1,4 @@
-"""How arrays are cut over the devices of a mesh: each array with the part of it that one device holds."""
+"""A picture of sharded arrays: each array with the part of it that one device stores."""
 
 from __future__ import annotations
 
@@ -13,22 +13,22 @@ if TYPE_CHECKING:
 
     from xla_inspect.captured import Capture
 
-# CSS pixels: the column of a phone, the tallest and the widest that an array is drawn, and the space around it.
+# CSS pixels: the width of a phone's column, the maximum height and width of an array, and the space around it.
 WIDTH, TALL, WIDE, GAP, LINE = 352, 56.0, 62.0, 10, 12
 
 
 def draw_shards(captures: Mapping[str, Capture], caption: str, *, names: Sequence[str]) -> str:
-    """Return a row of arrays for each capture as HTML, all on one scale, the first device's part of each filled.
+    """Return a row of arrays for each capture as HTML, on one scale, with the first device's part of each filled.
 
     Args:
-        captures: A way to cut the arrays, to a capture of a program that is partitioned so.
-        caption: What is shown, plain text.
-        names: The parameters to draw, of one or two dimensions, by the name that JAX gives them.
+        captures: For each way to shard the arrays, a capture of the program with that sharding.
+        caption: A description of the picture, plain text, without a full stop.
+        names: JAX's names of the parameters to draw, which have one or two dimensions.
     """
-    rows, drawn, y, descriptions = [_pairs(capture, names) for capture in captures.values()], [], 0.0, []
+    rows, marks, y, descriptions = [_pairs(capture, names) for capture in captures.values()], [], 0.0, []
     longest = max(side for row in rows for whole, _ in row for side in whole)
     for title, row in zip(captures, rows, strict=True):
-        drawn.append(f'<text x="0" y="{y + LINE - 2:.1f}">{html.escape(title)}</text>')
+        marks.append(f'<text x="0" y="{y + LINE - 2:.1f}">{html.escape(title)}</text>')
         y += LINE + 4
         labels, tallest = [], 0.0
         for number, (name, (whole, part)) in enumerate(zip(names, row, strict=True)):
@@ -37,7 +37,7 @@ def draw_shards(captures: Mapping[str, Capture], caption: str, *, names: Sequenc
             label = f"{name}: {_shape(part)} of {_shape(whole)}"
             labels.append(label)
             tallest = max(tallest, height)
-            drawn.append(
+            marks.append(
                 f"<g><title>{html.escape(f'{title}, {label}')}</title>"
                 f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>'
                 f'<rect class="part" x="{x:.1f}" y="{y:.1f}" width="{across:.1f}" height="{down:.1f}"/>'
@@ -46,19 +46,19 @@ def draw_shards(captures: Mapping[str, Capture], caption: str, *, names: Sequenc
             )
         descriptions.append(f"{title}: {', '.join(labels)}")
         y += tallest + 2 * LINE + GAP
-    picture = svg("".join(drawn), f"{caption}. {'; '.join(descriptions)}", (WIDTH, round(y, 1)))
+    picture = svg("".join(marks), f"{caption}. {'; '.join(descriptions)}", (WIDTH, round(y, 1)))
     return figure("cuts", picture, f"{html.escape(caption)}.")
 
 
 def _pairs(capture: Capture, names: Sequence[str]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
-    """Return for each name the dimensions of the whole array and of a device's part of it."""
+    """Return for each name the dimensions of the whole array and of one device's part."""
     whole = {one.op_name: one.shape.dimensions for one in capture.unoptimized_module.entry.parameters}
     part = {one.op_name: one.shape.dimensions for one in capture.module.entry.parameters}
     return [(whole[name], part[name]) for name in names]
 
 
 def _sides(dimensions: tuple[int, ...], longest: int) -> tuple[float, float]:
-    """Return height and width; sides are drawn by their square roots, so that thin parts stay visible."""
+    """Return height and width in pixels, scaled by square roots so that thin parts stay visible."""
     height, width = dimensions if len(dimensions) > 1 else (1, *dimensions)
     return max(TALL * math.sqrt(height / longest), 3), max(WIDE * math.sqrt(width / longest), 3)
 

@@ -1,4 +1,4 @@
-"""The stages of one compile as a drawing: shared stages first, then one lane per target."""
+"""A drawing of the stages of one compilation: shared stages first, then a lane for each target."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _LANGUAGES = {
 
 
 def draw_stages(captures: Captures) -> str:
-    """Return the drawing of one program's way to each target, as HTML; each stage links to `#` its own name.
+    """Return the stages of one program for each target as HTML; each stage links to the section with its name.
 
     Args:
-        captures: One program's captures. A target that could not be compiled keeps an empty lane.
+        captures: The captures of one program. The lane of a target that did not compile is empty.
     """
     first = next(iter(captures.values()))
     shared = (
@@ -73,8 +73,8 @@ def _passes(capture: Capture) -> str:
         *(step.instruction_count for step in capture.passes),
     ]
     label = f"Instructions after each pass that changed the module: from {counts[0]} to {counts[-1]}"
-    changed = _emphasise(len(capture.passes), "change")
-    return f"{_emphasise(len(capture.runs), 'run')}, {changed}{sparkline(counts, label)}"
+    changes = _emphasise(len(capture.passes), "change")
+    return f"{_emphasise(len(capture.runs), 'run')}, {changes}{sparkline(counts, label)}"
 
 
 def _optimized(capture: Capture) -> str:
@@ -84,9 +84,9 @@ def _optimized(capture: Capture) -> str:
 
 def _memory(capture: Capture) -> str:
     memory = capture.memory
-    kept = markdown.size(memory.arguments + memory.outputs - memory.aliased)
+    outside = markdown.size(memory.arguments + memory.outputs - memory.aliased)
     between = markdown.size(memory.temporaries) if memory.temporaries else "none"
-    return f"{kept} in and out, {between} between"
+    return f"{outside} in and out, {between} between"
 
 
 def _code(capture: Capture) -> str:

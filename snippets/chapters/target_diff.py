@@ -1,4 +1,4 @@
-"""What differs between the outcomes of one program on two targets, such as two generations of one maker's."""
+"""Differences between one program's compilations for two targets, such as two generations of GPUs."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class GenerationStep:
-    """What differs from one target to another.
+    """The differences from one target to another.
 
     Attributes:
-        launches_gone: Kinds of launches that there are more of before, each with how many more.
-        launches_new: Those that there are more of after.
-        passes_gone: Passes that changed the module more often before.
-        passes_new: Those that changed it more often after.
-        is_regridded: Whether the launches are of the same kinds, and blocks, threads or shared memory of one differ.
+        launches_gone: The number of removed launches of each kind.
+        launches_new: The number of added launches of each kind.
+        passes_gone: Passes that changed the module more often for the old target, with the difference.
+        passes_new: Passes that change the module more often for the new target, with the difference.
+        is_regridded: Whether the launches have the same kinds but other blocks, threads or shared memory.
     """
 
     launches_gone: Counter[str]
@@ -45,11 +45,11 @@ class GenerationStep:
 
 
 def compare_targets(old: Capture, new: Capture) -> GenerationStep:
-    """Return what differs between two captures of one program.
+    """Return the differences between two captures of one program.
 
     Args:
-        old: The capture for the target before.
-        new: The capture for the target after.
+        old: The capture for the old target.
+        new: The capture for the new target.
     """
     launches, passes = (
         [count_kinds(list_launches(capture)) for capture in (old, new)],
@@ -66,5 +66,5 @@ def compare_targets(old: Capture, new: Capture) -> GenerationStep:
 
 
 def count_kinds(launches: Iterable[Launch]) -> Counter[str]:
-    """Return how many launches of each kind there are: a fusion's kind, else the opcode; asynchronous ones apart."""
+    """Return the number of launches by kind (a fusion's kind, else the opcode), with asynchronous launches apart."""
     return Counter(f"{launch.kind}, async" if launch.is_async else launch.kind for launch in launches)

@@ -1,4 +1,4 @@
-"""Tiles that XLA's cost model chooses for matmuls on an H100, beside tiles that libraries and tuned kernels use."""
+"""Matmul tiles that XLA's cost model chooses for an H100, and tiles that libraries and tuned kernels use."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ _FUSER, _VLLM = "https://github.com/NVIDIA/Fuser/issues", "https://github.com/vl
 
 
 class Choice(NamedTuple):
-    """The tile that somebody measured to be fast, or that a library uses.
+    """A tile that measurements found fast or that a library uses.
 
     Attributes:
         shape: Rows and columns of the result, and the contracted dimension.
         tile: Rows and columns of the tile.
-        by: The library or the tuned kernel.
+        by: The name of the library or tuned kernel.
         source: A link to the record.
     """
 
@@ -32,8 +32,8 @@ class Choice(NamedTuple):
     source: str
 
 
-# cuBLAS names the tile in its kernel's name. vLLM's table of Triton tiles for Hopper was measured on an H20, which has
-# the H100's matrix units and fewer of them.
+# cuBLAS includes the tile in its kernels' names. vLLM's table of Triton tiles for Hopper was measured on an H20, which
+# has fewer of the matrix units that the H100 has.
 CHOICES = (
     Choice((2048, 2048, 8192), (256, 128), "cuBLAS", f"{_FUSER}/3279"),
     Choice((16384, 16384, 1024), (192, 192), "cuBLAS", f"{_FUSER}/3137"),
@@ -49,21 +49,21 @@ CHOICES = (
 
 
 def compile_matmul(shape: tuple[int, int, int], options: dict[str, bool | str] | None = None) -> Capture:
-    """Return a bfloat16 matmul that is compiled for the H100 and not split along the contracted dimension."""
+    """Return a bfloat16 matmul, compiled for the H100 and not split along the contracted dimension."""
     rows, columns, depth = shape
-    left, right = (jax.ShapeDtypeStruct(sides, jnp.bfloat16) for sides in ((rows, depth), (depth, columns)))
+    first, second = (jax.ShapeDtypeStruct(sides, jnp.bfloat16) for sides in ((rows, depth), (depth, columns)))
     whole = {"xla_disable_hlo_passes": "splitk-rewriter", **(options or {})}
-    return capture(jnp.matmul, left, right, target="h100", options=whole, passes=False)
+    return capture(jnp.matmul, first, second, target="h100", options=whole, passes=False)
 
 
-def read_tile(compiled: Capture) -> tuple[int, int]:
-    """Return the rows and columns of the tile that each block of a matmul's only kernel computes."""
-    rows, columns = read_tiling(compiled)["output_tiles"][0]["sizes"]
+def read_tile(matmul: Capture) -> tuple[int, int]:
+    """Return the rows and columns of the output tile of each block in a matmul's only kernel."""
+    rows, columns = read_tiling(matmul)["output_tiles"][0]["sizes"]
     return int(rows), int(columns)
 
 
-def read_tiling(compiled: Capture) -> dict[str, Any]:
-    """Return the part of its configuration that says how a matmul's only kernel is tiled."""
-    config = json.loads(compiled.module.entry.root.backend_config or "{}")
+def read_tiling(matmul: Capture) -> dict[str, Any]:
+    """Return the tiling part of the configuration of a matmul's only kernel."""
+    config = json.loads(matmul.module.entry.root.backend_config or "{}")
     tiling: dict[str, Any] = config["fusion_backend_config"]["block_level_fusion_config"]
     return tiling

@@ -1,4 +1,4 @@
-"""A tiled array as it lies in a TPU's memory: the array, the tiles over it, and what is only padding."""
+"""A picture of a tiled array in a TPU's memory: the array, its tiles and their padding."""
 
 from __future__ import annotations
 
@@ -17,17 +17,17 @@ RANK = 2
 
 
 def draw_tiles(shape: Shape) -> str:
-    """Return a matrix in tiles as HTML: the tiles numbered in the order of memory, padding hatched.
+    """Return a matrix in tiles as HTML, with the tiles numbered in the order of memory and padding hatched.
 
     Args:
-        shape: Two dimensions with a layout that has tiles.
+        shape: A two-dimensional shape with a tiled layout.
 
     Raises:
-        ValueError: It has another rank, or no tiles.
+        ValueError: The shape has another rank, or no tiles.
     """
     layout = shape.layout
     if shape.rank != RANK or layout is None or not layout.tiles or len(layout.tiles[0]) != RANK:
-        message = f"only a matrix in two-dimensional tiles can be drawn, not {shape.text}"
+        message = f"cannot draw {shape.text}: only a matrix in two-dimensional tiles can be drawn"
         raise ValueError(message)
     minor, major = layout.minor_to_major
     rows, columns = shape.dimensions[major], shape.dimensions[minor]
@@ -43,16 +43,15 @@ def draw_tiles(shape: Shape) -> str:
         for column in range(across)
     )
     caption = (
-        f"{shape.text} in {plural(down * across, 'tile')} of {high} x {wide}, stored in this order: "
-        f"{rows:,} of {down * high:,} rows and {columns:,} of {across * wide:,} columns hold elements, "
-        "the rest is padding. "
-        f"{shape.bytes:,} bytes take {shape.padded_bytes:,}."
+        f"{shape.text} in {plural(down * across, 'tile')} of {high} x {wide}, numbered in the order of memory. "
+        f"{rows:,} of {down * high:,} rows and {columns:,} of {across * wide:,} columns contain elements; "
+        f"the rest is padding. Elements of {shape.bytes:,} bytes occupy {shape.padded_bytes:,} bytes."
     )
-    drawn = (
+    marks = (
         f'<text x="{LEFT}" y="12">{columns:,} of'
         f" {across * wide:,} columns across, {rows:,} of {down * high:,} rows down</text>"
         f'<rect class="padding" x="{LEFT}" y="{TOP}" width="{WIDTH - 2 * LEFT}" height="{HEIGHT - TOP - LEFT}"/>'
         f'<rect class="array" x="{LEFT}" y="{TOP}" width="{columns * x:.1f}" height="{rows * y:.1f}"/>'
         f"{tiles}"
     )
-    return figure("tiles", svg(drawn, caption, (WIDTH, HEIGHT)), html.escape(caption))
+    return figure("tiles", svg(marks, caption, (WIDTH, HEIGHT)), html.escape(caption))

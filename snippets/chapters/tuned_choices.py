@@ -1,4 +1,4 @@
-"""Whether autotuning would decide something in a program: found by a compile that refuses to go on without a record."""
+"""A test of whether autotuning affects a program, by a compilation that fails without recorded autotuning results."""
 
 from __future__ import annotations
 
@@ -12,26 +12,26 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 REQUIRE = "xla_gpu_require_complete_aot_autotune_results"
-"""The option under which a compile ends where a choice is not recorded."""
+"""The option with which a compilation fails if an autotuning result is not recorded."""
 
 LEVEL = "xla_gpu_autotune_level"
 
 
 def has_choice(function: Callable[..., Any], *example: object, target: str) -> bool:
-    """Return whether autotuning would time candidates for some instruction of a program.
+    """Return whether autotuning would time candidates for any instruction of a program.
 
     Args:
         function: The program.
-        example: Its arguments; shapes are enough.
+        example: Its arguments, or only their shapes.
         target: A GPU.
 
     Raises:
-        jax.errors.JaxRuntimeError: The compile ends for another reason.
+        jax.errors.JaxRuntimeError: The compilation fails for another reason.
     """
     try:
         capture(function, *example, target=target, options={LEVEL: 4, REQUIRE: True})
     except jax.errors.JaxRuntimeError as error:
-        # Which of several it names is not the same each time.
+        # The instruction in the message varies from run to run, so only the start is compared.
         if "No cached config found for HLO instr" not in str(error):
             raise
         return True

@@ -1,4 +1,4 @@
-"""Calls that are watched: the errors that they raise, and the programs that they compile."""
+"""Observed calls: the errors that they raise, and the number of programs that they compile."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ def describe_error(call: Callable[..., object], *arguments: object, qualified: b
     """Return the error that a call raises, or an empty string.
 
     Args:
-        call: What is called.
-        *arguments: What it is called with.
-        qualified: Whether the name of the module stands in front of that of the error.
+        call: The function to call.
+        *arguments: Its arguments.
+        qualified: Whether the error's name includes its module.
     """
     try:
         call(*arguments)
@@ -31,7 +31,7 @@ def describe_error(call: Callable[..., object], *arguments: object, qualified: b
 
 
 def count_compiles(call: Callable[[], object]) -> int:
-    """Return how many programs are compiled until a call and its result are done."""
+    """Return the number of programs that a call compiles, including the computation of its result."""
     compiles: list[bool] = []
 
     def listen(event: str, duration_secs: float, **_: str | int) -> None:  # noqa: ARG001 - JAX names it

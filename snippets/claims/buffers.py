@@ -1,4 +1,4 @@
-"""Claims about memory: reuse, aliasing, and a drawing of four buffers."""
+"""Checks of claims about memory: reuse, aliasing, and a drawing of four buffers."""
 
 from __future__ import annotations
 
@@ -18,34 +18,36 @@ if TYPE_CHECKING:
     from xla_inspect import Capture
 
 LIVE = {"A": (1, 2), "B": (1, 3), "C": (2, 3), "D": (3, 5)}
-"""Four buffers of one size, and the first and last step at which each is needed."""
+"""Four buffers of the same size, each with the first and last step that needs it."""
 
 
 def memory_is_reused() -> Finding:
-    """Results that are not needed at once share memory."""
+    """Check that results that are not needed at the same time share memory."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         shared = _shared(capture)
         most = max(map(len, shared), default=1)
-        return most > 1, f"{plural(len(shared), 'place')} with several values one after the other, up to {most}"
+        return most > 1, f"{plural(len(shared), 'memory location')} used by several values in turn, by up to {most}"
 
     return by_target(program("transformer_block"), look)
 
 
 def disjoint_ranges_share() -> Finding:
-    """Values with disjoint live ranges can lie in one place, and only such do."""
+    """Check that only values with disjoint live ranges share a memory location, and that some do."""
     captures = program("transformer_block")
 
     def look(capture: Capture) -> tuple[bool, str]:
         pairs = [pair for ranges in _shared(capture) for pair in pairwise(ranges)]
         apart = sum(first[1] <= second[0] for first, second in pairs)
-        return 0 < apart == len(pairs), f"of {len(pairs)} neighbours in one place {apart} live one after the other"
+        return 0 < apart == len(
+            pairs
+        ), f"of {plural(len(pairs), 'pair')} of successive values in one location, {apart} have disjoint live ranges"
 
     return by_target(captures, look)
 
 
 def _shared(capture: Capture) -> list[list[tuple[int, int]]]:
-    """Return the live ranges of the values in each place that several share, in order of their start."""
+    """Return the live ranges of the values in each shared memory location, in order of their start."""
     places: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for row in place_buffers(parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)):
         if row.start is not None and row.end is not None and row.kind != "parameter" and row.size:
@@ -54,11 +56,11 @@ def _shared(capture: Capture) -> list[list[tuple[int, int]]]:
 
 
 def reuse_is_aliasing() -> Finding:
-    """Memory is reused, which is called aliasing."""
+    """Check that memory is reused, and that this is called aliasing."""
     alias = program("transformer_block")["cpu"]
-    expect(_donated().memory.aliased > 0, "an output lies in a parameter's memory where that is donated")
+    expect(_donated().memory.aliased > 0, "an output uses the memory of a donated parameter")
     return memory_is_reused().but(
-        alias.memory.aliased > 0, f"aliasing is an output in a parameter's memory, here {alias.memory.aliased} bytes"
+        alias.memory.aliased > 0, f"an alias is an output in a parameter's memory, here {alias.memory.aliased} bytes"
     )
 
 
@@ -69,18 +71,18 @@ def _donated() -> Capture:
 
 
 def outputs_alias_inputs() -> Finding:
-    """An output takes an input's memory when that is safe."""
+    """Check that an output uses an input's memory when that is safe."""
     plain, donated = program("disputed", "sin(x) * 2 + cos(x)")["cpu"], _donated()
     good = donated.memory.aliased == donated.memory.outputs > 0
-    finding = only(good, f"donated: {format_bytes(donated.memory.aliased)} aliased").but(
-        plain.memory.aliased > 0, "not donated: nothing, though the input is not read again"
+    finding = only(good, f"with donation, {format_bytes(donated.memory.aliased)} are aliased").but(
+        plain.memory.aliased > 0, "without donation, nothing is aliased, although the input is not read again"
     )
-    aliased = {"input not donated": plain.memory.aliased, "input donated": donated.memory.aliased}
+    aliased = {"without donation": plain.memory.aliased, "with donation": donated.memory.aliased}
     return finding.compared("bytes", plain.memory.outputs, aliased)
 
 
 def fused_needs_no_temporary() -> Finding:
-    """Fused intermediates take no memory."""
+    """Check that fused intermediates need no memory."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         return capture.memory.temporaries == 0, f"{capture.memory.temporaries:,} bytes of temporary memory"
@@ -89,7 +91,7 @@ def fused_needs_no_temporary() -> Finding:
 
 
 def fewest_buffers() -> int:
-    """Return how few buffers of one size hold the four: as many as are live at once, where each takes a free one."""
+    """Return the fewest buffers of one size that suffice for the four, which is the most that are live at once."""
     free_from: list[int] = []
     for first, last in sorted(LIVE.values()):
         at = next((n for n, end in enumerate(free_from) if end < first), None)
@@ -98,17 +100,17 @@ def fewest_buffers() -> int:
         else:
             free_from[at] = last
     most_live = max(sum(a <= step <= b for a, b in LIVE.values()) for step in range(1, 6))
-    expect(len(free_from) == most_live, "no plan is smaller than what is live at once")
+    expect(len(free_from) == most_live, "no plan needs fewer buffers than are live at once")
     return most_live
 
 
 def drawn_reuse(logical: int, physical: int) -> Finding:
-    """The drawing's buffers fit into so few."""
+    """Check the number of physical buffers that the drawing's buffers need."""
     good = (len(LIVE), fewest_buffers()) == (logical, physical)
-    return only(good, f"{len(LIVE)} buffers are drawn, and {fewest_buffers()} are live at one step")
+    return only(good, f"the drawing shows {len(LIVE)} buffers, and {fewest_buffers()} are live at one step")
 
 
 def drawn_saving(claimed: int) -> Finding:
-    """The drawing saves so many percent."""
-    saved = 100 * (len(LIVE) - fewest_buffers()) / len(LIVE)
-    return only(round(saved) == claimed, f"{len(LIVE)} to {fewest_buffers()}, which is {saved:.0f} %")
+    """Check the percentage that the drawing saves."""
+    percent = 100 * (len(LIVE) - fewest_buffers()) / len(LIVE)
+    return only(round(percent) == claimed, f"{fewest_buffers()} buffers instead of {len(LIVE)} save {percent:.0f} %")

@@ -1,4 +1,4 @@
-"""The ledger as Markdown: the ten claims that are drawn, one card for each that is listed, the picture of all."""
+"""The claims as Markdown: one card for each listed claim, the plots of ten, and a picture of all."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ MARKS = {
     Verdict.OUTDATED: ("outdated", "\N{ANTICLOCKWISE OPEN CIRCLE ARROW}"),
     Verdict.UNTESTED: ("untested", "\N{EN DASH}"),
 }
-"""The class of each verdict, and its sign."""
+"""The CSS class and the sign of each verdict."""
 
 _MACHINERY = {"__init__", "cards", "declared", "finding", "ledger"}
 _CASES = {
@@ -37,7 +37,7 @@ _CASES = {
 
 
 def picture(ledger: ClaimLedger) -> str:
-    """Return how many claims of each chapter have each verdict, as bars that lead to the chapters, as HTML."""
+    """Return the number of claims by chapter and verdict, as HTML bars that link to the chapters."""
     chapters = ledger.chapters()
     longest = max(map(len, chapters.values()))
     rows = "".join(_bar(name, entries, longest) for name, entries in chapters.items())
@@ -47,7 +47,7 @@ def picture(ledger: ClaimLedger) -> str:
     key = " ".join(
         f'<span class="{name}">{_stay(sign, " or ".join(verdicts))}</span>' for (name, sign), verdicts in signs.items()
     )
-    caption = f"Claims by chapter and verdict: {key}. A dashed edge marks those that no check decided."
+    caption = f"Claims by chapter and verdict: {key}. A dashed edge marks claims without a check."
     return figure("verdicts", f"<ol>{rows}</ol>", caption)
 
 
@@ -73,27 +73,27 @@ def _stay(sign: str, text: str) -> str:
 
 
 def cards(entries: tuple[Entry, ...]) -> str:
-    """Return one card a claim, as a Markdown list."""
+    """Return one card per claim, as a Markdown list."""
     return "\n".join(map(_card, entries)) + "\n"
 
 
 def list_chapter(ledger: ClaimLedger, chapter: str) -> str:
-    """Return the cards of the claims of a chapter that one hears often."""
+    """Return the cards of a chapter's claims that are heard often."""
     return cards(ledger.heard(HEARD[1], chapter))
 
 
 def draw_compared(compared: Comparison) -> str:
-    """Return what a claim says and what was found, case by case, as bars on one scale."""
+    """Return the claimed and the actual numbers, by case, as bars on one scale."""
     most = max([*compared.said.values(), *compared.found.values()]) or 1
     rows = []
-    for case, found in compared.found.items():
-        said = compared.said[case]
-        words = f"{_amount(found, compared.unit)}, not {_amount(said, compared.unit)}"
-        words = words if found != said else f"{_amount(found, compared.unit)}, as said"
+    for case, number in compared.found.items():
+        claimed = compared.said[case]
+        words = f"{_amount(number, compared.unit)}, not {_amount(claimed, compared.unit)}"
+        words = words if number != claimed else f"{_amount(number, compared.unit)}, as claimed"
         rows.append(
             f'<span class="row"><span>{html.escape(short(case) if is_target(case) else case)}</span>'
-            f'<span class="track"><span class="found" style="width:{100 * found / most:.1f}%"></span>'
-            f'<span class="said" style="left:{100 * said / most:.1f}%"></span></span><span>{words}</span></span>'
+            f'<span class="track"><span class="found" style="width:{100 * number / most:.1f}%"></span>'
+            f'<span class="said" style="left:{100 * claimed / most:.1f}%"></span></span><span>{words}</span></span>'
         )
     return f'<span class="compared"><span class="unit">{html.escape(compared.unit)}</span>{"".join(rows)}</span>'
 
@@ -103,7 +103,7 @@ def _amount(number: int, unit: str) -> str:
 
 
 def list_entries(entries: tuple[Entry, ...]) -> list[tuple[str, str, str]]:
-    """Return what a search finds of each claim: the id of its card, no title of its own, what it says and the truth."""
+    """Return the search entry of each listed claim: the id of its card, no title, and the claim with the truth."""
     return [
         (entry.claim.id, "", html.escape(f"{_state(entry)} {entry.claim.truth}".replace("`", ""), quote=False))
         for entry in entries
@@ -123,23 +123,23 @@ def _card(entry: Entry) -> str:
         _span("claim", _state(entry)),
     ]
     if entry.gap:
-        parts.append(f'<span class="gap">not run here: {markdown.escape(entry.gap)}</span>')
+        parts.append(f'<span class="gap">Not run here: {markdown.escape(entry.gap)}</span>')
     if entry.finding and claim.heard == HEARD[0]:
         if entry.finding.comparison is None:
-            message = f"{claim.place}: {claim.id} is heard everywhere, and its check compares no number to draw"
+            message = f"{claim.place}: {claim.id} is heard everywhere, but its check returns no number to plot"
             raise ClaimError(message)
         parts.append(draw_compared(entry.finding.comparison))
     if entry.finding:
         parts += [_case(name, case) for name, case in _merge(entry.finding.cases).items()]
         if entry.finding.reading:
-            parts.append(_case("what one takes from it", entry.finding.reading))
+            parts.append(_case("implication", entry.finding.reading))
     parts.append(_span("truth", claim.truth))
     parts.append(_span("from", " \N{MIDDLE DOT} ".join(_sources(entry))))
     return f"- {' '.join(parts)}\n{{ .entry #{claim.id} }}"
 
 
 def _merge(cases: Mapping[str, Case]) -> dict[str, Case]:
-    """Join cases that came out alike: of the element types of a target, and of targets."""
+    """Merge equal cases of targets and of their element types."""
     by: dict[Case, list[str]] = {}
     for name, case in cases.items():
         by.setdefault(case, []).append(name)
@@ -151,14 +151,16 @@ def _join(names: list[str]) -> str:
     for name in names:
         target, _, rest = name.partition(", ") if is_target(name) else (name, "", "")
         types.setdefault(title(target) if is_target(name) else target, []).append(rest)
-    # Where all types came out alike, the target says enough.
+    # If all element types have the same result, the name of the target is enough.
     return ", ".join(f"{name} {rest[0]}" if rest[0] and len(rest) == 1 else name for name, rest in types.items())
 
 
 def _case(name: str, case: Case) -> str:
     kind, sign = _CASES[case.holds]
     label = f"<b>{html.escape(name)}:</b> " if name else ""
-    return _span(f"case {kind}", f"{sign} {label}{case.found}")
+    # Without a label, the evidence begins the line.
+    evidence = case.found if label else case.found[:1].upper() + case.found[1:]
+    return _span(f"case {kind}", f"{sign} {label}{evidence}")
 
 
 def _sources(entry: Entry) -> list[str]:
@@ -166,15 +168,15 @@ def _sources(entry: Entry) -> list[str]:
     parts = []
     if claim.shown:
         page = claim.shown.partition(".md")[0]
-        lead = "Shown in" if claim.check else "More in"
+        lead = "Shown in" if claim.check else "See also"
         parts.append(f"[{lead} {CHAPTERS.get(page, page.replace('-', ' ').capitalize())}]({claim.shown})")
     if claim.check:
         module, _, function = claim.check.partition(".")
         parts.append(f'<a href="#checks-{module.replace("_", "-")}"><code>{function}</code></a>')
     if claim.source:
-        parts.append(f"{'' if claim.check else 'not run here; '}[source]({claim.source})")
+        parts.append(f"[Source{'' if claim.check else ', not run here'}]({claim.source})")
     if claim.once:
-        parts.append(f"[as it was]({claim.once})")
+        parts.append(f"[Earlier source]({claim.once})")
     return parts
 
 
@@ -183,7 +185,7 @@ def _span(name: str, text: str) -> str:
 
 
 def checks() -> str:
-    """Return the source of every check, folded by module."""
+    """Return the source code of every check, folded by module."""
     folder = FILE.parents[2] / "snippets" / "claims"
     folds = []
     for path in sorted(folder.glob("*.py")):

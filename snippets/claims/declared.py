@@ -1,4 +1,4 @@
-"""The claims as `docs/data/claims.toml` declares them."""
+"""The claims in `docs/data/claims.toml`."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ CHAPTERS = {
     "stablehlo": "StableHLO and OpenXLA",
     "sharding": "Sharding",
     "when-xla-helps": "When XLA helps",
-    "tools": "Tools and set-up",
+    "tools": "Tools and setup",
     "frameworks": "Frameworks and other compilers",
 }
-"""The chapters of the ledger in order, with their titles."""
+"""The chapters of the page in order, with their titles."""
 
 _HEADER = re.compile(r"^\[([\w-]+)\]$")
 _FIELDS = {"chapter", "claim", "truth", "verdict", "check", "shown", "source", "once", "said", "where", "heard"}
 HEARD = ("everywhere", "often", "")
-"""How common a claim is: drawn, listed, or only counted."""
+"""How common a claim is: plotted, listed, or only counted on the page."""
 _NEEDED = {"chapter", "claim", "truth", "verdict"}
 
 
 class ClaimError(Exception):
-    """A claim that is declared wrongly, or that the compiler decides otherwise."""
+    """A claim with a wrong declaration, or with another verdict than the declared one."""
 
 
 @dataclass(frozen=True)
@@ -45,18 +45,18 @@ class Claim:
 
     Attributes:
         id: Its short name, such as `layer-is-one-kernel`.
-        chapter: The chapter it belongs to, one of `CHAPTERS`.
-        claim: What is claimed, in one sentence; Markdown.
-        truth: What is true; Markdown.
+        chapter: Its chapter, one of `CHAPTERS`.
+        claim: The claim in one sentence; Markdown.
+        truth: The true statement; Markdown.
         verdict: The declared verdict.
-        check: The check that decides it, as `module.function`, or an empty string where none can run here.
-        where: The cases in which it holds, where it depends on the case.
-        said: The numbers that the claim names, which the check is called with.
+        check: The check that decides it, as `module.function`, or an empty string if none can run here.
+        where: The cases in which it holds, if it depends on the case.
+        said: The numbers in the claim, which are the arguments of the check.
         shown: The section that shows it, as `page.md#section`, or an empty string.
-        source: A link to who says so where no check can run.
-        once: A link to who says that it held in an earlier release.
+        source: A link to a source, if no check can run.
+        once: A link to a source for the statement that it held in an earlier release.
         heard: How common it is, one of `HEARD`.
-        line: The line of the file on which it is declared.
+        line: The line of its declaration in the file.
     """
 
     id: str
@@ -75,15 +75,15 @@ class Claim:
 
     @property
     def place(self) -> str:
-        """Where it is declared, as `docs/data/claims.toml:12`."""
+        """The place of its declaration, such as `docs/data/claims.toml:12`."""
         return f"docs/data/{FILE.name}:{self.line}"
 
 
-def read(file: Path = FILE) -> tuple[Claim, ...]:
+def read_claims(file: Path = FILE) -> tuple[Claim, ...]:
     """Return the claims in the order of the file.
 
     Raises:
-        ClaimError: A claim lacks something or holds something unknown; the message names its line.
+        ClaimError: A claim lacks a field or has an unknown one; the message contains its line.
     """
     text = file.read_text(encoding="utf-8")
     lines = {header[1]: at for at, line in enumerate(text.splitlines(), 1) if (header := _HEADER.match(line))}
@@ -98,26 +98,28 @@ def _claim(name: str, fields: dict[str, object], line: int) -> Claim:
         raise ClaimError(message)
     verdict = Verdict(texts.pop("verdict"))
     numbers = tuple(int(str(number)) for number in claimed) if isinstance(claimed, list) else ()
-    held = tuple(map(str, where)) if isinstance(where, list) else ()
-    return Claim(id=name, verdict=verdict, said=numbers, where=held, line=line, **texts)
+    case_names = tuple(map(str, where)) if isinstance(where, list) else ()
+    return Claim(id=name, verdict=verdict, said=numbers, where=case_names, line=line, **texts)
 
 
 def _find_problem(texts: dict[str, str]) -> str:
-    """Return what is wrong with a declaration, or an empty string."""
+    """Return the problem of a declaration, or an empty string."""
     verdict = texts.get("verdict", "")
     sourced = not texts.get("check") and not texts.get("source")
     problems = {
-        f"unknown {', '.join(sorted(texts.keys() - _FIELDS))}": texts.keys() - _FIELDS,
+        f"unknown field {', '.join(sorted(texts.keys() - _FIELDS))}": texts.keys() - _FIELDS,
         f"{', '.join(sorted(_NEEDED - texts.keys()))} is missing": _NEEDED - texts.keys(),
-        f"no chapter {texts.get('chapter')!r}; there are {', '.join(CHAPTERS)}": texts.get("chapter") not in CHAPTERS,
-        f"no verdict {verdict!r}; there are {', '.join(Verdict)}": verdict not in list(Verdict),
-        f"no claim is heard {texts.get('heard')!r}, but {' or '.join(HEARD[:2])}": texts.get("heard", "") not in HEARD,
-        "a claim that is heard everywhere is drawn, which takes a check": (
+        f"no chapter {texts.get('chapter')!r}; the chapters are {', '.join(CHAPTERS)}": texts.get("chapter")
+        not in CHAPTERS,
+        f"no verdict {verdict!r}; the verdicts are {', '.join(Verdict)}": verdict not in list(Verdict),
+        f"unknown value heard = {texts.get('heard')!r}; use {' or '.join(HEARD[:2])}": texts.get("heard", "")
+        not in HEARD,
+        "a claim that is heard everywhere is plotted, which needs a check": (
             texts.get("heard") == HEARD[0] and not texts.get("check")
         ),
-        "a claim that no check decides needs a source": sourced,
-        f"a check decides it, so it is not {Verdict.UNTESTED!r}": texts.get("check") and verdict == Verdict.UNTESTED,
-        "it is outdated just when `once` says who shows that it held in an earlier release": (
+        "a claim without a check needs a source": sourced,
+        f"a claim with a check cannot be {str(Verdict.UNTESTED)!r}": texts.get("check") and verdict == Verdict.UNTESTED,
+        "a claim is outdated if and only if `once` links to a source that says that it held in an earlier release": (
             (verdict == Verdict.OUTDATED) != bool(texts.get("once"))
         ),
     }

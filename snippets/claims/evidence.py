@@ -1,4 +1,4 @@
-"""What the checks look at: captures, each made once, and what happens when JAX runs a program here."""
+"""The evidence for the checks: captures, each made once, and the events while JAX runs a program."""
 
 from __future__ import annotations
 
@@ -35,14 +35,14 @@ COMPILED = "/jax/core/compile/backend_compile_duration"
 
 @cache
 def program(name: str, member: str = "", targets: tuple[str, ...] = USUAL) -> Captures:
-    """Return a program of `snippets/programs`, or a member of a family there, compiled for targets."""
+    """Return the captures of a program of `snippets/programs`, or of a member of a family of programs."""
     member_program = list_program_members(importlib.import_module(f"programs.{name}"), name)[member]
     return capture_all(member_program.function, *member_program.example, targets=targets)
 
 
 @cache
 def rewrite(name: str, dtype: str) -> Mapping[str, Fate]:
-    """Return what became of one rewrite of `programs.rewrites` on each target, in one element type."""
+    """Return the fate of one rewrite of `programs.rewrites` on each target, in one element type."""
     member, opcodes, goal = rewrites.REWRITES[name]
     function, example = rewrites.typed(member, dtype)
     captures = capture_all(function, *example)
@@ -50,46 +50,46 @@ def rewrite(name: str, dtype: str) -> Mapping[str, Fate]:
 
 
 def expect(holds: bool, what: str) -> None:  # noqa: FBT001 - a statement and its truth
-    """Hold a check to what it takes for granted, or what the true statement beside the claim says.
+    """Assert an assumption of a check, or a part of the true statement next to the claim.
 
     Raises:
-        AssertionError: It does not hold.
+        AssertionError: The assumption is wrong.
     """
     if not holds:
         raise AssertionError(what)
 
 
 def name_kernels(capture: Capture) -> str:
-    """Return the kernels of a program as in `2 kernels: kCustom, kLoop`."""
+    """Return the kernels of a program in words, such as `2 kernels: kCustom, kLoop`."""
     kernels = list_kernels(capture)
     names = ", ".join(f"`{kernel.kind}`" for kernel in kernels)
     return f"{plural(len(kernels), 'kernel')}: {names}"
 
 
 def pass_names(capture: Capture) -> list[str]:
-    """Return the name of each pass in the order in which they ran, as often as each ran."""
+    """Return the name of each pass run, in order."""
     return [run.name for run in capture.runs]
 
 
 def name_targets(targets: Mapping[str, object]) -> str:
-    """Return targets by their titles, as in `CPU, TPU v5e`, or `none`."""
+    """Return the titles of targets, such as `CPU, TPU v5e`, or `none`."""
     return ", ".join(map(title, targets)) or "none"
 
 
 def is_about(number: int, claimed: int) -> bool:
-    """Whether a number rounds to the round one that is said of it: to fives below 20, to tens from there on."""
+    """Return True if a number rounds to the claimed round number: to fives below 20, else to tens."""
     step = 5 if claimed < 20 else 10  # noqa: PLR2004 - how people round
     return step * round(number / step) == claimed
 
 
 @dataclass
 class Watched:
-    """What JAX reported while something ran.
+    """The events that JAX reported during a block of code.
 
     Attributes:
-        traced: The name of each function that was traced.
-        compiled: The name of each module that XLA compiled, as in `jit(matmul)`.
-        compiling: Seconds for which XLA compiled.
+        traced: The names of the functions that JAX traced.
+        compiled: The names of the modules that XLA compiled, such as `jit(matmul)`.
+        compiling: The seconds that XLA spent compiling.
     """
 
     traced: list[str] = field(default_factory=list)
@@ -99,34 +99,34 @@ class Watched:
 
 @contextmanager
 def watched() -> Iterator[Watched]:
-    """Note what JAX traces and compiles in a `with` block."""
-    seen = Watched()
+    """Record the functions that JAX traces and the modules that XLA compiles in a `with` block."""
+    events = Watched()
 
     def listen(event: str, duration_secs: float, **about: str | int) -> None:
         if event == TRACED:
-            seen.traced.append(str(about.get("fun_name", "")))
+            events.traced.append(str(about.get("fun_name", "")))
         elif event == COMPILED:
-            seen.compiled.append(str(about.get("fun_name", "")))
-            seen.compiling += duration_secs
+            events.compiled.append(str(about.get("fun_name", "")))
+            events.compiling += duration_secs
 
     jax.monitoring.register_event_duration_secs_listener(listen)
     try:
-        yield seen
+        yield events
     finally:
         jax.monitoring.unregister_event_duration_listener(listen)
 
 
 def clocked(call: Callable[[], object]) -> float:
-    """Return the seconds that a call takes until its result is there."""
+    """Return the seconds until the result of a call is ready."""
     start = time.perf_counter()
     jax.block_until_ready(call())
     return time.perf_counter() - start
 
 
 def run_python(code: str, **environment: str) -> str:
-    """Run Python code in a process of its own, and return its exit status and what it printed, errors included.
+    """Run Python code in a separate process, and return its exit status and output, including errors.
 
-    The answer is kept as captures are: starting JAX takes seconds.
+    The result is cached like a capture, because starting JAX takes seconds.
     """
     versions = {"jax": jax.__version__, "jaxlib": find_version("jaxlib"), "python": sys.version}
     content = {"python code": code, "environment": environment, "versions": versions}
@@ -134,11 +134,11 @@ def run_python(code: str, **environment: str) -> str:
 
 
 def run_code(code: str, **environment: str) -> str:
-    """Do what `run_python` does, and keep nothing."""
+    """Run Python code like `run_python`, without caching the result."""
     inherited = os.environ.copy()
     for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS"):
         inherited.pop(name, None)
-    done = subprocess.run(  # noqa: S603 - this Python, and code of this package
+    process = subprocess.run(  # noqa: S603 - this Python, and code of this package
         [sys.executable, "-c", code],
         env={**inherited, **environment},
         check=False,
@@ -146,10 +146,10 @@ def run_code(code: str, **environment: str) -> str:
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
     )
-    return f"{done.returncode}\n{done.stdout}"
+    return f"{process.returncode}\n{process.stdout}"
 
 
 def names_in(text: str) -> Counter[str]:
-    """Return how often each StableHLO or CHLO operation stands in a module's text."""
+    """Return the number of occurrences of each StableHLO or CHLO operation in a module's text."""
     words = text.replace('"', " ").split()
     return Counter(word for word in words if word.startswith(("stablehlo.", "chlo.")))

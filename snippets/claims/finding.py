@@ -1,4 +1,4 @@
-"""What a check found, and the rule that turns it into a verdict."""
+"""The finding of a check, and the rule that turns it into a verdict."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Verdict(StrEnum):
-    """What can be said of a claim."""
+    """The verdict on a claim."""
 
     TRUE = "true"
     FALSE = "false"
@@ -28,11 +28,11 @@ class Verdict(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """Whether a claim holds in one case, and what was found there.
+    """The result of a check in one case.
 
     Attributes:
-        holds: Whether it holds; None where the claim is a question and `found` the answer.
-        found: What was found, in a few words; Markdown.
+        holds: True if the claim holds; None if the claim is a question and `found` is the answer.
+        found: The evidence in a few words; Markdown.
     """
 
     holds: bool | None
@@ -41,12 +41,12 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
-    """The number that a claim comes down to, beside what was found.
+    """The number that follows from a claim, and the number that the check found.
 
     Attributes:
-        unit: What is counted, as in `kernels`; `bytes` are shown in KiB and MiB.
-        said: What follows from the claim, by case.
-        found: What was found, for the same cases: targets by their short names, others in words.
+        unit: The unit of both, such as `kernels`; `bytes` are shown in KiB and MiB.
+        said: The number that follows from the claim, by case.
+        found: The number that the check found, by case: the short name of a target, or words.
     """
 
     unit: str
@@ -56,13 +56,13 @@ class Comparison:
 
 @dataclass(frozen=True)
 class Finding:
-    """What a check found.
+    """The finding of a check.
 
     Attributes:
-        cases: Each case by its name: the short name of a target with what else matters (`h100`, `cpu, int32`), another
-            condition in words, or an empty string where there is but one.
-        reading: Whether what a reader takes from the claim holds as well; None where that is what it says.
-        comparison: What can be drawn of it; None where there is no number.
+        cases: The cases by name: the short name of a target, with further conditions (`h100`, `cpu, int32`), another
+            condition in words, or an empty string for a single case.
+        reading: The result for the implication of the claim; None if the claim implies only what it states.
+        comparison: The numbers to plot; None if there are none.
     """
 
     cases: Mapping[str, Case]
@@ -70,16 +70,16 @@ class Finding:
     comparison: Comparison | None = None
 
     def but(self, holds: bool, evidence: str) -> Finding:  # noqa: FBT001 - a statement and its truth
-        """Return the finding with whether what a reader takes from the claim holds as well."""
+        """Return the finding with the result for the implication of the claim."""
         return replace(self, reading=Case(bool(holds), evidence))
 
     def compared(self, unit: str, said: int | Mapping[str, int], found: Mapping[str, int]) -> Finding:
-        """Return the finding with what can be drawn of it.
+        """Return the finding with numbers to plot.
 
         Args:
-            unit: What is counted.
-            said: What follows from the claim, for all cases or for each.
-            found: What was found, by case.
+            unit: The unit of the numbers.
+            said: The number that follows from the claim, for all cases or by case.
+            found: The number that the check found, by case.
         """
         by_case = dict.fromkeys(found, said) if isinstance(said, int) else said
         return replace(self, comparison=Comparison(unit, by_case, found))
@@ -87,22 +87,22 @@ class Finding:
     def judge(self, *, once: bool) -> Verdict:
         """Return the verdict.
 
-        * Answers that differ, or a claim that holds in some cases: it depends (on the target, when these are targets).
-        * A claim that holds in no case: false, or outdated where a source says that it held in an earlier release.
-        * A claim whose words hold in each case: misleading when what a reader takes from it does not hold, else true.
+        * Different answers, or a claim that holds in some cases: it depends (on the target, if the cases are targets).
+        * A claim that holds in no case: false, or outdated if a source says that it held in an earlier release.
+        * A claim that holds in every case: misleading if its implication is wrong, else true.
 
         Args:
-            once: Whether a source says that the claim held in an earlier release.
+            once: True if a source says that the claim held in an earlier release.
         """
-        held = [case.holds for case in self.cases.values()]
-        if not held:
-            message = "a check must look at one case at least"
+        results = [case.holds for case in self.cases.values()]
+        if not results:
+            message = "a check must examine at least one case"
             raise ValueError(message)
-        if None in held:
-            held = [case.found == self._answers()[0] for case in self.cases.values()]
-        if any(held) and not all(held):
+        if None in results:
+            results = [case.found == self._answers()[0] for case in self.cases.values()]
+        if any(results) and not all(results):
             return Verdict.BY_TARGET if all(map(is_target, self.cases)) else Verdict.BY_CASE
-        if not any(held):
+        if not any(results):
             return Verdict.OUTDATED if once else Verdict.FALSE
         return Verdict.MISLEADING if self.reading and not self.reading.holds else Verdict.TRUE
 
@@ -111,7 +111,7 @@ class Finding:
 
 
 def is_target(case: str) -> bool:
-    """Whether a case is that of a target."""
+    """Return True if a case is a target."""
     return case.partition(",")[0] in TARGETS
 
 
@@ -121,19 +121,19 @@ def only(holds: bool, evidence: str = "") -> Finding:  # noqa: FBT001 - a statem
 
 
 def cases(outcomes: Mapping[str, tuple[bool, str]]) -> Finding:
-    """Return the finding of a check with several cases: what is found in each."""
+    """Return the finding of a check with several cases, each with its result and evidence."""
     return Finding({name: Case(bool(holds), evidence) for name, (holds, evidence) in outcomes.items()})
 
 
 def answers(answer_by_case: Mapping[str, str]) -> Finding:
-    """Return the finding for a claim that is a question: its answer in each case."""
+    """Return the finding for a claim that is a question, with its answer in each case."""
     return Finding({name: Case(None, answer) for name, answer in answer_by_case.items()})
 
 
 def by_target(captures: Captures, look: Callable[[Capture], tuple[bool, str]]) -> Finding:
-    """Return the finding of a check that looks at each target by itself.
+    """Return the finding of a check that examines each target separately.
 
     Raises:
-        TargetUnavailableError: This machine cannot compile for one of them, so that nothing can be said of all.
+        TargetUnavailableError: This machine cannot compile for one of the targets.
     """
     return cases({target: look(captures[target]) for target in captures.targets})

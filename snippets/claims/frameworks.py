@@ -1,4 +1,4 @@
-"""Claims about TensorFlow and PyTorch, decided by the records of runs that `snippets/peers` holds."""
+"""Checks of claims about TensorFlow and PyTorch, which read the recorded runs in `snippets/peers`."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 _KERNEL = re.compile(r"No registered '(\w+)' OpKernel for XLA")
 CLUSTER = "_XlaRun"
-"""The operation of TensorFlow that runs what XLA compiled of a cluster."""
+"""The TensorFlow operation that runs the compiled code of a cluster."""
 
 
 def _runs_clusters(operations: Iterable[str]) -> bool:
@@ -23,15 +23,15 @@ def _runs_clusters(operations: Iterable[str]) -> bool:
 
 
 def tensorflow_can_use_xla() -> Finding:
-    """TensorFlow compiles a function by XLA where it is asked to."""
+    """Check that TensorFlow compiles a function with XLA on request."""
     tensorflow = records.read("tensorflow")
-    plain, compiled = tensorflow.kernels["layer"], tensorflow.facts["jit"]["layer"]["launches"]
+    plain, launches = tensorflow.kernels["layer"], tensorflow.facts["jit"]["layer"]["launches"]
     expect(not _runs_clusters(plain), "a plain `tf.function` runs no cluster")
-    return only(bool(compiled), f"recorded: `jit_compile=True` launches `{'`, `'.join(compiled)}`")
+    return only(bool(launches), f"recorded: `jit_compile=True` launches `{'`, `'.join(launches)}`")
 
 
 def ways_to_xla() -> Finding:
-    """A function gets to XLA by `jit_compile=True`, by auto-clustering and by `tfcompile`."""
+    """Check that a function reaches XLA by `jit_compile=True`, by auto-clustering and by `tfcompile`."""
     facts = records.read("tensorflow").facts
     launches = facts["jit"]["layer"]["launches"]
     clusters = facts["auto"]["interrupted"]["operations"].count(CLUSTER)
@@ -39,25 +39,25 @@ def ways_to_xla() -> Finding:
     return cases(
         {
             "jit_compile=True": (bool(launches), f"recorded: {plural(len(launches), 'launch', 'launches')}"),
-            "auto-clustering": (clusters > 0, f"recorded: {plural(clusters, 'cluster')} run"),
-            "tfcompile": (bool(files), f"recorded: it writes `{files[0]}`"),
+            "auto-clustering": (clusters > 0, f"recorded: TensorFlow runs {plural(clusters, 'cluster')}"),
+            "tfcompile": (bool(files), f"recorded: `tfcompile` writes `{files[0]}`"),
         }
     )
 
 
 def auto_clustering() -> Finding:
-    """A flag of the environment makes TensorFlow compile functions that nobody marked."""
+    """Check that an environment variable makes TensorFlow compile functions without a mark."""
     facts = records.read("tensorflow").facts
     before, after = facts["grappler"]["gelu"], facts["auto"]["gelu"]["operations"]
-    expect(not _runs_clusters(before), "without the flag no cluster runs")
+    expect(not _runs_clusters(before), "no cluster runs without the flag")
     unmarked = _runs_clusters(after) and _runs_clusters(facts["auto"]["interrupted"]["operations"])
     return only(unmarked, f"recorded: GELU without a mark runs `{'`, `'.join(after)}`")
 
 
 def python_call_is_refused() -> Finding:
-    """A call back into Python has no form that XLA compiles."""
+    """Check that XLA cannot compile a call back into Python."""
     tensorflow = records.read("tensorflow")
     refused = _KERNEL.search(tensorflow.texts["refused/py_function"])
     left_out = {node["operation"] for node in tensorflow.facts["clusters"]["interrupted"]["kept"].values()}
     expect("EagerPyFunc" in left_out, "auto-clustering leaves it to the executor")
-    return only(refused is not None, f"recorded: no kernel `{refused[1]}` for XLA" if refused else "compiled")
+    return only(refused is not None, f"recorded: XLA has no kernel for `{refused[1]}`" if refused else "compiled")

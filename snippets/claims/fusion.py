@@ -1,4 +1,4 @@
-"""Claims about fusion: how many kernels, of which kind, and who decides."""
+"""Checks of claims about fusion: the number of kernels, their kinds, and the basis of the decision."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 def _one_kernel(captures: Captures) -> Finding:
-    """Whether each target launches one kernel."""
+    """Return if each target launches one kernel."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         return len(list_kernels(capture)) == 1, name_kernels(capture)
@@ -34,25 +34,25 @@ def _one_kernel(captures: Captures) -> Finding:
 
 
 def layer_is_one_kernel() -> Finding:
-    """A matmul, a bias and a relu are one kernel."""
+    """Check that a matmul, a bias and a relu become one kernel."""
     return _one_kernel(program("layer"))
 
 
 def scaled_softmax_is_one_kernel() -> Finding:
-    """A scale and a softmax are one kernel."""
+    """Check that a scale and a softmax become one kernel."""
     function, _ = fusible.PROGRAMS["scale and softmax"]
     long = capture(function, jax.ShapeDtypeStruct((8, 65536), jnp.float32), target="h100")
-    expect(len(list_kernels(long)) > 1, "on the H100 it is one kernel only as long as a row fits")
+    expect(len(list_kernels(long)) > 1, "on the H100, it is one kernel only if a row fits")
     return _one_kernel(program("fusible", "scale and softmax"))
 
 
 def normalize_is_one_kernel() -> Finding:
-    """(x - mean) / std is one kernel."""
+    """Check that (x - mean) / std becomes one kernel."""
     return _one_kernel(program("fusible", "(x - mean) / std"))
 
 
 def loop_fusion() -> Finding:
-    """Two element-wise operations become one loop fusion."""
+    """Check that two element-wise operations become one loop fusion."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         return [kernel.fusion_kind for kernel in list_kernels(capture)] == ["kLoop"], name_kernels(capture)
@@ -61,7 +61,7 @@ def loop_fusion() -> Finding:
 
 
 def input_fusion() -> Finding:
-    """A producer is fused into a reduction as an input fusion."""
+    """Check that a producer is fused into a reduction as an input fusion."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         fusions = [fusion for fusion in list_fusions(capture.module) if {"multiply", "reduce"} <= set(fusion.opcodes)]
@@ -71,48 +71,48 @@ def input_fusion() -> Finding:
 
 
 def output_fusion() -> Finding:
-    """What follows a matmul is fused into it as an output fusion."""
+    """Check that the operations after a matmul are fused into it as an output fusion."""
 
     def look(capture: Capture) -> tuple[bool, str]:
-        launched = len(list_kernels(capture))
-        expect(launched == (1 if capture.target == "tpu-v5e" else 2), f"{capture.target} launches {launched}")
+        number = len(list_kernels(capture))
+        expect(number == (1 if capture.target == "tpu-v5e" else 2), f"{capture.target} launches {number} kernels")
         return any(kernel.fusion_kind == "kOutput" for kernel in list_kernels(capture)), name_kernels(capture)
 
     return by_target(program("disputed", "relu(x @ w) + b"), look)
 
 
 def reduction_takes_its_consumer() -> Finding:
-    """What uses the result of a reduction is fused into an input fusion."""
+    """Check that the consumer of a reduction is fused into an input fusion."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         fusions = [fusion for fusion in list_fusions(capture.module) if fusion.kind == "kInput"]
-        taken = any("multiply" in fusion.opcodes[fusion.opcodes.index("reduce") :] for fusion in fusions)
+        has_consumer = any("multiply" in fusion.opcodes[fusion.opcodes.index("reduce") :] for fusion in fusions)
         if capture.target == "h100":
             kinds = [kernel.fusion_kind for kernel in list_kernels(capture)]
             expect(
-                kinds == ["kInput", "kLoop"], f"the multiplication is a kernel of its own, and the kernels are {kinds}"
+                kinds == ["kInput", "kLoop"], f"the multiplication should be a separate kernel; the kernels are {kinds}"
             )
-        return taken, name_kernels(capture)
+        return has_consumer, name_kernels(capture)
 
     return by_target(program("disputed", "sum(x) * scale"), look)
 
 
 def scatter_is_output_fusion() -> Finding:
-    """A scatter makes an output fusion."""
+    """Check that a scatter becomes an output fusion."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         kinds = [fusion.kind for fusion in list_fusions(capture.module) if "scatter" in fusion.opcodes]
-        expect("kOutput" not in kinds, "no target's scatter is of that kind")
+        expect("kOutput" not in kinds, "no target's scatter has that kind")
         return "kOutput" in kinds, f"`{'`, `'.join(kinds)}`" if kinds else "the scatter is not fused"
 
-    expect(output_fusion().cases["tpu-v5e"].holds is True, "on the TPU a matmul makes a fusion of this kind")
+    expect(output_fusion().cases["tpu-v5e"].holds is True, "on the TPU, a matmul creates a fusion of this kind")
     return by_target(program("disputed", "scatter"), look)
 
 
 def cost_decides() -> Finding:
-    """What is fused depends on what it is estimated to save."""
+    """Check that fusion depends on estimated savings."""
     estimates = [estimate for name in ("layer", "attention") for estimate in _log(name).estimates]
-    return cases({"h100": (bool(estimates), f"its log compares two times in {len(estimates)} places")})
+    return cases({"h100": (bool(estimates), f"its log compares two time estimates in {len(estimates)} places")})
 
 
 def _log(name: str) -> FusionLog:
@@ -120,7 +120,7 @@ def _log(name: str) -> FusionLog:
 
 
 def rules_decide() -> Finding:
-    """Fusion goes by rules, without an estimate of cost."""
+    """Check that fusion follows rules, without a cost estimate."""
     logs = {
         target: read_reasons(
             capture(
@@ -132,37 +132,41 @@ def rules_decide() -> Finding:
         ).of("fusion")
         for target in USUAL
     }
-    expect(all(any(each.verdict == "refused" for each in log) for log in logs.values()), "rules forbid on each target")
-    in_cycles = [target for target, log in logs.items() if any("fused_cycles" in each.words for each in log)]
-    expect(in_cycles == ["tpu-v5e"], "the TPU's log has estimates in cycles, and the CPU's has none")
+    has_refusals = [any(reason.verdict == "refused" for reason in log) for log in logs.values()]
+    expect(all(has_refusals), "rules forbid fusions on each target")
+    in_cycles = [target for target, log in logs.items() if any("fused_cycles" in reason.words for reason in log)]
+    expect(in_cycles == ["tpu-v5e"], "the TPU's log contains estimates in cycles, and the CPU's log contains none")
     log = _log("transformer_block")
     ruled, weighed = {refusal.producer for refusal in log.refusals}, {estimate.producer for estimate in log.estimates}
     reasons = len({refusal.reason for refusal in log.refusals})
     return cases(
         {
-            "what a rule forbids": (bool(ruled), f"left alone for {plural(reasons, 'reason')}, on the H100"),
-            "what no rule forbids": (not weighed, f"{plural(len(log.estimates), 'estimate')} in the H100's log"),
+            "fusions that a rule forbids": (
+                bool(ruled),
+                f"not fused on the H100, for {plural(reasons, 'different reason')}",
+            ),
+            "other fusions": (not weighed, f"{plural(len(log.estimates), 'time estimate')} in the H100's log"),
         }
     )
 
 
 def attention_answers() -> Finding:
-    """How many kernels is self-attention?"""
+    """Return the number of kernels of self-attention."""
     captures = program("attention")
     return answers({target: plural(len(list_kernels(captures[target])), "kernel") for target in captures.targets})
 
 
 def simulated_kernels(claimed: int) -> Finding:
-    """A simulation that returns a number is right about what is launched."""
+    """Check that a simulation that returns a fixed number predicts the launches."""
     captures = program("layer")
     right = {target: len(list_kernels(captures[target])) == claimed for target in captures.targets}
     return only(any(right.values()), f"the number is right on {sum(right.values())} of {len(right)} targets").but(
-        all(right.values()), "it is written down and not counted, so it is the same for every program"
+        all(right.values()), "the simulation does not count it, so it is the same for every program"
     )
 
 
 def intermediate_bytes(claimed: int) -> Finding:
-    """Without fusion so many KiB are moved in vain."""
+    """Check the number of KiB that are moved unnecessarily without fusion."""
     module = program("layer")["cpu"].unoptimized_module
     large = module.entry.root.shape.bytes
     between = [i for i in module.walk() if i.opcode in {"dot", "add"} and i.shape.bytes == large]
@@ -174,17 +178,17 @@ def intermediate_bytes(claimed: int) -> Finding:
 
 
 def all_in_registers() -> Finding:
-    """After fusion no intermediate goes through memory."""
+    """Check that no intermediate passes through memory after fusion."""
     captures, moves = program("layer"), dict[str, int]()
 
     def look(capture: Capture) -> tuple[bool, str]:
-        launched = list_kernels(capture)
-        between = [capture.module.entry.by_name[kernel.name].shape for kernel in launched[:-1]]
+        kernels = list_kernels(capture)
+        between = [capture.module.entry.by_name[kernel.name].shape for kernel in kernels[:-1]]
         moved = moves[capture.target] = sum(shape.bytes for shape in between)
         if capture.target == "h100":
             expect(
                 moved > capture.module.entry.root.shape.bytes,
-                "the parts take more memory than the matmul's result would",
+                "the parts need more memory than the matmul's result would",
             )
         return (
             not moved,
@@ -197,7 +201,7 @@ def all_in_registers() -> Finding:
 
 
 def reshapes_are_fused() -> Finding:
-    """Broadcasts and reshapes are fused like any other operation."""
+    """Check that broadcasts and reshapes are fused like any other operation."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         inside = [opcode for fusion in list_fusions(capture.module) for opcode in fusion.opcodes]
@@ -208,20 +212,21 @@ def reshapes_are_fused() -> Finding:
         title(target): [i.opcode for i in alone[target].module.entry if i.opcode != "parameter"]
         for target in alone.targets
     }
-    made = [next(op for op in opcodes if op != "copy") for opcodes in entries.values()]
-    expect(made == ["bitcast", "bitcast", "reshape"], f"a reshape by itself becomes {made}")
+    results = [next(op for op in opcodes if op != "copy") for opcodes in entries.values()]
+    expect(results == ["bitcast", "bitcast", "reshape"], f"a reshape alone becomes {results}")
     became = ", ".join(f"`{' '.join(opcodes)}` on the {name}" for name, opcodes in entries.items())
     return by_target(program("layer"), look).but(
-        all("fusion" in opcodes for opcodes in entries.values()), f"a reshape by itself becomes {became}"
+        all("fusion" in opcodes for opcodes in entries.values()), f"a reshape alone becomes {became}"
     )
 
 
 def element_wise_is_fused() -> Finding:
-    """A formula of element-wise operations becomes one kernel by itself."""
+    """Check that a formula of element-wise operations becomes one kernel automatically."""
     return _one_kernel(program("disputed", "sin(x) * 2 + cos(x)"))
 
 
 def unfused_kernels(claimed: int, between: int) -> Finding:
-    """Without fusion a layer is so many kernels, with so many intermediates between them."""
+    """Check the number of kernels of a layer, and of intermediates between them, without fusion."""
     names, _ = eager_and_jitted()
-    return only((len(names), len(names) - 1) == (claimed, between), f"run eagerly, it compiles `{'`, `'.join(names)}`")
+    evidence = f"in eager mode, JAX compiles `{'`, `'.join(names)}`"
+    return only((len(names), len(names) - 1) == (claimed, between), evidence)

@@ -1,4 +1,4 @@
-"""Claims about tracing: what runs, what is written down, and what transformations do to it."""
+"""Checks of claims about tracing: the code that runs, the recorded program, and its transformations."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ VECTOR = jax.ShapeDtypeStruct((10,), jnp.float32)
 
 
 def xla_traces() -> Finding:
-    """The Python function runs while XLA compiles."""
+    """Check that the Python function runs while XLA compiles."""
     runs: list[str] = []
     stage = ""
 
@@ -32,21 +32,23 @@ def xla_traces() -> Finding:
         runs.append(stage)
         return x * 2
 
-    with watched() as seen:
+    with watched() as events:
         stage = "trace"
         traced = jax.jit(double).trace(VECTOR)
-        before = len(seen.compiled)
+        before = len(events.compiled)
         stage = "lower"
         lowered = traced.lower()
         stage = "compile"
         lowered.compile()
     during = runs.count("compile")
-    evidence = f"the function runs {plural(runs.count('trace'), 'time')} while JAX traces, {during} while XLA compiles"
-    return only(during > 0 or before > 0 or not seen.compiled, evidence)
+    evidence = (
+        f"the function runs {plural(runs.count('trace'), 'time')} while JAX traces and {during} while XLA compiles"
+    )
+    return only(during > 0 or before > 0 or not events.compiled, evidence)
 
 
 def literal_without_type() -> Finding:
-    """A printed jaxpr shows a literal without a type."""
+    """Check that a printed jaxpr shows a literal without a type."""
 
     def square(x: jax.Array) -> jax.Array:
         y = x * 2 + 1
@@ -54,26 +56,26 @@ def literal_without_type() -> Finding:
 
     lines = [line.strip() for line in str(jax.make_jaxpr(square)(VECTOR)).splitlines()]
     product = next(line for line in lines if "mul" in line).removeprefix("let ")
-    expect(product.replace("2.0:f32[]", "2.0") == "b:f32[10] = mul a 2.0", "the rest of the line is as it was")
+    expect(product.replace("2.0:f32[]", "2.0") == "b:f32[10] = mul a 2.0", "the rest of the line is unchanged")
     return only(product == "b:f32[10] = mul a 2.0", f"it prints `{product}`")
 
 
 def mlp_primitives() -> Finding:
-    """The jaxpr of an MLP holds `dot_general`, `add` and `max`."""
-    held = _primitives(mlp.mlp, *mlp.EXAMPLE)
-    primitives = list(dict.fromkeys(held))
+    """Check that the jaxpr of an MLP contains `dot_general`, `add` and `max`."""
+    names = _primitives(mlp.mlp, *mlp.EXAMPLE)
+    primitives = list(dict.fromkeys(names))
     biases = sum(len(shape.shape) == 1 for shape in mlp.EXAMPLE)
-    expect(held.count("broadcast_in_dim") == biases, "there is a broadcast for each bias")
-    return only({"dot_general", "add", "max"} <= set(primitives), f"it holds `{'`, `'.join(primitives)}`")
+    expect(names.count("broadcast_in_dim") == biases, "the jaxpr has a broadcast for each bias")
+    return only({"dot_general", "add", "max"} <= set(primitives), f"the jaxpr contains `{'`, `'.join(primitives)}`")
 
 
 def _primitives(function: Callable[..., object], *example: object) -> list[str]:
-    """Return the name of each primitive in a function's jaxpr and in the jaxprs inside, as often as it stands there."""
+    """Return the name of each primitive in a function's jaxpr and its inner jaxprs, as often as it occurs."""
     return re.findall(r" = ([\w-]+)(?:\[| )", str(jax.make_jaxpr(function)(*example)))
 
 
 def grad_and_vmap() -> Finding:
-    """`grad` adds primitives for the way back, `vmap` adds a dimension and no matmul."""
+    """Check that `grad` adds primitives for the backward pass, and `vmap` a dimension but no matmul."""
 
     def loss(*arguments: jax.Array) -> jax.Array:
         return mlp.mlp(*arguments).sum()
@@ -85,15 +87,15 @@ def grad_and_vmap() -> Finding:
     mapped = jax.vmap(mlp.mlp, in_axes=(0, None, None, None, None))
     wide = _primitives(mapped, batch, *weights)
     many = wide.count("dot_general")
-    added = Counter(wide) - Counter(_primitives(mlp.mlp, *mlp.EXAMPLE))
-    expect(set(added) == {"broadcast_in_dim"}, f"vmap adds broadcasts and nothing else, and not {dict(added)}")
+    additions = Counter(wide) - Counter(_primitives(mlp.mlp, *mlp.EXAMPLE))
+    expect(set(additions) == {"broadcast_in_dim"}, f"vmap adds only broadcasts; found {dict(additions)}")
     wider = "f32[5,256,1024]" in str(jax.make_jaxpr(mapped)(batch, *weights))
-    evidence = f"{plural(once, 'matmul')}; {back} under `grad`; {many} under `vmap`, with one dimension more"
+    evidence = f"{plural(once, 'matmul')}; {back} with `grad`; {many} with `vmap`, each with one more dimension"
     return only(back > once == many and wider, evidence)
 
 
 def python_if() -> Finding:
-    """A Python `if` in a jitted function traces both branches."""
+    """Check that a Python `if` in a jitted function traces both branches."""
     ran: list[str] = []
 
     def choose(x: jax.Array, flag: bool) -> jax.Array:  # noqa: FBT001 - the flag that a reader would write
@@ -114,27 +116,27 @@ def python_if() -> Finding:
 
 
 def cond_compiles_to_conditional() -> Finding:
-    """`lax.cond` is a `conditional` in the optimized HLO."""
+    """Check that `lax.cond` is a `conditional` in the optimized HLO."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         number = capture.module.opcode_counts()["conditional"]
         selects = capture.module.opcode_counts()["select"]
-        expect(capture.stablehlo.count("stablehlo.multiply") > 1, "both branches are traced")
+        expect(capture.stablehlo.count("stablehlo.multiply") > 1, "JAX traces both branches")
         return number > 0, plural(number, "`conditional`") if number else f"{plural(selects, '`select`')} instead"
 
     return by_target(program("disputed", "cond"), look)
 
 
 def pmap_is_current() -> Finding:
-    """`pmap` is one of the transformations to learn, as `jit` and `vmap` are."""
+    """Check that `pmap` is a current transformation, like `jit` and `vmap`."""
     first = inspect.getdoc(jax.pmap) or ""
-    expect("shard_map" in first, "it says that jax.shard_map replaces it")
+    expect("shard_map" in first, "its documentation says that jax.shard_map replaces it")
     sentence = re.sub(r":py:func:`([^`]+)`", r"`\1`", ". ".join(first.splitlines()[0].split(". ")))
     return only(not sentence.startswith("Old way"), f"its own documentation begins: {sentence}")
 
 
 def dialect_of_its_own() -> Finding:
-    """What `make_jaxpr` prints is HLO in another notation."""
+    """Check that `make_jaxpr` prints HLO in another notation."""
     from claims.reading_hlo import is_interchangeable
 
     return is_interchangeable()

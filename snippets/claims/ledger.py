@@ -1,4 +1,4 @@
-"""The claims with what the checks of this build found."""
+"""The claims with the findings of this build's checks."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from claims.declared import CHAPTERS, Claim, ClaimError, read
+from claims.declared import CHAPTERS, Claim, ClaimError, read_claims
 from claims.finding import Verdict
 from xla_inspect.errors import TargetUnavailableError
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Entry:
-    """A claim and what became of it.
+    """A claim with its finding.
 
     Attributes:
         claim: The claim.
-        finding: What its check found, or None where none ran.
-        missing: Which target its check could not run for on this machine, and why, or None.
+        finding: The finding of its check, or None if no check ran.
+        missing: The error if a target is missing on this machine, or None.
     """
 
     claim: Claim
@@ -33,18 +33,18 @@ class Entry:
 
     @property
     def gap(self) -> str:
-        """Why its check could not run on this machine, or an empty string."""
+        """The reason why its check could not run on this machine, or an empty string."""
         return self.missing.reason if self.missing else ""
 
     @property
     def verdict(self) -> Verdict:
-        """The verdict that the check computed; where none ran, the declared one."""
+        """The verdict of the check; without a check, the declared verdict."""
         if self.finding is None:
             return self.claim.verdict
         return self.finding.judge(once=bool(self.claim.once))
 
-    def held(self) -> tuple[str, ...]:
-        """Return the cases in which a claim that depends on the case holds, in order; none for any other claim."""
+    def list_cases(self) -> tuple[str, ...]:
+        """Return the cases in which a claim that depends on the case holds, in order; else none."""
         if self.finding is None or self.verdict not in {Verdict.BY_TARGET, Verdict.BY_CASE}:
             return ()
         return tuple(name for name, case in self.finding.cases.items() if case.holds)
@@ -52,20 +52,20 @@ class Entry:
 
 @dataclass(frozen=True)
 class ClaimLedger:
-    """All claims, judged."""
+    """All claims with their verdicts."""
 
     entries: tuple[Entry, ...]
 
     def checked(self) -> int:
-        """Return how many claims were decided by a check that ran."""
+        """Return the number of claims that a check decided."""
         return sum(entry.finding is not None for entry in self.entries)
 
     def unchecked(self) -> int:
-        """Return how many claims no check decides."""
+        """Return the number of claims without a check."""
         return sum(not entry.claim.check for entry in self.entries)
 
     def verdicts(self, *, checked: bool = True) -> Counter[Verdict]:
-        """Return how many claims have each verdict, of those that a check decided or of the others."""
+        """Return the number of claims by verdict, among those that a check decided or among the others."""
         return Counter(entry.verdict for entry in self.entries if (entry.finding is not None) is checked)
 
     def chapter(self, name: str) -> tuple[Entry, ...]:
@@ -73,10 +73,10 @@ class ClaimLedger:
         return tuple(entry for entry in self.entries if entry.claim.chapter == name)
 
     def find(self, identity: str) -> Finding:
-        """Return what the check of a claim found.
+        """Return the finding of a claim's check.
 
         Raises:
-            ClaimError: There is no such claim, or no check decides it.
+            ClaimError: There is no such claim, or it has no check.
             TargetUnavailableError: Its check could not run on this machine.
         """
         entry = next((entry for entry in self.entries if entry.claim.id == identity), None)
@@ -88,7 +88,7 @@ class ClaimLedger:
         return entry.finding
 
     def heard(self, how: str, chapter: str = "") -> tuple[Entry, ...]:
-        """Return the entries that are heard everywhere or often, all or those of one chapter."""
+        """Return the entries that are heard everywhere or often, in all chapters or in one."""
         entries = self.chapter(chapter) if chapter else self.entries
         return tuple(entry for entry in entries if entry.claim.heard == how)
 
@@ -97,31 +97,33 @@ class ClaimLedger:
         return {name: entries for name in CHAPTERS if (entries := self.chapter(name))}
 
 
-def judge(claims: Iterable[Claim] | None = None) -> ClaimLedger:
-    """Run the check of every claim, and return the claims with what was found.
+def judge_claims(claims: Iterable[Claim] | None = None) -> ClaimLedger:
+    """Run the check of every claim, and return the claims with their findings.
 
     Args:
-        claims: The claims, by default those of the file.
+        claims: The claims, by default those in the file.
 
     Raises:
         ClaimError: The verdict of a check differs from the declared one, or a check failed to run;
-            the message names each such claim, with file and line of its declaration.
+            the message lists each such claim, with file and line of its declaration.
     """
     entries = []
     wrong = []
     findings: dict[tuple[str, tuple[int, ...]], Finding] = {}
-    for claim in read() if claims is None else claims:
+    for claim in read_claims() if claims is None else claims:
         try:
             entry = check_claim(claim, findings)
         except TargetUnavailableError as error:
             entry = Entry(claim, missing=error)
-        except Exception as error:  # noqa: BLE001 - whatever a check raises, the claim is not decided
+        except Exception as error:  # noqa: BLE001 - whatever a check raises, it did not decide the claim
             wrong.append(f"{claim.place}: {claim.id}: {claim.check} raised {type(error).__name__}: {error}")
             continue
         if entry.verdict != claim.verdict:
-            wrong.append(f"{claim.place}: {claim.id}: declared {claim.verdict}, {describe(entry)}")
-        elif entry.finding and entry.held() != claim.where:
-            wrong.append(f"{claim.place}: {claim.id}: declared to hold for {list(claim.where)}, {describe(entry)}")
+            wrong.append(f"{claim.place}: {claim.id}: declared {claim.verdict}, {describe_verdict(entry)}")
+        elif entry.finding and entry.list_cases() != claim.where:
+            wrong.append(
+                f"{claim.place}: {claim.id}: declared to hold for {list(claim.where)}, {describe_verdict(entry)}"
+            )
         entries.append(entry)
     if wrong:
         raise ClaimError("\n".join(wrong))
@@ -133,7 +135,7 @@ def check_claim(claim: Claim, findings: dict[tuple[str, tuple[int, ...]], Findin
 
     Args:
         claim: The claim.
-        findings: What checks have found already, by check and numbers; what this one finds is added.
+        findings: The findings so far, by check and numbers; this one is added.
     """
     if not claim.check:
         return Entry(claim)
@@ -145,11 +147,11 @@ def check_claim(claim: Claim, findings: dict[tuple[str, tuple[int, ...]], Findin
     return Entry(claim, findings[key])
 
 
-def describe(entry: Entry) -> str:
-    """Return in words what a check found."""
+def describe_verdict(entry: Entry) -> str:
+    """Return the finding of a check in words."""
     if entry.finding is None:
-        return "not checked"
+        return "no check ran"
     descriptions = [f"{name or 'found'}: {case.found} ({case.holds})" for name, case in entry.finding.cases.items()]
     if entry.finding.reading:
-        descriptions.append(f"as read: {entry.finding.reading.found} ({entry.finding.reading.holds})")
+        descriptions.append(f"implication: {entry.finding.reading.found} ({entry.finding.reading.holds})")
     return f"{entry.claim.check} found {entry.verdict}: {'; '.join(descriptions)}"

@@ -1,4 +1,4 @@
-"""Claims about the operations of HLO, counted in the compiler's own enumeration."""
+"""Checks of claims about HLO operations, counted in the compiler's own enumeration."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ CORE_MOVES = CATEGORY.keys() - {
     "get-dimension-size",
     "set-dimension-size",
 }
-"""Without renaming, asynchronous copies, and the operations that keep sizes known at run time only."""
+"""Data movement without `bitcast`, asynchronous copies, and operations on sizes known only at run time."""
 
 SHORT = 10
 CORE_CONTROL = {"call", "conditional", "while"}
@@ -34,7 +34,7 @@ NOT_COLLECTIVE = re.compile(r".*-(?:start|done)|send|recv|infeed|outfeed|.*-id")
 
 @cache
 def opcodes() -> frozenset[str]:
-    """Return the opcodes of the installed jaxlib, by HLO's own spelling."""
+    """Return the opcodes of the installed jaxlib, in HLO's spelling."""
     return frozenset(spell(name) for name in _hlo.HloOpcode.__members__)
 
 
@@ -43,7 +43,7 @@ def _members(category: str) -> list[str]:
 
 
 def number_of_opcodes(claimed: int) -> Finding:
-    """HLO has about so many operations."""
+    """Check the number of HLO operations."""
     unknown = opcodes() - CATEGORY.keys()
     expect(not unknown, f"opcodes without a category: {', '.join(sorted(unknown))}")
     expect(len(opcodes()) < claimed, "this release has fewer")
@@ -51,38 +51,38 @@ def number_of_opcodes(claimed: int) -> Finding:
 
 
 def has_matmul() -> Finding:
-    """MatMul, Conv and Reduce are operations of HLO."""
-    named = {"matmul", "conv", "reduce"}
-    expect({"dot", "convolution"} <= opcodes(), "matmuls are `dot`, and the other is spelled out")
+    """Check that MatMul, Conv and Reduce are HLO operations."""
+    names = {"matmul", "conv", "reduce"}
+    expect({"dot", "convolution"} <= opcodes(), "a matmul is a `dot`, and Conv is spelled out")
     near = sorted(opcodes() & {"convolution", "dot", "reduce"})
-    return only(named <= opcodes(), f"the opcodes are `{'`, `'.join(near)}`")
+    return only(names <= opcodes(), f"the opcodes are `{'`, `'.join(near)}`")
 
 
 def key_opcodes() -> Finding:
-    """Dot, reduce, broadcast, transpose and fusion exist."""
-    named = {"broadcast", "dot", "fusion", "reduce", "transpose"}
-    return only(named <= opcodes(), f"{len(named & opcodes())} of {len(named)} are opcodes")
+    """Check that dot, reduce, broadcast, transpose and fusion exist."""
+    names = {"broadcast", "dot", "fusion", "reduce", "transpose"}
+    return only(names <= opcodes(), f"{len(names & opcodes())} of {len(names)} are opcodes")
 
 
 def element_wise(claimed: int) -> Finding:
-    """So many operations are element-wise."""
-    expect(len(_members("element-wise")) > 1.25 * claimed, "there are far more")
+    """Check the number of element-wise operations."""
+    expect(len(_members("element-wise")) > 1.25 * claimed, "HLO has far more")
     return _group("element-wise", claimed)
 
 
 def reduction(claimed: int) -> Finding:
-    """So many operations reduce."""
+    """Check the number of reductions."""
     return _group("reduction", claimed)
 
 
 def linear_algebra(claimed: int) -> Finding:
-    """So many operations are linear algebra."""
-    expect(len(_members("linear algebra")) < claimed, "there are fewer")
+    """Check the number of linear algebra operations."""
+    expect(len(_members("linear algebra")) < claimed, "HLO has fewer")
     return _group("linear algebra", claimed)
 
 
 def custom(claimed: int) -> Finding:
-    """So many operations are custom."""
+    """Check the number of custom operations."""
     return only(len(_members("custom")) == claimed, f"`{'`, `'.join(_members('custom'))}`")
 
 
@@ -93,48 +93,48 @@ def _group(category: str, claimed: int) -> Finding:
 
 
 def _core(category: str, core: set[str], claimed: int, what: str) -> Finding:
-    """Whether a number holds for the core of a category, and for the whole, which a reader takes it for."""
+    """Return if a number is right for the core of a category, and if it is right for the whole category."""
     members = set(_members(category))
-    whole = f"{len(members)} with {what}"
+    whole = f"{len(members)} including {what}"
     return only(is_about(len(members & core), claimed), f"{len(members & core)} in the narrow sense").but(
         is_about(len(members), claimed), whole
     )
 
 
 def data_movement(claimed: int) -> Finding:
-    """So many operations move data."""
-    return _core("data movement", set(CORE_MOVES), claimed, "asynchronous copies, dynamic sizes and renaming")
+    """Check the number of operations that move data."""
+    return _core("data movement", set(CORE_MOVES), claimed, "asynchronous copies, dynamic sizes and `bitcast`")
 
 
 def control_flow(claimed: int) -> Finding:
-    """So many operations are control flow."""
+    """Check the number of control flow operations."""
     return _core("control flow and ordering", CORE_CONTROL, claimed, "asynchronous forms and ordering")
 
 
 def communication(claimed: int) -> Finding:
-    """So many operations communicate."""
+    """Check the number of operations that communicate."""
     proper = {opcode for opcode in _members("communication") if not NOT_COLLECTIVE.fullmatch(opcode)}
-    return _core("communication", proper, claimed, "start and done forms, send and receive, feeds and ids")
+    return _core("communication", proper, claimed, "start and done forms, send and receive, feeds and IDs")
 
 
 def table_adds_up(claimed: int, *groups: int) -> Finding:
-    """The groups of a table add up to what it is said to hold."""
-    expect(sum(groups) < 0.75 * claimed, "its groups add up to far fewer")
-    return only(is_about(sum(groups), claimed), f"the groups add up to {sum(groups)}; there are {len(opcodes())}")
+    """Check that the groups of a table add up to its claimed total."""
+    expect(sum(groups) < 0.75 * claimed, "the groups add up to far fewer")
+    return only(is_about(sum(groups), claimed), f"the groups add up to {sum(groups)}; HLO has {len(opcodes())} opcodes")
 
 
 def mean_is_a_reduction() -> Finding:
-    """`reduce` sums, takes the maximum and takes the mean."""
+    """Check that `reduce` computes the sum, the maximum and the mean."""
     x = jax.ShapeDtypeStruct((8, 16), jnp.float32)
     texts = {function.__name__: jax.jit(function).lower(x).as_text() for function in (jnp.sum, jnp.mean, jnp.max)}
     reduced = [name for name, text in texts.items() if "stablehlo.reduce(" in text]
     return only(len(reduced) == len(texts), f"`{'`, `'.join(reduced)}` lower to `reduce`").but(
-        "stablehlo.divide" not in texts["mean"], "the mean is a reduction, and a division after it"
+        "stablehlo.divide" not in texts["mean"], "the mean is a reduction followed by a division"
     )
 
 
 def sigmoid_is_logistic() -> Finding:
-    """`jax.nn.sigmoid` lowers to `logistic`."""
+    """Check that `jax.nn.sigmoid` lowers to `logistic`."""
     text = jax.jit(jax.nn.sigmoid).lower(jax.ShapeDtypeStruct((8,), jnp.float32)).as_text()
     lowered = [name.removeprefix("stablehlo.") for name in names_in(text)]
     expect("logistic" in opcodes(), "HLO has the opcode")
@@ -142,12 +142,12 @@ def sigmoid_is_logistic() -> Finding:
 
 
 def everything_is_element_wise() -> Finding:
-    """relu(x @ w + b) is element-wise."""
+    """Check that relu(x @ w + b) is element-wise."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         counts = capture.unoptimized_module.opcode_counts()
         kinds = {CATEGORY[opcode] for opcode in ("add", "maximum") if counts[opcode]}
-        return kinds == {"element-wise"}, "`add` and `maximum` are"
+        return kinds == {"element-wise"}, "`add` and `maximum` are element-wise"
 
     product = CATEGORY[next(i.opcode for i in program("layer")["cpu"].unoptimized_module.walk() if i.opcode == "dot")]
     return by_target(program("layer"), look).but(product == "element-wise", f"`dot` is {product}")

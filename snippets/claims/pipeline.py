@@ -1,4 +1,4 @@
-"""Claims about the stages and the passes."""
+"""Checks of claims about the compilation stages and the passes."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
     from xla_inspect import Capture
 
 FUSING = ("fusion", "priority-fusion", "tpu_fusion")
-"""What the pass that fuses loops is called on CPU, GPU and TPU."""
+"""The name of the fusion pass on CPU, GPU and TPU."""
 
 DONATING = "optimize_input_output_buffer_alias"
-"""The pass that says which results may take the memory of donated arguments."""
+"""The pass that determines which results may use the memory of donated arguments."""
 
 
 def compiles_for() -> Finding:
-    """XLA compiles for CPU, GPU and TPU."""
+    """Check that XLA compiles for CPU, GPU and TPU."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         return capture.module.is_scheduled and bool(list_kernels(capture)), name_kernels(capture)
@@ -38,25 +38,26 @@ def compiles_for() -> Finding:
 
 
 def jit_is_xla() -> Finding:
-    """`jax.jit` compiles through XLA."""
+    """Check that `jax.jit` compiles through XLA."""
     stage = jax.jit(lambda x: x + 1).lower(1.0).compile()
     text = stage.as_text() or ""
     return only(text.startswith("HloModule"), f"the executable prints as `{text.partition(',')[0]}`")
 
 
 def hlo_comes_last() -> Finding:
-    """The optimizations give HLO, and before them the program is something else."""
+    """Check that optimizations produce HLO, and that the program is not HLO before them."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         return capture.after.startswith("HloModule") and bool(capture.code), "HLO, then code"
 
     captures = program("layer")
     first = [capture.before.startswith("HloModule") for capture in captures.values()]
-    return by_target(captures, look).but(not any(first), f"{sum(first)} of {len(first)} compilers begin with HLO too")
+    evidence = f"{sum(first)} of {len(first)} compilers already begin with HLO"
+    return by_target(captures, look).but(not any(first), evidence)
 
 
 def backend_code() -> Finding:
-    """Each backend prints code of its own: LLVM IR, PTX and SASS, TPU code."""
+    """Check that each backend prints its own code: LLVM IR, PTX and SASS, or TPU code."""
     captures = program("layer")
     cpu, gpu = captures["cpu"], captures["h100"]
     sass = disassemble(gpu)
@@ -71,28 +72,28 @@ def backend_code() -> Finding:
 
 
 def count_bundles() -> tuple[int, int]:
-    """Return how many bundles the layer's kernels have on a TPU, as libtpu writes them down, and how many kernels.
+    """Return the number of bundles in the layer's TPU kernels, as libtpu dumps them, and the number of kernels.
 
     Raises:
-        TargetUnavailableError: There is no libtpu.
+        TargetUnavailableError: libtpu is not installed.
     """
-    made = capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e", machine=True, passes=False)
-    sizes = [kernel.size for kernel in read_below(made) if kernel.is_kernel]
+    machine = capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e", machine=True, passes=False)
+    sizes = [kernel.size for kernel in read_below(machine) if kernel.is_kernel]
     return sum(sizes), len(sizes)
 
 
 def llvm_everywhere() -> Finding:
-    """The flow ends in LLVM IR."""
+    """Check that compilation ends in LLVM IR."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         return "llvm" in _languages(capture), _name(capture)
 
-    expect(count_bundles()[0] > 0, "the ledger says that libtpu has instructions of its own")
+    expect(count_bundles()[0] > 0, "libtpu generates its own instructions")
     return by_target(program("layer"), look)
 
 
 def ptx_route() -> Finding:
-    """On a GPU, LLVM IR becomes PTX, which is assembled."""
+    """Check that LLVM IR becomes PTX on a GPU, and that the PTX is assembled."""
     capture = program("layer")["h100"]
     languages = _languages(capture)
     sass = disassemble(capture)
@@ -101,7 +102,7 @@ def ptx_route() -> Finding:
 
 
 def two_backends() -> Finding:
-    """Code generation is LLVM to PTX for GPUs and LLVM to machine code for CPUs, and that is all."""
+    """Check that code generation consists of LLVM to PTX for GPUs and LLVM to machine code for CPUs."""
     expected = {"cpu": {"llvm", "asm"}, "h100": {"llvm", "ptx"}}
     captures = program("layer")
     finding = cases(
@@ -111,7 +112,7 @@ def two_backends() -> Finding:
         }
     )
     others = "triton" in _languages(captures["h100"]) or bool(list_kernels(captures["tpu-v5e"]))
-    return finding.but(not others, "the H100's matmul goes through Triton first, and the TPU has a compiler of its own")
+    return finding.but(not others, "the H100's matmul goes through Triton first, and the TPU has its own compiler")
 
 
 def _languages(capture: Capture) -> set[str]:
@@ -124,55 +125,55 @@ def _name(capture: Capture) -> str:
 
 
 def number_of_passes(claimed: int) -> Finding:
-    """There are about so many passes."""
+    """Check the number of passes."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         names = pass_names(capture)
-        changed = sum(run.changed for run in capture.runs)
-        different = f"{len(set(names))} different ones in {len(names)} runs"
-        evidence = f"{different}, of which {changed} said that they changed the module"
+        changes = sum(run.changed for run in capture.runs)
+        different = f"{len(set(names))} different passes in {len(names)} runs"
+        evidence = f"{different}; {changes} runs reported a change of the module"
         return is_about(len(set(names)), claimed), evidence
 
     captures = program("layer")
     for target in captures.targets:
         runs = captures[target].runs
         names = {run.name for run in runs}
-        expect(target == "cpu" or len(names) > 1.5 * claimed, "H100 and TPU have far more")
-        expect(len(runs) > len(names), "many run more than once")
-        expect(sum(run.changed for run in runs) < len(runs) / 10, "few change anything")
+        expect(target == "cpu" or len(names) > 1.5 * claimed, "H100 and TPU have far more passes")
+        expect(len(runs) > len(names), "many passes run more than once")
+        expect(sum(run.changed for run in runs) < len(runs) / 10, "few runs change anything")
     return by_target(captures, look)
 
 
 def passes_are_shared() -> Finding:
-    """The passes are the same whatever the target."""
+    """Check that all targets run the same passes."""
     captures = program("layer")
     shared = set[str].intersection(*(set(pass_names(captures[target])) for target in captures.targets))
 
     def look(capture: Capture) -> tuple[bool, str]:
         names = set(pass_names(capture))
-        expect(len(shared) < len(names) / 2, "it shares a small part with both others")
-        return names == shared, f"{len(shared)} of its {len(names)} run on all three"
+        expect(len(shared) < len(names) / 2, "the target shares only a small part of its passes with both others")
+        return names == shared, f"{len(shared)} of its {len(names)} passes run on all three targets"
 
     own = {target: len(set(pass_names(captures[target])) - shared) for target in captures.targets}
-    return by_target(captures, look).compared("passes that not all three run", 0, own)
+    return by_target(captures, look).compared("passes that do not run on all three targets", 0, own)
 
 
 def passes_independent_of_hardware() -> Finding:
-    """What is optimized on HLO is optimized on all hardware alike."""
+    """Check that HLO optimizations are the same on all hardware."""
     captures = program("layer")
     names = [set(pass_names(captures[target])) for target in captures.targets]
     shared, every = set[str].intersection(*names), set[str].union(*names)
-    expect(len(shared) < len(every) / 2, "most names occur on one or two")
+    expect(len(shared) < len(every) / 2, "most passes run on one or two targets")
     return cases(
         {
-            "passes that all three run": (bool(shared), f"{len(shared)} names"),
-            "passes that one or two run": (shared == every, f"{len(every) - len(shared)} names"),
+            "passes on all three targets": (bool(shared), f"{len(shared)} names"),
+            "passes on one or two targets": (shared == every, f"{len(every) - len(shared)} names"),
         }
     )
 
 
 def same_optimizations() -> Finding:
-    """CPU and GPU get the same optimizations."""
+    """Check that CPU and GPU run the same optimizations."""
     captures = program("layer")
     cpu, gpu = captures["cpu"], captures["h100"]
     same = set(pass_names(cpu)) == set(pass_names(gpu)) and name_kernels(cpu) == name_kernels(gpu)
@@ -180,11 +181,11 @@ def same_optimizations() -> Finding:
         target: len(set(pass_names(one)) - set(pass_names(other)))
         for target, one, other in (("cpu", cpu, gpu), ("h100", gpu, cpu))
     }
-    return only(same, ", ".join(f"{number} passes run on the {title(target)} alone" for target, number in own.items()))
+    return only(same, ", ".join(f"{number} passes run only on the {title(target)}" for target, number in own.items()))
 
 
 def usual_passes() -> Finding:
-    """Common subexpressions, algebraic simplification and fusion are passes."""
+    """Check that common subexpression elimination, algebraic simplification and fusion are passes."""
     last_fusing: list[str] = []
 
     def look(capture: Capture) -> tuple[bool, str]:
@@ -194,39 +195,39 @@ def usual_passes() -> Finding:
         return {"cse", "algsimp"} <= names and bool(fusing), f"`cse`, `algsimp`, `{fusing[-1] if fusing else 'none'}`"
 
     finding = by_target(program("layer"), look)
-    expect(len(set(last_fusing)) == len(finding.cases), "the pass that fuses has another name on each target")
+    expect(len(set(last_fusing)) == len(finding.cases), "the fusion pass has a different name on each target")
     return finding
 
 
 def memory_planned_by_a_pass() -> Finding:
-    """Memory is planned, by one of the optimization passes."""
+    """Check that an optimization pass plans the memory."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         return "allocation 0" in capture.buffers, f"{capture.buffers.count('allocation ')} allocations"
 
     captures = program("layer")
-    named = [run.name for capture in captures.values() for run in capture.runs if "buffer-assign" in run.name]
+    assigning = [run.name for capture in captures.values() for run in capture.runs if "buffer-assign" in run.name]
     donating = [target for target in captures.targets if DONATING in pass_names(captures[target])]
     expect(len(donating) == len(captures.targets), f"{DONATING} runs on each target")
     scheduled = all(capture.module.is_scheduled for capture in captures.values())
     return by_target(captures, look).but(
-        bool(named) or not scheduled, "no pass has that name: buffers are assigned to the scheduled module"
+        bool(assigning) or not scheduled, "no pass assigns buffers: XLA assigns them to the scheduled module"
     )
 
 
 def builds_on_mlir() -> Finding:
-    """XLA takes its input as MLIR, and makes code through MLIR."""
+    """Check that XLA's input is MLIR, and that XLA generates code through MLIR."""
     captures = program("layer")
     with mlir.make_ir_context():
         module = ir.Module.parse(captures["cpu"].stablehlo)
         verified = module.operation.verify()
-        expect(_is_refused(captures["cpu"].before), "HLO is not MLIR")
+        expect(_is_rejected(captures["cpu"].before), "HLO is not MLIR")
     triton = any("tt." in code.text for code in captures["h100"].code if code.language == "triton")
-    return only(verified and triton, "MLIR's own parser takes the StableHLO; the H100's Triton IR is MLIR too")
+    return only(verified and triton, "MLIR's parser accepts the StableHLO, and the H100's Triton IR is also MLIR")
 
 
-def _is_refused(text: str) -> bool:
-    """Whether MLIR's parser refuses a text."""
+def _is_rejected(text: str) -> bool:
+    """Return True if MLIR's parser rejects a text."""
     try:
         ir.Module.parse(text)
     except ir.MLIRError:

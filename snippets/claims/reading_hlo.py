@@ -1,4 +1,4 @@
-"""Claims about the text of HLO: what prints it, what the parser takes, what it says."""
+"""Checks of claims about HLO text: the calls that print it, the parser, and its contents."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ MATMULS = {"dot", "convolution"}
 
 
 def parser_error(text: str) -> str:
-    """Return what XLA's own parser finds wrong with the text of a module, in one line, or an empty string."""
+    """Return the error of XLA's parser for the text of a module, in one line, or an empty string."""
     try:
         _hlo.hlo_module_from_text(text)
     except Exception as error:  # noqa: BLE001 - the parser raises jaxlib's own class
@@ -42,7 +42,7 @@ def _compiled() -> jax.stages.Compiled:
 
 
 def nested_operands() -> Finding:
-    """An instruction may be written in the place of an operand."""
+    """Check that an instruction may be written in place of an operand."""
     module = """HloModule m
 ENTRY e {
   x = f32[4,8] parameter(0)
@@ -52,37 +52,39 @@ ENTRY e {
 }"""
     typed = module.replace("broadcast(constant(0))", "f32[4,4] broadcast(f32[] constant(0))")
     error = parser_error(module)
-    expect(not parser_error(typed), "with the types written out the parser takes the nested operands")
-    return only(not error, f"the parser says: {error}")
+    expect(not parser_error(typed), "with explicit types, the parser accepts the nested operands")
+    return only(not error, f"the parser reports: {error}")
 
 
 def broadcast_without_dimensions() -> Finding:
-    """The dimensions of a broadcast number may be left out."""
+    """Check that the dimensions of a broadcast scalar may be omitted."""
     text = "HloModule m\nENTRY e {\n  z = f32[] constant(0)\n  ROOT r = f32[4] broadcast(z)\n}"
     error = parser_error(text)
-    printed = "" if error else _hlo.hlo_module_from_text(text).to_string()
-    return only(not error and "dimensions={}" in printed, error or "it parses, and is printed with `dimensions={}`")
+    text_again = "" if error else _hlo.hlo_module_from_text(text).to_string()
+    return only(
+        not error and "dimensions={}" in text_again, error or "the parser accepts it and prints `dimensions={}`"
+    )
 
 
 def missing_import() -> Finding:
-    """A listing that uses `jnp` runs with `import jax` alone."""
+    """Check that code that uses `jnp` runs with only `import jax`."""
     return _runs("import jax\n\ndef f(x):\n    return jnp.sum(x)\n\njax.make_jaxpr(f)(1.0)\n")
 
 
 def gelu_missing_import() -> Finding:
-    """A listing that multiplies and applies GELU runs with `import jax` alone."""
+    """Check that code that multiplies and applies GELU runs with only `import jax`."""
     return _runs(
         "import jax\n\ndef f(x, w):\n    return jax.nn.gelu(jnp.matmul(x, w))\n\njax.make_jaxpr(f)(1.0, 1.0)\n"
     )
 
 
 def lost_indentation() -> Finding:
-    """A listing whose lines all start at the margin runs."""
+    """Check that a listing without indentation runs."""
     return _runs("def double(x):\nreturn x * 2\n")
 
 
 def _runs(listing: str) -> Finding:
-    """Whether a listing runs by itself."""
+    """Return if a listing runs unchanged."""
     try:
         exec(compile(listing, "listing", "exec"), {})  # noqa: S102 - the listings above
     except Exception as error:  # noqa: BLE001 - whatever it raises is the finding
@@ -91,38 +93,37 @@ def _runs(listing: str) -> Finding:
 
 
 def as_text_is_hlo() -> Finding:
-    """`lower(...).as_text()` is HLO."""
+    """Check that `lower(...).as_text()` is HLO."""
     text, hlo = _lowered().as_text(), _lowered().as_text("hlo")
-    expect(not parser_error(hlo) and "is_scheduled" not in hlo, 'as_text("hlo") is HLO, and nothing is compiled yet')
+    expect(not parser_error(hlo) and "is_scheduled" not in hlo, 'as_text("hlo") is HLO, and nothing has been compiled')
     finding = only(not parser_error(text), f"it begins with `{text.split('{')[0].split('attributes')[0].strip()}`")
     dialect = names_in(text).total()
-    return finding.compared("StableHLO operations in it", 0, {"the text of GELU": dialect})
+    return finding.compared("StableHLO operations in the text", 0, {"GELU": dialect})
 
 
 def as_text_takes_stablehlo() -> Finding:
-    """`as_text("stablehlo")` is StableHLO."""
+    """Check that `as_text("stablehlo")` is StableHLO."""
     text = _lowered().as_text("stablehlo")
-    return only(text == _lowered().as_text() and "stablehlo." in text, "the same text as that of `as_text()`")
+    return only(text == _lowered().as_text() and "stablehlo." in text, "it is the same text as that of `as_text()`")
 
 
 def compiled_text_is_optimized() -> Finding:
-    """`lower(...).compile().as_text()` is optimized, fused HLO."""
+    """Check that `lower(...).compile().as_text()` is optimized, fused HLO."""
     text = _compiled().as_text() or ""
     good = text.startswith("HloModule") and "is_scheduled=true" in text and " fusion(" in text
-    return only(
-        good, f"it begins with `{text.partition(',')[0]}`, is scheduled, and holds {text.count(' fusion(')} fusions"
-    )
+    fusions = plural(text.count(" fusion("), "fusion")
+    return only(good, f"it begins with `{text.partition(',')[0]}`, is scheduled, and contains {fusions}")
 
 
 def frontends_emit_hlo() -> Finding:
-    """What JAX hands to XLA is HLO."""
+    """Check that JAX passes HLO to XLA."""
     ir = str(_lowered().compiler_ir())
-    expect("chlo." in ir and "sdy." in annotated(), "CHLO and Shardy's dialect are in what JAX writes")
-    return only("stablehlo." not in ir and not parser_error(ir), "JAX hands over StableHLO; XLA imports it")
+    expect("chlo." in ir and "sdy." in annotated(), "JAX's output contains CHLO and Shardy's dialect")
+    return only("stablehlo." not in ir and not parser_error(ir), "JAX passes StableHLO, which XLA imports")
 
 
 def as_text_hlo_is_the_input() -> Finding:
-    """`as_text("hlo")` is what the compiler receives."""
+    """Check that the compiler receives the text of `as_text("hlo")`."""
     from programs import disputed
 
     function, example = disputed.PROGRAMS["acos"]
@@ -131,34 +132,34 @@ def as_text_hlo_is_the_input() -> Finding:
 
     def look(capture: Capture) -> tuple[bool, str]:
         text = traced.lower(lowering_platforms=(platforms[capture.target],)).as_text("hlo")
-        printed, received = text.count(" acos("), capture.before.count(" acos(")
+        in_text, in_input = text.count(" acos("), capture.before.count(" acos(")
         return (
-            printed == received,
-            f"`acos` printed {plural(printed, 'time')}, received {plural(received, 'time')}",
+            in_text == in_input,
+            f"`acos` appears {plural(in_text, 'time')} in the text, {plural(in_input, 'time')} in the compiler's input",
         )
 
     return by_target(program("disputed", "acos"), look)
 
 
 def one_body() -> Finding:
-    """One fused computation holds the matmul, the addition and the maximum."""
+    """Check that one fused computation contains the matmul, the addition and the maximum."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         bodies = [set(fusion.opcodes) for fusion in list_fusions(capture.module)]
         whole = [body for body in bodies if body & MATMULS and {"add", "maximum"} <= body]
         names = [sorted(body & (MATMULS | {"add", "maximum"})) for body in bodies]
-        expect(not whole or "convolution" in whole[0], "where one body holds all, the matmul in it is a convolution")
-        return bool(whole), f"bodies with {', '.join('`' + ' '.join(body) + '`' for body in names if body)}"
+        expect(not whole or "convolution" in whole[0], "if one body contains all of them, its matmul is a convolution")
+        return bool(whole), f"bodies that contain {', '.join('`' + ' '.join(body) + '`' for body in names if body)}"
 
     return by_target(program("layer"), look)
 
 
 def kinds_classify_operations() -> Finding:
-    """`kLoop`, `kInput` and `kOutput` can be written on any operation."""
+    """Check that any operation can have the kind `kLoop`, `kInput` or `kOutput`."""
     text = "HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT r = f32[4] negate(x), kind=kLoop\n}"
     error = parser_error(text)
     kinds = [kind for kind in ("kLoop", "kInput", "kOutput", "kCustom", "kTransposeDot") if not _fusion_error(kind)]
-    return only(not error, f"the parser says: {error}; kinds of a fusion are `{'`, `'.join(kinds)}`")
+    return only(not error, f"the parser reports: {error}; the kinds of a fusion are `{'`, `'.join(kinds)}`")
 
 
 def _fusion_error(kind: str) -> str:
@@ -174,7 +175,7 @@ ENTRY e {{
 
 
 def boundaries_marked() -> Finding:
-    """The text shows where fusions begin and end, and cost analysis tells the same."""
+    """Check that the text shows where fusions begin and end, and that a cost analysis shows it as well."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         number = len(list_fusions(capture.module))
@@ -183,27 +184,27 @@ def boundaries_marked() -> Finding:
     cost = _compiled().cost_analysis() or {}
     properties = [key for key in cost if "fusion" in key.lower()]
     return by_target(program("layer"), look).but(
-        bool(properties), f"none of the {len(cost)} properties of `cost_analysis()` is about fusion"
+        bool(properties), f"none of the {len(cost)} properties in `cost_analysis()` mentions fusion"
     )
 
 
 def cost_analysis_is_a_list() -> Finding:
-    """`cost_analysis()[0]` holds the flops."""
+    """Check that `cost_analysis()[0]` contains the flops."""
     cost: object = _compiled().cost_analysis()
     good = isinstance(cost, list) and "flops" in cost[0]
-    return only(good, f"it is a `{type(cost).__name__}`")
+    return only(good, f"`cost_analysis()` returns a `{type(cost).__name__}`")
 
 
 def xla_computation() -> Finding:
-    """`jax.xla_computation` gives the HLO of a function."""
-    there = hasattr(jax, "xla_computation")
-    return only(there, "it is there" if there else "`jax` has no attribute `xla_computation`")
+    """Check that `jax.xla_computation` returns the HLO of a function."""
+    exists = hasattr(jax, "xla_computation")
+    return only(exists, "it exists" if exists else "`jax` has no attribute `xla_computation`")
 
 
 def is_interchangeable() -> Finding:
-    """A jaxpr is a kind of HLO: the same operations, read by the same tools."""
+    """Check that a jaxpr is a kind of HLO: the same operations, read by the same tools."""
     one = program("layer")["cpu"]
     error = parser_error(one.jaxpr)
     return cases(
         {"": ("dot_general" in one.jaxpr and "dot" in one.before, "both list the same operations in order")}
-    ).but(not error, "the parser of HLO refuses a jaxpr")
+    ).but(not error, "the HLO parser rejects a jaxpr")

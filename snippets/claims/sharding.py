@@ -1,4 +1,4 @@
-"""Claims about who shards what."""
+"""Checks of claims about the components that shard a program."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ DEVICES = 4
 
 @cache
 def annotated() -> str:
-    """Return a matmul over a mesh of four devices, lowered."""
+    """Return the StableHLO of a matmul over a mesh of four devices."""
     auto = (jax.sharding.AxisType.Auto,)
     mesh = jax.make_mesh((DEVICES,), ("rows",), auto, devices=jax.devices("cpu")[:DEVICES])
     x = jax.ShapeDtypeStruct((64, 128), jnp.float32, sharding=NamedSharding(mesh, PartitionSpec("rows")))
@@ -28,28 +28,28 @@ def annotated() -> str:
 
 
 def shardy_makes_the_mesh() -> Finding:
-    """Shardy chooses mesh and shardings by itself."""
+    """Check that Shardy chooses mesh and shardings automatically."""
     meshes = re.findall(r"sdy\.mesh @\w+ = <(.*?)>", annotated())
     ours = meshes == [f'["rows"={DEVICES}]']
     _expect_partitioner()
-    return only(not ours, f"the module holds the mesh that the program made: `{meshes[0] if meshes else 'none'}`")
+    return only(not ours, f"the module contains the program's own mesh: `{meshes[0] if meshes else 'none'}`")
 
 
 def both_partitioners() -> Finding:
-    """A module is partitioned from annotations, by GSPMD or Shardy."""
+    """Check that a module is partitioned according to annotations, by GSPMD or Shardy."""
     text = annotated()
     holds = f"mhlo.num_partitions = {DEVICES}" in text and ("sdy.sharding" in text or "mhlo.sharding" in text)
     _expect_partitioner()
-    return only(holds, "one module is annotated for all devices").but(
+    return only(holds, "one annotated module describes all devices").but(
         "mhlo.sharding" in text, "the annotations are Shardy's `sdy.sharding`, and none are GSPMD's `mhlo.sharding`"
     )
 
 
 def _expect_partitioner() -> None:
-    """Expect Shardy to say how values are sharded, and the older partitioner's pass to partition them."""
+    """Expect that Shardy determines the shardings of values, and that the older partitioner's pass partitions them."""
     sharded = capture(mlp.mlp, *mlp.EXAMPLE, target="cpu:8", mesh={"x": 8}, specs=placed.SPECS["tensor"])
-    changed = [run.name for run in sharded.runs if run.changed]
-    expect("shardy-xla" in changed, "Shardy carries the shardings to the other values")
-    expect("spmd-partitioning" in changed, "the older partitioner's pass partitions them")
+    passes = [run.name for run in sharded.runs if run.changed]
+    expect("shardy-xla" in passes, "Shardy propagates the shardings to the other values")
+    expect("spmd-partitioning" in passes, "the older partitioner's pass partitions them")
     older = [run.name for run in sharded.runs if run.name == "sharding-propagation"]
     expect(not older, "the older partitioner propagates no shardings")

@@ -1,4 +1,4 @@
-"""Claims about what is simplified, tried in float32, and in int32 where the type decides."""
+"""Checks of claims about simplification, in float32, and in int32 where the type matters."""
 
 from __future__ import annotations
 
@@ -22,9 +22,9 @@ BATCH_NORM = re.compile(r"BatchNorm(?:Inference|Training|Grad)Op|batch_norm_(?:i
 
 
 def _happens(name: str, by: str) -> Finding:
-    """Whether a rewrite happens for floats, on each target, and at the stage that the ledger names."""
+    """Return if a rewrite happens for floats on each target, and check that the pass `by` makes it."""
     makers = {fate.by for fate in rewrite(name, "float32").values() if fate.happened}
-    expect(makers == {by}, f"{name} is made by {', '.join(sorted(makers)) or 'no pass'}, not by {by}")
+    expect(makers == {by}, f"{', '.join(sorted(makers)) or 'no pass'} makes the rewrite {name}, not {by}")
     return _in_type(name, "float32")
 
 
@@ -33,55 +33,55 @@ def _who(by: str) -> str:
 
 
 def _in_type(name: str, dtype: str) -> Finding:
-    """Whether a rewrite happens in one type, on each target."""
+    """Return if a rewrite happens in one element type on each target."""
     return Finding(
         {
-            target: Case(fate.happened, f"by {_who(fate.by)}" if fate.happened else "kept")
+            target: Case(fate.happened, f"done by {_who(fate.by)}" if fate.happened else "the operation remains")
             for target, fate in rewrite(name, dtype).items()
         }
     )
 
 
 def _integers_only(name: str) -> Finding:
-    """Whether a rewrite happens for integers, and for floats as well, as whoever reads of it takes it."""
+    """Return if a rewrite happens for integers, and if it also happens for floats, as the claim implies."""
     floats = rewrite(name, "float32")
     unchanged = [target for target, fate in floats.items() if not fate.happened]
     finding = _in_type(name, "int32").but(
-        not unchanged, f"in float32 {len(unchanged)} of {len(floats)} targets keep the operation"
+        not unchanged, f"in float32, {len(unchanged)} of {len(floats)} targets keep the operation"
     )
     integers = [target for target, fate in rewrite(name, "int32").items() if not fate.happened]
     return finding.compared("targets that keep it", 0, {"int32": len(integers), "float32": len(unchanged)})
 
 
 def neutral_product_and_sum() -> Finding:
-    """Simplify: x * 1 + 0 is x."""
+    """Check that x * 1 + 0 becomes x."""
     keeps_sign = np.signbit(jax.jit(lambda x: x * 1 + 0)(np.float32(-0.0)))
     expect(bool(keeps_sign), "a negative zero keeps its sign")
     return _happens("x * 1 + 0 → x", "import")
 
 
 def adding_zero() -> Finding:
-    """Simplify: x + 0 is x."""
+    """Check that x + 0 becomes x."""
     return _happens("x + 0 → x", "import")
 
 
 def multiplying_by_one() -> Finding:
-    """Simplify: x * 1 is x."""
+    """Check that x * 1 becomes x."""
     return _happens("x * 1 → x", "import")
 
 
 def multiplying_by_zero() -> Finding:
-    """Simplify: x * 0 is 0."""
+    """Check that x * 0 becomes 0."""
     return _integers_only("x * 0 → 0")
 
 
 def subtracting_itself() -> Finding:
-    """Simplify: x - x is 0."""
+    """Check that x - x becomes 0."""
     return _integers_only("x - x → 0")
 
 
 def product_of_constants() -> Finding:
-    """2 * 3 * x is 6 * x, and so is 2 * (3 * x)."""
+    """Check that 2 * 3 * x becomes 6 * x, and so does 2 * (3 * x)."""
     other = rewrite("2 * (3 * x) → 6 * x", "float32")
     makers = {fate.by for fate in rewrite("2 * 3 * x → 6 * x", "float32").values()}
     return _in_type("2 * 3 * x → 6 * x", "float32").but(
@@ -93,70 +93,72 @@ def product_of_constants() -> Finding:
 
 
 def known_values() -> Finding:
-    """Operations whose inputs are known are evaluated by the compiler, whatever they are."""
+    """Check that the compiler evaluates operations whose inputs are known."""
     makers = {fate.by for fate in rewrite("x * (full(2) * full(3)) → x * 6", "float32").values()}
-    expect(makers == {"import"}, f"the product is made by {', '.join(sorted(makers))}")
+    expect(makers == {"import"}, f"{', '.join(sorted(makers))} computes the product")
     outcomes = {}
     for name, (function, _, needed) in known_inputs.CASES.items():
         modules = [one.module for one in capture_all(function, *known_inputs.EXAMPLE).values()]
-        left = set().union(*(module.opcode_counts() - Counter({needed: 1}) for module in modules)) - known_inputs.IDLE
-        outcomes[name] = (not left, f"left are `{'`, `'.join(sorted(left))}`" if left else "evaluated")
+        counts = [module.opcode_counts() - Counter({needed: 1}) for module in modules]
+        remaining = set().union(*counts) - known_inputs.IDLE
+        evidence = f"not evaluated: `{'`, `'.join(sorted(remaining))}`" if remaining else "evaluated at compile time"
+        outcomes[name] = (not remaining, evidence)
     opcodes = capture(known_inputs.factored_sum, *known_inputs.EXAMPLE, target="tpu-v5e").module.opcode_counts()
-    outcomes["the sum of 3 and 5, TPU v5e"] = (not opcodes["add"], "`add` is left of `x * (3 + 5)`")
+    outcomes["the sum of 3 and 5, TPU v5e"] = (not opcodes["add"], "the `add` in `x * (3 + 5)` remains")
     return cases(outcomes)
 
 
 def shared_sum() -> Finding:
-    """An addition written twice is computed once, and two multiplications by its result stay two."""
+    """Check that a repeated addition is computed once, and that two multiplications by its result remain."""
     outcomes = {}
     for dtype in TYPES:
         shared = rewrite("(a + b) * c + (a + b) * d → t * c + t * d", dtype)
         factored = rewrite("t * c + t * d → t * (c + d)", dtype)
         makers = {fate.by for fate in shared.values()} | {fate.by for fate in factored.values() if fate.happened}
-        expect(makers == {"cse", "algsimp"}, f"addition and multiplication are shared by {', '.join(sorted(makers))}")
+        expect(makers == {"cse", "algsimp"}, f"{', '.join(sorted(makers))} merge the additions and the multiplications")
         for target, fate in shared.items():
             holds = fate.happened and not factored[target].happened
-            further = f"; then one multiplication, by {_who(factored[target].by)}" if factored[target].happened else ""
-            outcomes[f"{target}, {dtype}"] = Case(holds, f"one addition fewer, by {_who(fate.by)}{further}")
+            last = f"; then {_who(factored[target].by)} leaves one multiplication" if factored[target].happened else ""
+            outcomes[f"{target}, {dtype}"] = Case(holds, f"{_who(fate.by)} removes one addition{last}")
     return Finding(outcomes)
 
 
 def unary_maximum() -> Finding:
-    """max(relu(x)) is HLO that the parser takes."""
+    """Check that the parser accepts max(relu(x))."""
     error = parser_error("HloModule m\nENTRY e {\n  x = f32[4] parameter(0)\n  ROOT r = f32[4] maximum(x)\n}")
-    done = [target for target, fate in rewrite("relu(relu(x)) → relu(x)", "float32").items() if fate.happened]
-    expect(0 < len(done) < len(rewrite("relu(relu(x)) → relu(x)", "float32")), "some targets drop a second relu")
-    twice = f"; a second relu is dropped on {len(done)} of 3 targets"
+    targets = [target for target, fate in rewrite("relu(relu(x)) → relu(x)", "float32").items() if fate.happened]
+    expect(0 < len(targets) < len(rewrite("relu(relu(x)) → relu(x)", "float32")), "some targets remove a second relu")
+    twice = f"; {len(targets)} of 3 targets remove a second relu"
     return only(not error, f"the parser says: {error}{twice}")
 
 
 def transposing_twice() -> Finding:
-    """Two transposes that undo each other are removed."""
+    """Check that two transposes that cancel are removed."""
     return _happens("x.T.T → x", "import")
 
 
 def reshaping_twice() -> Finding:
-    """Two reshapes become one."""
+    """Check that two reshapes become one."""
     return _happens("two reshapes → one", "import")
 
 
 def sum_of_broadcasts() -> Finding:
-    """The addition of two broadcast numbers is the broadcast of one addition."""
+    """Check that the sum of two broadcast scalars becomes the broadcast of their sum."""
     return _happens("broadcast(s) + broadcast(t) → broadcast(s + t)", "algsimp")
 
 
 def product_with_identity() -> Finding:
-    """A matmul with the identity matrix is removed."""
+    """Check that a matmul with the identity matrix is removed."""
     return _in_type("x @ identity → x", "float32")
 
 
 def slice_of_concatenation() -> Finding:
-    """The first part of two joined arrays is the first array."""
+    """Check that the first part of two concatenated arrays becomes the first array."""
     return _happens("concatenate([x, y])[:len(x)] → x", "import")
 
 
 def dead_code() -> Finding:
-    """XLA removes unused operations, and those of a JAX function are such."""
+    """Check that XLA removes unused operations, including those of a JAX function."""
     makers = {fate.by for fate in rewrite("an unused matmul → nothing", "float32").values()}
 
     def look(capture: Capture) -> tuple[bool, str]:
@@ -167,30 +169,30 @@ def dead_code() -> Finding:
 
 
 def batch_norm_decomposed() -> Finding:
-    """Batch normalization is decomposed by a pass, which a user of JAX meets."""
+    """Check that a pass decomposes batch normalization, and that JAX emits such an operation."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         before = capture.unoptimized_module.opcode_counts()["batch-norm-inference"]
         after = capture.module.opcode_counts()["batch-norm-inference"]
-        by = any(step.name == "batchnorm_expander" for step in capture.passes)
-        return before == 1 and after == 0 and by, "`batchnorm_expander` expands it" if by else "not expanded"
+        expands = any(step.name == "batchnorm_expander" for step in capture.passes)
+        return before == 1 and after == 0 and expands, "`batchnorm_expander` expands it" if expands else "not expanded"
 
     captures = capture_all(batch_norm.batch_norm, *batch_norm.EXAMPLE)
     emitted = jax.jit(jax.nn.standardize).lower(jax.ShapeDtypeStruct((8, 16), jnp.float32)).as_text()
     return by_target(captures, look).but(
         "batch_norm" in emitted or bool(_lowers_batch_norm()),
-        "`jax.nn.standardize` lowers to sums and quotients; no function of JAX makes the operation",
+        "`jax.nn.standardize` lowers to sums and quotients; no JAX function emits the operation",
     )
 
 
 def _lowers_batch_norm() -> list[str]:
-    """Return the files of JAX that make one of StableHLO's operations for batch normalization."""
+    """Return the files of JAX that emit a StableHLO operation for batch normalization."""
     files = Path(jax.__file__).parent.rglob("*.py")
     return [path.name for path in files if BATCH_NORM.search(path.read_text(encoding="utf-8"))]
 
 
 def folding_seen_in_dump() -> Finding:
-    """A dump of the passes shows fusion, layout assignment and constant folding."""
+    """Check that a dump of the passes shows fusion, layout assignment and constant folding."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         names = set(pass_names(capture))
@@ -201,20 +203,21 @@ def folding_seen_in_dump() -> Finding:
     gelus = program("gelu")
     folded = [target for target, c in gelus.items() if any(step.name == "constant_folding" for step in c.passes)]
     return by_target(gelus, look).but(
-        bool(folded), f"of the folded square root in GELU the passes show nothing on {len(gelus) - len(folded)} targets"
+        bool(folded), f"on {len(gelus) - len(folded)} targets, no pass shows the folding of the square root in GELU"
     )
 
 
 def square_root_of_two() -> Finding:
-    """The square root of a constant is folded."""
+    """Check that the square root of a constant is folded."""
 
     def look(capture: Capture) -> tuple[bool, str]:
         there = "stablehlo.sqrt" in capture.stablehlo
         folded = "sqrt" not in capture.unoptimized_module.opcode_counts()
         divides = [any(i.opcode == "divide" for i in step.module.walk()) for step in capture.passes]
-        by = next((step.name for step, left in zip(capture.passes, divides, strict=True) if not left), "no pass")
-        expect(by == "algsimp", f"the division by it is removed by {by}")
+        steps = zip(capture.passes, divides, strict=True)
+        by = next((step.name for step, has_division in steps if not has_division), "no pass")
+        expect(by == "algsimp", f"{by} removes the division by it")
         literals = [i.literal for i in capture.module.walk() if i.opcode == "constant" and i.literal]
-        return there and folded, f"folded at import; left are the constants {', '.join(dict.fromkeys(literals))}"
+        return there and folded, f"folded at import; the remaining constants are {', '.join(dict.fromkeys(literals))}"
 
     return by_target(program("gelu"), look)

@@ -1,4 +1,4 @@
-"""Claims about StableHLO, PJRT and what is portable."""
+"""Checks of claims about StableHLO, PJRT and portability."""
 
 from __future__ import annotations
 
@@ -19,6 +19,7 @@ from jaxlib.mlir.dialects import _chlo_ops_gen, _stablehlo_ops_gen, stablehlo
 from claims.evidence import expect, is_about, program, watched
 from claims.finding import Finding, only
 from programs import gelu, portable
+from xla_inspect.plural import plural
 
 LISTING = """module @layer {
   func.func public @main(%a: tensor<64x128xf32>, %b: tensor<128x256xf32>, %c: tensor<256xf32>) -> tensor<64x256xf32> {
@@ -42,21 +43,23 @@ def operations(dialect: str) -> frozenset[str]:
 
 
 def number_of_operations(claimed: int) -> Finding:
-    """StableHLO has about so many operations."""
+    """Check the number of StableHLO operations."""
     number = len(operations("stablehlo"))
-    return only(is_about(number, claimed), f"{number}, and {len(operations('chlo'))} of CHLO")
+    return only(is_about(number, claimed), f"{number} operations, and {len(operations('chlo'))} in CHLO")
 
 
 def has_erf() -> Finding:
-    """GELU lowers to `stablehlo.erf`."""
+    """Check that GELU lowers to `stablehlo.erf`."""
     text = program("gelu")["cpu"].stablehlo
     spellings = [name for name in ("stablehlo.erf", "chlo.erf") if name in text]
-    expect(bool(program("gelu")["cpu"].unoptimized_module.opcode_counts()["erf"]), "it becomes an opcode of HLO")
-    return only("stablehlo.erf" in operations("stablehlo"), f"there is no such operation; GELU holds `{spellings[0]}`")
+    expect(bool(program("gelu")["cpu"].unoptimized_module.opcode_counts()["erf"]), "it becomes an HLO opcode")
+    return only(
+        "stablehlo.erf" in operations("stablehlo"), f"StableHLO has no such operation; GELU contains `{spellings[0]}`"
+    )
 
 
 def listing_is_valid() -> Finding:
-    """relu(A @ B + bias) can be written down in StableHLO as it is usually printed."""
+    """Check that the usual listing of relu(A @ B + bias) is valid StableHLO."""
     try:
         with mlir.make_ir_context():
             good = ir.Module.parse(LISTING).operation.verify()
@@ -71,50 +74,52 @@ def _exported() -> export.Exported:
 
 
 def is_portable() -> Finding:
-    """StableHLO that an early version could read can be read now."""
+    """Check that the current version reads StableHLO written for an early version."""
     again = portable.read(_exported().mlir_module_serialized)
     early = portable.portable(again, "1.0.0")
     good = "vhlo." in early and "stablehlo." in again
-    return only(good, f"GELU is written for version 1.0.0 and read by {stablehlo.get_current_version()}")
+    return only(good, f"version {stablehlo.get_current_version()} reads GELU written for version 1.0.0")
 
 
 def across_major_versions(claimed: int) -> Finding:
-    """Programs of an early version work in the next major one."""
+    """Check that programs of an early version work in the next major version."""
     portability = is_portable().cases[""]
     current = stablehlo.get_current_version()
     return only(bool(portability.holds), portability.found).but(
         int(current.split(".")[0]) >= claimed,
-        f"the current version is {current}, the oldest readable {stablehlo.get_minimum_version()}",
+        f"the current version is {current}, the oldest readable version {stablehlo.get_minimum_version()}",
     )
 
 
 def is_compiled() -> Finding:
-    """What is saved as StableHLO is a compiled program."""
+    """Check that a program saved as StableHLO is compiled."""
     loaded = export.deserialize(_exported().serialize())
     expect(callable(serialize_executable.serialize), "jax.experimental.serialize_executable saves a compiled program")
     x = jnp.ones((4, 8))
-    with watched() as seen:
+    with watched() as events:
         jax.jit(loaded.call)(x).block_until_ready()
-    return only(not seen.compiled, f"the first call of a loaded program compiles {len(seen.compiled)} module")
+    return only(
+        not events.compiled, f"the first call of a loaded program compiles {plural(len(events.compiled), 'module')}"
+    )
 
 
 def converter_tools() -> Finding:
-    """Tools named `jax2stablehlo` and `tf2stablehlo` make StableHLO."""
+    """Check that tools named `jax2stablehlo` and `tf2stablehlo` create StableHLO."""
     names = ("jax2stablehlo", "tf2stablehlo")
     scripts = {point.name for point in importlib.metadata.entry_points(group="console_scripts")}
     installed = [name for name in names if importlib.util.find_spec(name) or name in scripts or shutil.which(name)]
-    expect("stablehlo." in jax.jit(jnp.sin).lower(1.0).as_text(), "the ledger says that lowering gives StableHLO")
+    expect("stablehlo." in jax.jit(jnp.sin).lower(1.0).as_text(), "lowering produces StableHLO")
     return only(len(installed) == len(names), f"installed with JAX: {', '.join(installed) or 'neither'}")
 
 
 def pjrt_is_pluggable() -> Finding:
-    """PJRT is called from C++ and Python, and a backend is a plugin."""
+    """Check that PJRT is called from C++ and Python, and that a backend is a plugin."""
     client = get_backend()
     plugins = [point.name for point in importlib.metadata.entry_points(group="jax_plugins")]
     good = callable(getattr(client, "compile_and_load", None)) and client.platform == "cpu"
     captures = program("layer")
-    compiled = [capture.target for capture in (captures[target] for target in captures.targets)]
+    targets = [capture.target for capture in (captures[name] for name in captures.targets)]
     return only(
-        good and len(compiled) > 1,
-        f"the client of `{client.platform}` compiles from Python; plugins: `{', '.join(plugins)}` and libtpu",
+        good and len(targets) > 1,
+        f"the `{client.platform}` client compiles from Python; the plugins are `{', '.join(plugins)}` and libtpu",
     )

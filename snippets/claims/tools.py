@@ -1,4 +1,4 @@
-"""Claims about flags, dumps, shells and packages."""
+"""Checks of claims about flags, dumps, shells and packages."""
 
 from __future__ import annotations
 
@@ -31,25 +31,25 @@ print("files:", len(list(pathlib.Path(folder).iterdir())))
 
 
 def _dumped(before: str) -> int:
-    """Return how many files a program dumps that sets the flag after `before`; -1 where it said anything else."""
+    """Return the number of files dumped by a program that sets the flag after `before`; -1 for any other output."""
     output = re.fullmatch(r"0\nfiles: (\d+)", run_python(DUMPED.format(before=before), JAX_PLATFORMS="cpu").strip())
     return int(output[1]) if output else -1
 
 
 def flags_after_import() -> Finding:
-    """XLA_FLAGS may be set after `import jax`."""
+    """Check that XLA_FLAGS may be set after `import jax`."""
     early, late = _dumped(""), _dumped("jax.devices()")
-    expect(late == 0, "after a backend has started the flag is ignored without a word")
+    expect(late == 0, "JAX silently ignores the flag after a backend has started")
     return cases(
         {
-            "before a backend has started": (early > 0, f"{early} files dumped"),
-            "after it has": (late > 0, f"{late} files dumped"),
+            "before a backend starts": (early > 0, f"{early} files dumped"),
+            "after a backend starts": (late > 0, f"{late} files dumped"),
         }
     )
 
 
 def flags_dump() -> Finding:
-    """`--xla_dump_to` dumps to a folder."""
+    """Check that `--xla_dump_to` dumps to a folder."""
     number = _dumped("")
     modules = [name for name in _files() if name.endswith("_optimizations.txt")]
     expect(len(modules) > 1 and not any(name.endswith(".pb") for name in _files()), "the modules are dumped as text")
@@ -57,7 +57,7 @@ def flags_dump() -> Finding:
 
 
 def set_exports() -> Finding:
-    """`set NAME=value` before a command sets a variable for it."""
+    """Check that `set NAME=value` before a command sets a variable for the command."""
     values = {
         command: subprocess.run(  # noqa: S602 - a fixed line, and how the shell reads it is the question
             f"{command} XLA_FLAGS=--xla_dump_to=x; printenv XLA_FLAGS",
@@ -69,20 +69,20 @@ def set_exports() -> Finding:
         ).stdout.strip()
         for command in ("set", "export")
     }
-    expect(bool(values["export"]), "`export` sets it")
-    return only(bool(values["set"]), f"the command sees {values['set'] or 'no such variable'}")
+    expect(bool(values["export"]), "`export` sets the variable")
+    return only(bool(values["set"]), f"the command finds {values['set'] or 'no such variable'}")
 
 
 @cache
 def _files(target: str = "cpu", **options: bool) -> tuple[str, ...]:
-    """Return the names of the files that a compile dumps."""
-    with tempfile.TemporaryDirectory() as folder, jax.default_device(targets.find(target).devices()[0]):
+    """Return the names of the files that a compilation dumps."""
+    with tempfile.TemporaryDirectory() as folder, jax.default_device(targets.find_target(target).devices()[0]):
         jax.jit(layer.layer).lower(*layer.EXAMPLE).compile({"xla_dump_to": folder, **options})
         return tuple(sorted(path.name for path in Path(folder).iterdir()))
 
 
 def dump_names() -> Finding:
-    """Dumps are called `module_XXXX.before_optimizations.txt` and `module_XXXX.after_optimizations.txt`."""
+    """Check that dumps are named `module_XXXX.before_optimizations.txt` and `...after_optimizations.txt`."""
     names = [name for name in _files() if name.endswith("_optimizations.txt")]
     plain = [name for name in names if re.fullmatch(r"module_\d{4}\.(?:before|after)_optimizations\.txt", name)]
     patterns = [re.sub(r"module_\d+", "module_NNNN", name) for name in names]
@@ -90,41 +90,41 @@ def dump_names() -> Finding:
 
 
 def cpu_pass_record() -> Finding:
-    """A dump of a compile for the CPU holds a record of the passes."""
+    """Check that a dump for the CPU contains a record of the passes."""
     names = _files(xla_dump_module_metadata=True)
     records = [name for name in names if "metadata" in name]
     for target in ("h100", "tpu-v5e"):
         target_records = [
             name for name in _files(target, xla_dump_module_metadata=True) if name.endswith(".metadata.textproto")
         ]
-        expect(len(target_records) == 1, f"a dump for {target} holds a record of the passes")
-    return only(bool(records), f"of {len(names)} files none is one")
+        expect(len(target_records) == 1, f"a dump for {target} contains a record of the passes")
+    return only(bool(records), f"none of the {len(names)} files is such a record")
 
 
 def gpu_extra() -> Finding:
-    """The extra of JAX for NVIDIA GPUs is `cuda12`."""
+    """Check that JAX's extra for NVIDIA GPUs is `cuda12`."""
     extras = importlib.metadata.metadata("jax").get_all("Provides-Extra") or []
     cuda_extras = [name for name in extras if re.fullmatch(r"cuda\d*", name)]
-    expect({"cuda", "cuda13"} <= set(cuda_extras), "others name the next version, or leave the choice to JAX")
-    return only("cuda12" in cuda_extras, f"there are `{'`, `'.join(cuda_extras)}`")
+    expect({"cuda", "cuda13"} <= set(cuda_extras), "other extras specify the next version, or leave the choice to JAX")
+    return only("cuda12" in cuda_extras, f"the extras are `{'`, `'.join(cuda_extras)}`")
 
 
 def python_version(major: int, minor: int) -> Finding:
-    """JAX needs this Python or a newer one."""
+    """Check the oldest Python version that JAX supports."""
     required = importlib.metadata.metadata("jax")["Requires-Python"]
-    return only(required == f">={major}.{minor}", f"the installed release asks for Python {required}")
+    return only(required == f">={major}.{minor}", f"the installed release requires Python {required}")
 
 
 def practice_modules() -> Finding:
-    """The practice runs as modules of the package `xla_inspect`."""
+    """Check that the practice runs as modules of the package `xla_inspect`."""
     missing = [name for name in PHASES if importlib.util.find_spec(f"xla_inspect.{name}") is None]
     usage = run_python("from xla_inspect.main import main; main(['--help'])")
-    expect("usage:" in usage, "the command explains itself")
+    expect("usage:" in usage, "the command has a help text")
     return only(not missing, f"`xla_inspect` has `{'`, `'.join(PHASES)}`")
 
 
 def old_documentation() -> Finding:
-    """The documentation of JAX is at jax.readthedocs.io."""
+    """Check that JAX's documentation is at jax.readthedocs.io."""
     described = importlib.metadata.metadata("jax").json.get("description", "")
     hosts = sorted(set(re.findall(r"https?://([\w.]*(?:readthedocs|jax)[\w.]*)", str(described))))
     return only("jax.readthedocs.io" in hosts, f"the package links to {', '.join(hosts) or 'neither'}")

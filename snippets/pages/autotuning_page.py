@@ -1,4 +1,4 @@
-"""The programs and checks of the chapter on autotuning."""
+"""Programs, tables and checks of the page about autotuning."""
 
 from __future__ import annotations
 
@@ -29,31 +29,31 @@ WAYS: dict[str, dict[str, bool | str]] = {
     "without split-K": {"xla_disable_hlo_passes": "splitk-rewriter"},
     "cuBLAS": {"xla_gpu_enable_triton_gemm": False},
 }
-"""The options of each way to compute the matmul of the dense layer."""
+"""Ways to compute the matmul of the dense layer, mapped to their compiler options."""
 BEFORE = ["layout-assignment", "splitk-rewriter", "priority-fusion"]
-"""The passes of the H100 that decide before configurations are assigned."""
+"""The passes of the H100 that decide before `config-assigner` runs."""
 
 
 def compile_program(name: str, options: Mapping[str, bool | str | int] | None = None) -> Capture:
-    """Return a program of the page for the H100."""
+    """Compile one of the page's programs for the H100."""
     function, example = PROGRAMS[name]
     return capture(function, *example, target="h100", options=options or {})
 
 
 def check_order(plain: Mapping[str, Capture], tiled: Decision) -> None:
-    """Check the decisions that come before configurations are assigned, which only the GPU's compiler does.
+    """Check which passes decide before configurations are assigned, and that only the GPU's compiler assigns them.
 
     Args:
         plain: The programs on the H100.
         tiled: The decision about the tiles of the softmax.
     """
-    for name, found in plain.items():
-        ran = [run.name for run in found.runs]
-        tuned = ran.index("config-assigner")
-        order = [*map(ran.index, BEFORE), tuned]
+    for name, program in plain.items():
+        passes = [run.name for run in program.runs]
+        assigner = passes.index("config-assigner")
+        order = [*map(passes.index, BEFORE), assigner]
         assert order == sorted(order)
-        assert not {*BEFORE} & set(ran[tuned:])
-        assert name != "softmax" or ran.index(tiled.pass_name) < tuned
+        assert not {*BEFORE} & set(passes[assigner:])
+        assert name != "softmax" or passes.index(tiled.pass_name) < assigner
     assert "the tiles that the cost model found" in tiled.sentence
     for target in ("cpu", "tpu-v5e"):
         names = [run.name for run in capture(layer.layer, *layer.EXAMPLE, target=target).runs]
@@ -61,31 +61,31 @@ def check_order(plain: Mapping[str, Capture], tiled: Decision) -> None:
 
 
 def show_ways(ways: Mapping[str, Capture], blocks: Mapping[str, int]) -> str:
-    """Return a table of the kernels, the bytes and the temporary memory of each way to compute the layer.
+    """Return a table of kernels, bytes and temporary memory for each way to compute the layer.
 
     Args:
         ways: The captures by way.
-        blocks: The number of blocks of the matmul where XLA chooses it.
+        blocks: The number of blocks of the matmul, for the ways in which XLA chooses it.
     """
     rows = [
         (
             name,
-            len(list_kernels(found)),
+            len(list_kernels(program)),
             blocks.get(name, "cuBLAS chooses"),
-            markdown.size(main_memory_bytes(found.module)),
-            markdown.size(found.memory.temporaries),
+            markdown.size(main_memory_bytes(program.module)),
+            markdown.size(program.memory.temporaries),
         )
-        for name, found in ways.items()
+        for name, program in ways.items()
     ]
     header = ["the dense layer", "kernels", "blocks of the matmul", "bytes moved", "temporary memory"]
     return markdown.table(header, rows, numbers=[1, 2, 3, 4])
 
 
 def check_ways(ways: Mapping[str, Capture], blocks: Mapping[str, int]) -> None:
-    """Check the differences between the ways: of a tile in blocks alone, of others in kernels and memory too."""
+    """Check that a tile changes only the blocks, and that other options also change kernels and memory."""
     usual, tiled, listed, whole, library = ways.values()
-    for found in (tiled, listed):
-        assert main_memory_bytes(found.module) == main_memory_bytes(usual.module)
+    for program in (tiled, listed):
+        assert main_memory_bytes(program.module) == main_memory_bytes(usual.module)
     assert tiled.memory.temporaries == usual.memory.temporaries
     assert blocks["a larger tile"] < blocks["as on this site"] < blocks["the first tile on the list"]
     assert len(list_kernels(whole)) == len(list_kernels(library)) == 1
@@ -93,12 +93,12 @@ def check_ways(ways: Mapping[str, Capture], blocks: Mapping[str, int]) -> None:
 
 
 def format_sizes(sizes: tuple[int, ...]) -> str:
-    """Return sizes as in `128 x 64`."""
+    """Return sizes as text such as `128 x 64`."""
     return " x ".join(map(str, sizes))
 
 
 def show_tiles(modelled: Mapping[Choice, tuple[int, int]]) -> str:
-    """Return a table of the tiles of the cost model next to public ones."""
+    """Return a table that compares the cost model's tiles with published ones, as HTML."""
     rows = [
         (
             format_sizes(choice.shape),
@@ -108,4 +108,4 @@ def show_tiles(modelled: Mapping[Choice, tuple[int, int]]) -> str:
         )
         for choice, tile in modelled.items()
     ]
-    return markdown.cards(["matmul", "by the cost model", "public", "of"], rows)
+    return markdown.cards(["matmul", "cost model's tile", "published tile", "published by"], rows)

@@ -54,7 +54,7 @@ def find_code(capture: Capture, language: str, kernel: str = "") -> str:
     return next(piece.text for piece in capture.code if piece.language == language and kernel in piece.kernel)
 
 
-def find_line(text: str, pattern: str) -> str:
+def find_first_line(text: str, pattern: str) -> str:
     """Return the first line that matches a regular expression."""
     return next(line for line in text.splitlines() if re.search(pattern, line))
 
@@ -128,11 +128,11 @@ def show_lines(h100: Capture, cpu: Capture) -> str:
     )
     (warp, *_) = re.findall(r"wgmma\.mma_async[^;]*;", ptx[0])
     lines = {
-        "Triton": ("triton", [find_line(find_code(h100, "triton"), r"tt\.dot")]),
+        "Triton": ("triton", [find_first_line(find_code(h100, "triton"), r"tt\.dot")]),
         "PTX": ("ptx", [" ".join(warp.split()), _find_bias(ptx[1], r"add\.rn\.f32", r"max\.NaN")]),
-        "SASS": ("sass", [find_line(sass[0], r"\bHGMMA"), _find_bias(sass[1], r"\bFADD", r"\bFMNMX")]),
-        "LLVM IR": ("llvm", [find_line(find_code(cpu, "llvm"), r"fadd .*<\d+ x float>")]),
-        "x86": ("asm", [find_line(find_code(cpu, "asm"), r"vaddps .*ptr")]),
+        "SASS": ("sass", [find_first_line(sass[0], r"\bHGMMA"), _find_bias(sass[1], r"\bFADD", r"\bFMNMX")]),
+        "LLVM IR": ("llvm", [find_first_line(find_code(cpu, "llvm"), r"fadd .*<\d+ x float>")]),
+        "x86": ("asm", [find_first_line(find_code(cpu, "asm"), r"vaddps .*ptr")]),
     }
     return markdown.tabs(
         {

@@ -1,4 +1,4 @@
-"""The captures and checks of the page of the explorer."""
+"""Captures and checks of the explorer's page."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping, Sequence
 
 
-def compile_programs(whole: Collection[str]) -> dict[str, Captures]:
-    """Return the gallery's programs for all targets, some with machine code and reasons for the usual ones.
+def compile_gallery(whole: Collection[str]) -> dict[str, Captures]:
+    """Return the captures of the gallery's programs for all targets.
 
     Args:
-        whole: The names of those.
+        whole: The names of the programs that also get machine code and reasons, for the usual targets.
     """
 
     def compile_one(name: str, targets: Sequence[str], *, everything: bool) -> Captures:
@@ -40,11 +40,11 @@ def compile_programs(whole: Collection[str]) -> dict[str, Captures]:
 
 
 def check_code(captured: Mapping[str, Captures], names: Iterable[str]) -> None:
-    """Check that the captures of some programs hold the code of their kernels and the compiler's words."""
+    """Check that the captures of some programs include their kernels' code and the compiler's log."""
     for name in names:
         captured[name].require()
         for target in USUAL:
-            found = captured[name][target]
+            program = captured[name][target]
             languages = {"asm" if target == "cpu" else "sass", "llvm"}
-            assert found.log
-            assert found.low_level or {piece.language for piece in found.code} >= languages
+            assert program.log
+            assert program.low_level or {piece.language for piece in program.code} >= languages

@@ -1,4 +1,4 @@
-"""The texts of one function, from its jaxpr to optimized HLO, and the calls and dumps that give them."""
+"""The texts of one function, from its jaxpr to optimized HLO, and the calls and dumps that return them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ BEGINNINGS = {"jaxpr": "{ lambda", "StableHLO": "module @", "HLO": "HloModule "}
 
 
 def show_forms(capture: Capture) -> str:
-    """Return jaxpr, StableHLO, and HLO before and after the passes, side by side."""
+    """Return tabs with the jaxpr, the StableHLO, and the HLO before and after the passes."""
     before, after = (
         "\n\n".join(map(print_computation, module.computations))
         for module in (capture.unoptimized_module, capture.module)
@@ -30,15 +30,14 @@ def show_forms(capture: Capture) -> str:
     forms = {
         "jaxpr": (capture.jaxpr, "jaxpr"),
         "StableHLO": (capture.stablehlo, "stablehlo"),
-        "HLO, before the passes": (before, "hlo"),
-        "HLO, after them": (after, "hlo"),
+        "HLO before the passes": (before, "hlo"),
+        "HLO after the passes": (after, "hlo"),
     }
-    panes = "\n".join(markdown.fence(text, language, title=name) for name, (text, language) in forms.items())
-    return f'<div class="texts" markdown="1">\n\n{panes}\n\n</div>'
+    return markdown.tabs({name: markdown.fence(text, language) for name, (text, language) in forms.items()})
 
 
 def check_forms(capture: Capture) -> None:
-    """Check that each form of the layer has names, types, operations and operands, and what it has besides."""
+    """Check that each text of the layer has names, types, operations and operands, and check its own additions."""
     assert re.search(r"^ *\w+:f32\[64,256\] = dot_general\[.*?\] \w+ \w+$", capture.jaxpr, re.MULTILINE | re.DOTALL)
     line = r"^ *%\w+ = stablehlo\.dot_general %\w+, %\w+, .* -> tensor<64x256xf32>$"
     assert re.search(line, capture.stablehlo, re.MULTILINE)
@@ -56,11 +55,11 @@ def check_forms(capture: Capture) -> None:
 
 
 def compile_and_dump(lowered: Lowered, passes: str) -> tuple[Compiled, dict[str, str]]:
-    """Return the executable, and the texts that the compiler dumped, by file name.
+    """Compile a lowered function, and return the executable and the dumps texts by file name.
 
     Args:
-        lowered: The function, lowered.
-        passes: A regular expression for the passes after which the module is dumped.
+        lowered: The lowered function.
+        passes: A regular expression for the passes after which the module is dumps.
     """
     with tempfile.TemporaryDirectory() as folder:
         options = {"xla_dump_to": folder, "xla_dump_hlo_pass_re": passes, "xla_dump_hlo_as_text": True}
@@ -69,11 +68,11 @@ def compile_and_dump(lowered: Lowered, passes: str) -> tuple[Compiled, dict[str,
 
 
 def list_texts(
-    traced: Traced, lowered: Lowered, compiled: Compiled, dumped: Mapping[str, str]
+    traced: Traced, lowered: Lowered, compiled: Compiled, dumps: Mapping[str, str]
 ) -> list[tuple[str, str, str, str, str]]:
-    """Return for each call or file its name, its text, the dialect, the text's author, and when it is made."""
-    before = next(text for name, text in dumped.items() if name.endswith("before_optimizations.txt"))
-    after = next(text for name, text in dumped.items() if ".after_algsimp" in name)
+    """Return the name, text, dialect, author and time of creation of each call or file."""
+    before = next(text for name, text in dumps.items() if name.endswith("before_optimizations.txt"))
+    after = next(text for name, text in dumps.items() if ".after_algsimp" in name)
     texts = [
         ("traced.jaxpr", str(traced.jaxpr), "JAX", "after tracing"),
         ("lowered.as_text()", lowered.as_text(), "JAX", "after lowering, before XLA"),
@@ -81,10 +80,10 @@ def list_texts(
             'lowered.as_text("hlo")',
             lowered.as_text("hlo"),
             "XLA's converter, for JAX",
-            "before any pass; not always what the compiler gets",
+            "before any pass; not always the compiler's input",
         ),
         ("...before_optimizations.txt", before, "the compiler, in a dump", "before any pass"),
-        ("...after_PASS.before_PASS.txt", after, "the compiler, in a dump", "after a pass that changed it"),
+        ("...after_PASS.before_PASS.txt", after, "the compiler, in a dump", "after a pass that changed the module"),
         ("compiled.as_text()", compiled.as_text() or "", "the compiler", "after the last pass, scheduled"),
     ]
     return [(call, text, _name_dialect(text), author, when) for call, text, author, when in texts]
@@ -95,9 +94,9 @@ def _name_dialect(text: str) -> str:
 
 
 def show_texts(texts: Sequence[tuple[str, str, str, str, str]]) -> str:
-    """Return what `list_texts` returned as a table, with the texts' beginnings in the place of the texts."""
+    """Return a table of the result of `list_texts`, with the beginning of each text instead of the text."""
     return markdown.cards(
-        ["text", "begins with", "dialect", "made by", "when"],
+        ["text", "first word", "dialect", "author", "time"],
         [
             (markdown.code(call), markdown.code(BEGINNINGS[dialect]), dialect, author, when)
             for call, _, dialect, author, when in texts
@@ -105,9 +104,9 @@ def show_texts(texts: Sequence[tuple[str, str, str, str, str]]) -> str:
     )
 
 
-def check_dumps(dumped: Mapping[str, str], runs: int, lowered: Lowered) -> None:
-    """Check that a dump has a file for each pass that changed the module, and for those alone that were asked for."""
-    changing = [name for name in dumped if ".after_" in name and "pipeline-start" not in name]
+def check_dumps(dumps: Mapping[str, str], runs: int, lowered: Lowered) -> None:
+    """Check that a dump has a file for each selected pass that changed the module, and for no other pass."""
+    changing = [name for name in dumps if ".after_" in name and "pipeline-start" not in name]
     passes = {name.split(".after_")[1].split(".before_")[0] for name in changing if ".before_" in name}
     assert {"algsimp", "layout-assignment", "fusion"} <= passes
     assert 0 < len(changing) < runs / 2
@@ -117,11 +116,11 @@ def check_dumps(dumped: Mapping[str, str], runs: int, lowered: Lowered) -> None:
 
 
 def count_opcode(opcode: str, converted: str, captures: Captures) -> list[tuple[str, int, int]]:
-    """Return how often an opcode occurs, and all instructions, in a text and in what each compiler received.
+    """Count the instructions with one opcode, and all instructions, in a text and in the input of each compiler.
 
     Args:
         opcode: The opcode.
-        converted: What `as_text("hlo")` returned.
+        converted: The text from `as_text("hlo")`.
         captures: The same function, compiled.
     """
     modules = {'`as_text("hlo")`': parse_module(converted)}

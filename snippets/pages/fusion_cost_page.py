@@ -1,4 +1,4 @@
-"""The tables and checks of the chapter on fusion: libraries, the words of the passes, the attention block and costs."""
+"""Tables and checks of the chapter on fusion: libraries, the logs of the passes, the attention block, and costs."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import re
 from collections import Counter
 from typing import TYPE_CHECKING, Any
 
-from pages.fusion_page import TARGETS, Programs, count_bytes, count_kernels, find_decision
+from pages.fusion_page import TARGETS, Programs, count_bytes, count_launches, find_decision
 from pages.fusion_stops_page import FUSION_PASSES
 from programs import conv_step, fusible, layer, softmax
 from xla_inspect import Capture, capture
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from xla_inspect import Captures
 
 YNNPACK = {"xla_cpu_experimental_ynn_fusion_type": ""}
-# By the name of what is compiled: the program, its target, the words of the switch, and the options.
+# The compilations with something switched off: each has a program, a target, the name of the switch, and its options.
 SWITCHES: dict[str, tuple[str, str, str, dict[str, bool | str]]] = {
     "softmax in loops": ("softmax", "cpu", "YNNPACK", {**YNNPACK}),
     "plain dot": ("layer", "cpu", "YNNPACK", {**YNNPACK}),
@@ -41,26 +41,26 @@ SWITCHES: dict[str, tuple[str, str, str, dict[str, bool | str]]] = {
 }
 COUNTS: dict[str, Callable[[Capture], int]] = {
     "fusions before the passes": lambda found: found.unoptimized_module.opcode_counts()["fusion"],
-    "computations named `fused_computation`": lambda found: len(
+    "computations with `fused_computation` in their names": lambda found: len(
         re.findall(r"^%\S*fused_computation\S* \(", found.after, re.MULTILINE)
     ),
-    "fusion instructions anywhere": lambda found: found.module.opcode_counts()["fusion"],
-    "fusion instructions in ENTRY": lambda found: len(list_fusions(found.module, entry_only=True)),
-    "kernels": count_kernels,
+    "fusion instructions in all computations": lambda found: found.module.opcode_counts()["fusion"],
+    "fusion instructions in `ENTRY`": lambda found: len(list_fusions(found.module, entry_only=True)),
+    "kernels": count_launches,
 }
 FIELDS = {
-    "flops": "arithmetic operations on floats, transcendental ones left out",
-    "transcendentals": "exp, log, tanh, erf and the like, each counted once",
-    "bytes accessed": "bytes that each kernel reads and writes, added up",
-    "bytes accessed0{}": "of those, operand 0 of each instruction; 1{} is operand 1",
-    "bytes accessedout{}": "of those, results",
-    "utilization0{}": "how often operand 0 is used, added over the instructions: no use for a whole program",
+    "flops": "arithmetic operations on floating-point numbers, without the transcendental functions",
+    "transcendentals": "evaluations of exp, log, tanh, erf and similar functions",
+    "bytes accessed": "the sum of the bytes that each kernel reads and writes",
+    "bytes accessed0{}": "the part of these bytes that is operand 0 of an instruction; 1{} is operand 1",
+    "bytes accessedout{}": "the part of these bytes that is a result",
+    "utilization0{}": "the number of uses of operand 0, summed over the instructions; meaningless for a whole program",
     "optimal_seconds": "the TPU compiler's estimate of the time",
 }
 
 
 def compile_switched() -> dict[str, Capture]:
-    """Return programs that are compiled with a library or a pass switched off."""
+    """Compile programs with a library or a pass switched off."""
     functions: dict[str, tuple[Callable[..., Any], tuple[object, ...]]] = {
         "softmax": (softmax.softmax, softmax.EXAMPLE),
         "layer": (layer.layer, layer.EXAMPLE),
@@ -73,23 +73,23 @@ def compile_switched() -> dict[str, Capture]:
 
 
 def show_switched(switched: Mapping[str, Capture], usual: Programs) -> str:
-    """Return a table of the kernels of programs as they are and with something switched off.
+    """Return a table of the kernels of programs, compiled as usual and with something switched off.
 
     Args:
         switched: The result of `compile_switched`.
-        usual: The programs as they are, by name.
+        usual: The same programs, compiled as usual, by name.
     """
     rows = []
     for name, (program, target, switch, _) in SWITCHES.items():
         before = _list_emitters(usual[program][target]) + (f" {markdown.by_model()}" if name == "cuBLAS" else "")
         rows.append((f"{program}, {target.upper()}", before, switch, _list_emitters(switched[name])))
-    return markdown.cards(["program, target", "as it is", "switched off", "then"], rows)
+    return markdown.cards(["program, target", "usual kernels", "switched off", "kernels without it"], rows)
 
 
-def _list_emitters(found: Capture) -> str:
-    fusions = {fusion.name: fusion for fusion in list_fusions(found.module, entry_only=True)}
+def _list_emitters(program: Capture) -> str:
+    fusions = {fusion.name: fusion for fusion in list_fusions(program.module, entry_only=True)}
     emitters = []
-    for kernel in list_kernels(found):
+    for kernel in list_kernels(program):
         fusion = fusions.get(kernel.name)
         library = kernel.instruction.custom_call_target or kernel.kind
         emitters.append((fusion.custom_kind or fusion.kind) if fusion else library)
@@ -97,22 +97,24 @@ def _list_emitters(found: Capture) -> str:
 
 
 def check_switched(switched: Mapping[str, Capture], usual: Programs, programs: Programs) -> None:
-    """Check the kernels of each program with something switched off, and those of the TPU.
+    """Check the kernels of each program with something switched off, and the kernels of the TPU.
 
     Args:
         switched: The result of `compile_switched`.
-        usual: The same programs as they are, by name.
-        programs: The programs of the page.
+        usual: The same programs, compiled as usual, by name.
+        programs: The other programs of the page.
     """
     soft, convolution = usual["softmax"]["cpu"], usual["convolution and relu"]
     loops, dot, blas, looped, plain, own = (switched[name] for name in SWITCHES)
-    libraries = [{fusion.custom_kind for fusion in list_fusions(found.module)} - {None, ""} for found in (soft, loops)]
+    libraries = [
+        {fusion.custom_kind for fusion in list_fusions(program.module)} - {None, ""} for program in (soft, loops)
+    ]
     assert libraries == [{"__ynn_fusion"}, set()]
-    assert count_kernels(loops) > count_kernels(soft)
+    assert count_launches(loops) > count_launches(soft)
     assert "dot" in [kernel.kind for kernel in list_kernels(dot)]
-    assert [each.instruction.custom_call_target for each in list_kernels(blas)] == ["__cublas$lt$matmul"]
+    assert [launch.instruction.custom_call_target for launch in list_kernels(blas)] == ["__cublas$lt$matmul"]
     assert '"epilogue":"BIAS_RELU"' in blas.after
-    assert not any("__cublas" in found["h100"].after for found in programs.values())
+    assert not any("__cublas" in program["h100"].after for program in programs.values())
     assert [kernel.fusion_kind for kernel in list_kernels(looped)].count("kInput") == 2
     assert "__cudnn$convBiasActivationForward" in convolution["h100"].after
     assert '"activation_mode":"kRelu"' in convolution["h100"].after
@@ -120,48 +122,51 @@ def check_switched(switched: Mapping[str, Capture], usual: Programs, programs: P
     assert "__cudnn$convForward" in plain.after
     assert "__cudnn" not in own.after
     assert [kernel.fusion_kind for kernel in list_kernels(own)] == ["kLoop", "kLoop"]
-    for found in (*programs.values(), convolution):
-        assert "custom-call" not in [kernel.kind for kernel in list_kernels(found["tpu-v5e"])]
-        products = [fusion for fusion in list_fusions(found["tpu-v5e"].module) if "convolution" in fusion.opcodes]
+    for program in (*programs.values(), convolution):
+        assert "custom-call" not in [kernel.kind for kernel in list_kernels(program["tpu-v5e"])]
+        products = [fusion for fusion in list_fusions(program["tpu-v5e"].module) if "convolution" in fusion.opcodes]
         assert {fusion.kind for fusion in products} <= {"kOutput"}
 
 
 def check_logs(programs: Programs, columns: Captures) -> None:
-    """Check that the H100 alone writes a file of estimates, and who decides about a sum over scaled columns."""
-    for found in programs.values():
-        assert found["cpu"].fusion_log == found["tpu-v5e"].fusion_log == ()
+    """Check that only the H100 writes a file of estimates, and which pass decides about a sum over scaled columns."""
+    for program in programs.values():
+        assert program["cpu"].fusion_log == program["tpu-v5e"].fusion_log == ()
     apart = find_decision(columns["h100"], "costs-when-fused")
     assert (apart.pass_name, apart.verdict) == ("priority-fusion", "refused")
-    taken = find_decision(columns["cpu"], "library-takes-operand", "mul")
-    assert (taken.pass_name, taken.verdict) == ("dot-library-rewriter", "done")
+    library = find_decision(columns["cpu"], "library-takes-operand", "mul")
+    assert (library.pass_name, library.verdict) == ("dot-library-rewriter", "done")
     fused = [
-        (each.pass_name, each.verdict)
-        for each in read_reasons(columns["tpu-v5e"]).of("fusion")
-        if each.kind == "fused" and any(name.startswith("reduce") for name in each.others)
+        (decision.pass_name, decision.verdict)
+        for decision in read_reasons(columns["tpu-v5e"]).of("fusion")
+        if decision.kind == "fused" and any(name.startswith("reduce") for name in decision.others)
     ]
     assert fused[:1] == [("tpu_fusion", "done")]
     for name in ("softmax", "(x - mean) / std"):
         for target in ("cpu", "tpu-v5e"):
-            assert {each.verdict for each in read_reasons(programs[name][target]).of("fusion")} >= {"done", "refused"}
+            assert {decision.verdict for decision in read_reasons(programs[name][target]).of("fusion")} >= {
+                "done",
+                "refused",
+            }
 
 
 def check_counts(counts: Mapping[str, Mapping[str, int]]) -> None:
-    """Check the counts of fused computations: none before the passes, and one for each kernel after them.
+    """Check that there is no fusion before the passes, and one for each kernel after them.
 
     Args:
-        counts: For each entry of `COUNTS`, its count by target.
+        counts: By the label of an entry of `COUNTS`, its counts by target.
     """
-    before, named, anywhere, in_entry, kernels = counts.values()
+    before, by_name, anywhere, in_entry, kernels = counts.values()
     assert set(before.values()) == {0}
     assert in_entry == kernels
-    assert not any(named[target] == kernels[target] for target in TARGETS)
+    assert not any(by_name[target] == kernels[target] for target in TARGETS)
     assert [anywhere[target] for target in ("cpu", "h100")] == [in_entry[target] for target in ("cpu", "h100")]
     assert anywhere["tpu-v5e"] > 2 * in_entry["tpu-v5e"]
     assert len(set(kernels.values())) == 3
 
 
 def check_graphs(heads: Captures) -> None:
-    """Check the kernels of the attention block that the page describes, target by target."""
+    """Check the kernels of the attention block that the page describes, for each target."""
     on_cpu, on_gpu, on_tpu = (list_fusions(heads[target].module, entry_only=True) for target in TARGETS)
     kinds = Counter(fusion.custom_kind or fusion.kind for fusion in on_cpu)
     assert kinds == {"__ynn_fusion": 6, "kLoop": 5}
@@ -179,27 +184,27 @@ def check_graphs(heads: Captures) -> None:
     assert (merged.pass_name, merged.verdict) == ("dot-merger", "done")
     joined = heads["h100"].module.entry.by_name["gemm_fusion_dot.5"]
     assert joined.shape.dimensions == (32, 3 * 64)
-    assert "concatenate" in {each.opcode for each in heads["h100"].module.called(joined)[0]}
+    assert "concatenate" in {instruction.opcode for instruction in heads["h100"].module.called(joined)[0]}
     assert len(list_slices(heads["h100"])) == 3
     assert [fusion.opcodes.count("reduce") for fusion in on_gpu if fusion.custom_kind == "__triton"] == [2]
     assert sum({"dot", "multiply"} <= set(fusion.opcodes) for fusion in on_gpu) == 1
 
-    assert count_kernels(heads["tpu-v5e"]) == 4
+    assert count_launches(heads["tpu-v5e"]) == 4
     opcodes = [Counter(fusion.opcodes) for fusion in on_tpu]
-    assert sorted(found["convolution"] for found in opcodes) == [0, 1, 2, 3]
-    most = next(found for found in opcodes if found["convolution"] == 3)
+    assert sorted(counts["convolution"] for counts in opcodes) == [0, 1, 2, 3]
+    most = next(counts for counts in opcodes if counts["convolution"] == 3)
     assert most["reduce"] == most["multiply"] == 1
     last = opcodes[-1]
     assert (last["exponential"], last["divide"], last["convolution"]) == (1, 1, 2)
 
 
-def list_slices(found: Capture) -> list[str]:
+def list_slices(program: Capture) -> list[str]:
     """Return the kernels that only slice an array."""
-    return [fusion.name for fusion in list_fusions(found.module) if fusion.opcodes == ("bitcast", "slice")]
+    return [fusion.name for fusion in list_fusions(program.module) if fusion.opcodes == ("bitcast", "slice")]
 
 
 def check_lines(heads: Captures) -> None:
-    """Check the lines of the joined projections on the H100, and the kernels with an exponential on each target."""
+    """Check the source lines of the joined projections, and the number of kernels with an exponential by target."""
     kernels = list_kernels(heads["h100"])
     lines = {origin.expression for kernel in kernels for origin in list_origins(heads["h100"], kernel.instruction)}
     assert "x @ wq" in lines
@@ -207,13 +212,15 @@ def check_lines(heads: Captures) -> None:
     exponentials = []
     for target in TARGETS:
         module = heads[target].module
-        launches = [find_launch(module, each) for each in module.walk() if each.opcode == "exponential"]
+        launches = [
+            find_launch(module, instruction) for instruction in module.walk() if instruction.opcode == "exponential"
+        ]
         exponentials.append(len({launch.name for launch in launches if launch}))
     assert exponentials == [1, 1, 2]
 
 
 def show_fields(soft: Captures) -> str:
-    """Return the first fields of the costs of softmax as a table, and each field with its meaning folded."""
+    """Return a table of the first cost fields of softmax, and a folded table of all fields with their meanings."""
 
     def format_field(target: str, name: str) -> str:
         number = soft[target].cost.details.get(name)
@@ -221,20 +228,24 @@ def show_fields(soft: Captures) -> str:
 
     first = [(markdown.code(name), *(format_field(target, name) for target in TARGETS)) for name in list(FIELDS)[:3]]
     every = [
-        (markdown.code(name), *(format_field(target, name) or "none" for target in TARGETS), markdown.escape(meaning))
+        (
+            markdown.code(name),
+            *(format_field(target, name) or "missing" for target in TARGETS),
+            markdown.escape(meaning),
+        )
         for name, meaning in FIELDS.items()
     ]
     titles = list(map(title, TARGETS))
-    more = markdown.fold("Every field, and what it counts", markdown.cards(["field", *titles, "what it counts"], every))
+    more = markdown.fold("All fields and their meanings", markdown.cards(["field", *titles, "meaning"], every))
     return f"{markdown.table(['softmax', *titles], first, numbers=(1, 2, 3))}\n{more}"
 
 
 def check_costs(soft: Captures, by_hand: int, cells: int) -> None:
-    """Check the costs of softmax on each target against those counted by hand.
+    """Check the costs of softmax on each target against those computed by hand.
 
     Args:
         soft: The captures of softmax.
-        by_hand: The number of operations.
+        by_hand: The number of arithmetic operations.
         cells: The number of elements.
     """
     rows = softmax.EXAMPLE[0].shape[0]
@@ -246,14 +257,16 @@ def check_costs(soft: Captures, by_hand: int, cells: int) -> None:
     ]
     assert [soft[target].cost.transcendentals for target in ("h100", "tpu-v5e")] == [cells, 2 * cells]
     assert soft["h100"].cost.bytes_accessed == 2 * cells * 4
-    assert [each.shape.dimensions for each in soft["cpu"].module.walk() if each.opcode == "divide"] == [(rows,)]
+    assert [
+        instruction.shape.dimensions for instruction in soft["cpu"].module.walk() if instruction.opcode == "divide"
+    ] == [(rows,)]
     others = {"bytes accessed1{}", "bytes accessed2{}", "utilization1{}", "utilization2{}"}
-    for found in soft.values():
-        assert set(found.cost.details) <= {*FIELDS, *others}
+    for program in soft.values():
+        assert set(program.cost.details) <= {*FIELDS, *others}
 
 
 def check_bytes(programs: Programs, blas: Capture) -> None:
-    """Check the bytes of the costs against those of the kernels, and that a library call has none."""
+    """Check the bytes of the costs against those of the kernels, and that a library call has no known costs."""
     for name in ("relu(x @ w + b)", "softmax", "layer norm", "gelu"):
         for target in ("cpu", "h100"):
             assert programs[name][target].cost.bytes_accessed == count_bytes(programs[name][target])
@@ -267,7 +280,7 @@ def check_bytes(programs: Programs, blas: Capture) -> None:
 
 
 def check_claims(programs: Programs) -> None:
-    """Check the roots of the TPU's fusions of kind kOutput, and that layouts are assigned before fusion."""
+    """Check the central operations of the TPU's kOutput fusions, and that layouts are assigned before fusion."""
     windows = capture(conv_step.conv_step, *conv_step.EXAMPLE, target="tpu-v5e")
     around = {
         next((name for name in ("convolution", "reduce-window") if name in fusion.opcodes), "else")
@@ -275,6 +288,6 @@ def check_claims(programs: Programs) -> None:
         if fusion.kind == "kOutput"
     }
     assert around == {"convolution", "reduce-window"}
-    for found in (each for captures in programs.values() for each in captures.values()):
-        names = [run.name for run in found.runs]
-        assert names.index("layout-assignment") < names.index(FUSION_PASSES[found.target])
+    for program in (program for captures in programs.values() for program in captures.values()):
+        names = [run.name for run in program.runs]
+        assert names.index("layout-assignment") < names.index(FUSION_PASSES[program.target])

@@ -1,4 +1,4 @@
-"""The tables, pictures and checks of the chapter on fusion: its programs, the kinds, and the kernels."""
+"""Tables, pictures and checks of the chapter on fusion: its programs, the kinds of fusion, and the kernels."""
 
 from __future__ import annotations
 
@@ -42,33 +42,33 @@ ENTRY e { p = f32[4] parameter(0)
 
 
 def compile_fusible(name: str) -> Captures:
-    """Return a program of `fusible` for the usual targets, with the decisions of their compilers."""
+    """Compile a program of `fusible` for the usual targets, with the decisions that their compilers log."""
     function, example = fusible.PROGRAMS[name]
     return capture_all(function, *example, reasons=True)
 
 
-def find_decision(found: Capture, kind: str, about: str = "") -> Decision:
-    """Return the first decision of a kind, about an instruction whose name begins with `about`."""
-    return find_decisions(found, kind, about)[0]
+def find_decision(program: Capture, kind: str, about: str = "") -> Decision:
+    """Return the first decision of a kind about an instruction whose name begins with `about`."""
+    return find_decisions(program, kind, about)[0]
 
 
-def count_bytes(found: Capture) -> int:
+def count_bytes(program: Capture) -> int:
     """Return the bytes of the operands and results of all kernels."""
-    return sum(traffic.total for traffic in list_traffic(found.module))
+    return sum(traffic.total for traffic in list_traffic(program.module))
 
 
-def count_kernels(found: Capture) -> int:
+def count_launches(program: Capture) -> int:
     """Return the number of kernels of a program."""
-    return len(list_kernels(found))
+    return len(list_kernels(program))
 
 
 def list_counts(captures: Mapping[str, Capture]) -> list[int]:
     """Return the number of kernels on each target."""
-    return [count_kernels(captures[target]) for target in TARGETS]
+    return [count_launches(captures[target]) for target in TARGETS]
 
 
 def check_scaled_sums(columns: Captures, rows: Captures) -> None:
-    """Check the number of kernels of sums over columns and rows, and what the CPU makes of other arrays."""
+    """Check the number of kernels of sums over columns and rows, and that other arrays take several on the CPU."""
     assert list_counts(columns) == [1, 2, 1]
     assert list_counts(rows) == [1, 1, 1]
     for dimensions, dtype in (((64, 128), jnp.int32), ((8, 33), jnp.float32)):
@@ -79,24 +79,24 @@ def check_scaled_sums(columns: Captures, rows: Captures) -> None:
 
 
 def compile_unfused(example: jax.ShapeDtypeStruct) -> Captures:
-    """Return GELU with the fusion pass of each target switched off."""
+    """Compile GELU with the fusion pass of each target switched off."""
     return capture_all(gelu.gelu, example, options=DISABLED)
 
 
 def show_traffic(dense: Captures, least: int) -> str:
-    """Return a table of the kernels of the dense layer and of their traffic in main memory."""
+    """Return a table of the dense layer's kernels and of their traffic in main memory."""
     rows = []
-    for target, found in dense.items():
+    for target, program in dense.items():
         label = title(target) + (f" {markdown.by_model()}" if target == "h100" else "")
-        names = ", ".join(kernel.name for kernel in list_kernels(found))
-        moved = main_memory_bytes(found.module)
+        names = ", ".join(kernel.name for kernel in list_kernels(program))
+        moved = main_memory_bytes(program.module)
         rows.append((label, names, markdown.size(moved), f"{moved / least:.1f}"))
-    header = ["relu(x @ w + b)", "kernels", "traffic in main memory", "times the least"]
+    header = ["relu(x @ w + b)", "kernels", "traffic in main memory", "relative to the minimum"]
     return markdown.table(header, rows, numbers=(2, 3))
 
 
 def check_split(dense: Captures, least: int) -> None:
-    """Check the traffic of the dense layer and the pass that splits its matmul on the H100."""
+    """Check the traffic of the dense layer, and that one pass splits its matmul on the H100."""
     partial = dense["h100"].module.entry.by_name["gemm_fusion_dot"].shape
     result = dense["cpu"].memory.outputs
     assert result == 64 * 256 * 4
@@ -107,22 +107,22 @@ def check_split(dense: Captures, least: int) -> None:
     order = [run.name for run in dense["h100"].runs]
     assert order.index(SPLIT) < order.index("config-assigner")
     decisions = read_reasons(dense["h100"]).decisions
-    split = [(each.kind, each.instruction) for each in decisions if each.pass_name == SPLIT]
+    split = [(decision.kind, decision.instruction) for decision in decisions if decision.pass_name == SPLIT]
     assert split == [("replaced", "dot_general.1")]
 
 
 def show_fusions(fusions: Mapping[str, Capture]) -> str:
-    """Return pictures of the last fusion of some programs, by what is said of each."""
+    """Return a picture of the last fusion of each program, under the program's call."""
     drawings = []
-    for call, found in fusions.items():
-        names = [instruction.name for instruction in found.module.entry if instruction.opcode == "fusion"]
-        drawings.append(fusion_picture.draw_fusion(found, names[-1], call))
+    for call, program in fusions.items():
+        names = [instruction.name for instruction in program.module.entry if instruction.opcode == "fusion"]
+        drawings.append(fusion_picture.draw_fusion(program, names[-1], call))
     return fusion_picture.arrange_drawings(*drawings)
 
 
 def check_kinds(fusions: Mapping[str, Capture]) -> None:
-    """Check that the drawn fusions are of the four kinds, and that XLA's parser knows no fifth."""
-    kinds = [fusion.kind for found in fusions.values() for fusion in list_fusions(found.module, entry_only=True)]
+    """Check that the pictures show the four kinds of fusion, and that XLA's parser accepts no fifth."""
+    kinds = [fusion.kind for program in fusions.values() for fusion in list_fusions(program.module, entry_only=True)]
     assert kinds == list(KINDS)
     assert len(kinds) == 4
     for call, root, opcodes in (
@@ -130,25 +130,25 @@ def check_kinds(fusions: Mapping[str, Capture]) -> None:
         ("relu(x @ w + b)", "maximum", {"convolution", "add"}),
     ):
         module = fusions[call].module
-        inner = module.called(next(each for each in module.entry if each.opcode == "fusion"))[0]
+        inner = module.called(next(instruction for instruction in module.entry if instruction.opcode == "fusion"))[0]
         assert inner.root.opcode == root
-        assert {each.opcode for each in inner} >= opcodes
+        assert {instruction.opcode for instruction in inner} >= opcodes
     for kind in KINDS:
         assert f"kind={kind}" in parse_hlo(MODULE % kind)
     try:
-        refused = parse_hlo(MODULE % "kTransposeDot")
+        message = parse_hlo(MODULE % "kTransposeDot")
     except RuntimeError as error:
-        refused = str(error)
-    assert "fusion kind" in refused
+        message = str(error)
+    assert "fusion kind" in message
 
 
 def count_kinds(programs: Programs) -> dict[str, Counter[str]]:
-    """Return the number of kernels of each kind of fusion by target."""
+    """Return the number of kernels of each kind of fusion, by target."""
     return {
         target: Counter(
             kernel.fusion_kind
-            for found in programs.values()
-            for kernel in list_kernels(found[target])
+            for captures in programs.values()
+            for kernel in list_kernels(captures[target])
             if kernel.fusion_kind
         )
         for target in TARGETS
@@ -156,20 +156,23 @@ def count_kinds(programs: Programs) -> dict[str, Counter[str]]:
 
 
 def show_kinds(programs: Programs) -> str:
-    """Return a table of the number of fusions of each kind, folded."""
+    """Return a folded table of the number of fusions of each kind."""
     counts = count_kinds(programs)
     rows = [(markdown.code(kind), *(counts[target][kind] for target in TARGETS)) for kind in KINDS]
-    header = ["fusions in ENTRY of eight programs", *map(title, TARGETS)]
-    return markdown.fold("How often, by target", markdown.table(header, rows, numbers=(1, 2, 3)))
+    header = ["kind of fusion", *map(title, TARGETS)]
+    return markdown.fold(
+        "Fusions of each kind in the ENTRY computations of eight programs",
+        markdown.table(header, rows, numbers=(1, 2, 3)),
+    )
 
 
 def check_kind_counts(programs: Programs) -> None:
-    """Check the targets on which two kinds occur, and the kinds of a sum over scaled rows and of reductions."""
+    """Check on which targets two of the kinds occur, and the kinds of a sum over scaled rows and of reductions."""
     rows, counts = programs["scale and sum rows"], count_kinds(programs)
     assert len(programs) == 8
     assert {target for target in TARGETS if counts[target]["kInput"]} == {"h100"}
     assert {target for target in TARGETS if counts[target]["kOutput"]} == {"tpu-v5e"}
-    assert [list_kernels(found)[0].fusion_kind for found in rows.values()] == ["kCustom", "kInput", "kLoop"]
+    assert [list_kernels(program)[0].fusion_kind for program in rows.values()] == ["kCustom", "kInput", "kLoop"]
     assert list_counts(rows) == [1, 1, 1]
     assert "reduce" in list_fusions(rows["tpu-v5e"].module)[0].opcodes
     fusions = list_fusions(programs["attention"]["cpu"].module)
@@ -177,24 +180,27 @@ def check_kind_counts(programs: Programs) -> None:
 
 
 def show_kernels(programs: Programs) -> str:
-    """Return the names of the kernels of each program, folded."""
+    """Return a folded list of the kernels of each program."""
     rows = [
         (
             f"<b>{markdown.escape(name)}</b>",
-            *("<br>".join(markdown.code(kernel.name) for kernel in list_kernels(found[target])) for target in TARGETS),
+            *(
+                "<br>".join(markdown.code(kernel.name) for kernel in list_kernels(captures[target]))
+                for target in TARGETS
+            ),
         )
-        for name, found in programs.items()
+        for name, captures in programs.items()
     ]
-    return markdown.fold("The kernels by name", markdown.cards(["program", *map(title, TARGETS)], rows))
+    return markdown.fold("The names of the kernels", markdown.cards(["program", *map(title, TARGETS)], rows))
 
 
 def check_kernels(programs: Programs, by_row: Captures, long_rows: Capture) -> None:
-    """Check how many kernels each program becomes, and the reasons that the page quotes for it."""
+    """Check the number of kernels of each program, and the logged reasons that the page quotes."""
     soft, whole = programs["softmax"], programs["(x - mean) / std"]
     assert list_counts(programs["gelu"]) == [1, 1, 1]
-    for found in (soft, programs["scale and softmax"], programs["layer norm"], by_row):
-        assert [kernel.fusion_kind for kernel in list_kernels(found["h100"])] == ["kCustom"]
-        assert min(count_kernels(found["cpu"]), count_kernels(found["tpu-v5e"])) >= 3
+    for captures in (soft, programs["scale and softmax"], programs["layer norm"], by_row):
+        assert [kernel.fusion_kind for kernel in list_kernels(captures["h100"])] == ["kCustom"]
+        assert min(count_launches(captures["cpu"]), count_launches(captures["tpu-v5e"])) >= 3
     assert min(list_counts(whole)) >= 5
     blocks, rows = list_kernels(by_row["h100"])[0].thunk, by_row["h100"].module.entry.root.shape.dimensions[0]
     assert blocks is not None
@@ -204,7 +210,7 @@ def check_kernels(programs: Programs, by_row: Captures, long_rows: Capture) -> N
     assert (long.pass_name, long.verdict) == ("triton-softmax-rewriter", "refused")
     assert find_decision(soft["cpu"], "not-a-loop", "ynn_fusion").verdict == "refused"
     assert find_decision(soft["tpu-v5e"], "tpu-not-with-elementwise", "reduce").verdict == "refused"
-    split = [each for each in read_reasons(whole["h100"]).of("fusion") if each.kind == "reduction-split"]
-    assert {each.pass_name for each in split} == {"tree-reduction-rewriter"}
+    split = [decision for decision in read_reasons(whole["h100"]).of("fusion") if decision.kind == "reduction-split"]
+    assert {decision.pass_name for decision in split} == {"tree-reduction-rewriter"}
     assert soft["h100"].unoptimized_module.opcode_counts()["reduce"] == 2
-    assert {found["h100"].options["xla_gpu_autotune_level"] for found in programs.values()} == {0}
+    assert {captures["h100"].options["xla_gpu_autotune_level"] for captures in programs.values()} == {0}

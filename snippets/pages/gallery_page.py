@@ -1,4 +1,4 @@
-"""The gallery's programs: compiled for their targets, compared from generation to generation, and shown one by one."""
+"""The programs of the gallery: their compilations, the differences between generations, and the section of each."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def compile_programs() -> dict[str, tuple[str, Captures]]:
     """Return the title and the captures of each program.
 
     Raises:
-        TargetUnavailableError: One of the targets cannot be compiled for: what the page says is about all of them.
+        TargetUnavailableError: This machine cannot compile for one of the targets, and the page is about all of them.
     """
     for target, reason in available().items():
         if reason:
@@ -43,7 +43,7 @@ def compile_programs() -> dict[str, tuple[str, Captures]]:
 
 
 def list_steps(shown: Shown) -> dict[str, dict[str, GenerationStep]]:
-    """Return what differs in each program between a target and the generation before it, by the newer target."""
+    """Return the differences in each program between a target and its previous generation, by the newer target."""
     return {
         new: gallery_matrix.list_generation_steps(shown, old, new)
         for family in FAMILIES
@@ -52,7 +52,7 @@ def list_steps(shown: Shown) -> dict[str, dict[str, GenerationStep]]:
 
 
 def list_changed(captures: Mapping[str, Mapping[str, Capture]], name: str) -> set[tuple[str, str]]:
-    """Return the programs, each with a target, that a pass changed."""
+    """Return each program that a pass changed, with the target."""
     return {
         (program, target)
         for program, by_target in captures.items()
@@ -62,13 +62,13 @@ def list_changed(captures: Mapping[str, Mapping[str, Capture]], name: str) -> se
 
 
 def name_programs(names: Iterable[str], *, linked: bool = True) -> str:
-    """Return the titles of programs, each with a link to its section unless that is not wanted."""
+    """Return the titles of programs, each with an optional link to its section."""
     titles = (f"[{PROGRAMS[name].title}](#{name})" if linked else PROGRAMS[name].title for name in names)
     return ", ".join(titles) or "none"
 
 
 def show_program(shown: Shown, name: str) -> str:
-    """Return the section of a program: its sentence, what it launches, its chart, its text and its explorer."""
+    """Return the section of a program: its description, launches, chart, source and explorer."""
     captures, function = shown[name][1], PROGRAMS[name].function
     target = next((target for target in captures if target.startswith("h100")), next(iter(captures)))
     usual = tuple(target for target in captures if target.partition(":")[0] in _USUAL)

@@ -1,4 +1,4 @@
-"""Tests that the page about budgets shows and runs, and what it asks of the programs."""
+"""Tests and tables of the page about testing compiled code."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
 WRITE, READ = "table = table.at[slot].set(z[0])", "table, z = table.at[slot].set(z[0]), z + table.sum()"
-"""The line of the step that writes the row, and one that reads the old table too."""
+"""The line of the step that writes the row, and a variant that also reads the old table."""
 
 TEST = """
 from remember import EXAMPLE, remember
@@ -47,7 +47,7 @@ def test_the_step_is_small(hlo):
 
 
 def hold_step(function: Callable[..., object]) -> dict[str, CompiledProgram]:
-    """Return the step for each target that can be compiled for here, with its table donated."""
+    """Return the compiled step, with its table donated, for each target that this machine can compile for."""
     return {
         target: hold_call(function, *remember.EXAMPLE, target=target, donate=0)
         for target in USUAL
@@ -56,12 +56,12 @@ def hold_step(function: Callable[..., object]) -> dict[str, CompiledProgram]:
 
 
 def run_test(test: str, *, reads: bool = False, expected: int = 0) -> str:
-    """Return what pytest prints of a test of the step.
+    """Return the output of pytest for a test of the step.
 
     Args:
-        test: The test's file.
-        reads: Whether the step reads the old table too.
-        expected: The exit status of pytest.
+        test: The content of the test file.
+        reads: Whether the step also reads the old table.
+        expected: The expected exit status of pytest.
     """
     file = Path("snippets/programs/remember.py").read_text(encoding="utf-8")
     step = file.replace(WRITE, READ) if reads else file
@@ -83,39 +83,39 @@ def is_in_place(program: CompiledProgram) -> bool:
 
 
 def show_programs(programs: Mapping[str, CompiledProgram], rows: Mapping[str, Callable[[CompiledProgram], str]]) -> str:
-    """Return what is asked of a program for each target, as a table.
+    """Return a table with one property of the program per row and one target per column.
 
     Args:
-        programs: Target to the program.
-        rows: The heading of each row, to the content of its cells.
+        programs: The compiled program of each target.
+        rows: A function that returns the text of a cell, by the heading of its row.
     """
     return markdown.table(
-        ["what is asked", *map(title, programs)],
+        ["property", *map(title, programs)],
         [(label, *map(ask, programs.values())) for label, ask in rows.items()],
         numbers=range(1, 1 + len(programs)),
     )
 
 
 def show_numbers() -> str:
-    """Return the numbers that the fixture offers to compare, as a table."""
+    """Return a table of the numbers that the fixture offers for comparisons."""
     numbers = {f"step.{name}": measure.title for name, measure in MEASURES.items()} | {
-        "step.traces": "how often JAX traces the function for several calls, `hlo(..., calls=[(state, 0.1)])`",
+        "step.traces": "the number of traces for several calls of the function, `hlo(..., calls=[(state, 0.1)])`",
         'step.collectives("all-reduce", over="data").bytes': (
-            "what each device brings to them in a step, trips of loops counted; also `.sent` and `.count`"
+            "the bytes that each device contributes in a step, including each loop iteration; also `.sent` and `.count`"
         ),
     }
-    return markdown.table(["number", "what it is"], [(markdown.code(name), text) for name, text in numbers.items()])
+    return markdown.table(["number", "meaning"], [(markdown.code(name), text) for name, text in numbers.items()])
 
 
 def show_assertions() -> str:
-    """Return the assertions of a compiled program with the first line of their docstrings, as a table."""
+    """Return a table of the assertions of a compiled program, with the first line of their docstrings."""
     documented = {
         name: inspect.getdoc(method) or ""
         for name, method in inspect.getmembers(CompiledProgram, inspect.isfunction)
         if not name.startswith("_")
     }
     return markdown.table(
-        ["assertion", "what has to hold"],
+        ["assertion", "asserts"],
         [
             (markdown.code(f"step.{name}(...)"), text.split("\n")[0].removeprefix("Assert ").rstrip("."))
             for name, text in documented.items()

@@ -1,4 +1,4 @@
-"""The tables and checks of the chapter on buffers about the host's memory, and running out of memory."""
+"""Tables and checks of the chapter on buffers: the host's memory, and running out of memory."""
 
 from __future__ import annotations
 
@@ -22,53 +22,55 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction
 
 HOST = 5
-"""The color of the host's memory in a plan."""
+"""The color of the host's memory in a memory plan."""
 MARKS = {
     "convert-memory-placement-to-internal-annotations": "MoveToHost",
     "host-offloader": "dynamic-update-slice(",
     "host-memory-transfer-asyncifier": "async-start(",
 }
-"""By pass, a word of the instruction that it makes to move an input."""
+"""A word of the instruction that each pass makes to move an input to the host."""
 
 
 def count_colors(captures: Captures, color: int) -> dict[str, int]:
-    """Return the bytes of the plan in memory of a color by target."""
-    return {target: parse_buffers(found.buffers).bytes_by_color().get(color, 0) for target, found in captures.items()}
+    """Return the bytes of the plan in the memory of one color, by target."""
+    return {
+        target: parse_buffers(program.buffers).bytes_by_color().get(color, 0) for target, program in captures.items()
+    }
 
 
-def is_placed(found: Capture) -> bool:
-    """Return whether JAX wrote a placement into the module."""
-    return "annotate_device_placement" in found.stablehlo
+def is_placed(program: Capture) -> bool:
+    """Return True if JAX wrote a memory placement into the module."""
+    return "annotate_device_placement" in program.stablehlo
 
 
-def check_offload(stays: Captures, moves: Captures) -> None:
+def check_offload(on_device: Captures, offloaded_run: Captures) -> None:
     """Check the bytes that the policy moves to the host, and the type of the saved inputs."""
-    moves.require()
+    offloaded_run.require()
     stack = 4 * offloaded.LAYERS * offloaded.ROWS * offloaded.WIDTH
-    assert [*count_colors(moves, HOST).values()] == [0, stack, stack]
-    assert [*count_colors(stays, HOST).values()] == [0, 0, 0]
-    before, after = count_colors(stays, 0), count_colors(moves, 0)
-    freed = {target: before[target] - after[target] for target in before}
-    assert freed["cpu"] == 0
-    assert 0.3 * stack < freed["tpu-v5e"] < 0.5 * stack < 0.9 * stack < freed["h100"]
-    assert [is_placed(found) for found in moves.values()] == [False, True, True]
-    saved = {
+    assert [*count_colors(offloaded_run, HOST).values()] == [0, stack, stack]
+    assert [*count_colors(on_device, HOST).values()] == [0, 0, 0]
+    before, after = count_colors(on_device, 0), count_colors(offloaded_run, 0)
+    differences = {target: before[target] - after[target] for target in before}
+    assert differences["cpu"] == 0
+    assert 0.3 * stack < differences["tpu-v5e"] < 0.5 * stack < 0.9 * stack < differences["h100"]
+    assert [is_placed(program) for program in offloaded_run.values()] == [False, True, True]
+    types = {
         target: {
             leaf.dtype
-            for each in found.module.walk()
-            if each.opcode == "while"
-            for leaf in each.shape.leaves()
+            for loop in program.module.walk()
+            if loop.opcode == "while"
+            for leaf in loop.shape.leaves()
             if leaf.dimensions == (offloaded.LAYERS, offloaded.ROWS, offloaded.WIDTH)
         }
-        for target, found in stays.items()
+        for target, program in on_device.items()
     }
-    assert saved == {"cpu": {"f32"}, "h100": {"f32"}, "tpu-v5e": {"bf16"}}
+    assert types == {"cpu": {"f32"}, "h100": {"f32"}, "tpu-v5e": {"bf16"}}
 
 
 def list_stages(moves: Capture) -> dict[str, str]:
-    """Return the instruction that moves an input to the host, as JAX lowers it and after each pass that changes it."""
+    """Return the instruction that moves an input to the host, before the passes and after each pass in `MARKS`."""
     texts = {step.name: step.text for step in moves.passes}
-    stages = {"as JAX lowers it": (moves.before, "annotate_device_placement")}
+    stages = {"lowering by JAX": (moves.before, "annotate_device_placement")}
     stages |= {name: (texts[name], word) for name, word in MARKS.items()}
     return {name: _find_line(text, word) for name, (text, word) in stages.items()}
 
@@ -80,40 +82,50 @@ def _find_line(text: str, word: str) -> str:
 
 
 def show_stages(moves: Capture) -> str:
-    """Return the instruction that moves an input to the host after each pass, folded."""
+    """Return a folded table of the instruction that moves an input to the host, after each pass."""
     rows = [(markdown.code(name), markdown.code(line)) for name, line in list_stages(moves).items()]
-    table = markdown.cards(["after", "the instruction that moves an input to the host"], rows)
-    return markdown.fold("What each pass makes of it", table)
+    table = markdown.cards(["step", "instruction that moves an input to the host"], rows)
+    return markdown.fold("The instruction that moves an input to the host, after each pass", table)
 
 
-def list_hiding(found: Capture, opcode: str) -> list[Instruction]:
-    """Return the matmuls that the schedule has between the start of a transfer to or from the host and its done.
+def list_hiding(program: Capture, opcode: str) -> list[Instruction]:
+    """Return the matmuls that are scheduled between the start and the done instruction of a host transfer.
 
     Args:
-        found: The capture.
-        opcode: The opcode of the transfer, which its name begins with.
+        program: The capture.
+        opcode: The opcode that the name of the transfer begins with.
     """
     start = next(
-        each
-        for each in found.module.walk()
-        if each.opcode == "async-start" and each.name.startswith(opcode) and f"S({HOST})" in str(each.shape)
+        instruction
+        for instruction in program.module.walk()
+        if instruction.opcode == "async-start"
+        and instruction.name.startswith(opcode)
+        and f"S({HOST})" in str(instruction.shape)
     )
-    order = found.module.computation(start.computation).instructions
-    done = next(each for each in order if each.opcode == "async-done" and start.name in each.operands)
-    between = order[order.index(start) + 1 : order.index(done)]
-    return [each for each in between if each.opcode == "fusion" and ("gemm" in each.name or "convolution" in each.name)]
+    order = program.module.computation(start.computation).instructions
+    end = next(
+        instruction
+        for instruction in order
+        if instruction.opcode == "async-done" and start.name in instruction.operands
+    )
+    between = order[order.index(start) + 1 : order.index(end)]
+    return [
+        instruction
+        for instruction in between
+        if instruction.opcode == "fusion" and ("gemm" in instruction.name or "convolution" in instruction.name)
+    ]
 
 
 def check_transfers(moves: Captures) -> None:
-    """Check the matmuls beside the transfers, the passes that make these, and that the peak counts the host."""
+    """Check the matmuls during the transfers, the passes that make the transfers, and the host's part of the peak."""
     hiding = {
         target: [len(list_hiding(moves[target], opcode)) for opcode in ("dynamic-update-slice", "dynamic-slice")]
         for target in ("h100", "tpu-v5e")
     }
     assert hiding == {"h100": [1, 0], "tpu-v5e": [0, 0]}
     for target in hiding:
-        changed = [run.name for run in moves[target].runs if run.changed]
-        order = [changed.index(name) for name in MARKS]
+        passes = [run.name for run in moves[target].runs if run.changed]
+        order = [passes.index(name) for name in MARKS]
         assert order == sorted(order)
         memory = moves[target].memory
         assert memory.peak > count_colors(moves, HOST)[target] + memory.arguments
@@ -121,21 +133,21 @@ def check_transfers(moves: Captures) -> None:
     assert any(a.color == HOST for a in list_allocations(moves["h100"]))
 
 
-def check_landing(lands: Captures) -> None:
-    """Check that a result that is put to the host is copied there, and that an array can be put there and back."""
-    for target, found in lands.items():
-        opcodes, is_cpu = found.module.opcode_counts(), target == "cpu"
+def check_landing(programs: Captures) -> None:
+    """Check that a result is copied to the host on request, and that an array can be moved there and back."""
+    for target, program in programs.items():
+        opcodes, is_cpu = program.module.opcode_counts(), target == "cpu"
         assert (opcodes["copy-start"], opcodes["copy-done"]) == ((0, 0) if is_cpu else (1, 1))
-        assert (found.memory.outputs == 0) is not is_cpu
-        assert count_colors(lands, HOST)[target] == (0 if is_cpu else found.memory.arguments)
-    placed = jax.device_put(jnp.ones(8), jax.memory.Space.Host)
-    assert placed.sharding.memory_kind == "pinned_host"
-    back = jax.jit(lambda array: jax.device_put(array, jax.memory.Space.Device) + 1)(placed)
+        assert (program.memory.outputs == 0) is not is_cpu
+        assert count_colors(programs, HOST)[target] == (0 if is_cpu else program.memory.arguments)
+    host_array = jax.device_put(jnp.ones(8), jax.memory.Space.Host)
+    assert host_array.sharding.memory_kind == "pinned_host"
+    back = jax.jit(lambda array: jax.device_put(array, jax.memory.Space.Device) + 1)(host_array)
     assert back.sharding.memory_kind == "device"
 
 
 def find_refusal(function: Callable[..., object], *example: object) -> str:
-    """Return the report of the compiler for the TPU v5e about a program that does not fit, or an empty string."""
+    """Return the TPU v5e compiler's error for a program that does not fit, or an empty string."""
     try:
         capture(function, *example, target="tpu-v5e")
     except jax.errors.JaxRuntimeError as error:
@@ -144,7 +156,7 @@ def find_refusal(function: Callable[..., object], *example: object) -> str:
 
 
 def check_refusal(refusal: str) -> None:
-    """Check the report of a program that does not fit, and that one without temporaries gets its words."""
+    """Check the error for a program that does not fit, and that a program without temporaries gets the same."""
     assert "RESOURCE_EXHAUSTED" in refusal
     assert "CompileTimeHbmOom" in refusal
     assert "dot" not in refusal

@@ -1,4 +1,4 @@
-"""Jaxprs as JAX traces them: the parts of one, the tracers that a function gets, and what lowering leaves of it."""
+"""Tables and checks for the jaxpr page: parts of a jaxpr, tracers, transformations, and the effect of lowering."""
 
 from __future__ import annotations
 
@@ -26,38 +26,41 @@ if TYPE_CHECKING:
 
 CONTROL = ("conditional", "while", "select")
 _TRANSFORMATIONS = {
-    "jax.jit": ("compiles it, once for each signature", "nothing"),
+    "jax.jit": ("compiles the function once for each signature", "nothing"),
     "jax.grad": ("adds a backward half", "a scalar result"),
-    "jax.vmap": ("gives each operation one axis more", "an axis to map over"),
+    "jax.vmap": ("adds one axis to each operation", "an axis to map over"),
     "jax.jit with shardings": (
-        "leaves it whole; the compiler partitions it",
-        "a mesh, and how arrays are sharded over it",
+        "leaves the function whole; the compiler partitions it",
+        "a mesh and the sharding of arrays over it",
     ),
-    "jax.shard_map": ("takes it as written for one device; you write the communication", "the same"),
-    "jax.pmap": ("the old way: a device for each element of a leading axis", "as many devices"),
+    "jax.shard_map": (
+        "treats the function as the program of one device; you write the communication",
+        "a mesh and the sharding of arrays over it",
+    ),
+    "jax.pmap": ("runs each element of a leading axis on its own device; superseded", "one device per element"),
 }
 
 
 def decide(x: jax.Array, positive: bool) -> jax.Array:  # noqa: FBT001 - JAX traces an argument by its place
-    """Choose in Python by an argument."""
+    """Choose a function in Python, according to an argument."""
     return jnp.sin(x) if positive else jnp.cos(x)
 
 
 def print_twice(x: jax.Array) -> jax.Array:
-    """Print in a loop of Python, and add one."""
+    """Print in a Python loop, and add one."""
     for _ in range(2):
         sys.stdout.write("")
     return x + 1
 
 
 def repeat_sine(x: jax.Array, times: int) -> jax.Array:
-    """Repeat on the device, as often as an argument says."""
+    """Repeat a sine on the device; an argument is the number of iterations."""
     last: jax.Array = jax.lax.fori_loop(0, times, lambda _, value: jnp.sin(value), x)
     return last
 
 
 def trace_explicit(function: Callable[..., jax.Array], x: jax.ShapeDtypeStruct) -> Jaxpr:
-    """Return the jaxpr of a function of an array that is divided over a mesh whose axis is explicit."""
+    """Return the jaxpr of a function whose array argument is divided over an explicit mesh axis."""
     mesh = AbstractMesh((8,), ("batch",), axis_types=(AxisType.Explicit,))
     with jax.sharding.use_abstract_mesh(mesh):
         divided = jax.ShapeDtypeStruct(x.shape, x.dtype, sharding=NamedSharding(mesh, P("batch")))
@@ -65,7 +68,7 @@ def trace_explicit(function: Callable[..., jax.Array], x: jax.ShapeDtypeStruct) 
 
 
 def find_exponentials(row: jax.ShapeDtypeStruct) -> dict[str, bool]:
-    """Return whether an exponential reaches StableHLO, by where it is computed; only the last of them is needed."""
+    """Return whether an exponential reaches StableHLO, by its place; only the last place needs its result."""
     pair = jax.jit(lambda x: (jnp.sin(x), jnp.exp(x)))
     loop = (lambda carry: jnp.sum(carry[0]) < 9, lambda carry: (carry[0] + 1, jnp.exp(carry[1])))
     programs: dict[str, Callable[[jax.Array], jax.Array]] = {
@@ -79,30 +82,30 @@ def find_exponentials(row: jax.ShapeDtypeStruct) -> dict[str, bool]:
 
 
 def show_error(message: str) -> str:
-    """Return what JAX says as a listing of its own kind."""
+    """Return an error message of JAX as a listing."""
     return f'<div class="said" markdown="1">\n\n{markdown.fence(message, "text")}\n</div>'
 
 
-def list_given() -> dict[str, list[str]]:
-    """Return the objects that a function gets in the place of its array, by the call of it."""
+def list_arguments() -> dict[str, list[str]]:
+    """Return the objects that a function receives in place of its array, by call."""
     array = jnp.ones(look.EXAMPLE[0].shape)
     calls: dict[str, Callable[[], object]] = {
         "look(x)": lambda: look.look(array),
-        # A function of its own, which no one in this process has traced before.
+        # A new function, which nothing in this process has traced before: a cached trace would not call `look`.
         "jax.jit(look)(x)": lambda: jax.jit(lambda x: look.look(x))(array),  # noqa: PLW0108 - see above
         "jax.vmap(look)(x)": lambda: jax.vmap(look.look)(array),
         "jax.grad(look)(x[0])": lambda: jax.grad(look.look)(array[0]),
     }
-    given = {}
-    for written, call in calls.items():
+    arguments = {}
+    for name, call in calls.items():
         look.seen.clear()
         call()
-        given[written] = list(look.seen)
-    return given
+        arguments[name] = list(look.seen)
+    return arguments
 
 
 def list_equations(jaxpr: Jaxpr, name: str) -> list[JaxprEqn]:
-    """Return the equations of a primitive, those of inner jaxprs included."""
+    """Return the equations of a primitive, including those of inner jaxprs."""
     return [equation for equation in walk_equations(jaxpr) if equation.primitive.name == name]
 
 
@@ -112,26 +115,26 @@ def name_result(equation: JaxprEqn) -> str:
 
 
 def show_parts(jaxpr: Jaxpr) -> str:
-    """Return a table of the parts of a jaxpr, with those of this one."""
+    """Return a table of the parts of a jaxpr, with this jaxpr's parts as examples."""
     first = jaxpr.eqns[0]
     (call,) = list_equations(jaxpr, "custom_jvp_call")
-    known = ", ".join(f"`{name}`" for name, value in first.params.items() if value is not None)
+    set_parameters = ", ".join(f"`{name}`" for name, value in first.params.items() if value is not None)
     parts = [
-        ("constants", "before the `;`", f"arrays that the function brought along; here {len(jaxpr.constvars)}"),
-        ("inputs", "after `lambda ;`", f"the arguments, flattened: {len(jaxpr.invars)}, each with its type"),
-        ("equations", "`let` to `in`", f"{len(jaxpr.eqns)}, in the order in which Python performed them"),
-        ("binder", "`f:f32[...]`", "a new name and its type; a name is bound once and never changes"),
-        ("primitive", f"`{first.primitive.name}`", "the operation, one of those that JAX defines"),
-        ("parameters", "`[...]`", f"what was known when tracing: {known}"),
+        ("constants", "before the `;`", f"arrays that the function closes over; here {len(jaxpr.constvars)}"),
+        ("inputs", "after `lambda ;`", f"the {len(jaxpr.invars)} flattened arguments, each with its type"),
+        ("equations", "`let` to `in`", f"{len(jaxpr.eqns)} operations, in the order of execution in Python"),
+        ("binder", "`f:f32[...]`", "a new name and its type; each name is bound once and never changes"),
+        ("primitive", f"`{first.primitive.name}`", "the operation, which JAX defines"),
+        ("parameters", "`[...]`", f"values known during tracing: {set_parameters}"),
         ("operands", "`a b`", "names bound above, or literals with their type: `0.0:f32[]`"),
-        ("inner jaxprs", "`call_jaxpr=`", f"a function as a parameter: here in `{call.primitive.name}`"),
+        ("inner jaxprs", "`call_jaxpr=`", f"functions as parameters: here in `{call.primitive.name}`"),
         ("outputs", "`in (n,)`", f"the results, always a tuple; here {len(jaxpr.outvars)}"),
     ]
-    return markdown.table(["part", "where", "what it is"], parts)
+    return markdown.table(["part", "place", "meaning"], parts)
 
 
 def count_traces(row: jax.ShapeDtypeStruct) -> list[tuple[int, ...]]:
-    """Return the shapes that a jitted function is traced for when it is called twice with one and once with another."""
+    """Return the shapes for which JAX traces a function after two calls with one shape and one call with another."""
     shapes: list[tuple[int, ...]] = []
 
     @jax.jit
@@ -144,58 +147,58 @@ def count_traces(row: jax.ShapeDtypeStruct) -> list[tuple[int, ...]]:
 
 
 def list_branches(choose: Callable[..., object], *arguments: object) -> list[str]:
-    """Return which of two branches are called while a choice between them is traced, in their order.
+    """Return the branches that tracing calls, in their order.
 
-    A choice that Python cannot make ends the tracing.
+    Tracing ends at a choice that Python cannot make.
 
     Args:
-        choose: What calls both or one of its first two arguments, with the others.
-        *arguments: The others.
+        choose: A function that calls one or both of its first two arguments with the remaining arguments.
+        *arguments: The remaining arguments.
     """
-    called: list[str] = []
+    calls: list[str] = []
 
     def on_true(x: jax.Array) -> jax.Array:
-        called.append("true")
+        calls.append("true")
         return jnp.sin(x)
 
     def on_false(x: jax.Array) -> jax.Array:
-        called.append("false")
+        calls.append("false")
         return jnp.cos(x)
 
     with suppress(jax.errors.TracerBoolConversionError):
         jax.make_jaxpr(lambda *values: choose(on_true, on_false, *values))(*arguments)
-    return called
+    return calls
 
 
 def list_control(capture: Capture) -> list[str]:
-    """Return the opcodes of choices and loops that are left in a module."""
+    """Return the opcodes of the choices and loops that remain in a module."""
     counts = capture.module.opcode_counts()
     return [opcode for opcode in CONTROL if counts[opcode]]
 
 
 def show_control(flow: Mapping[str, Captures]) -> str:
-    """Return a table of what is left of choices and loops in each stage and on each target, HTML."""
+    """Return an HTML table of the choices and loops that remain in each stage and on each target."""
     rows = []
     for name, captures in flow.items():
         function, example = control_flow.PROGRAMS[name]
         primitive = jax.make_jaxpr(function)(*example).eqns[-1].primitive.name
         stablehlo = re.findall(r"stablehlo\.(?:case|if|while)\b", captures["cpu"].stablehlo)[0]
-        left = (", ".join(map(markdown.code, list_control(it))) or "neither" for it in captures.values())
-        rows.append([*map(markdown.code, (f"lax.{name}", primitive, stablehlo)), *left])
+        remaining = (", ".join(map(markdown.code, list_control(it))) or "none" for it in captures.values())
+        rows.append([*map(markdown.code, (f"lax.{name}", primitive, stablehlo)), *remaining])
     targets = next(iter(flow.values()))
     return markdown.cards(["you write", "primitive", "StableHLO", *map(title, targets)], rows)
 
 
 def count_stages(captures: Captures, jaxpr: Jaxpr) -> dict[str, tuple[int, ...]]:
-    """Return the matmuls, the inputs and the sines of a program after each stage."""
+    """Return the numbers of matmuls, inputs and sines of a program after each stage."""
     counts, stablehlo = count_primitives(jaxpr), captures["cpu"].stablehlo
     patterns = (r"stablehlo\.dot_general", r"%arg\d+: ", r"stablehlo\.sine")
     stages: dict[str, tuple[int, ...]] = {
-        "traced: jaxpr": (counts["dot_general"], len(jaxpr.invars), counts["sin"]),
-        "lowered: StableHLO": tuple(len(re.findall(pattern, stablehlo)) for pattern in patterns),
+        "jaxpr, after tracing": (counts["dot_general"], len(jaxpr.invars), counts["sin"]),
+        "StableHLO, after lowering": tuple(len(re.findall(pattern, stablehlo)) for pattern in patterns),
     }
-    modules = {"imported: HLO": captures["cpu"].unoptimized_module}
-    modules |= {f"optimized for {title(target)}": it.module for target, it in captures.items()}
+    modules = {"HLO, after the import": captures["cpu"].unoptimized_module}
+    modules |= {f"HLO, optimized for {title(target)}": it.module for target, it in captures.items()}
     for stage, module in modules.items():
         opcodes = module.opcode_counts()
         stages[stage] = (opcodes["dot"] + opcodes["convolution"], len(module.entry.parameters), opcodes["sine"])
@@ -204,13 +207,13 @@ def count_stages(captures: Captures, jaxpr: Jaxpr) -> dict[str, tuple[int, ...]]
 
 @dataclass(frozen=True)
 class Transformed:
-    """The MLP under the transformations that concern a jit or several devices.
+    """The jaxprs of the MLP under `jit` and under the transformations for several devices.
 
     Attributes:
-        jitted: Its jaxpr under `jax.jit`.
-        sharded: Its trace under `jax.jit` with shardings.
-        partitions: The number of devices that this is lowered for.
-        mapped: Its jaxpr under `jax.shard_map`.
+        jitted: The jaxpr under `jax.jit`.
+        sharded: The trace under `jax.jit` with shardings.
+        partitions: The number of devices in the lowered program with shardings.
+        mapped: The jaxpr under `jax.shard_map`.
         pmapped: The jaxpr of a sine under `jax.pmap`.
     """
 
@@ -222,12 +225,12 @@ class Transformed:
 
     @property
     def around(self) -> str:
-        """The primitives that `jax.pmap` consists of, from the outermost."""
+        """The primitives of `jax.pmap`, from the outermost inward."""
         return " around ".join(equation.primitive.name for equation in list(walk_equations(self.pmapped))[:2])
 
 
 def transform_mlp() -> Transformed:
-    """Return the MLP under each of these transformations, over eight devices."""
+    """Return the MLP under each of these transformations, with eight devices."""
     mesh = AbstractMesh((8,), ("batch",), axis_types=(AxisType.Auto,))
     specs = (P("batch"), P(), P(), P(), P())
     shardings = tuple(NamedSharding(mesh, spec) for spec in specs)
@@ -244,20 +247,20 @@ def transform_mlp() -> Transformed:
 
 
 def show_transformations(forward: Jaxpr, gradient: Jaxpr, batched: Jaxpr, others: Transformed) -> str:
-    """Return a table of the transformations: what each does with a function, asks for and makes of the MLP, HTML."""
+    """Return an HTML table of the transformations: their effects, their requirements, and their results for the MLP."""
     matmuls = [len(list_equations(jaxpr, "dot_general")) for jaxpr in (gradient, forward)]
     of_each = name_result(list_equations(others.mapped, "dot_general")[-1])
-    made = {
+    results = {
         "jax.jit": f"<code>jit</code> around the same {len(forward.eqns)} equations",
-        "jax.grad": f"{matmuls[0]} matmuls in place of {matmuls[1]}",
+        "jax.grad": f"{matmuls[0]} matmuls instead of {matmuls[1]}",
         "jax.vmap": f"the result is {name_result(batched.eqns[-1])}",
         "jax.jit with shardings": (
             f"the result is {name_result(others.sharded.jaxpr.eqns[-1])}, for {others.partitions} devices"
         ),
         "jax.shard_map": f"the last matmul is {of_each} on each device",
-        "jax.pmap": f"(of a sine) <code>{others.around}</code>",
+        "jax.pmap": f"for a sine: <code>{others.around}</code>",
     }
-    header = ["transformation", "what it does with a function", "what it asks for", "what it makes of the MLP"]
+    header = ["transformation", "effect on a function", "requirement", "result for the MLP"]
     return markdown.cards(
-        header, [(markdown.code(name), *words, made[name]) for name, words in _TRANSFORMATIONS.items()]
+        header, [(markdown.code(name), *words, results[name]) for name, words in _TRANSFORMATIONS.items()]
     )

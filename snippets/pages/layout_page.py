@@ -1,4 +1,4 @@
-"""Layouts as programs get them: the orders of arrays, the passes that decide them, and the kernels that move data."""
+"""Tables and checks of layouts: the orders of arrays, the passes that assign them, and the kernels that move data."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction, Shape
 
 FUSING = {"cpu": "fusion", "h100": "priority-fusion", "tpu-v5e": "tpu_fusion"}
-"""The pass of each target that fuses."""
+"""The pass that fuses, by target."""
 
 _MATMULS = ("dot", "convolution")
 _MOVING = {"transpose", "copy"}
@@ -31,20 +31,25 @@ _STILL = _MOVING | {"parameter", "bitcast", "reshape"}
 
 
 def compile_program(name: str) -> Captures:
-    """Return one of the programs of `layouts.py` for each target, with the reasons that compilers log."""
+    """Return one program of `layouts.py`, compiled for each target with the reasons that compilers log."""
     function, example = layouts.PROGRAMS[name]
     return capture_all(function, *example, reasons=True)
 
 
 def find_asker(capture: Capture, about: str) -> str:
-    """Return who asked for the first copy that layout assignment adds for an instruction, or an empty string."""
-    added = find_decisions(capture, "copied-for-layout", about)[0]
-    is_added = (added.pass_name, added.verdict, len(added.others)) == ("layout-assignment", "done", 1)
-    return added.others[0] if is_added else ""
+    """Return the instruction that requires layout assignment's first copy of another instruction, or an empty string.
+
+    Args:
+        capture: The program, with reasons.
+        about: The name of the instruction that is copied.
+    """
+    copy = find_decisions(capture, "copied-for-layout", about)[0]
+    is_by_assignment = (copy.pass_name, copy.verdict, len(copy.others)) == ("layout-assignment", "done", 1)
+    return copy.others[0] if is_by_assignment else ""
 
 
 def count_moves(capture: Capture) -> int:
-    """Return how many kernels and copies of ENTRY only move data."""
+    """Return the number of kernels and copies in ENTRY that only move data."""
     module = capture.module
     inside = [
         {inner.opcode for inner in module.computation(instruction.calls["calls"][0])}
@@ -67,7 +72,7 @@ def list_copied_orders(capture: Capture) -> set[tuple[tuple[int, ...], ...]]:
 
 
 def list_returned_orders() -> Iterator[set[tuple[tuple[int, ...], ...]]]:
-    """Yield the orders of copies where an argument is returned, and changed as well, by element type and target."""
+    """Yield the orders of copies in programs that return an argument, or also change it, by element type and target."""
     for kind in (jnp.float32, jnp.bfloat16):
         example = jax.ShapeDtypeStruct((256, 128), kind)
         for returning in (lambda x: x, lambda x: (x, x.at[0].set(1))):
@@ -75,7 +80,7 @@ def list_returned_orders() -> Iterator[set[tuple[tuple[int, ...], ...]]]:
 
 
 def is_row_major(shape: Shape) -> bool:
-    """Return whether each array in a shape has the order of its dimensions."""
+    """Return whether each array in a shape is row-major."""
     return all(_order(leaf) == tuple(reversed(range(leaf.rank))) for leaf in shape.leaves())
 
 
@@ -84,12 +89,12 @@ def _order(shape: Shape) -> tuple[int, ...]:
 
 
 def find_matmul(stage: Capture | PassChange) -> Instruction:
-    """Return the instruction that multiplies two matrices, wherever in the module it is."""
+    """Return the instruction that multiplies two matrices, from any computation of the module."""
     return next(instruction for instruction in stage.module.walk() if instruction.opcode in _MATMULS)
 
 
 def show_operands(captures: Captures) -> str:
-    """Return each target's arguments and the instruction that multiplies them, as one listing."""
+    """Return a listing of each target's arguments and the instruction that multiplies them."""
     blocks = [
         "\n".join((f"// {title(target)}", *map(print_instruction, (*it.module.entry.parameters, find_matmul(it)))))
         for target, it in captures.items()
@@ -98,7 +103,11 @@ def show_operands(captures: Captures) -> str:
 
 
 def show_padding(shapes: Mapping[str, Shape]) -> str:
-    """Return a table of what arrays on a TPU take in memory, by their texts."""
+    """Return a table of the memory that arrays occupy on a TPU.
+
+    Args:
+        shapes: The shapes by their HLO text.
+    """
     rows = [
         (
             markdown.code(text),
@@ -112,18 +121,18 @@ def show_padding(shapes: Mapping[str, Shape]) -> str:
 
 
 def show_places(captures: Captures) -> str:
-    """Return a table of the places at which layouts are assigned and the first fusion is made, among all runs."""
+    """Return a table of the positions of layout assignment and of the first fusion among all pass runs."""
     rows = []
     for target, it in captures.items():
         names, first = [run.name for run in it.runs], find_first_fusing(it)
         fused = next(place for place, run in enumerate(it.runs, 1) if run.name == first and run.changed)
         rows.append((title(target), names.index("layout-assignment") + 1, fused, markdown.code(first), len(names)))
-    header = ["target", "layouts: run", "fusion: run", "first fusion by", "of all runs"]
+    header = ["target", "layouts assigned in run", "first fusion in run", "pass that fuses first", "runs in total"]
     return markdown.table(header, rows, numbers=(1, 2, 4))
 
 
 def list_early_fusions(captures: Iterable[Capture]) -> list[tuple[str, str]]:
-    """Return the targets on which a fusion is made before layouts are assigned, each with the pass that makes it."""
+    """Return the targets that fuse before they assign layouts, each with the pass that fuses."""
     early = []
     for it in captures:
         names = [run.name for run in it.runs]
@@ -134,30 +143,31 @@ def list_early_fusions(captures: Iterable[Capture]) -> list[tuple[str, str]]:
 
 
 def list_around_assignment(capture: Capture) -> tuple[PassChange, PassChange]:
-    """Return the module after layouts were assigned, and the one after it."""
+    """Return the module after layout assignment, and the module after the next pass."""
     place = _find_assignment(capture)
     return capture.passes[place], capture.passes[place + 1]
 
 
 def show_assignment(capture: Capture) -> str:
-    """Return ENTRY before and after layouts were assigned, with layouts."""
+    """Return ENTRY before and after layout assignment, with layouts."""
     place = _find_assignment(capture)
     return rewrite_matrix.show_steps(capture, place, place - 1, layouts=True)
 
 
 def _find_assignment(capture: Capture) -> int:
-    """Return the place of the first dump after layouts were assigned; the TPU's has another name."""
+    """Return the index of the first dump after layout assignment; on the TPU, that dump has a different name."""
     names = [step.name for step in capture.passes]
     return names.index("before_tiling_rewriter" if capture.target == "tpu-v5e" else "layout-assignment")
 
 
 def find_labels(capture: Capture) -> str:
-    """Return the labels of the dimensions of a program's convolution."""
-    return next(found.attributes["dim_labels"] for found in capture.module.walk() if "dim_labels" in found.attributes)
+    """Return the dimension labels of a program's convolution."""
+    labels = (instruction.attributes.get("dim_labels", "") for instruction in capture.module.walk())
+    return next(filter(None, labels))
 
 
 def show_labels(first: Captures, last: Captures) -> str:
-    """Return a table of the labels of a convolution that is written with the channels first, and last."""
+    """Return a table of a convolution's labels, written with the channels first and with the channels last."""
     rows = [
         (title(target), markdown.code(find_labels(it)), markdown.code(find_labels(last[target])))
         for target, it in first.items()
@@ -166,13 +176,13 @@ def show_labels(first: Captures, last: Captures) -> str:
 
 
 def show_moves(variants: Mapping[str, Captures]) -> str:
-    """Return a table of the kernels and copies that only move data, by variant and target."""
+    """Return a table with the number of kernels and copies that only move data, by variant and target."""
     rows = [(name, *map(count_moves, captures.values())) for name, captures in variants.items()]
     return markdown.table(["layouts", *map(title, next(iter(variants.values())))], rows, numbers=(1, 2, 3))
 
 
 def list_free_moves() -> Iterator[set[str]]:
-    """Yield the opcodes that move data where the H100 transposes and reduces, by element type and shape."""
+    """Yield the opcodes that move data when the H100 transposes and reduces, by element type and shape."""
     for kind in (jnp.float32, jnp.bfloat16, jnp.int32):
         for dimensions, order, axis in (((512, 1024), (1, 0), 0), ((8, 64, 128), (2, 0, 1), 2)):
 
@@ -184,13 +194,13 @@ def list_free_moves() -> Iterator[set[str]]:
 
 
 def find_written(capture: Capture) -> tuple[int, int]:
-    """Return the bytes and the memory space of the array that a kernel or a copy of ENTRY only moves."""
+    """Return the bytes and the memory space of the array that a kernel or copy in ENTRY moves unchanged."""
     moved = next(it.shape for it in capture.module.entry if "transpose" in it.name or it.opcode == "copy")
     return moved.bytes, moved.layout.memory_space if moved.layout else 0
 
 
 def list_multiplications(capture: Capture) -> list[str]:
-    """Return the matrix instructions in the PTX of a kernel, each once."""
+    """Return the distinct matrix instructions in the PTX of a kernel, sorted."""
     return sorted(set(re.findall(r"(?:wgmma\.mma_async|mma\.sync)[\w.]+", read_code(capture, "ptx"))))
 
 
@@ -203,16 +213,22 @@ def show_kernel(capture: Capture) -> str:
     """Return the tiling of a matmul's kernel, the lines of Triton's IR that move tiles, and its matrix instructions."""
     words = ("scf.for", "xtile.extract", "tt.dot", "xtile.insert")
     lines = [line.strip() for line in read_code(capture, "triton").splitlines() if any(word in line for word in words)]
+    tiling = tile_choices.read_tiling(capture)
+    sizes = json.dumps({"output_tiles": tiling["output_tiles"], "num_warps": tiling["num_warps"]})
+    whole = markdown.fence(json.dumps(tiling, indent=2), "json")
     parts = (
-        markdown.fence(json.dumps(tile_choices.read_tiling(capture), indent=2), "json", title="its backend_config"),
-        markdown.fence("\n".join(lines), "stablehlo", title="its Triton IR"),
-        markdown.fence("\n".join(list_multiplications(capture)), "text", title="its matrix instructions, from the PTX"),
+        markdown.fence(sizes, "json", title="from the kernel's backend_config"),
+        markdown.fold("All fields for the kernel's tiles", whole),
+        markdown.fence("\n".join(lines), "stablehlo", title="from the kernel's Triton IR"),
+        markdown.fence(
+            "\n".join(list_multiplications(capture)), "text", title="matrix instructions in the kernel's PTX"
+        ),
     )
     return "\n".join(parts)
 
 
 def show_tiles(kernels: Mapping[str, Capture]) -> str:
-    """Return a table of the tiles of a matmul's kernels, by name, HTML."""
+    """Return a table of the tiles of a matmul's kernels, by name, as HTML."""
     rows = []
     for name, it in kernels.items():
         thunk = list_kernels(it)[0].thunk
@@ -230,12 +246,12 @@ def show_tiles(kernels: Mapping[str, Capture]) -> str:
 
 
 def show_precisions(captures: Mapping[str, Capture]) -> str:
-    """Return a table of the matrix instructions of the H100, by the precision that was asked for, HTML."""
+    """Return a table of the H100's matrix instructions by requested precision, as HTML."""
     rows = [
         (
             markdown.code(name),
             markdown.code(find_matmul(it).attributes.get("operand_precision", "")) or "not set",
-            ", ".join(map(markdown.code, list_multiplications(it))) or f"none: ordinary {markdown.code('fma')}",
+            ", ".join(map(markdown.code, list_multiplications(it))) or f"none, only {markdown.code('fma')}",
         )
         for name, it in captures.items()
     ]
@@ -243,7 +259,7 @@ def show_precisions(captures: Mapping[str, Capture]) -> str:
 
 
 def count_matmuls(target: str, kind: jax.typing.DTypeLike) -> list[tuple[int, int]]:
-    """Return the convolutions and the dots of a matrix by a vector, of a batch of these, and of an outer product."""
+    """Count the convolutions and dots of a matrix-vector product, of a batch of these, and of an outer product."""
     matrix, column = jax.ShapeDtypeStruct((128, 64), kind), jax.ShapeDtypeStruct((64,), kind)
     stacked = [jax.ShapeDtypeStruct((8, *shape.shape), kind) for shape in (matrix, column)]
     programs: list[tuple[Callable[..., jax.Array], list[jax.ShapeDtypeStruct]]] = [
@@ -262,24 +278,24 @@ def _count_opcodes(
 
 
 def show_defaults(triton: Capture, cublas: str, cudnn: str) -> str:
-    """Return a table of the fields that autotuning would fill in, HTML.
+    """Return a table of the fields that autotuning would fill in, as HTML.
 
     Args:
         triton: A matmul by Triton.
         cublas: The algorithm of a matmul by cuBLAS.
         cudnn: The algorithm of a convolution by cuDNN.
     """
-    off = f"a matmul by cuBLAS, {markdown.code('xla_gpu_enable_triton_gemm')} off"
+    off = f"a matmul by cuBLAS, with {markdown.code('xla_gpu_enable_triton_gemm')} off"
     rows = [
         ("a matmul by Triton", markdown.code("output_tiles"), " x ".join(map(str, tile_choices.read_tile(triton)))),
         (off, markdown.code("selected_algorithm"), cublas),
         ("a convolution by cuDNN", markdown.code("algo_id"), cudnn),
     ]
-    return markdown.cards(["kernel", "field", "without a GPU"], rows)
+    return markdown.cards(["kernel", "field", "value without a GPU"], rows)
 
 
 def read_configuration(capture: Capture) -> dict[str, dict[str, str]]:
-    """Return the configuration of the only call of a library in ENTRY."""
+    """Return the configuration of the only library call in ENTRY."""
     call = next(it for it in capture.module.entry if it.opcode == "custom-call")
     configuration: dict[str, dict[str, str]] = json.loads(call.backend_config or "{}")
     return configuration

@@ -1,4 +1,4 @@
-"""The tables and checks of the chapter on buffers about donation, loops and rematerialization."""
+"""Tables and checks of the chapter on buffers: donation, loops and rematerialization."""
 
 from __future__ import annotations
 
@@ -22,35 +22,35 @@ if TYPE_CHECKING:
 
 type Typed = tuple[str, tuple[int, ...]]
 
-# What the result is, compared with the argument: the types and shapes of both.
+# The relation of the result to the argument, with the types and shapes of the argument and of the result.
 DONATIONS: dict[str, tuple[Typed, Typed]] = {
-    "the same": (("float32", (1536,)), ("float32", (1536,))),
-    "another type, as wide": (("float32", (1024,)), ("int32", (1024,))),
-    "another type, as wide, of half the bytes": (("bfloat16", (512,)), ("float16", (512,))),
-    "another type, half as wide": (("float32", (3072,)), ("bfloat16", (3072,))),
+    "the same type and shape": (("float32", (1536,)), ("float32", (1536,))),
+    "another type of the same width": (("float32", (1024,)), ("int32", (1024,))),
+    "another type of the same width, two bytes each": (("bfloat16", (512,)), ("float16", (512,))),
+    "another type of half the width": (("float32", (3072,)), ("bfloat16", (3072,))),
     "another shape": (("float32", (2048,)), ("float32", (32, 64))),
     "transposed": (("float32", (8, 640)), ("float32", (640, 8))),
-    "as many bytes, more elements": (("float32", (256,)), ("uint8", (1024,))),
+    "as many bytes in more elements": (("float32", (256,)), ("uint8", (1024,))),
 }
 TABLE = "f32[64,1024]"
 STACK = "f32[16,1024,256]"
 
 
-def show_aliased(lent: Captures, donated: Captures) -> str:
-    """Return the aliased bytes and the peak with and without donation by target."""
+def show_aliased(undonated: Captures, donated: Captures) -> str:
+    """Return a table of the aliased bytes and the peak on each target, without and with donation."""
     rows = []
     for target, after in donated.items():
-        before = lent[target].memory
+        before = undonated[target].memory
         numbers = (before.aliased, after.memory.aliased, before.peak, after.memory.peak)
         rows.append((title(target), *map(markdown.size, numbers)))
-    header = ["target", "aliased", "aliased, donated", "peak", "peak, donated"]
+    header = ["target", "aliased", "aliased with donation", "peak", "peak with donation"]
     return markdown.table(header, rows, numbers=range(1, 5))
 
 
-def check_aliased(lent: Captures, donated: Captures) -> None:
-    """Check that the donated program alone aliases, by the size of its state."""
+def check_aliased(undonated: Captures, donated: Captures) -> None:
+    """Check that only the donated program aliases memory, and exactly the size of its state."""
     for target, after in donated.items():
-        before = lent[target]
+        before = undonated[target]
         assert before.memory.aliased == 0
         assert after.memory.aliased == before.memory.outputs
         assert before.module.input_output_alias is None
@@ -59,31 +59,31 @@ def check_aliased(lent: Captures, donated: Captures) -> None:
 
 
 def compile_donations() -> tuple[Captures, list[str]]:
-    """Return a program that donates an argument of each sort, and the warnings of JAX."""
+    """Compile a program that donates an argument of each sort; return its captures and JAX's warnings."""
 
     def take(*arguments: jax.Array) -> tuple[jax.Array, ...]:
-        """Return for each argument a result of the type and shape that the table names."""
+        """Return a result for each argument, with the type and shape in `DONATIONS`."""
         return tuple(
             (jnp.resize(argument + 1, shape) if shape != argument.shape[::-1] else argument.T + 1).astype(dtype)
             for argument, (_, (dtype, shape)) in zip(arguments, DONATIONS.values(), strict=True)
         )
 
     example = tuple(jax.ShapeDtypeStruct(shape, dtype) for (dtype, shape), _ in DONATIONS.values())
-    with warnings.catch_warnings(record=True) as caught:
+    with warnings.catch_warnings(record=True) as log:
         warnings.simplefilter("always")
         jax.jit(take, donate_argnums=range(len(DONATIONS))).lower(*example)
-        taken = capture_all(take, *example, donate_argnums=range(len(DONATIONS)))
-    return taken, [str(each.message) for each in caught]
+        captures = capture_all(take, *example, donate_argnums=range(len(DONATIONS)))
+    return captures, [str(warning.message) for warning in log]
 
 
-def list_reused(found: Capture) -> set[int]:
-    """Return the numbers of the arguments whose memory a result gets."""
-    alias = found.module.input_output_alias or ""
+def list_reused(program: Capture) -> set[int]:
+    """Return the numbers of the arguments whose memory a result reuses."""
+    alias = program.module.input_output_alias or ""
     return {int(number) for number in re.findall(r"\((\d+), \{\}, may-alias\)", alias)}
 
 
-def show_donations(taken: Captures) -> str:
-    """Return by sort of donation whether each target uses the memory."""
+def show_donations(captures: Captures) -> str:
+    """Return a table of the sorts of donation, with the targets that use the donated memory."""
 
     def format_type(dtype: str, shape: Sequence[int]) -> str:
         return markdown.code(f"{dtype}[{','.join(map(str, shape))}]")
@@ -92,54 +92,58 @@ def show_donations(taken: Captures) -> str:
         (
             sort,
             f"{format_type(*argument)} → {format_type(*result)}",
-            *("used" if number in list_reused(found) else "not" for found in taken.values()),
+            *("used" if number in list_reused(program) else "not used" for program in captures.values()),
         )
         for number, (sort, (argument, result)) in enumerate(DONATIONS.items())
     ]
-    return markdown.cards(["the result is", "donated → result", *map(title, taken)], rows)
+    return markdown.cards(["result, compared with the argument", "argument → result", *map(title, captures)], rows)
 
 
-def check_donations(taken: Captures, warned: Sequence[str]) -> None:
-    """Check that donated memory is used where a result has its bytes, and that JAX warns of the one without."""
-    for found in taken.values():
-        pairs = zip(found.module.entry.parameters, found.module.entry.root.shape.elements, strict=True)
+def check_donations(captures: Captures, messages: Sequence[str]) -> None:
+    """Check which donations are used, and about which JAX warns.
+
+    Donated memory is used if a result has the same number of bytes, including padding. JAX warns if no result has the
+    same number of elements.
+    """
+    for program in captures.values():
+        pairs = zip(program.module.entry.parameters, program.module.entry.root.shape.elements, strict=True)
         fits = {
             number
             for number, (parameter, result) in enumerate(pairs)
             if (parameter.shape.padded_bytes, parameter.shape.size) == (result.padded_bytes, result.size)
         }
-        assert list_reused(found) == fits
-        assert "optimize_input_output_buffer_alias" in [run.name for run in found.runs]
-        donors = re.findall("jax.buffer_donor|tf.aliasing_output", found.stablehlo)
+        assert list_reused(program) == fits
+        assert "optimize_input_output_buffer_alias" in [run.name for run in program.runs]
+        donors = re.findall("jax.buffer_donor|tf.aliasing_output", program.stablehlo)
         assert len(donors) == len(DONATIONS) - 1
-    assert {message.split("\n")[0] for message in warned} == {"Some donated buffers were not usable: float32[256]."}
+    assert {message.split("\n")[0] for message in messages} == {"Some donated buffers were not usable: float32[256]."}
     for target, unused in {"cpu": {3, 6}, "h100": {3, 6}, "tpu-v5e": {3, 4, 6}}.items():
-        assert list_reused(taken[target]) == set(range(len(DONATIONS))) - unused
+        assert list_reused(captures[target]) == set(range(len(DONATIONS))) - unused
 
 
-def count_table_copies(found: Capture, *, entry: bool) -> int:
-    """Return the number of copies of the table, in ENTRY or everywhere else."""
-    copies = [each for each in found.module.walk() if each.opcode in {"copy", "copy-start"}]
+def count_table_copies(program: Capture, *, entry: bool) -> int:
+    """Return the number of copies of the table in the ENTRY computation, or in all other computations."""
+    copies = [copy for copy in program.module.walk() if copy.opcode in {"copy", "copy-start"}]
     return sum(
-        (each.shape.elements or (each.shape,))[0].plain == TABLE
-        for each in copies
-        if (each.computation == found.module.entry.name) == entry
+        (copy.shape.elements or (copy.shape,))[0].plain == TABLE
+        for copy in copies
+        if (copy.computation == program.module.entry.name) == entry
     )
 
 
-def list_removed(found: Capture) -> list[Decision]:
-    """Return the removals of copies between the table of an iteration and that of the next one."""
+def list_removed(program: Capture) -> list[Decision]:
+    """Return the decisions that remove copies of the table between one iteration and the next."""
     inside = {
-        each.instruction
-        for each in find_decisions(found, "copy-values")
-        if "table.1" in each.words and "arg_tuple" in each.words and each.words.startswith("Source")
+        decision.instruction
+        for decision in find_decisions(program, "copy-values")
+        if "table.1" in decision.words and "arg_tuple" in decision.words and decision.words.startswith("Source")
     }
-    return [each for each in find_decisions(found, "copy-could-go") if each.instruction in inside]
+    return [decision for decision in find_decisions(program, "copy-could-go") if decision.instruction in inside]
 
 
-def show_updated(found: Capture) -> str:
-    """Return the first line of the allocation that holds the updated table, with its values of the table's shape."""
-    allocations = re.split(r"\n(?=allocation )", found.buffers)
+def show_updated(program: Capture) -> str:
+    """Return the allocation of the updated table: its first line, and its values with the table's shape."""
+    allocations = re.split(r"\n(?=allocation )", program.buffers)
     updates = r"value: <\d+ \S*dynamic-update-slice|dynamic_update_slice_fusion"
     head, *values = next(text for text in allocations if re.search(updates, text)).splitlines()
     lines = (head, *(value for value in values if TABLE in value and "copy-start{}" not in value))
@@ -147,49 +151,49 @@ def show_updated(found: Capture) -> str:
 
 
 def check_loop(loop: Captures, donated: Captures) -> None:
-    """Check the copies of the table in the loop and around it, without and with donation."""
-    for target, found in loop.items():
+    """Check the copies of the table inside and outside the loop, without and with donation."""
+    for target, program in loop.items():
         after = donated[target]
-        copies = [count_table_copies(one, entry=entry) for one in (found, after) for entry in (False, True)]
+        copies = [count_table_copies(version, entry=entry) for version in (program, after) for entry in (False, True)]
         assert copies == [0, 2 if target == "tpu-v5e" else 1, 0, 0]
-        assert "dynamic-update-slice" in found.module.opcode_counts()
+        assert "dynamic-update-slice" in program.module.opcode_counts()
         (table,) = (
             a
-            for a in list_allocations(found)
+            for a in list_allocations(program)
             if re.search("dynamic.update.slice", " ".join(value.instruction for value in a.values))
         )
         assert len({value.offset for value in table.values if value.shape.plain == TABLE}) == 1
         assert sum(value.is_phi for value in table.values) >= 2
         for decisions in (
-            find_decisions(found, "copied-for-loop", "while"),
-            list_removed(found),
-            find_decisions(found, "copied-read-only", "table"),
+            find_decisions(program, "copied-for-loop", "while"),
+            list_removed(program),
+            find_decisions(program, "copied-read-only", "table"),
         ):
             assert (decisions[0].pass_name, decisions[0].verdict) == ("copy-insertion", "done")
         assert find_decisions(after, "copied-read-only", "table") == []
 
 
-def check_returned_twice(both: Captures, scanned: Captures) -> None:
-    """Check the tables and copies where a table is returned changed and as it was, and that a scan copies none."""
-    for found in both.values():
-        outputs = [a for a in list_allocations(found) if (a.kind, a.size) == ("output", found.memory.arguments)]
+def check_returned_twice(both: Captures, scan: Captures) -> None:
+    """Check the copies if the changed and the original table are returned, and that a scan copies no table."""
+    for program in both.values():
+        outputs = [a for a in list_allocations(program) if (a.kind, a.size) == ("output", program.memory.arguments)]
         assert len(outputs) == 2
-        protected = find_decisions(found, "copy-protects", "copy", ("table.1",))[0]
+        protected = find_decisions(program, "copy-protects", "copy", ("table.1",))[0]
         assert (protected.verdict, protected.others[0]) == ("refused", "table.1")
-        returned = find_decisions(found, "result-is-argument")[0]
+        returned = find_decisions(program, "result-is-argument")[0]
         assert (returned.pass_name, returned.verdict) == ("copy-insertion", "done")
-        steps = [(step.name, step.module.opcode_counts()["copy"]) for step in found.passes]
+        steps = [(step.name, step.module.opcode_counts()["copy"]) for step in program.passes]
         at = next(place for place, (name, _) in enumerate(steps) if "copies_to_resolve" in name)
         assert {count for _, count in steps[:at]} == {0}
         assert next(count for name, count in steps[at:] if name == "copy-insertion") == 2
-        assert any(run.name == "copy-insertion" and run.changed for run in found.runs)
+        assert any(run.name == "copy-insertion" and run.changed for run in program.runs)
     assert [both[target].module.opcode_counts()["copy"] for target in ("cpu", "h100")] == [2, 2]
-    assert all(count_table_copies(found, entry=entry) == 0 for found in scanned.values() for entry in (True, False))
+    assert all(count_table_copies(program, entry=entry) == 0 for program in scan.values() for entry in (True, False))
 
 
-def list_stacks(found: Capture) -> list[str]:
-    """Return the stacks that the loop of the forward half fills for the backward half."""
-    forward = next(each for each in found.module.walk() if each.opcode == "while")
+def list_stacks(program: Capture) -> list[str]:
+    """Return the stacks that the loop of the forward pass fills for the backward pass."""
+    forward = next(instruction for instruction in program.module.walk() if instruction.opcode == "while")
     return [leaf.plain for leaf in forward.shape.leaves() if leaf.plain == STACK]
 
 
@@ -204,56 +208,61 @@ def check_checkpoint(plain: Captures, again: Captures) -> None:
     assert plain["cpu"].memory.temporaries / 2 < 4 * 16 * MIB
 
 
-def count_product(found: Capture) -> int:
+def count_product(program: Capture) -> int:
     """Return the bytes of the largest value."""
-    return max(value.size for a in list_allocations(found) for value in a.values)
+    return max(value.size for a in list_allocations(program) for value in a.values)
 
 
-def list_remade(found: Capture) -> list[str]:
-    """Return the instructions that compute a value again."""
-    return [each.name for each in found.module.entry if ".remat" in each.name]
+def list_remade(program: Capture) -> list[str]:
+    """Return the names of the instructions that compute a value again."""
+    return [instruction.name for instruction in program.module.entry if ".remat" in instruction.name]
 
 
 def show_remade(fits: Capture, large: Capture, silence: str) -> str:
-    """Return a table of two sizes of a program with their memory, and the words of the compilers.
+    """Return a table of the memory of a program at two sizes, and the compilers' logs, folded.
 
     Args:
         fits: The program at the smaller size.
         large: The program at the larger size.
-        silence: The sentence that says why the CPU's compiler has no words.
+        silence: The sentence that explains why the CPU's compiler logs nothing.
     """
     rows = [
         (
-            markdown.code(found.module.entry.root.shape.plain),
-            markdown.size(count_product(found)),
-            markdown.size(found.memory.temporaries),
-            len(list_remade(found)),
+            markdown.code(program.module.entry.root.shape.plain),
+            markdown.size(count_product(program)),
+            markdown.size(program.memory.temporaries),
+            len(list_remade(program)),
         )
-        for found in (fits, large)
+        for program in (fits, large)
     ]
-    header = ["result", "one matmul's result", "temporary memory", "computed again"]
+    header = ["result", "size of one matmul's result", "temporary memory", "values computed again"]
     quotes: dict[str, Decision | list[Decision] | str] = {
         fits.module.entry.root.shape.plain: list_fitting(fits),
         large.module.entry.root.shape.plain: find_decisions(large, "over-limit")[0],
         "cpu": silence,
     }
-    return f"{markdown.table(header, rows, numbers=(1, 2, 3))}\n{quote_reasons(quotes)}"
+    logs = markdown.fold("The logs of the compilers", quote_reasons(quotes))
+    return f"{markdown.table(header, rows, numbers=(1, 2, 3))}\n{logs}"
 
 
-def list_fitting(found: Capture) -> list[Decision]:
-    """Return the decisions that the whole module fits."""
-    return [each for each in find_decisions(found, "fits") if each.module == "jit_used_twice"]
+def list_fitting(program: Capture) -> list[Decision]:
+    """Return the decisions that the whole module fits in memory."""
+    return [decision for decision in find_decisions(program, "fits") if decision.module == "jit_used_twice"]
 
 
 def check_remade(fits: Capture, large: Capture) -> None:
-    """Check that the pass changes the large program alone, and keeps one result instead of two there."""
-    runs = [{run.name: run.changed for run in found.runs} for found in (fits, large)]
-    assert [changed["rematerialization"] for changed in runs] == [False, True]
-    assert [len(list_remade(found)) for found in (fits, large)] == [0, 1]
-    assert [(each.verdict, each.pass_name) for each in list_fitting(fits)] == [("refused", "rematerialization")]
-    assert {each.pass_name for each in find_decisions(large, "over-limit")} == {"rematerialization"}
-    again = [(each.verdict, f"{each.instruction}.remat") for each in find_decisions(large, "rematerialized")]
-    assert again == [("done", list_remade(large)[0])]
+    """Check that the pass changes only the large program, which then stores one result instead of two."""
+    runs = [{run.name: run.changed for run in program.runs} for program in (fits, large)]
+    assert [changes["rematerialization"] for changes in runs] == [False, True]
+    assert [len(list_remade(program)) for program in (fits, large)] == [0, 1]
+    assert [(decision.verdict, decision.pass_name) for decision in list_fitting(fits)] == [
+        ("refused", "rematerialization")
+    ]
+    assert {decision.pass_name for decision in find_decisions(large, "over-limit")} == {"rematerialization"}
+    recomputed = find_decisions(large, "rematerialized")
+    assert [(decision.verdict, f"{decision.instruction}.remat") for decision in recomputed] == [
+        ("done", list_remade(large)[0])
+    ]
     assert fits.memory.temporaries > 2 * count_product(fits)
     assert large.memory.temporaries < 1.1 * count_product(large)
     at = next(number for number, step in enumerate(large.passes) if step.name == "rematerialization")

@@ -23,10 +23,10 @@ class Part(NamedTuple):
     """One part of the plan.
 
     Attributes:
-        minutes: The time for it.
-        chapter: The chapter, as a link.
+        minutes: The reading time.
+        chapter: A link to the chapter.
         passage: The part of the chapter to read.
-        skill: The reader's skill afterwards.
+        skill: The skill that the reader gains.
     """
 
     minutes: int
@@ -36,23 +36,23 @@ class Part(NamedTuple):
 
 
 def list_times(plan: Iterable[Part]) -> Iterator[str]:
-    """Yield the parts of a plan as list items, each with the time at which it begins."""
+    """Yield the parts of a plan as list items that begin with their starting time."""
     start = 0
     for part in plan:
         clock = f"{start // 60}:{start % 60:02}"
         yield (
-            f"* **{clock}** {part.chapter}, {part.minutes} minutes: {part.passage}. You can then {part.skill}.\n"
+            f"* **{clock}** {part.chapter}, {part.minutes} minutes: read {part.passage}. Then you can {part.skill}.\n"
             f"  {{ style='--minutes: {part.minutes}' }}"
         )
         start += part.minutes
 
 
 def check_targets(captures: Captures) -> None:
-    """Check that all targets got one StableHLO and compiled it differently, and that a running sum differs for CUDA."""
-    founds = list(captures.values())
-    assert len({found.stablehlo for found in founds}) == 1
-    assert len({len(found.runs) for found in founds}) == len(founds)
-    assert len({tuple(kernel.sort for kernel in list_kernels(found)) for found in founds}) == len(founds)
+    """Check that targets compile one StableHLO differently, and that a running sum is lowered differently for CUDA."""
+    programs = list(captures.values())
+    assert len({program.stablehlo for program in programs}) == 1
+    assert len({len(program.runs) for program in programs}) == len(programs)
+    assert len({tuple(kernel.sort for kernel in list_kernels(program)) for program in programs}) == len(programs)
     traced = jax.jit(jnp.cumsum).trace(jax.ShapeDtypeStruct((4,), jnp.float32))
     cpu, cuda = (traced.lower(lowering_platforms=(name,)).as_text() for name in ("cpu", "cuda"))
     assert cpu != cuda
@@ -63,7 +63,7 @@ def _list_opcodes(function: Callable[..., Any], argument: jax.ShapeDtypeStruct) 
 
 
 def check_floats() -> None:
-    """Check that floats keep a multiplication by zero, which integers lose, and lose an addition of zero."""
+    """Check that XLA keeps `x * 0` for floats but not for integers, and removes `x + 0` for floats."""
     assert np.isnan(jax.jit(lambda x: x * 0)(np.float32(np.inf)))
     for dtype in (jnp.float32, jnp.bfloat16, jnp.float16, jnp.int32, jnp.int8):
         is_float = jnp.issubdtype(dtype, jnp.floating)
@@ -74,10 +74,10 @@ def check_floats() -> None:
 
 
 def check_layouts(captures: Captures) -> None:
-    """Check that layouts are assigned before the first fusion, and that a layout in the arguments is compiled."""
-    for target, found in captures.items():
-        names = [run.name for run in found.runs]
-        fusing = next(step for step in found.passes if "fusion" in step.module.opcode_counts())
+    """Check that layouts are assigned before the first fusion, and that the layout of an argument is respected."""
+    for target, program in captures.items():
+        names = [run.name for run in program.runs]
+        fusing = next(step for step in program.passes if "fusion" in step.module.opcode_counts())
         assert names.index("layout-assignment") < names.index(fusing.name), target
     for side, own, yours in (((3, 5), (0, 1), (1, 0)), ((2, 3, 5), (0, 1, 2), (1, 2, 0))):
         chosen = Format(Layout(yours), SingleDeviceSharding(jax.devices("cpu")[0]))
@@ -89,7 +89,7 @@ def check_layouts(captures: Captures) -> None:
 
 
 def check_compiles() -> None:
-    """Check that a new shape compiles, and that other values of the same shape do not."""
+    """Check that a new shape compiles again, and that new values of the same shape do not."""
     compiles = []
 
     def listen(event: str, *_: object, **__: object) -> None:

@@ -1,4 +1,4 @@
-"""Listings, tables and checks of the page that compares XLA with other compilers."""
+"""Listings, tables and checks for the page that compares XLA with other compilers."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ PACKAGES = {
 
 
 def show_packages(others: Mapping[str, Record]) -> str:
-    """Return the package of each compiler, its version, and the bound on its error, as a table."""
+    """Return a table of the package of each compiler, its version, and the bound on its error."""
     return markdown.table(
-        ["compiler", "package", "version", "results within"],
+        ["compiler", "package", "version", "difference below"],
         [
             (
                 name,
@@ -45,11 +45,11 @@ def show_packages(others: Mapping[str, Record]) -> str:
 
 
 def check_layer(others: Mapping[str, Record], xla: Captures) -> None:
-    """Check that TVM, IREE and ONNX Runtime run one kernel for the layer, and two others a matmul and a loop.
+    """Check that TVM, IREE and ONNX Runtime run one kernel for the layer, and Inductor and XLA a matmul and a loop.
 
     Args:
-        others: By name, the records of the other compilers.
-        xla: The layer as XLA compiled it.
+        others: The records of the other compilers, by name.
+        xla: The layer, compiled by XLA.
     """
     tvm, iree, onnxruntime, torch = (others[name] for name in ("TVM", "IREE", "ONNX Runtime", "torch.compile"))
     assert len(others) == 5
@@ -67,7 +67,7 @@ def check_layer(others: Mapping[str, Record], xla: Captures) -> None:
 
 
 def find_innermost(assembly: str) -> str:
-    """Return the lines of the first loop: from a label to the jump back to it, or all lines where there is none."""
+    """Return the lines of the first loop, from a label to the jump back to it, or all lines if there is no loop."""
     lines = assembly.splitlines()
     for at, line in enumerate(lines):
         label = f"{line.split()[-1]}:"
@@ -77,7 +77,7 @@ def find_innermost(assembly: str) -> str:
 
 
 def show_excerpt(text: str, language: str, most: int = 12) -> str:
-    """Return the first lines of a listing, and all of it folded."""
+    """Return the first lines of a listing, followed by the whole listing in a fold."""
     lines = text.splitlines()
     if len(lines) <= most:
         return markdown.fence(text, language)
@@ -90,7 +90,7 @@ def show_steps(label: str, counts: Mapping[str, Mapping[str, object]]) -> str:
 
     Args:
         label: The heading of the first column.
-        counts: By program, the content of the cell for each step.
+        counts: The content of the cell for each step, by program.
     """
     return markdown.table(
         [label, *(markdown.code(given.TITLES[program]) for program in given.SHAPES)],
@@ -100,7 +100,7 @@ def show_steps(label: str, counts: Mapping[str, Mapping[str, object]]) -> str:
 
 
 def show_patterns(tvm: Record) -> str:
-    """Return the operators of each program by the pattern that TVM finds for them, as a table."""
+    """Return a table of the operators of each program, by the pattern that TVM finds for them."""
     patterns = tvm.facts["patterns"]
     kinds = sorted({kind for operators in patterns.values() for kind in operators.values()}, reverse=True)
     rows = [
@@ -131,48 +131,48 @@ def check_tvm(tvm: Record) -> None:
 
 
 def show_imports(tvm: Record) -> str:
-    """Return the error of TVM's importer of StableHLO, with the programs that end in it, as a table."""
+    """Return a table of the errors of TVM's StableHLO importer, with the programs that raise them."""
     errors = tvm.facts["stablehlo"]
     rows = [
         (" ".join(markdown.code(given.TITLES[program]) for program in errors if errors[program] == error), error)
         for error in dict.fromkeys(errors.values())
     ]
-    return markdown.cards(["programs", "what came of it"], [(names, markdown.code(error)) for names, error in rows])
+    return markdown.cards(["programs", "error"], [(names, markdown.code(error)) for names, error in rows])
 
 
 def show_targets(iree: Record) -> str:
-    """Return what IREE compiled for each target that was tried, as a table."""
+    """Return a table of the result of compiling with IREE, for each target that was tried."""
     return markdown.cards(
-        ["target", "what came of it"],
-        [(markdown.code(target), _say_outcome(outcome)) for target, outcome in iree.facts["targets"].items()],
+        ["target", "result"],
+        [(markdown.code(target), _describe_outcome(outcome)) for target, outcome in iree.facts["targets"].items()],
     )
 
 
-def _say_outcome(outcome: Mapping[str, Any]) -> str:
+def _describe_outcome(outcome: Mapping[str, Any]) -> str:
     if "refused" in outcome:
-        return f"refused: {markdown.code(outcome['refused'])}"
+        return f"rejected: {markdown.code(outcome['refused'])}"
     return "<br>".join(
-        f"{markdown.code(given.TITLES[program])}: dispatches {counts['dispatches']},"
+        f"{markdown.code(given.TITLES[program])}: {counts['dispatches']} dispatches,"
         f" {markdown.size(counts['vmfb bytes'])}"
         for program, counts in outcome.items()
     )
 
 
 def check_iree(iree: Record) -> None:
-    """Check that one kernel ran with one row and with many, and that one target of those tried was refused."""
+    """Check that one kernel ran with one row and with many, and that IREE rejected one of the targets."""
     facts = iree.facts
     assert facts["any rows"]["ran with"][0] == 1 < facts["any rows"]["ran with"][-1]
     assert len(facts["any rows"]["kernels"]) == 1
-    compiled = [target for target, outcome in facts["targets"].items() if "refused" not in outcome]
-    assert len(compiled) == len(facts["targets"]) - 1 > 1
-    assert {target.split()[0] for target in compiled} == {"cuda", "rocm", "vulkan-spirv", "metal-spirv"}
+    supported = [target for target, outcome in facts["targets"].items() if "refused" not in outcome]
+    assert len(supported) == len(facts["targets"]) - 1 > 1
+    assert {target.split()[0] for target in supported} == {"cuda", "rocm", "vulkan-spirv", "metal-spirv"}
     assert facts["vmfb bytes"]["layer"] > 0
     assert "linalg." in iree.texts["classify/dispatch-creation"]
     assert {"input", "global-optimization", "dispatch-creation"} <= facts["phases"]["layer"].keys()
 
 
 def check_patterns(onnxruntime: Record) -> None:
-    """Check which GELUs, layer norms and softmaxes ONNX Runtime recognizes, and that no level adds nodes."""
+    """Check the GELUs, layer norms and softmaxes that ONNX Runtime recognizes, and that no level adds nodes."""
     facts = onnxruntime.facts
     nodes = {constant: len(gelu_["operators"]) for constant, gelu_ in facts["gelus"].items()}
     assert len(nodes) == 5
@@ -188,7 +188,7 @@ def check_patterns(onnxruntime: Record) -> None:
 
 
 def check_gelus() -> None:
-    """Check that XLA makes one kernel of a GELU on each target, however it is written."""
+    """Check that XLA makes one kernel of a GELU on each target, for each way to write it."""
     import jax
     import jax.numpy as jnp
 
@@ -203,15 +203,15 @@ def check_gelus() -> None:
 
 
 def show_division(openvino: Record) -> str:
-    """Return the nodes of a model by the execution provider that runs them, as a table."""
+    """Return a table of the nodes of a model, with the execution provider that runs them."""
     divided = openvino.facts["divided"]
     rows = {
         "an <code>Abs</code> in the middle": divided["by Abs"],
         "a <code>Unique</code> in the middle": divided["by Unique"],
-        "the same, CPU provider alone": openvino.facts["without openvino"],
+        "the same, with only the CPU provider": openvino.facts["without openvino"],
     }
     return markdown.cards(
-        ["model", "what runs, and where"],
+        ["model", "nodes and their providers"],
         [
             (
                 label,
@@ -226,7 +226,7 @@ def show_division(openvino: Record) -> str:
 
 
 def check_division(openvino: Record) -> None:
-    """Check that one operator that OpenVINO does not take makes three parts of the model."""
+    """Check that one operator that OpenVINO does not support splits the model into three parts."""
     divided = openvino.facts["divided"]
     parts = [node["provider"].removesuffix("ExecutionProvider") for node in divided["by Unique"]]
     assert parts == ["OpenVINO", "CPU", "OpenVINO"]
@@ -234,7 +234,7 @@ def check_division(openvino: Record) -> None:
 
 
 def list_quicker(ratios: Mapping[str, Mapping[str, float]]) -> dict[str, list[str]]:
-    """Return for each program the ways that took less time than XLA, the quickest first."""
+    """Return the compilers that took less time than XLA, by program, in the order of their times."""
     return {
         program: sorted((way for way in by_way if by_way[way] < 1), key=lambda way: by_way[way])
         for program, by_way in ratios.items()
@@ -242,11 +242,11 @@ def list_quicker(ratios: Mapping[str, Mapping[str, float]]) -> dict[str, list[st
 
 
 def check_speeds(speeds: Mapping[str, Mapping[str, Iterable[float]]], won: Iterable[str]) -> None:
-    """Check who was quicker than XLA, beyond the middle half of the rounds.
+    """Check the compilers that took less time than XLA, beyond the middle half of the rounds.
 
     Args:
-        speeds: By program and way, the quartiles of the time divided by XLA's.
-        won: The programs that IREE ran quicker than XLA.
+        speeds: The quartiles of the time divided by XLA's time, by program and compiler.
+        won: The programs for which IREE took less time than XLA.
     """
     low, medians, high = (
         {program: {way: tuple(three)[place] for way, three in by_way.items()} for program, by_way in speeds.items()}
@@ -264,7 +264,7 @@ def check_speeds(speeds: Mapping[str, Mapping[str, Iterable[float]]], won: Itera
 
 
 def check_launches(xla: Mapping[str, Captures], onnxruntime: Record, iree: Record) -> None:
-    """Check that XLA on the CPU launches at least as many kernels of each program as two others do."""
+    """Check that XLA on the CPU launches at least as many kernels of each program as ONNX Runtime and IREE."""
     own = {program: len(list_kernels(xla[program]["cpu"])) for program in given.SHAPES}
     theirs = {program: len(onnxruntime.kernels[program]) for program in given.SHAPES}
     for program, count in own.items():
@@ -276,13 +276,13 @@ def check_launches(xla: Mapping[str, Captures], onnxruntime: Record, iree: Recor
 
 
 def check_pallas() -> None:
-    """Check that a Pallas kernel is one custom call in the StableHLO for a TPU, and nothing else is in it."""
+    """Check that a Pallas kernel is a single custom call in the StableHLO for a TPU."""
     import jax
     from jax.experimental import pallas
 
     def doubled(x: jax.Array) -> jax.Array:
-        def kernel(read: Any, write: Any) -> None:  # noqa: ANN401 - references, for which Pallas has no public type
-            write[...] = read[...] * 2
+        def kernel(source: Any, result: Any) -> None:  # noqa: ANN401 - references, for which Pallas has no public type
+            result[...] = source[...] * 2
 
         result: jax.Array = pallas.pallas_call(kernel, out_shape=jax.ShapeDtypeStruct(x.shape, x.dtype))(x)
         return result

@@ -1,4 +1,4 @@
-"""One program from stage to stage: modules around a pass, contents of fusions, launches of a line, keys of compiles."""
+"""Queries for the pipeline page: modules around a pass, contents of fusions, launches of a line, and cache keys."""
 
 from __future__ import annotations
 
@@ -22,18 +22,18 @@ _ARITHMETIC = {"dot", "convolution", "reduce", "add", "maximum"}
 
 
 def find_around(capture: Capture, name: str) -> tuple[Module, Module]:
-    """Return the modules before and after the first run of a pass that changed it."""
+    """Return the modules before and after the first run in which the named pass changed the module."""
     place = capture.pass_names.index(name)
     return capture.passes[place - 1].module, capture.passes[place].module
 
 
 def list_ranks(module: Module, opcode: str) -> set[int]:
-    """Return the numbers of dimensions of the results of an opcode."""
+    """Return the ranks of all results of instructions with this opcode."""
     return {instruction.shape.rank for instruction in module.walk() if instruction.opcode == opcode}
 
 
 def list_fusions(captures: Iterable[Capture], kind: str = "") -> list[tuple[Instruction, set[str]]]:
-    """Return the fusions of ENTRY, of one kind or of all, each with the opcodes inside it."""
+    """Return each fusion of ENTRY with the opcodes inside it, for one kind of fusion or for all kinds."""
     return [
         (fusion, {inner.opcode for inner in it.module.computation(fusion.calls["calls"][0])})
         for it in captures
@@ -43,29 +43,33 @@ def list_fusions(captures: Iterable[Capture], kind: str = "") -> list[tuple[Inst
 
 
 def list_arithmetic(capture: Capture) -> list[list[str]]:
-    """Return what of a layer's arithmetic is in each fusion of ENTRY."""
+    """Return the arithmetic opcodes of a layer inside each fusion of ENTRY."""
     return [sorted(_ARITHMETIC & opcodes) for _, opcodes in list_fusions([capture])]
 
 
 def list_sharing(capture: Capture, value: str) -> list[str]:
-    """Return the values of the first allocation that holds one of them, in their order."""
+    """Return all values that share the first allocation with `value`, in the order of the memory plan."""
     plan = [[part.instruction for part in row.values] for row in parse_buffers(capture.buffers).allocations]
     return next(names for names in plan if value in names)
 
 
 def find_launches(capture: Capture, line: int, *opcodes: str) -> set[str]:
-    """Return the launches that hold an instruction of a line of Python with one of the opcodes."""
+    """Return the launches that contain an instruction from a source line with one of the opcodes."""
     module = capture.module
-    instructions = [found for found in module.walk() if found.opcode in opcodes and _has_line(capture, found, line)]
-    return {launch.name for found in instructions if (launch := find_launch(module, found))}
+    instructions = [
+        instruction
+        for instruction in module.walk()
+        if instruction.opcode in opcodes and _has_line(capture, instruction, line)
+    ]
+    return {launch.name for instruction in instructions if (launch := find_launch(module, instruction))}
 
 
 def has_mixed_launch(capture: Capture, line: int) -> bool:
-    """Return whether a launch holds instructions of a line of Python and of others."""
+    """Return whether some launch contains instructions from this source line and from other lines."""
     lines: dict[str, set[bool]] = {}
-    for found in capture.module.walk():
-        if (launch := find_launch(capture.module, found)) and capture.frames.get(found.stack_frame or 0):
-            lines.setdefault(launch.name, set()).add(_has_line(capture, found, line))
+    for instruction in capture.module.walk():
+        if (launch := find_launch(capture.module, instruction)) and capture.frames.get(instruction.stack_frame or 0):
+            lines.setdefault(launch.name, set()).add(_has_line(capture, instruction, line))
     return {True, False} in lines.values()
 
 
@@ -74,7 +78,7 @@ def _has_line(capture: Capture, instruction: Instruction, line: int) -> bool:
 
 
 def count_by_key() -> dict[str, int]:
-    """Return how many programs a call compiles after the first, by what of the key of `jax.jit` differs."""
+    """Return the number of compilations of a call whose cache key differs in one part, by the name of that part."""
 
     def double(tree: Mapping[str, jax.Array]) -> jax.Array:
         return tree["a"] * 2
@@ -103,7 +107,7 @@ def count_by_key() -> dict[str, int]:
 
 
 def show_inliners(captures: Captures) -> str:
-    """Return a table of the pass that removes the last call, by target."""
+    """Return a table of the pass that removes the last `call`, by target."""
     rows = []
     for target, it in captures.items():
         step = next(step for step in it.passes if "call" not in step.module.opcode_counts())

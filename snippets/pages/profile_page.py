@@ -1,4 +1,4 @@
-"""Tables and checks of the page that leads from a profile to a line."""
+"""Tables and checks of the page about profiles and source lines."""
 
 from __future__ import annotations
 
@@ -33,19 +33,19 @@ def find_layer(row: Mapping[str, Any]) -> str:
 
 
 def count_launches(capture: Capture) -> Counter[int]:
-    """Return the number of launches by the line of the block that they come from, zero where none is known."""
+    """Return the number of launches for each line of the block, with line 0 for launches without a line."""
     instructions = (kernel.instruction for kernel in list_kernels(capture) if kernel.instruction)
-    chains = (capture.frames[each.stack_frame] for each in instructions if each.stack_frame)
+    chains = (capture.frames[instruction.stack_frame] for instruction in instructions if instruction.stack_frame)
     return Counter(next((frame.line for frame in chain if frame.file.endswith(BLOCK)), 0) for chain in chains)
 
 
 def read_line(capture: Capture, number: int) -> str:
-    """Return a line of the block."""
+    """Return the text of one line of the transformer block."""
     return capture.sources[f"snippets/programs/{BLOCK}"].splitlines()[number - 1]
 
 
 def show_launches(gpu: Mapping[str, Any]) -> str:
-    """Return the longest launches of a GPU's profile, each with its line and path, as a table."""
+    """Return a table of the longest launches in a GPU profile, with the line and path of each."""
     rows = [
         (
             markdown.code(row["op"]),
@@ -56,7 +56,7 @@ def show_launches(gpu: Mapping[str, Any]) -> str:
         )
         for row in gpu["rows"]
     ]
-    return markdown.table(["launch", "time, µs", "line", "path ends in", "code made for"], rows, numbers=[1])
+    return markdown.table(["launch", "time, µs", "line", "end of the path", "code generated for"], rows, numbers=[1])
 
 
 def _code(text: str) -> str:
@@ -64,7 +64,7 @@ def _code(text: str) -> str:
 
 
 def check_sharing(gpu: Mapping[str, Any], symbol: str) -> None:
-    """Check that the first row makes the logits, that rows share code, and that only collectives have no line."""
+    """Check that the first row computes the logits, that rows share code, and that only collectives have no line."""
     first, *_ = gpu["rows"]
     assert first["opcode"] == "custom-call"
     assert "logits" in first["op_name"]
@@ -74,11 +74,11 @@ def check_sharing(gpu: Mapping[str, Any], symbol: str) -> None:
 
 
 def check_scopes(named: Captures) -> None:
-    """Check that each launch's path has a scope in it, and that the opcodes are the same without scopes."""
+    """Check that the path of each launch contains a scope, and that the opcodes are the same without scopes."""
     import jax
 
-    for found in named.values():
-        instructions = (kernel.instruction for kernel in list_kernels(found) if kernel.instruction)
+    for program in named.values():
+        instructions = (kernel.instruction for kernel in list_kernels(program) if kernel.instruction)
         paths = [instruction.op_name for instruction in instructions if instruction.op_name]
         assert any("/widen/" in path for path in paths)
         assert any("/narrow/" in path for path in paths)
@@ -93,15 +93,15 @@ def check_scopes(named: Captures) -> None:
 
 
 def measure_lines(events: list[Mapping[str, Any]], capture: Capture) -> Counter[str]:
-    """Return the time of a profile's events by the line of Python of their instructions."""
-    spent: Counter[str] = Counter()
+    """Return the total time of a profile's events for each line of Python."""
+    times: Counter[str] = Counter()
     for event in events:
         if event["ph"] == "X":
-            spent[find_line(capture, event["args"]["hlo_op"]) or "no line"] += event["dur"]
-    return spent
+            times[find_source_line(capture, event["args"]["hlo_op"]) or "no line"] += event["dur"]
+    return times
 
 
-def find_line(capture: Capture, name: str) -> str:
+def find_source_line(capture: Capture, name: str) -> str:
     """Return the file and line of an instruction of the entry computation, or an empty string."""
     instruction = capture.module.entry.by_name.get(name)
     chain = capture.frames.get(instruction.stack_frame or 0, ()) if instruction else ()

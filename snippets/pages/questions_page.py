@@ -1,4 +1,4 @@
-"""Answers to what people ask of XLA: dumps and their lines, constants, phases of a compile, copies and donations."""
+"""Tables and measurements of the page of questions: dumps, captured constants, compile phases, memory and copies."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ print(json.dumps(texts))
 
 
 def list_questions() -> dict[str, list[tuple[str, str]]]:
-    """Return the questions of the page, each with its anchor, by the title of their group."""
+    """Return the questions of the page with their anchors, by the title of their group."""
     page = _PAGE.read_text(encoding="utf-8")
     groups = re.split(r"^## ", page.split("\n# Questions", 1)[1], flags=re.MULTILINE)[1:]
     return {
@@ -58,33 +58,33 @@ def list_questions() -> dict[str, list[tuple[str, str]]]:
 
 
 def show_texts(texts: Mapping[str, tuple[str, str]]) -> str:
-    """Return a table of the beginning of texts, each by the call that returns it and its description, HTML."""
+    """Return an HTML table of texts: the call that returns each, its description, and its first line."""
     rows = [
         (markdown.code(call), meaning, markdown.code(text.split("\n")[0][:60]))
         for call, (meaning, text) in texts.items()
     ]
-    return markdown.cards(["call", "what it is", "how it begins"], rows)
+    return markdown.cards(["call", "text", "beginning of the text"], rows)
 
 
 def show_parts(fusion: Instruction, copied: Instruction) -> str:
-    """Return a table of the parts of a TPU's fusion, and of the layout of a copy in memory on the chip."""
+    """Return a table that explains the parts of a TPU fusion, and the layout of a copy in on-chip memory."""
     layouts = [str(it.shape).removeprefix(it.shape.plain) for it in (fusion, copied)]
     rows = [
-        (markdown.code(fusion.name), "the name of the value; other lines use it as an operand"),
+        (markdown.code(fusion.name), "the name of the value, which other lines use as an operand"),
         (markdown.code(fusion.shape.plain), "element type and shape"),
-        (markdown.code(layouts[0]), "layout: the order of dimensions, fastest first, and the tile"),
-        (markdown.code(layouts[1]), f"the layout of {markdown.code(copied.name)}; S(1) says on-chip memory"),
+        (markdown.code(layouts[0]), "the layout: the order of the dimensions, fastest-varying first, and the tile"),
+        (markdown.code(layouts[1]), f"the layout of {markdown.code(copied.name)}, where S(1) means on-chip memory"),
         (
             markdown.code(fusion.fusion_kind or ""),
-            "how the fusion is built, here around the matmul that feeds its result",
+            "the kind of fusion: this one is built around the matmul that feeds its result",
         ),
-        (markdown.code(f"calls=%{fusion.calls['calls'][0]}"), "the computation that holds what was fused"),
+        (markdown.code(f"calls=%{fusion.calls['calls'][0]}"), "the computation that contains the fused instructions"),
     ]
-    return markdown.table(["part", "what it says"], rows)
+    return markdown.table(["part", "meaning"], rows)
 
 
 def find_fusion(capture: Capture, opcode: str) -> tuple[Instruction, list[Instruction]]:
-    """Return the first fusion of ENTRY that holds an opcode, and its instructions that name their line of Python."""
+    """Return the first fusion of ENTRY that contains an opcode, and its instructions that have a line of Python."""
     module = capture.module
     insides = {it.name: list(module.computation(it.calls["calls"][0])) for it in module.entry if it.opcode == "fusion"}
     name = next(name for name, inside in insides.items() if any(inner.opcode == opcode for inner in inside))
@@ -92,7 +92,7 @@ def find_fusion(capture: Capture, opcode: str) -> tuple[Instruction, list[Instru
 
 
 def show_inside(capture: Capture, fusion: Instruction, inner: Sequence[Instruction]) -> str:
-    """Return the operations of Python that a fusion holds, each once with its line, as a folded table."""
+    """Return a folded table of the JAX operations in a fusion, each once, with its line of Python."""
     rows = dict.fromkeys(
         ((it.op_name or "").rpartition("/")[2], it.opcode, capture.frames[it.stack_frame or 0][0].line) for it in inner
     )
@@ -102,33 +102,33 @@ def show_inside(capture: Capture, fusion: Instruction, inner: Sequence[Instructi
 
 
 def dump_frames() -> dict[str, str]:
-    """Return the dense layer as a dump has it, by default and with frames inline.
+    """Return the dumped text of the dense layer, by default and with inline stack frames.
 
-    The option is one of the process: in one of its own nothing was printed before.
+    XLA reads the option once per process, so the dumps are made in a new process that has printed nothing before.
     """
     texts: dict[str, str] = json.loads(evidence.run_python(_FRAMES).splitlines()[-1])
     return texts
 
 
 def find_line_of(text: str, opcode: str) -> str:
-    """Return the first line of a module with an instruction of an opcode."""
+    """Return the first line of a module that has an instruction with this opcode."""
     return next(line for line in text.splitlines() if f" {opcode}(" in line)
 
 
 def show_frames(dumped: Mapping[str, str]) -> str:
-    """Return a table of the metadata of the maximum in dumps, without what differs from machine to machine."""
+    """Return a table of the metadata of `maximum` in each dump, without paths and numbers that vary by machine."""
     rows = []
     for name, text in dumped.items():
         line = find_line_of(text, "maximum")
-        shown = re.sub(r'="(?:[^"\\]|\\.)*/(snippets/)', r'="\1', line[line.index("metadata=") :])
-        rows.append((name, markdown.code(re.sub(r"(?<=stack_frame_id=)\d+", "NUMBER", shown))))
-    return markdown.table(["dumped", "metadata of the maximum"], rows)
+        metadata = re.sub(r'="(?:[^"\\]|\\.)*/(snippets/)', r'="\1', line[line.index("metadata=") :])
+        rows.append((name, markdown.code(re.sub(r"(?<=stack_frame_id=)\d+", "NUMBER", metadata))))
+    return markdown.table(["dump", "metadata of the maximum"], rows)
 
 
 def list_weighed(log: Sequence[str]) -> dict[str, str]:
-    """Return the first line of a GPU's log of fusions that gains, and the first that loses, by the model's times."""
+    """Return the first logged GPU fusion that the cost model estimates to save time, and the first to lose time."""
     times = [(line, re.search(r"([\d.]+) us fused, ([\d.]+) us apart", line)) for line in log]
-    pairs = [(line, float(found[1]) - float(found[2])) for line, found in times if found]
+    pairs = [(line, float(match[1]) - float(match[2])) for line, match in times if match]
     return {
         "gains": next(line for line, more in pairs if more < 0),
         "loses": next(line for line, more in pairs if more > 0),
@@ -136,10 +136,10 @@ def list_weighed(log: Sequence[str]) -> dict[str, str]:
 
 
 def show_constants(programs: Mapping[str, tuple[Lowered, Any]]) -> str:
-    """Return a table of the sizes of a program that closes over its weights, and of one that is passed them.
+    """Return a table of program sizes with closed-over weights and with weights as an argument.
 
     Args:
-        programs: By where the weights are, what is lowered, and the memory analysis of what is compiled.
+        programs: The place of the weights, to the lowered program and the memory analysis of its executable.
     """
     rows = [
         (
@@ -154,7 +154,7 @@ def show_constants(programs: Mapping[str, tuple[Lowered, Any]]) -> str:
 
 
 def list_warnings(make: Callable[[], object], **options: int) -> list[str]:
-    """Return the warnings of a call, under options of JAX that are put back after it."""
+    """Return the warnings of a call under options of JAX, and restore the options afterwards."""
     before = {name: getattr(jax.config, name) for name in options}
     for name, value in options.items():
         jax.config.update(name, value)
@@ -169,7 +169,7 @@ def list_warnings(make: Callable[[], object], **options: int) -> list[str]:
 
 
 def list_phases() -> list[str]:
-    """Return the events that JAX times while it compiles a function."""
+    """Return the names of the events that JAX times while it compiles a function."""
     events: dict[str, float] = {}
 
     def listen(event: str, duration_secs: float, **_: str | int) -> None:
@@ -182,7 +182,7 @@ def list_phases() -> list[str]:
 
 
 def count_logged_phases(*phases: str) -> list[int]:
-    """Return how often JAX logs the end of each phase while it compiles a function."""
+    """Return the number of times that JAX logs the end of each phase while it compiles a function."""
     messages: list[str] = []
     listener = logging.Handler()
     listener.emit = lambda record: messages.append(record.getMessage())  # type: ignore[method-assign]
@@ -195,9 +195,9 @@ def count_logged_phases(*phases: str) -> list[int]:
 
 
 def list_timed_targets(*names: str) -> Iterator[str]:
-    """Yield the targets whose compiler writes the times of passes into its dump's metadata."""
+    """Yield the targets whose compiler writes pass times into the metadata of a dump."""
     for target in names:
-        with tempfile.TemporaryDirectory() as folder, jax.default_device(targets.find(target).devices()[0]):
+        with tempfile.TemporaryDirectory() as folder, jax.default_device(targets.find_target(target).devices()[0]):
             options = {"xla_dump_to": folder, "xla_dump_module_metadata": True}
             jax.jit(layer.layer).lower(*layer.EXAMPLE).compile(options)
             texts = [file.read_text(encoding="utf-8") for file in Path(folder).glob("*.metadata.textproto")]
@@ -206,12 +206,12 @@ def list_timed_targets(*names: str) -> Iterator[str]:
 
 
 def add_memory(memory: Memory) -> int:
-    """Return the bytes that one call occupies, besides its code."""
+    """Return the bytes that one call occupies, without its code."""
     return memory.arguments + memory.outputs - memory.aliased + memory.temporaries
 
 
 def show_memory(captures: Captures) -> str:
-    """Return a table of the fields of the memory analysis, with their sum, by target."""
+    """Return a table of the fields of the memory analysis and their sum, by target."""
     fields = ("arguments", "outputs", "aliased", "temporaries", "peak")
     rows = [(name, *(markdown.size(getattr(it.memory, name)) for it in captures.values())) for name in fields]
     total = "arguments + outputs - aliased + temporaries"
@@ -220,5 +220,5 @@ def show_memory(captures: Captures) -> str:
 
 
 def count_copies(capture: Capture, shape: str) -> int:
-    """Return how many copies of an array the whole program has, asynchronous ones included."""
+    """Return the number of copies of an array in the whole program, including asynchronous copies."""
     return sum(it.opcode in {"copy", "copy-start"} and shape in it.shape.plain for it in capture.module.walk())

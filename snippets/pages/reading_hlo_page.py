@@ -1,4 +1,4 @@
-"""Tables and checks of the page about reading HLO."""
+"""Tables and checks for the page about reading HLO."""
 
 from __future__ import annotations
 
@@ -22,16 +22,16 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Frame, Instruction
 
 FIELDS = {
-    "is_scheduled": "lines stand in the order in which they run",
+    "is_scheduled": "instructions are in execution order",
     "entry_computation_layout": "types and layouts of the arguments and the result: the contract with the caller",
-    "allow_spmd_sharding_propagation_to_parameters": "whether the compiler may choose how each argument is sharded",
-    "allow_spmd_sharding_propagation_to_output": "the same for the result",
-    "frontend_attributes": "notes by name; here the layout and memory of arguments",
+    "allow_spmd_sharding_propagation_to_parameters": "the compiler may choose the sharding of each argument",
+    "allow_spmd_sharding_propagation_to_output": "the compiler may choose the sharding of the result",
+    "frontend_attributes": "named notes; here the layout and memory of the arguments",
 }
 
 
 def find_product(capture: Capture) -> Instruction:
-    """Return the fusion of the entry computation that holds the matmul."""
+    """Return the fusion of the entry computation that contains the matmul."""
     return next(fusion for fusion in capture.module.entry if fusion.fusion_kind in {"kCustom", "kOutput"})
 
 
@@ -47,7 +47,7 @@ def show_configuration(instruction: Instruction) -> str:
 
 
 def read_or_refuse(text: str) -> str:
-    """Return HLO as XLA's parser prints it back, or the parser's refusal."""
+    """Return the HLO as XLA's parser prints it, or the parser's error message."""
     try:
         return read_back(text)
     except RefusedHloError as refusal:
@@ -55,13 +55,13 @@ def read_or_refuse(text: str) -> str:
 
 
 def list_planned(capture: Capture) -> list[int]:
-    """Return the sizes that the memory plan gives the arguments, in bytes."""
+    """Return the sizes of the arguments in the memory plan, in bytes."""
     return [row.size for row in parse_buffers(capture.buffers).allocations if row.kind == "parameter"]
 
 
-def check_order(printed: str, captures: Captures) -> None:
+def check_order(text: str, captures: Captures) -> None:
     """Check the order of a module's parts: header, tables of frames, then callees before their callers."""
-    first, *tables, last = re.findall(r"^(HloModule|[A-Z]\w+s$|ENTRY)", printed, re.MULTILINE)
+    first, *tables, last = re.findall(r"^(HloModule|[A-Z]\w+s$|ENTRY)", text, re.MULTILINE)
     assert (first, last) == ("HloModule", "ENTRY")
     assert tables == ["FileNames", "FunctionNames", "FileLocations", "StackFrames"]
     for capture in captures.values():
@@ -73,7 +73,7 @@ def check_order(printed: str, captures: Captures) -> None:
 
 
 def show_fields(captures: Captures) -> str:
-    """Return the fields of the modules' headers with their meanings and targets, folded."""
+    """Return a folded table of the fields in the modules' headers, with their meanings and targets."""
     rows = [
         (
             f"<code>{field}</code>",
@@ -82,12 +82,12 @@ def show_fields(captures: Captures) -> str:
         )
         for field, meaning in FIELDS.items()
     ]
-    header = ["field", "what it says", "in the module for"]
+    header = ["field", "meaning", "in the module for"]
     return markdown.fold(f"The {len(rows)} fields of these headers", markdown.cards(header, rows))
 
 
 def show_computations(capture: Capture) -> str:
-    """Return a module's computations, each with the instruction that names it and its number of instructions."""
+    """Return a table of a module's computations, with the user and the number of instructions of each."""
     callers = {
         callee: f"{markdown.code(f'{key}=')} of {markdown.code(instruction.name)}, {markdown.code(instruction.opcode)}"
         for instruction in capture.module.walk()
@@ -97,12 +97,12 @@ def show_computations(capture: Capture) -> str:
     rows = [
         (
             markdown.code(computation.name),
-            callers.get(computation.name, "none: <code>ENTRY</code>"),
+            callers.get(computation.name, "nothing: <code>ENTRY</code>"),
             str(len(computation)),
         )
         for computation in reversed(capture.module.computations)
     ]
-    return markdown.cards(["computation", "named by", "instructions"], rows)
+    return markdown.cards(["computation", "used by", "instructions"], rows)
 
 
 def check_form(capture: Capture) -> None:
@@ -116,7 +116,7 @@ def check_form(capture: Capture) -> None:
 
 
 def check_padding() -> None:
-    """Check that arguments of other ranks and types take the memory of their tiles on the TPU, which differ."""
+    """Check that on the TPU, arguments of other ranks and types need the memory of their tiles, which differ."""
     import jax
     import jax.numpy as jnp
 
@@ -137,7 +137,7 @@ def check_padding() -> None:
 
 
 def show_attributes(captures: Captures) -> str:
-    """Return the attributes of the modules' instructions, each with its meaning and its opcodes, folded."""
+    """Return a folded table of the attributes of the modules' instructions, with their meanings and opcodes."""
     opcodes: dict[str, dict[str, None]] = {}
     for capture in captures.values():
         for instruction in capture.module.walk():
@@ -147,16 +147,16 @@ def show_attributes(captures: Captures) -> str:
         (
             f"<code>{key}</code>",
             anatomy.ATTRIBUTES[key],
-            "everywhere" if len(names) > 6 else ", ".join(map(markdown.code, names)),
+            "most opcodes" if len(names) > 6 else ", ".join(map(markdown.code, names)),
         )
         for key, names in opcodes.items()
     ]
-    header = ["attribute", "what it says", "on"]
+    header = ["attribute", "meaning", "opcodes"]
     return markdown.fold(f"The {len(rows)} attributes of these modules", markdown.cards(header, rows))
 
 
 def check_attributes(captures: Captures) -> None:
-    """Check that a broadcast needs its `dimensions`, and that metadata holds names and places alone."""
+    """Check that a broadcast needs its `dimensions`, and that metadata contains only names and places."""
     broadcast = next(
         instruction
         for instruction in captures["cpu"].module.walk()
@@ -192,25 +192,25 @@ def check_configurations(captures: Captures) -> None:
     assert captures["h100"].options["xla_gpu_autotune_level"] == 0
 
 
-def read_row(located: str, table: str, number: int) -> str:
-    """Return a row of one of the tables of Python frames, without its number."""
-    body = re.search(rf"^{table}\n((?:.+\n)+)", located, re.MULTILINE)
+def read_row(hlo_text: str, table: str, number: int) -> str:
+    """Return one row of a table of Python frames, without its number."""
+    body = re.search(rf"^{table}\n((?:.+\n)+)", hlo_text, re.MULTILINE)
     row = re.search(rf"^{number} (.*)$", body[1] if body else "", re.MULTILINE)
     return row[1] if row else ""
 
 
 def read_numbers(row: str) -> dict[str, int]:
-    """Return the numbers of a row of such a table, by name."""
+    """Return the numbers in a row of a table of Python frames, by name."""
     return {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", row)}
 
 
-def list_frames(located: str, frame: int) -> list[tuple[str, str, str]]:
-    """Return the rows of `StackFrames` from a frame to the outermost: the row, its place, and its parent."""
+def list_frames(hlo_text: str, frame: int) -> list[tuple[str, str, str]]:
+    """Return the rows of `StackFrames` from a frame to the outermost one: each row, its source line, and its parent."""
     rows = []
     while frame:
-        level = read_row(located, "StackFrames", frame)
-        place = read_numbers(read_row(located, "FileLocations", read_numbers(level)["file_location_id"]))
-        function = read_row(located, "FunctionNames", place["function_name_id"]).strip('"')
+        level = read_row(hlo_text, "StackFrames", frame)
+        place = read_numbers(read_row(hlo_text, "FileLocations", read_numbers(level)["file_location_id"]))
+        function = read_row(hlo_text, "FunctionNames", place["function_name_id"]).strip('"')
         parent = read_numbers(level)["parent_frame_id"] - 1
         where = f"line {place['line']} in {markdown.code(function)}"
         rows.append((markdown.code(f"{frame} {level}"), where, str(parent) if parent else "none"))
@@ -219,7 +219,7 @@ def list_frames(located: str, frame: int) -> list[tuple[str, str, str]]:
 
 
 def check_frames(chain: Sequence[Frame], file: str) -> None:
-    """Check that each frame's line of a file calls the function of the frame inside it."""
+    """Check that each frame's line of a file calls the function of the next inner frame."""
     lines = Path(file).read_text(encoding="utf-8").splitlines()
     for inner, outer in pairwise(chain):
         calling = " ".join(lines[outer.line - 1 : outer.end_line])
@@ -227,7 +227,7 @@ def check_frames(chain: Sequence[Frame], file: str) -> None:
 
 
 def measure_argument(columns: int) -> tuple[str, int, int]:
-    """Return the type of the argument of a softmax over 20 rows on the TPU, its bytes, and its bytes in memory."""
+    """Return the type of a softmax argument with 20 rows on the TPU, its bytes of elements, and its bytes in memory."""
     import jax
     import jax.numpy as jnp
 
@@ -237,7 +237,7 @@ def measure_argument(columns: int) -> tuple[str, int, int]:
 
 
 def check_names(captures: Captures) -> None:
-    """Check that operands are bare, that parameters have the names of Python's, and that calls are inlined."""
+    """Check that operands are names only, that parameters have their Python names, and that calls are inlined."""
     for capture in captures.values():
         assert all(instruction.operand_shapes is None for instruction in capture.module.walk())
         assert sorted(parameter.name for parameter in capture.module.entry.parameters) == ["b.1", "w.1", "x.1"]

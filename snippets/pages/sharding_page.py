@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Computation, Module
 
 GRIDS = {8: (2, 4), 64: (8, 8), 256: (16, 16)}
-"""Numbers of chips of a TPU v5e, to their arrangement."""
+"""Numbers of TPU v5e chips, mapped to the shapes of their grids."""
 
 HIDDEN = INCIDENTAL | {"channel_id", "use_global_device_ids"}
-"""The attributes that the page's listings leave out."""
+"""The attributes that the page's listings omit."""
 
 CALLS = {
     "jax.lax.psum": "all-reduce",
@@ -35,7 +35,7 @@ CALLS = {
 
 
 def compile_gathered(target: str, **options: str | int | bool) -> Capture:
-    """Return the layers whose weights are gathered, compiled for eight devices with some options."""
+    """Compile the layers with gathered weights for eight devices, with some compiler options."""
     return capture(
         gathered.gathered,
         *gathered.EXAMPLE,
@@ -47,17 +47,17 @@ def compile_gathered(target: str, **options: str | int | bool) -> Capture:
 
 
 def count_overlapped(capture: Capture) -> tuple[int, int]:
-    """Return how many exchanges have kernels between start and done, and how many there are."""
+    """Count exchanges: return the number with kernels between start and done, and the total."""
     exchanges = find_exchanges("gathered", capture, {"x": 8}).exchanges
     return sum(exchange.is_overlapped for exchange in exchanges), len(exchanges)
 
 
 def compile_step(chips: int, way: str) -> Capture:
-    """Return the training step for a number of chips of a TPU v5e.
+    """Compile the training step for a number of TPU v5e chips.
 
     Args:
-        chips: The number, a key of `GRIDS`.
-        way: The sharding, a key of `train_step.SHARDINGS`.
+        chips: The number of chips, a key of `GRIDS`.
+        way: The sharding strategy, a key of `train_step.SHARDINGS`.
     """
     grid = GRIDS[chips]
     return capture(
@@ -70,71 +70,71 @@ def compile_step(chips: int, way: str) -> Capture:
     )
 
 
-def show_computation(computation: Computation, shown: Iterable[str] = ()) -> str:
-    """Return a computation as HLO without layouts and incidental attributes, in a fence.
+def show_computation(computation: Computation, attributes: Iterable[str] = ()) -> str:
+    """Return a fenced HLO listing of a computation, without layouts and incidental attributes.
 
     Args:
         computation: The computation.
-        shown: The attributes to show all the same.
+        attributes: The attributes to include even if listings usually omit them.
     """
-    return markdown.fence(print_computation(computation, HIDDEN - {*shown}, layouts=False), "hlo")
+    return markdown.fence(print_computation(computation, HIDDEN - {*attributes}, layouts=False), "hlo")
 
 
 def count_annotated(module: Module) -> int:
-    """Return how many instructions of a module have a sharding."""
+    """Return the number of instructions in a module that have a sharding."""
     return sum("sharding" in instruction.attributes for instruction in module.walk())
 
 
 def measure_sent(capture: Capture) -> int:
-    """Return the bytes that each device sends at least."""
+    """Return the least number of bytes that each device sends."""
     return sum(collective.sent_bytes for collective in list_collectives(capture.module))
 
 
 def list_gathered(capture: Capture) -> set[str]:
-    """Return the element types of the matrices that are gathered."""
+    """Return the element types of the gathered matrices."""
     gathers = (instruction for instruction in capture.module.walk() if instruction.opcode == "all-gather")
     return {leaf.dtype for gather in gathers for leaf in gather.shape.leaves() if leaf.rank == 2}
 
 
 def count_gathers(capture: Capture) -> int:
-    """Return the number of all-gathers."""
+    """Return the number of all-gathers in a program."""
     return sum(collective.kind == "all-gather" for collective in list_collectives(capture.module))
 
 
 def name_collective(kind: str, is_async: bool) -> str:  # noqa: FBT001 - a pair that is counted
-    """Return the kind of a collective as code, marked where it is asynchronous."""
+    """Return the kind of a collective as code, with a mark if the collective is asynchronous."""
     return f"{markdown.code(kind)}{' async' if is_async else ''}"
 
 
 def show_collectives(capture: Capture) -> str:
-    """Return how many collectives of each kind there are, a line each, as HTML."""
+    """Return the number of collectives of each kind, one kind per line, as HTML."""
     counts = Counter((collective.kind, collective.is_async) for collective in list_collectives(capture.module))
     return "<br>".join(f"{count} {name_collective(*kind)}" for kind, count in sorted(counts.items()))
 
 
 def find_collective(capture: Capture, kind: str) -> Collective:
-    """Return the one collective of a kind."""
+    """Return the only collective of a kind."""
     (collective,) = (collective for collective in list_collectives(capture.module) if collective.kind == kind)
     return collective
 
 
 def check_partitioning(captures: Captures) -> None:
-    """Check that Shardy runs before the partitioner on each target, and that one all-reduce results."""
-    for found in captures.values():
-        names = [run.name for run in found.runs]
+    """Check that Shardy runs before the partitioner on each target, and that each program has one all-reduce."""
+    for program in captures.values():
+        names = [run.name for run in program.runs]
         assert names.index("shardy-xla") < next(i for i, name in enumerate(names) if name.endswith("spmd-partitioning"))
-        (collective,) = list_collectives(found.module)
+        (collective,) = list_collectives(program.module)
         assert collective.kind == "all-reduce"
         assert collective.operand_bytes == 256 * 256 * 4
-        assert found.module.num_partitions == 8
+        assert program.module.num_partitions == 8
 
 
 def check_triton(small: Captures, large: Capture) -> None:
-    """Check that the H100's small all-reduce is a Triton kernel and a large one is not, and other targets' in ENTRY."""
+    """Check that a small all-reduce is a Triton kernel on the H100, a large one is not, and others are in ENTRY."""
     h100 = small["h100:8"]
     kinds = {
-        name: [launch.thunk.kind for launch in list_launches(found) if launch.role == "collective" and launch.thunk]
-        for name, found in (("small", h100), ("large", large))
+        name: [launch.thunk.kind for launch in list_launches(program) if launch.role == "collective" and launch.thunk]
+        for name, program in (("small", h100), ("large", large))
     }
     assert "all-reduce" not in h100.module.opcode_counts(entry_only=True)
     assert '"kind":"__triton_collective"' in h100.after
@@ -146,7 +146,7 @@ def check_triton(small: Captures, large: Capture) -> None:
 
 
 def check_reductions(sharded: Captures) -> None:
-    """Check the form of the gradients' reduction on each target, and the types and bytes that are exchanged."""
+    """Check the form of the gradients' reduction on each target, and the types and bytes exchanged."""
     sharded.require()
     cpu, h100, tpu = (sharded[target] for target in ("cpu:8", "h100:8", "tpu-v5e:2x4"))
     kinds = {collective.kind for collective in list_collectives(cpu.module)}
@@ -162,65 +162,66 @@ def check_reductions(sharded: Captures) -> None:
 
 
 def measure_needed(capture: Capture) -> int:
-    """Return the bytes of arguments, results and temporaries of each chip."""
+    """Return the bytes of arguments, results and temporaries on each chip."""
     memory = capture.memory
     return memory.arguments + memory.outputs - memory.aliased + memory.temporaries
 
 
 def measure_shares(capture: Capture) -> Counter[str]:
-    """Return the bytes that a chip sends by each kind of collective."""
-    sent: Counter[str] = Counter()
+    """Return the bytes that a chip sends, by kind of collective."""
+    bytes_by_kind: Counter[str] = Counter()
     for collective in list_collectives(capture.module):
-        sent[collective.kind] += collective.sent_bytes
-    return sent
+        bytes_by_kind[collective.kind] += collective.sent_bytes
+    return bytes_by_kind
 
 
 def show_growth(grown: Mapping[str, Mapping[int, Capture]]) -> str:
-    """Return memory, bytes sent and collectives of each sharding and number of chips, folded."""
+    """Return a folded table of memory, bytes sent and collectives, by sharding strategy and number of chips."""
     rows = []
     for way, row in grown.items():
-        for chips, found in row.items():
-            kinds = Counter(collective.kind for collective in list_collectives(found.module))
+        for chips, program in row.items():
+            kinds = Counter(collective.kind for collective in list_collectives(program.module))
             counts = ", ".join(f"{count} {markdown.code(kind)}" for kind, count in sorted(kinds.items()))
-            sizes = markdown.size(measure_needed(found)), markdown.size(measure_sent(found))
+            sizes = markdown.size(measure_needed(program)), markdown.size(measure_sent(program))
             rows.append((way, str(chips), *sizes, counts))
-    return markdown.fold("The numbers", markdown.cards(["sharded", "chips", "memory", "sent", "collectives"], rows))
+    header = ["strategy", "chips", "memory", "bytes sent", "collectives"]
+    return markdown.fold("The numbers", markdown.cards(header, rows))
 
 
 def check_growth(grown: Mapping[str, Mapping[int, Capture]]) -> None:
-    """Check how memory and bytes sent of each sharding change with the number of chips."""
-    memory = {way: [measure_needed(found) for found in row.values()] for way, row in grown.items()}
-    sent = {way: [measure_sent(found) for found in row.values()] for way, row in grown.items()}
+    """Check that each strategy's memory and bytes sent change with the number of chips as the page states."""
+    memory = {way: [measure_needed(program) for program in row.values()] for way, row in grown.items()}
+    bytes_sent = {way: [measure_sent(program) for program in row.values()] for way, row in grown.items()}
     assert memory["data"][-1] > 0.95 * memory["data"][0]
-    assert sent["data"] == sorted(sent["data"])
-    assert sent["data"][-1] < 1.2 * sent["data"][0]
+    assert bytes_sent["data"] == sorted(bytes_sent["data"])
+    assert bytes_sent["data"][-1] < 1.2 * bytes_sent["data"][0]
     assert memory["tensor"][-1] < 0.75 * memory["tensor"][0]
-    assert sent["tensor"][-1] < 1.2 * sent["tensor"][0]
+    assert bytes_sent["tensor"][-1] < 1.2 * bytes_sent["tensor"][0]
     assert memory["fully sharded"][-1] < 0.7 * memory["fully sharded"][0]
-    assert sent["fully sharded"][-1] > sent["data"][1]
+    assert bytes_sent["fully sharded"][-1] > bytes_sent["data"][1]
     assert "all-gather" not in measure_shares(grown["fully sharded"][64])
     assert {collective.group for collective in list_collectives(grown["two axes"][256].module)} == {16}
     for way in ("data", "tensor", "fully sharded"):
-        assert sent["two axes"][-1] < sent[way][-1]
+        assert bytes_sent["two axes"][-1] < bytes_sent[way][-1]
 
 
 def list_overlap(captures: Mapping[str, Capture]) -> list[tuple[str, str, str, str]]:
-    """Return for each schedule its gathers beside matmuls, the longest time of these matmuls, and the memory."""
+    """Return a row for each schedule: gathers during matmuls, the longest time of these matmuls, and the memory."""
     rows = []
-    for label, found in captures.items():
-        exchanges = find_exchanges("gathered", found, {"x": 8}).exchanges
+    for label, schedule in captures.items():
+        exchanges = find_exchanges("gathered", schedule, {"x": 8}).exchanges
         between = [exchange.meanwhile for exchange in exchanges if exchange.is_overlapped]
         times = [kernels.least_seconds or 0 for kernels in between if kernels]
-        hidden, total = count_overlapped(found)
+        hidden, total = count_overlapped(schedule)
         time = format_duration(max(times)) if any(times) else ""
-        rows.append((label, f"{hidden} of {total}", time, markdown.size(found.memory.temporaries)))
+        rows.append((label, f"{hidden} of {total}", time, markdown.size(schedule.memory.temporaries)))
     return rows
 
 
-def show_between(capture: Capture, start: str, done: str) -> str:
-    """Return the lines of the schedule from a start to its done, in a fence."""
+def show_between(capture: Capture, start: str, end: str) -> str:
+    """Return a fenced listing of the schedule from a collective's start to its done."""
     names = [instruction.name for instruction in capture.module.entry]
-    between = capture.module.entry.instructions[names.index(start) : names.index(done) + 1]
+    between = capture.module.entry.instructions[names.index(start) : names.index(end) + 1]
     hidden = HIDDEN | {"output_to_operand_aliasing"}
     lines = (
         print_instruction(instruction, hidden, layouts=False)
@@ -231,26 +232,26 @@ def show_between(capture: Capture, start: str, done: str) -> str:
 
 
 def list_started(capture: Capture) -> Iterator[str]:
-    """Yield the opcode of each start; for an `async-start`, the opcodes of the computation that it wraps."""
+    """Yield the opcode of each start; for an `async-start`, yield the opcodes of the computation that it wraps."""
     for instruction in capture.module.walk():
         if instruction.opcode == "async-start":
-            wrapped = (inner for called in capture.module.called(instruction) for inner in called)
-            yield from (inner.opcode for inner in wrapped if inner.opcode != "parameter")
+            instructions = (inner for computation in capture.module.called(instruction) for inner in computation)
+            yield from (inner.opcode for inner in instructions if inner.opcode != "parameter")
         elif instruction.opcode.endswith("-start"):
             yield instruction.opcode
 
 
 def check_synchronous(captures: Iterable[Capture]) -> None:
     """Check that no collective of the CPU's programs has a start and a done."""
-    for found in captures:
-        collectives = list_collectives(found.module)
+    for program in captures:
+        collectives = list_collectives(program.module)
         assert collectives
         assert not any(collective.is_async for collective in collectives)
-        assert not any(opcode.endswith(("-start", "-done")) for opcode in found.module.opcode_counts())
+        assert not any(opcode.endswith(("-start", "-done")) for opcode in program.module.opcode_counts())
 
 
 def check_gathers(module: Module) -> None:
-    """Check that the TPU's gather of `w2` is three instructions of one channel, the middle one beside the layer."""
+    """Check that the TPU gathers `w2` in three instructions of one channel, the second in the fusion of the layer."""
     gathers = [
         instruction
         for instruction in module.walk()
@@ -263,7 +264,7 @@ def check_gathers(module: Module) -> None:
 
 
 def check_rematerialization(ways: Mapping[str, Captures]) -> None:
-    """Check that by both axes half the bytes are sent, and that only the direct way gathers the whole matrix."""
+    """Check that going by both axes sends half the bytes, and that only the direct way gathers the whole matrix."""
     direct, both = ways["directly"], ways["by both axes"]
     direct.require()
     for target in direct:
@@ -272,8 +273,8 @@ def check_rematerialization(ways: Mapping[str, Captures]) -> None:
             any(
                 instruction.opcode == "all-gather"
                 and (64, 64) in {leaf.dimensions for leaf in instruction.shape.leaves()}
-                for instruction in found[target].module.walk()
+                for instruction in program[target].module.walk()
             )
-            for found in (direct, both)
+            for program in (direct, both)
         ]
         assert whole == [True, False]

@@ -1,4 +1,4 @@
-"""StableHLO as JAX writes it and others read it: dialects, exported programs, versions, and what plugins answer."""
+"""Tables and pictures of StableHLO: its writers and readers, dialects, exported programs, versions and files."""
 
 from __future__ import annotations
 
@@ -38,42 +38,42 @@ _READERS = {
     "The reference interpreter": ["stablehlo.eval_module"],
 }
 _FILES = {
-    "made by": ("lowering", "compiling", "each compile, once `jax_compilation_cache_dir` is set"),
-    "holds": (
+    "written by": ("lowering", "compilation", "every compile, if `jax_compilation_cache_dir` is set"),
+    "contains": (
         "StableHLO and a signature",
         "the compiled program and its signature",
         "the compiled program, compressed, under a key",
     ),
     "loads in": (
-        "a JAX that reads its version, on each platform it was exported for",
+        "a JAX release that reads its version, on every platform that it was exported for",
         "the same jaxlib, on the same kind of device",
-        "the same, and only where the key agrees",
+        "the same jaxlib and device, if the key matches",
     ),
-    "costs when loaded": ("a compile", "no compile", "no compile"),
-    "made for": ("deployment", "starting fast on machines that are alike", "starting fast a second time"),
+    "compiles when loaded": ("yes", "no", "no"),
+    "purpose": ("deployment", "fast start on identical machines", "fast restart"),
 }
 _DIALECTS = (
-    ("StableHLO", dialect, "the specified set: what compilers agree to read"),
-    ("CHLO", chlo, "the client's set: conveniences that expand into StableHLO, without a promise"),
-    ("sdy", sdy, "Shardy: meshes, shardings and collectives, beside StableHLO in one module"),
+    ("StableHLO", dialect, "the specified operations that compilers agree to read"),
+    ("CHLO", chlo, "convenience operations for clients, which expand into StableHLO; no compatibility promise"),
+    ("sdy", sdy, "Shardy's meshes, shardings and collectives, in the same module as StableHLO"),
 )
 _MLIR = re.compile(r"(?<![\w#!%.\"])(?:arith|builtin|func|llvm|math|scf|stablehlo|tensor|tt|xla|xtile)\.")
 _OPEN_SHAPES = re.compile(r"get_dimension_size|compare|call @_wrapped|dot_general|dynamic_broadcast")
 
 
 def read_readers() -> tuple[dict[str, Any], list[str]]:
-    """Return the record of the files that releases of JAX write and read, and these releases, the oldest first."""
+    """Return the record of the files that JAX releases write and read, and these releases, oldest first."""
     record = stamps.read_current(Path("docs/data/stablehlo-readers.json"))  # its newest release is the installed one
     return record, sorted(record["stablehlo"], key=lambda release: tuple(map(int, release.split("."))))
 
 
 def count_read(record: Mapping[str, Any], releases: Sequence[str], *, exports: bool) -> tuple[int, int]:
-    """Return how many files of the oldest release the newest one reads, and how many there are.
+    """Count the oldest release's files: return how many of them the newest release reads, and the total.
 
     Args:
         record: The record of the files and their readers.
-        releases: Releases of JAX, the oldest first.
-        exports: Whether the files are those of `jax.export`, or else portable artifacts.
+        releases: Releases of JAX, oldest first.
+        exports: If true, count `jax.export` files; otherwise, count portable artifacts.
     """
     files = [
         file for file in record["files"] if file["writer"] == releases[0] and (file["file"] == "jax.export") is exports
@@ -82,8 +82,8 @@ def count_read(record: Mapping[str, Any], releases: Sequence[str], *, exports: b
 
 
 def show_exchange() -> str:
-    """Return the picture of what writes StableHLO and what reads it, HTML."""
-    caption = "Left: the calls that write StableHLO. Right: what reads it."
+    """Return a diagram of the frameworks that write StableHLO and the compilers that read it, as HTML."""
+    caption = "Left: the calls that write StableHLO. Right: the programs that read it."
     return draw_exchange(_WRITERS, ("StableHLO", "one text, or one file"), _READERS, caption)
 
 
@@ -94,89 +94,89 @@ def list_names(module: ModuleType) -> list[str]:
 
 
 def show_dialects() -> str:
-    """Return a table of the dialects of the installed jaxlib, and the names of their operations folded."""
+    """Return a table of the installed jaxlib's dialects, with a fold that lists their operations."""
     rows = [(name, len(list_names(module)), meaning) for name, module, meaning in _DIALECTS]
     names = "\n\n".join(
         f"**{name}**: {', '.join(map(markdown.code, list_names(module)))}" for name, module, _ in _DIALECTS
     )
-    table = markdown.table(["dialect", "operations", "what it is"], rows, numbers=[1])
-    return f"{table}\n{markdown.fold('Every operation by name', names)}"
+    table = markdown.table(["dialect", "operations", "purpose"], rows, numbers=[1])
+    return f"{table}\n{markdown.fold('All operations by name', names)}"
 
 
 def count_operations(module_text: str) -> Counter[str]:
-    """Return how often each operation of StableHLO and CHLO stands in a module."""
+    """Return how many times a module contains each operation of StableHLO and CHLO."""
     return Counter(re.findall(r"\b(?:stablehlo|chlo)\.\w+", module_text))
 
 
 def count_of(counts: Mapping[str, int], name: str) -> int:
-    """Return how many of the counted operations belong to one dialect."""
+    """Return the number of counted operations that belong to one dialect."""
     return sum(count for operation, count in counts.items() if operation.startswith(f"{name}."))
 
 
 def show_counts(counts: Mapping[str, int]) -> str:
-    """Return a table of operations by name, with how often each stands in a module."""
+    """Return a table of operations by name, with the number of times that a module contains each."""
     rows = [(markdown.code(name), number) for name, number in sorted(counts.items())]
-    return markdown.table(["operation", "times"], rows, numbers=[1])
+    return markdown.table(["operation", "count"], rows, numbers=[1])
 
 
 def find_line_with(text: str, word: str) -> str:
-    """Return the first line that holds a word, without metadata."""
+    """Return the first line that contains a word, without metadata."""
     line = next(line for line in text.splitlines() if word in line)
     return re.sub(r", metadata=\{.*", "", line).strip()
 
 
 def show_root(capture: Capture) -> str:
-    """Return a table of the lines that hold the root of two, from the jaxpr to the first pass, HTML."""
+    """Return a table of the lines that contain the square root of two, from the jaxpr to the first pass, as HTML."""
     after = capture.passes[0]
     rows = [
         ("jaxpr", find_line_with(capture.jaxpr, "sqrt")),
         ("StableHLO", find_line_with(capture.stablehlo, "stablehlo.sqrt")),
-        ("HLO, as the compiler gets it", find_line_with(capture.before, "constant(1.41")),
-        ("HLO, as the compiler gets it", find_line_with(capture.before, "divide(")),
-        (f"after {after.name}", find_line_with(after.text, "constant(0.707")),
+        ("HLO before the first pass", find_line_with(capture.before, "constant(1.41")),
+        ("HLO before the first pass", find_line_with(capture.before, "divide(")),
+        (f"HLO after {after.name}", find_line_with(after.text, "constant(0.707")),
     ]
-    return markdown.cards(["stage", "what stands there"], [(stage, markdown.code(line)) for stage, line in rows])
+    return markdown.cards(["stage", "line"], [(stage, markdown.code(line)) for stage, line in rows])
 
 
-def is_whole(capture: Capture, name: str) -> bool:
-    """Return whether an operation of CHLO is one opcode of the HLO that a compiler gets."""
+def is_one_opcode(capture: Capture, name: str) -> bool:
+    """Return whether a CHLO operation is a single opcode in the HLO that a compiler receives."""
     return capture.unoptimized_module.opcode_counts()[name.replace("_", "-")] > 0
 
 
 def show_expanded(captures: Captures) -> str:
-    """Return a table of the functions of CHLO that each compiler gets as one opcode, or expanded."""
+    """Return a table that shows, for each CHLO function, whether each compiler receives one opcode or an expansion."""
     rows = [
         (
             markdown.code(f"chlo.{name}"),
-            *("one opcode" if is_whole(capture, name) else "expanded" for capture in captures.values()),
+            *("opcode" if is_one_opcode(capture, name) else "expanded" for capture in captures.values()),
         )
         for name in chlo_functions.FUNCTIONS
     ]
-    return markdown.table(["in StableHLO text", *map(title, captures)], rows)
+    return markdown.table(["CHLO function", *map(title, captures)], rows)
 
 
 def show_export(exported: Exported) -> str:
-    """Return a table of what a file of `jax.export` holds beside its program."""
+    """Return a table of the contents of a `jax.export` file."""
     rows = [
-        ("the program", "StableHLO as a *portable artifact*, see [versions](#versions)"),
+        ("the program", "StableHLO as a *portable artifact*; see [versions](#versions)"),
         ("platforms", ", ".join(map(markdown.code, exported.platforms))),
         ("arguments", ", ".join(markdown.code(str(aval)) for aval in exported.in_avals)),
         ("results", ", ".join(markdown.code(str(aval)) for aval in exported.out_avals)),
         ("calling convention", f"version {exported.calling_convention_version}"),
         ("devices", f"{exported.nr_devices}"),
-        ("gradient", "yes" if exported.has_vjp() else "none: ask for it with `serialize(vjp_order=1)`"),
+        ("gradient", "yes" if exported.has_vjp() else "none; `serialize(vjp_order=1)` would include it"),
     ]
-    return markdown.table(["in the file", "here"], rows)
+    return markdown.table(["part of the file", "value here"], rows)
 
 
 def find_versioned(vhlo: str, name: str) -> str:
-    """Return the line of an operation in VHLO without its types."""
+    """Return an operation's line in VHLO without its types."""
     line = next(line.strip() for line in vhlo.splitlines() if name in line)
     return re.sub(r"(>|\)) : \(.*", r"\1", line)
 
 
 def show_versions(texts: Mapping[str, str]) -> str:
-    """Return the lines of a root and of a composite, by the version that writes them."""
+    """Return the lines of a square root and of a composite as each version writes them."""
     blocks = [
         f"// {version}\n{find_versioned(vhlo, 'sqrt')}\n{find_versioned(vhlo, 'composite')}"
         for version, vhlo in texts.items()
@@ -185,7 +185,7 @@ def show_versions(texts: Mapping[str, str]) -> str:
 
 
 def list_requirements() -> dict[str, str]:
-    """Return the version that is written for each requirement of a reader's age."""
+    """Return the StableHLO version that is written for each compatibility requirement."""
     requirements = dialect.StablehloCompatibilityRequirement
     return {
         name: dialect.get_version_from_compatibility_requirement(getattr(requirements, name))
@@ -194,30 +194,31 @@ def list_requirements() -> dict[str, str]:
 
 
 def show_requirements(versions: Mapping[str, str]) -> str:
-    """Return a table of the versions that are written, by the requirement."""
-    readers = {"NONE": "nobody but this release", "MAX": "every reader there is"}
+    """Return a table of the versions that are written, by requirement."""
+    readers = {"NONE": "this release only", "MAX": "all releases"}
     rows = [
         (
             markdown.code(name),
-            readers.get(name, f"readers of the last {name.partition('_')[2]} weeks"),
+            readers.get(name, f"releases of the last {name.partition('_')[2]} weeks"),
             markdown.code(version),
         )
         for name, version in versions.items()
     ]
-    return markdown.table(["requirement", "who must read it", "version written"], rows)
+    return markdown.table(["requirement", "must be readable by", "version written"], rows)
 
 
 def show_readers(files: Sequence[Mapping[str, Any]], releases: Sequence[str]) -> str:
-    """Return a table of the files of one release, with the releases that read them."""
+    """Return a table of one release's files and the releases that read them."""
     rows = [
         (file["program"], file["file"], *("yes" if release in file["read_by"] else "no" for release in releases))
         for file in files
     ]
-    return markdown.table([f"written by JAX {releases[-1]}", "as", *(f"read by {name}" for name in releases)], rows)
+    columns = [f"program, written by JAX {releases[-1]}", "format", *(f"read by JAX {name}" for name in releases)]
+    return markdown.table(columns, rows)
 
 
 def show_open_shapes(exported: Exported, module_text: str) -> str:
-    """Return the signature of an export with an open dimension, the lines of its module that deal with it, and all."""
+    """Return the signature of an export with an open dimension, the lines that handle it, and the folded module."""
     signature = f"in  {', '.join(map(str, exported.in_avals))}\nout {', '.join(map(str, exported.out_avals))}"
     lines = [line.strip() for line in module_text.splitlines() if _OPEN_SHAPES.search(line)]
     parts = (
@@ -229,10 +230,10 @@ def show_open_shapes(exported: Exported, module_text: str) -> str:
 
 
 def show_files(contents: Mapping[str, set[str]]) -> str:
-    """Return a table of the kinds of files that a program is stored in, HTML.
+    """Return a table of the kinds of files that a program can be stored in, as HTML.
 
     Args:
-        contents: By the name of a file, what stands in it in this build.
+        contents: File names, mapped to the marks that this build found in each file.
     """
     rows = [
         [
@@ -244,28 +245,28 @@ def show_files(contents: Mapping[str, set[str]]) -> str:
         ]
         for column, name in enumerate(contents)
     ]
-    return markdown.cards(["file", *_FILES, "found in it, in this build"], rows)
+    return markdown.cards(["file", *_FILES, "found in the file by this build"], rows)
 
 
 def show_mlir(stablehlo: str, loop: str, triton: str) -> str:
-    """Return a table of the stages of a program that are MLIR, with their dialects, and a CPU's fusion in it.
+    """Return a table of a program's stages, MLIR or not, with their dialects, and a fold with a CPU fusion in MLIR.
 
     Args:
         stablehlo: The program as JAX writes it.
-        loop: A loop fusion on the CPU.
-        triton: A matmul by Triton.
+        loop: The MLIR of a loop fusion on the CPU.
+        triton: The MLIR of a matmul that Triton compiles.
     """
     rows = [
-        ("StableHLO, from JAX", "MLIR", _list_dialects(stablehlo)),
-        ("HLO, before and after every pass", "not MLIR", "HLO's own text"),
-        ("a loop fusion on the CPU", "MLIR", _list_dialects(loop)),
-        (f"a matmul by Triton on the H100 {markdown.by_model()}", "MLIR", _list_dialects(triton)),
-        ("LLVM IR, PTX, machine code", "not MLIR", "LLVM's own text"),
-        ("the TPU, below HLO", "not MLIR", "LLO, libtpu's own text, in files that its flags ask for"),
+        ("StableHLO from JAX", "yes", _list_dialects(stablehlo)),
+        ("HLO before and after every pass", "no", "none: HLO text"),
+        ("a loop fusion on the CPU", "yes", _list_dialects(loop)),
+        (f"a Triton matmul on the H100 {markdown.by_model()}", "yes", _list_dialects(triton)),
+        ("LLVM IR, PTX, machine code", "no", "none: LLVM's text"),
+        ("the TPU's code below HLO", "no", "none: LLO (libtpu's low-level operations)"),
     ]
     fence = markdown.fence(re.sub(r" attributes \{dlti.*", " {", loop), "stablehlo")
-    folded = markdown.fold("The CPU's fusion of bias and relu, in MLIR, after XLA's MLIR passes", fence)
-    return f"{markdown.table(['stage', 'MLIR or not', 'dialects in the dumps'], rows)}\n{folded}"
+    folded = markdown.fold("The CPU's fusion of bias and relu in MLIR, after XLA's MLIR passes", fence)
+    return f"{markdown.table(['stage', 'MLIR', 'dialects'], rows)}\n{folded}"
 
 
 def _list_dialects(module_text: str) -> str:

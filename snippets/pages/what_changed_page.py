@@ -1,4 +1,4 @@
-"""Lists, tables and checks of the page about what releases of JAX changed."""
+"""Lists, tables and checks of the page about the changes between releases of JAX."""
 
 from __future__ import annotations
 
@@ -17,14 +17,16 @@ if TYPE_CHECKING:
     from xla_inspect.releases import Change, Drift, Release, ReleaseOutcome
 
 KINDS = {"cpu": "cpu", "gpu": "h100", "tpu": "tpu-v5e"}
-"""Each kind of target, to the one that stands for it here."""
+"""The target that represents each kind of target on the page."""
 
+TABLES = (markdown.cards, markdown.fold)
+"""The functions that make a table and a fold on a page."""
 LIBRARY = "fusion __ynn_fusion"
 SPLITTER = "splitk-rewriter"
 
 
 def read_libtpu_pin() -> str:
-    """Return the release of libtpu that `jax[tpu]` asks for, without its last number."""
+    """Return the release of libtpu that `jax[tpu]` requires, without its last number."""
     pins = (re.match(r"libtpu==([\d.]+)\.\*", requirement) for requirement in requires("jax") or ())
     return next(pin[1] for pin in pins if pin)
 
@@ -35,13 +37,13 @@ def find_share(step: Drift, target: str) -> float:
 
 
 def average_share(steps: Sequence[Drift], target: str) -> int:
-    """Return how many programs in a hundred an average step changed on a target."""
-    changed = sum(len(step.changed_programs(target)) for step in steps)
-    return round(100 * changed / sum(step.count(target) for step in steps))
+    """Return the percentage of programs that an average step changed on a target."""
+    total = sum(len(step.changed_programs(target)) for step in steps)
+    return round(100 * total / sum(step.count(target) for step in steps))
 
 
 def link_update(step: Drift) -> str:
-    """Return the two releases of a step as a link to the section of the newer one."""
+    """Return the two releases of a step as a link to the section of the newer release."""
     return f"[{step.old.jax} to {step.new.jax}](#{release_tables.section_id(step.new)})"
 
 
@@ -49,61 +51,65 @@ def _name_step(step: Drift) -> str:
     return f"{step.old.jax} to {step.new.jax}"
 
 
-def _say_disagreements(release: Release) -> str:
-    """Return how many checks of the site do not hold under a release, and how much could not be asked."""
+def _describe_disagreements(release: Release) -> str:
+    """Describe how many checks of the site fail under a release, and how many pieces did not run."""
     counts = release.pages.values()
-    checks, lost = (sum(page.get(part, 0) for page in counts) for part in ("check", "not run"))
+    checks, skipped = (sum(page.get(part, 0) for page in counts) for part in ("check", "not run"))
     pieces = sum(page.get(part, 0) for page in counts for part in ("block", "value", "check"))
     false = sum(disagreement.what == "check" for disagreement in release.disagreements)
     return (
-        f"of {plural(checks, 'check')} {false:,} do not hold under {release.jax}, and {lost:,} of"
-        f" {pieces:,} blocks, values and checks were not reached, since something above them failed"
+        f"{false:,} of {plural(checks, 'check')} fail, and {skipped:,} of {pieces:,} blocks,"
+        " values and checks do not run because an earlier block of their page fails"
     )
 
 
 def list_worst(steps: Sequence[Drift]) -> Iterator[str]:
-    """Yield for each target the step that changed most, then the changed texts, names and failures, as list items."""
+    """Yield list items: the step that changed most on each target, and changed texts, names and failures."""
     newest = steps[-1]
     for target in USUAL:
         step = max(steps, key=lambda step: find_share(step, target))
         yield (
-            f"* **{title(target)}** changed most in {link_update(step)}: {len(step.changed_programs(target))} of"
-            f" {step.count(target)} programs have changed launches."
+            f"* **{title(target)}**: the update {link_update(step)} changed the launches of the most programs,"
+            f" {len(step.changed_programs(target))} of {step.count(target)}."
         )
     jaxprs = {step: len(step.reprinted[0]) for step in steps}
     most = max(steps, key=lambda step: jaxprs[step])
     yield (
-        f"* **The text of a jaxpr** changed for {plural(jaxprs[newest], 'program')} with the newest update, and for"
-        f" {plural(jaxprs[most], 'program')} with {link_update(most)}: a test that compares it fails with each of them."
+        f"* **The printed jaxpr** changed for {plural(jaxprs[newest], 'program')} in the newest update, and for"
+        f" {plural(jaxprs[most], 'program')} in {link_update(most)}, more than in any other; a test that compares this"
+        " text fails for each of them."
     )
-    gone = [sum(len(change.gone) for change in step.names.values()) for step in steps]
+    removals = [sum(len(change.gone) for change in step.names.values()) for step in steps]
     yield (
-        f"* **Public names** were removed: {sum(gone)} in all these updates together, {gone[-1]}"
-        " in the newest; each section below names them."
+        f"* **Public names**: these updates removed {plural(sum(removals), 'name')} in total, and the newest update"
+        f" removed {removals[-1] or 'none'}; the section of each release lists them."
     )
     if newest.old.pages:
         yield (
-            f"* **This site** is of {newest.new.jax}: {_say_disagreements(newest.old)}"
-            f" ([which](#{release_tables.section_id(newest.new)}-site))."
+            f"* **This site** is built with JAX {newest.new.jax}; under {newest.old.jax},"
+            f" {_describe_disagreements(newest.old)} ([the list](#{release_tables.section_id(newest.new)}-site))."
         )
     broken = sum(len(step.newly_failing) for step in steps)
     pairs = sum(len(step.pairs) for step in steps)
-    yield f"* **Programs that no longer compile** after an update: {plural(broken, 'case')} of {pairs:,}."
+    yield (
+        f"* **Programs that no longer compile** after an update: {plural(broken, 'case')} among {pairs:,} combinations"
+        " of a program, a target and an update."
+    )
 
 
 def show_update(step: Drift) -> str:
-    """Return how many programs and passes of each target a step changed, as a table."""
+    """Return a table of the number of programs and passes that a step changed on each target."""
     passes = {target: step.passes(kind) for kind, target in KINDS.items()}
     return markdown.cards(
-        ["target", "programs", "with changed launches", "passes renamed, new, removed"],
+        ["target", "programs", "programs with changed launches", "renamed, new and removed passes"],
         [
             (
                 title(target),
                 str(step.count(target)),
                 str(len(step.changed_programs(target))),
-                ", ".join(str(len(names)) for names in (changed.renamed, changed.added, changed.gone)),
+                ", ".join(str(len(names)) for names in (drift.renamed, drift.added, drift.gone)),
             )
-            for target, changed in passes.items()
+            for target, drift in passes.items()
         ],
     )
 
@@ -111,7 +117,7 @@ def show_update(step: Drift) -> str:
 def sum_outcomes(
     releases: Sequence[Release], targets: Sequence[str], count: Callable[[ReleaseOutcome], int]
 ) -> dict[str, list[int]]:
-    """Return for each target a sum for each release, over the programs that compile under every one of them."""
+    """Return a sum for each target and release, over the programs that compile under every release."""
     return {
         target: [
             sum(count(release.programs[name].outcomes[target]) for name in _list_shared(releases, target))
@@ -133,15 +139,16 @@ def _list_shared(releases: Sequence[Release], target: str) -> list[str]:
 
 
 def list_sorts(whole: Drift, most: int = 5) -> Iterator[str]:
-    """Yield for each target the sorts of launches whose number changed most, as list items."""
+    """Yield list items with the sorts of launches whose number changed most on each target."""
     for target in USUAL:
         ordered = sorted(whole.sorts(target).items(), key=lambda item: (-abs(item[1]), item[0]))[:most]
         counts = release_tables.say_counts(dict(ordered)) or "nothing"
-        yield f"* **{title(target)}**, from {whole.old.jax} to {whole.new.jax}: {counts}."
+        span = f"from {whole.old.jax} to {whole.new.jax}"
+        yield f"* **{title(target)}**: {span}, the numbers of these launches changed most: {counts}."
 
 
 def count_sort(release: Release, sort: str) -> int:
-    """Return how many launches of a sort all programs make on the CPU under a release."""
+    """Return the number of launches of a sort that all programs together make on the CPU under a release."""
     outcomes = (program.outcomes["cpu"] for program in release.programs.values() if "cpu" in program.outcomes)
     return sum(outcome.launches.get(sort, 0) for outcome in outcomes)
 
@@ -156,18 +163,17 @@ def list_split(release: Release) -> list[str]:
 
 
 def measure_split(before: Release, after: Release) -> str:
-    """Return how many programs were split under each of two releases, and the traffic of a matmul under each."""
+    """Describe the number of split programs, and the traffic of one matmul, under each of two releases."""
     old, new = (format_bytes(release.programs["product"].outcomes["h100"].traffic) for release in (before, after))
     return (
-        f"It changed {plural(len(list_split(before)), 'program')} under {before.jax} and"
-        f" {plural(len(list_split(after)), 'program')} under"
-        f" {after.jax}; compiled without a GPU, `product` moves {old} through main memory under the one and"
-        f" {new} under the other."
+        f"`{SPLITTER}` changes {plural(len(list_split(before)), 'program')} under {before.jax} and"
+        f" {plural(len(list_split(after)), 'program')} under {after.jax}. Compiled without a GPU, the program `product`"
+        f" moves {old} through main memory under {before.jax} and {new} under {after.jax}."
     )
 
 
 def count_block_kernels(release: Release) -> dict[str, int | None]:
-    """Return the kernels of the transformer block by target, None where it does not compile."""
+    """Return the number of kernels of the transformer block on each target, None if it does not compile."""
     outcomes = {target: release.programs["transformer_block"].outcomes.get(target) for target in USUAL}
     return {
         target: None if outcome is None or outcome.failed else outcome.count("kernel")
@@ -176,35 +182,35 @@ def count_block_kernels(release: Release) -> dict[str, int | None]:
 
 
 def count_temporaries(outcome: ReleaseOutcome) -> int:
-    """Return the bytes of temporaries of a program."""
+    """Return the bytes of temporary memory of a program."""
     return outcome.memory.get("temporaries", 0)
 
 
 def show_temporaries(steps: Sequence[Drift]) -> str:
-    """Return the programs whose temporaries changed most, and how many shrank and grew with each step, as Markdown."""
+    """Return the largest changes of temporary memory, and a table of shrunk and grown programs, as Markdown."""
     moved = sorted(
         ((step, change) for step in steps for change in step.numbers(count_temporaries)),
         key=lambda pair: pair[1].after - pair[1].before,
     )
     items = "".join(
-        f"* What {verb}: `{change.program}` on {title(change.target)}, {format_bytes(change.before)} of temporaries"
-        f" before {link_update(step)} and {format_bytes(change.after)} after.\n"
-        for verb, (step, change) in (("saved most", moved[0]), ("costs most more", moved[-1]))
+        f"* **{label}**: the program `{change.program}` on {title(change.target)} needs {format_bytes(change.before)}"
+        f" of temporary memory before the update {link_update(step)} and {format_bytes(change.after)} after it.\n"
+        for label, (step, change) in (("Largest saving", moved[0]), ("Largest increase", moved[-1]))
     )
     rows = [
         (_name_step(step), *(", ".join(str(len(half)) for half in split_changes(step, target)) for target in USUAL))
         for step in reversed(steps)
     ]
-    table = markdown.cards(["update", *(f"{title(target)}: less, more" for target in USUAL)], rows)
+    table = markdown.cards(["update", *(f"{title(target)}: less memory, more memory" for target in USUAL)], rows)
     return f"{items}\n{table}"
 
 
 def split_changes(step: Drift, target: str = "") -> tuple[list[Change], list[Change]]:
-    """Return the programs that need fewer bytes of temporaries after a step, and those that need more.
+    """Return the programs that need less temporary memory after a step, and those that need more.
 
     Args:
         step: The step.
-        target: One target; all of them where it is empty.
+        target: One target; an empty string selects all of them.
     """
     changes = [change for change in step.numbers(count_temporaries) if target in {"", change.target}]
     less = [change for change in changes if change.after < change.before]
@@ -212,7 +218,7 @@ def split_changes(step: Drift, target: str = "") -> tuple[list[Change], list[Cha
 
 
 def show_rewritten(steps: Sequence[Drift], targets: Sequence[str]) -> str:
-    """Return after each step how many of the programs that launch the same have other code, as a table."""
+    """Return a table of the number of programs with the same launches but different code, for each step."""
     rows = [
         (
             _name_step(step),
@@ -224,59 +230,72 @@ def show_rewritten(steps: Sequence[Drift], targets: Sequence[str]) -> str:
 
 
 def count_rewritten(step: Drift, target: str) -> int:
-    """Return how many of the programs that launch the same on a target have other code."""
+    """Return the number of programs with the same launches but different code on a target."""
     return sum(change.target == target for change in step.rewritten)
 
 
 def count_coded(step: Drift, target: str) -> int:
-    """Return how many programs launch the same on a target and have code that is known."""
+    """Return the number of programs with the same launches on a target whose code is recorded."""
     return sum(name == target for _, name in step.coded)
 
 
 def show_libtpu(steps: Sequence[Drift]) -> str:
-    """Return what each release of libtpu alone changed, the newest first, as sections."""
+    """Return a section about the changes of each release of libtpu alone, the newest first."""
     parts = [release_tables.update_matrix(steps, steps[-1].targets)]
     for step in reversed(steps):
         name = release_tables.name_update(step)
         parts += [
             f"\n### {name} {{ #{release_tables.section_id(step.new, 'libtpu')} }}\n",
-            release_tables.tabulate_launches(step, markdown.cards, markdown.fold),
-            release_tables.tabulate_passes(step, markdown.cards),
-            release_tables.tabulate_bytes(step, markdown.cards, markdown.fold),
+            _fold_table("Programs with changed launches", release_tables.tabulate_launches(step, *TABLES)),
+            _fold_table("Renamed, new and removed passes", release_tables.tabulate_passes(step, markdown.cards)),
+            _fold_table("Changed memory and traffic", release_tables.tabulate_bytes(step, *TABLES)),
         ]
     return "\n".join(parts)
 
 
+def _fold_table(summary: str, text: str) -> str:
+    """Return a table folded under a summary; return a sentence that replaces an empty table unchanged."""
+    return markdown.fold(summary, text) if text.startswith(("<", "|")) else text
+
+
 def show_releases(steps: Sequence[Drift]) -> str:
-    """Return what each release changed, the newest first, as sections."""
+    """Return a section about the changes of each release, the newest first."""
     return "\n".join(part for step in reversed(steps) for part in _list_section(step))
 
 
 def _list_section(step: Drift) -> Iterator[str]:
     name = release_tables.section_id(step.new)
     yield f"\n## JAX {step.new.jax} {{ #{name} }}\n"
-    yield f"Against {step.old.jax}. Compiled with {release_tables.list_versions(step.new)}.\n"
-    yield "".join(
-        f"* {title(target)}: {len(step.changed_programs(target))} of {plural(step.count(target), 'program')}"
-        " have changed launches.\n"
-        for target in step.targets
-    )
-    yield f"### Changed launches {{ #{name}-launches }}\n"
-    yield release_tables.tabulate_launches(step, markdown.cards, markdown.fold)
-    if failed := release_tables.tabulate_failures(step, markdown.cards):
-        yield markdown.fold("What compiles under one of the two alone", failed)
-    yield f"### Passes {{ #{name}-passes }}\n"
-    yield release_tables.tabulate_passes(step, markdown.cards)
-    yield f"### Code of programs that launch the same {{ #{name}-code }}\n"
-    yield release_tables.tabulate_code(step, markdown.cards, markdown.fold)
-    yield f"### Memory and traffic {{ #{name}-memory }}\n"
-    yield release_tables.tabulate_bytes(step, markdown.cards, markdown.fold)
-    yield f"### Jaxpr and StableHLO {{ #{name}-forms }}\n"
-    yield release_tables.tabulate_forms(step, markdown.cards)
-    yield f"### Public names of JAX {{ #{name}-names }}\n"
-    yield release_tables.tabulate_names(step, markdown.cards, markdown.fold)
+    yield f"{_describe_launches(step)}\n"
+    yield markdown.fold(f"The packages of JAX {step.new.jax}", release_tables.list_versions(step.new))
+    for heading, place, summary, text in (
+        ("Changed launches", "launches", "Changed programs", release_tables.tabulate_launches(step, *TABLES)),
+        ("Passes", "passes", "Renamed, new and removed passes", release_tables.tabulate_passes(step, markdown.cards)),
+        ("Different code", "code", "Programs with the same launches", release_tables.tabulate_code(step, *TABLES)),
+        ("Memory and traffic", "memory", "Changed bytes", release_tables.tabulate_bytes(step, *TABLES)),
+        ("Jaxpr and StableHLO", "forms", "Changed texts", release_tables.tabulate_forms(step, markdown.cards)),
+        ("Public names of JAX", "names", "Removed names", release_tables.tabulate_names(step, *TABLES)),
+    ):
+        yield f"### {heading} {{ #{name}-{place} }}\n"
+        yield _fold_table(summary, text)
+    if failures := release_tables.tabulate_failures(step, markdown.cards):
+        yield markdown.fold("Programs that compile under only one of the two releases", failures)
     if step.old.pages:
-        yield f"### What this site says, under {step.old.jax} {{ #{name}-site }}\n"
+        yield f"### This site's checks under {step.old.jax} {{ #{name}-site }}\n"
         pages = plural(len(step.old.pages), "page")
-        yield f"{pages} of this site were run under {step.old.jax}: {_say_disagreements(step.old)}.\n"
-        yield release_tables.fold_by_page(step.old.disagreements, markdown.fold)
+        yield f"{pages} of this site ran under {step.old.jax}; {_describe_disagreements(step.old)}.\n"
+        lists = release_tables.fold_by_page(step.old.disagreements, markdown.fold)
+        yield markdown.fold("The failures on each page", lists) if lists else ""
+
+
+def _describe_launches(step: Drift) -> str:
+    """Return a sentence with the number of programs whose launches a step changed on each target."""
+    affected = [target for target in step.targets if step.changed_programs(target)]
+    counts = [f"{len(step.changed_programs(target))} of {step.count(target)} on {title(target)}" for target in affected]
+    compared = f"Compared with {step.old.jax}, JAX {step.new.jax} changes launches"
+    if not counts:
+        return f"{compared} of no program."
+    text = " and ".join(filter(None, (", ".join(counts[:-1]), counts[-1])))
+    others = len(step.targets) - len(counts)
+    rest = f"; it changes none on the other {f'{others} targets' if others > 1 else 'target'}" if others else ""
+    return f"{compared} of some programs: {text}{rest}."

@@ -1,4 +1,4 @@
-"""Listings, tables and checks of the page about when compiling helps."""
+"""Listings, tables and checks for the page about when compilation helps."""
 
 from __future__ import annotations
 
@@ -28,38 +28,43 @@ LOOP, SCAN = repeated.PROGRAMS
 
 
 def show_head(file: str, until: str) -> str:
-    """Return a file up to a text in it, in a fence."""
+    """Return the beginning of a file, up to the text `until`, in a fence."""
     head = Path(file).read_text(encoding="utf-8").split(until)[0]
     return markdown.fence(head.rstrip(), "python", title=file)
 
 
 def measure_written(mode: Mode) -> int:
-    """Return the bytes that executables of a mode write for one another: all but one result of the MLP."""
+    """Return the bytes that the executables of a mode write for one another: all except one result of the MLP."""
     sizes = [size for _, size in mode[0]]
     assert RESULT in sizes
     return sum(sizes) - RESULT
 
 
 def show_modes(modes: Mapping[str, Mode]) -> str:
-    """Return how many executables each mode compiles and launches, and the bytes between them, as a table."""
+    """Return a table of the executables that each mode compiles and launches, and the bytes between them."""
     rows = [(name, len(mode[0]), mode[1], markdown.size(measure_written(mode))) for name, mode in modes.items()]
-    return markdown.table(["mode", "executables compiled", "launched", "written between them"], rows, numbers=(1, 2, 3))
+    return markdown.table(
+        ["mode", "executables compiled", "executables launched", "written between them"], rows, numbers=(1, 2, 3)
+    )
 
 
 def show_executables(modes: Mapping[str, Mode]) -> str:
-    """Return the executables of each mode by name, folded."""
-    rows = [(name, ", ".join(markdown.code(called) for called, _ in sorted(mode[0]))) for name, mode in modes.items()]
-    return markdown.fold("Which executables", markdown.table(["mode", "executables"], rows))
+    """Return a folded table of the executables of each mode, by name."""
+    rows = [
+        (name, ", ".join(markdown.code(executable) for executable, _ in sorted(mode[0])))
+        for name, mode in modes.items()
+    ]
+    return markdown.fold("The executables of each mode", markdown.table(["mode", "executables"], rows))
 
 
 def check_modes(modes: Mapping[str, Mode]) -> None:
-    """Check how many executables each mode of the MLP compiles and launches, and what they write."""
+    """Check the executables that each mode of the MLP compiles and launches, and the bytes that they write."""
     assert len(modes) == 3
     counts = {name: (len(executables), launches) for name, (executables, launches) in modes.items()}
     assert counts["eagerly"] == (5, 5)
     assert counts["under `jax.jit`"] == (1, 1)
     assert min(counts["`jax.disable_jit`"]) > 5
-    names = {name: sorted(called for called, _ in executables) for name, (executables, _) in modes.items()}
+    names = {name: sorted(executable for executable, _ in executables) for name, (executables, _) in modes.items()}
     assert names["eagerly"] == ["jit_add", "jit_add", "jit_matmul", "jit_matmul", "jit_relu"]
     assert {"jit_matmul", "jit_relu"}.isdisjoint(names["`jax.disable_jit`"])
     assert measure_written(modes["eagerly"]) == 3 * 256 * 1024 * 4 + RESULT
@@ -67,7 +72,7 @@ def check_modes(modes: Mapping[str, Mode]) -> None:
 
 
 def show_speeds(speed: Mapping[str, Any]) -> str:
-    """Return the times of each program eagerly and under `jit`, and their ratio, as a table."""
+    """Return a table of the times of each program in eager execution and under `jit`, and their ratio."""
     rows = [
         (
             name,
@@ -77,11 +82,11 @@ def show_speeds(speed: Mapping[str, Any]) -> str:
         )
         for name, times in speed["eager"].items()
     ]
-    return markdown.table(["program", "eagerly, µs", "under jit, µs", "ratio"], rows, numbers=(1, 2, 3))
+    return markdown.table(["program", "eager execution, µs", "under jit, µs", "ratio"], rows, numbers=(1, 2, 3))
 
 
 def check_speeds(speed: Mapping[str, Any]) -> None:
-    """Check that small operations gain most in the recorded runs, and one matmul next to nothing."""
+    """Check that in the recorded runs small operations gain most, and one matmul gains almost nothing."""
     ratios = {name: times["ratio"] for name, times in speed["eager"].items()}
     tiny, large, single, layers = ratios.values()
     assert tiny == max(ratios.values())
@@ -92,7 +97,7 @@ def check_speeds(speed: Mapping[str, Any]) -> None:
 
 
 def check_padding(ways: Sequence[tuple[str, int, int, int, float]]) -> None:
-    """Check the executables, the elements computed and the errors of each way to pad."""
+    """Check the executables, the computed elements and the errors of each way to pad."""
     assert len(padded.LENGTHS) == 8
     assert [executables for _, executables, *_ in ways] == [8, 1, 3]
     assert all(error < 1e-6 for *_, error in ways)
@@ -101,34 +106,34 @@ def check_padding(ways: Sequence[tuple[str, int, int, int, float]]) -> None:
 
 
 def show_loops(loops: Mapping[str, Captures]) -> str:
-    """Return the length of each loop's StableHLO and of its HLO on each target, as a table."""
+    """Return a table of the length of each loop's StableHLO, and of its HLO on each target."""
     rows = [
         (
             name,
             capture_text.count_printed_operations(captures["cpu"].stablehlo),
-            *(found.module.instruction_count() for found in captures.values()),
+            *(it.module.instruction_count() for it in captures.values()),
         )
         for name, captures in loops.items()
     ]
-    header = ["sixteen layers by", "StableHLO operations", *(f"HLO on {title(target)}" for target in loops[LOOP])]
+    header = ["sixteen layers in", "StableHLO operations", *(f"HLO on {title(target)}" for target in loops[LOOP])]
     return markdown.table(header, rows, numbers=range(1, 5))
 
 
 def check_loops(loops: Mapping[str, Captures]) -> None:
-    """Check that Python's loop is unrolled and the scan is kept as a `while`, from two iterations on."""
+    """Check that the Python loop is unrolled, and that a scan with two or more iterations remains a `while`."""
     for depth, whiles in ((1, 0), (2, 1)):
         few = capture_all(lambda x, w, depth=depth: repeated.scanned(x, w, depth), *repeated.EXAMPLE)
-        assert [found.module.opcode_counts()["while"] for found in few.values()] == [whiles] * len(few)
+        assert [it.module.opcode_counts()["while"] for it in few.values()] == [whiles] * len(few)
     unrolled, scanned = loops[LOOP], loops[SCAN]
-    for target, found in unrolled.items():
-        assert "while" not in found.module.opcode_counts()
+    for target, it in unrolled.items():
+        assert "while" not in it.module.opcode_counts()
         assert scanned[target].module.opcode_counts()["while"] == 1
-        assert scanned[target].module.instruction_count() < found.module.instruction_count()
+        assert scanned[target].module.instruction_count() < it.module.instruction_count()
     assert unrolled["cpu"].module.opcode_counts()["tanh"] == repeated.DEPTH == 16
 
 
 def show_stages(speed: Mapping[str, Any]) -> str:
-    """Return the times of tracing, lowering and compiling each program for each target, as a table."""
+    """Return a table of the times for tracing, lowering and compiling each program for each target."""
     rows = [
         (markdown.escape(name), title(target), *(f"{stages[stage]:,.0f}" for stage in ("trace", "lower", "compile")))
         for name, targets in speed["stages"].items()
@@ -138,12 +143,12 @@ def show_stages(speed: Mapping[str, Any]) -> str:
 
 
 def show_unfused(fused: Captures, apart: Captures, names: Mapping[str, str]) -> str:
-    """Return the kernels of each target with its fusion passes and without them, as a table.
+    """Return a table of the kernels of each target with and without its fusion passes.
 
     Args:
         fused: The MLP.
         apart: The MLP without the passes that fuse.
-        names: By target, the names of the passes that are switched off.
+        names: The names of the passes that are switched off, by target.
     """
     rows = [
         (
@@ -153,7 +158,7 @@ def show_unfused(fused: Captures, apart: Captures, names: Mapping[str, str]) -> 
         )
         for target in fused
     ]
-    return markdown.cards(["target", "switched off", "kernels with", "kernels without"], rows)
+    return markdown.cards(["target", "fusion passes", "kernels with them", "kernels without them"], rows)
 
 
 def show_fused(capture: Capture) -> str:
@@ -168,7 +173,7 @@ def count_converts(capture: Capture) -> int:
 
 
 def check_rounding(loose: Captures, strict: Capture) -> None:
-    """Check which targets round a sum in bfloat16 before its difference, by default and without excess precision."""
+    """Check the targets that round a sum in bfloat16 before its difference, with and without excess precision."""
     function, example = rounded.PROGRAMS["a sum in bfloat16"]
     assert "reduce-precision" not in loose["tpu-v5e"].module.opcode_counts()
     assert strict.module.opcode_counts()["reduce-precision"] == 1
@@ -179,7 +184,7 @@ def check_rounding(loose: Captures, strict: Capture) -> None:
 
 
 def compile_matmuls(exact: Capture) -> dict[str, Capture]:
-    """Return matmuls for the H100 by their code: usual, exact, by preset, of a vector, and of small matrices.
+    """Compile matmuls for the H100, by code: the usual one, exact, by preset, with a vector, and with small matrices.
 
     Args:
         exact: The matmul with the highest precision.
@@ -198,33 +203,33 @@ def compile_matmuls(exact: Capture) -> dict[str, Capture]:
         "`jnp.matmul(x, w, precision=DotAlgorithmPreset.F32_F32_F32)`": capture(
             by_preset, *product.EXAMPLE, target="h100"
         ),
-        "`x @ v`, of a vector": capture(jnp.matmul, x, jax.ShapeDtypeStruct(x.shape[1:], jnp.float32), target="h100"),
-        "`x @ w`, of the smallest matrices": capture(product.product, few, few, target="h100"),
+        "`x @ v`, with a vector": capture(jnp.matmul, x, jax.ShapeDtypeStruct(x.shape[1:], jnp.float32), target="h100"),
+        "`x @ w`, with small matrices": capture(product.product, few, few, target="h100"),
     }
 
 
 def list_matrix_instructions(capture: Capture) -> list[str]:
-    """Return the instructions in a GPU's PTX that multiply matrices."""
+    """Return the matrix instructions in a GPU's PTX."""
     ptx = "\n".join(piece.text for piece in capture.code if piece.language == "ptx")
     return sorted(set(re.findall(r"wgmma\.mma_async[\w.]*|mma\.sync[\w.]*", ptx)))
 
 
 def show_matmuls(matmuls: Mapping[str, Capture]) -> str:
-    """Return the instructions that multiply matrices of each matmul, as a table."""
-    instructions = {label: list_matrix_instructions(found) for label, found in matmuls.items()}
+    """Return a table of the matrix instructions of each matmul."""
+    instructions = {label: list_matrix_instructions(it) for label, it in matmuls.items()}
     rows = [
-        (label, f"{', '.join(map(markdown.code, names))} {markdown.by_model()}" if names else _say_none(label))
+        (label, f"{', '.join(map(markdown.code, names))} {markdown.by_model()}" if names else _describe_none(label))
         for label, names in instructions.items()
     ]
     return markdown.table(["matmul", "matrix instructions in the PTX"], rows)
 
 
-def _say_none(label: str) -> str:
+def _describe_none(label: str) -> str:
     return "none: ordinary multiplications" if "highest" in label else "none"
 
 
 def check_matmuls(matmuls: Mapping[str, Capture]) -> None:
-    """Check that the usual matmul multiplies TF32 in tensor cores, and none of the others uses them."""
+    """Check that only the usual matmul uses tensor cores, with TF32."""
     usual, *others = map(list_matrix_instructions, matmuls.values())
     assert usual
     assert all("tf32" in name for name in usual)
@@ -239,5 +244,5 @@ def check_scan(scanned: Captures) -> None:
 
 
 def count_matmuls(capture: Capture) -> int:
-    """Return the number of a GPU's kernels that multiply matrices."""
+    """Return the number of GPU kernels that multiply matrices."""
     return sum(kernel.name.startswith("gemm") for kernel in list_kernels(capture))

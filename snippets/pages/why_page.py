@@ -1,11 +1,11 @@
-"""One step that a page asks compilers about: the kernels of its lines, its layouts, its copies and its collectives."""
+"""Tables, pictures and checks of the chapter on compiler decisions: kernels, layouts, copies and collectives."""
 
 from __future__ import annotations
 
 import re
 from typing import TYPE_CHECKING, Any
 
-from chapters import draw_boundaries, list_holders
+from chapters import draw_boundaries, list_kernels_of_lines
 from programs import remember
 from xla_inspect import capture_all
 from xla_inspect.analysis import list_kernels
@@ -29,22 +29,25 @@ _LINES = {
 }
 
 
-def compile_step(function: Callable[..., Any], **changed: Any) -> Captures:  # noqa: ANN401 - what `capture_all` takes
-    """Return the step, or a change of it, for each target."""
-    return capture_all(function, *remember.EXAMPLE, **changed)
+def compile_step(function: Callable[..., Any], **options: Any) -> Captures:  # noqa: ANN401 - the options of `capture_all`
+    """Compile the step, or a changed version of it, for each target."""
+    return capture_all(function, *remember.EXAMPLE, **options)
 
 
-def list_standardizing(it: Capture) -> tuple[str, ...]:
-    """Return the kernels that compute a line of the standardization."""
-    return tuple(list_holders(it, *STANDARDIZED))
+def list_standardizing(program: Capture) -> tuple[str, ...]:
+    """Return the kernels that compute a part of the standardization."""
+    return tuple(list_kernels_of_lines(program, *STANDARDIZED))
 
 
 def show_lines(captures: Captures) -> str:
-    """Return a table of the kernels that compute a part of each line, counted, and their names folded."""
-    holders = {text: [list_holders(it, *texts) for it in captures.values()] for text, texts in _LINES.items()}
+    """Return a table of the number of kernels that compute a part of each line, and a folded table of their names."""
+    holders = {
+        text: [list_kernels_of_lines(program, *texts) for program in captures.values()]
+        for text, texts in _LINES.items()
+    }
     targets = [*map(title, captures)]
     table = markdown.table(
-        ["kernels that compute a part of", *targets],
+        ["line", *(f"kernels on {target}" for target in targets)],
         [(markdown.code(text), *(str(len(names)) for names in kernels)) for text, kernels in holders.items()],
         numbers=range(1, len(targets) + 1),
     )
@@ -55,44 +58,44 @@ def show_lines(captures: Captures) -> str:
             for text, kernels in holders.items()
         ],
     )
-    return f"{table}\n{markdown.fold('The kernels by name', cards)}"
+    return f"{table}\n{markdown.fold('The names of the kernels', cards)}"
 
 
-def name_matmul(it: Capture) -> str:
-    """Return the library's function, or the kernel, that computes the first matmul."""
-    name = list_holders(it, "y = x @ w")[0]
-    kernel = next(kernel for kernel in list_kernels(it) if kernel.name == name)
+def name_matmul(program: Capture) -> str:
+    """Return the name of the library function or kernel that computes the first matmul."""
+    name = list_kernels_of_lines(program, "y = x @ w")[0]
+    kernel = next(kernel for kernel in list_kernels(program) if kernel.name == name)
     return kernel.instruction.attributes.get("custom_call_target", "").strip('"') or name
 
 
 def show_choices(before: Captures, after: Captures, options: Mapping[str, Mapping[str, object]]) -> str:
-    """Return a table of what computes the first matmul before and after one option is set on each target, HTML."""
+    """Return a table of the kernel of the first matmul without and with one option on each target, as HTML."""
     rows = [
         (
             title(target),
             markdown.code("=".join(map(str, next(iter(options[target].items()))))),
             markdown.code(name_matmul(before[target])),
-            markdown.code(name_matmul(it)),
+            markdown.code(name_matmul(program)),
         )
-        for target, it in after.items()
+        for target, program in after.items()
     ]
-    return markdown.cards(["target", "changed", "x @ w before", "x @ w then"], rows)
+    return markdown.cards(["target", "option", "kernel of x @ w", "kernel with the option"], rows)
 
 
-def draw_kernels(it: Capture) -> str:
-    """Return the kernels from the matmul to `z` as a picture, without those that write a result, HTML."""
-    left_out = {*list_holders(it, "table = "), *list_holders(it, "return table")}
+def draw_kernels(program: Capture) -> str:
+    """Return a picture of the kernels from the matmul to `z`, without those that write a result, as HTML."""
+    left_out = {*list_kernels_of_lines(program, "table = "), *list_kernels_of_lines(program, "return table")}
     names = [
         name
-        for name in dict.fromkeys((*list_holders(it, "y = x @ w"), *list_standardizing(it)))
-        if name not in left_out and name in it.module.entry.by_name
+        for name in dict.fromkeys((*list_kernels_of_lines(program, "y = x @ w"), *list_standardizing(program)))
+        if name not in left_out and name in program.module.entry.by_name
     ]
-    kernels = f"The kernels from x @ w to z on {title(it.target)}"
-    return draw_boundaries(it, names, f"{kernels}; below each, why the next one that reads it is another kernel.")
+    kernels = f"The kernels from x @ w to z on {title(program.target)}"
+    return draw_boundaries(program, names, f"{kernels}; below each is the reason why the next kernel is separate.")
 
 
 def list_transposed(reasons: Reasons, target: str) -> list[Decision]:
-    """Return the first decision on the layout of the transpose that the program returns, or nothing."""
+    """Return the first decision about the layout of the returned transpose, or an empty list."""
     kind = "layout-set" if target == "h100" else "layout-kept"
     return [
         decision
@@ -102,31 +105,31 @@ def list_transposed(reasons: Reasons, target: str) -> list[Decision]:
 
 
 def follow_layout(reasons: Reasons, name: str) -> list[Decision]:
-    """Return who asked for a layout, from the first to the one for an instruction."""
-    asks = {
+    """Return the chain of requests for the layout of an instruction, from the first request to the last."""
+    requests = {
         decision.instruction: decision for decision in reversed(reasons.of("layout")) if decision.kind == "layout-set"
     }
-    steps = [asks[name]]
-    while steps[-1].others and steps[-1].others[0] in asks and len(steps) < len(asks):
-        steps.append(asks[steps[-1].others[0]])
+    steps = [requests[name]]
+    while steps[-1].others and steps[-1].others[0] in requests and len(steps) < len(requests):
+        steps.append(requests[steps[-1].others[0]])
     return steps[::-1]
 
 
 def name_layout(step: Decision) -> str:
-    """Return the layout in a decision's sentence."""
+    """Return the first layout in the sentence of a decision."""
     return str(re.findall(r"\{[\d,]*\}", step.sentence)[0])
 
 
 def draw_layouts(steps: Sequence[Decision]) -> str:
-    """Return the chain of requests for layouts from the returned transpose to the matmul as a picture, HTML."""
+    """Return a picture of the requests for layouts, from the returned transpose to the matmul, as HTML."""
     returned = Box(
         "other",
         is_result=True,
-        lines=(("z.T, as it is returned", ()),),
+        lines=(("z.T, a result", ()),),
         labels=(("{1,0}", "{1,0}"),),
         tooltip="a result of the program",
     )
-    asked = [
+    instructions = [
         Box(
             "other",
             is_result=False,
@@ -137,49 +140,51 @@ def draw_layouts(steps: Sequence[Decision]) -> str:
         for step in steps
     ]
     caption = (
-        "Who asks whom for a layout on the H100: from the result z.T back to the matmul x @ w. "
-        "Below each box stands the layout that it is given."
+        "The chain of layout requests on the H100, from the result z.T back to the matmul x @ w. "
+        "Below each box is its requested layout."
     )
-    return draw_boxes([returned, *asked], [(number, number + 1) for number in range(len(steps))], caption)
+    return draw_boxes([returned, *instructions], [(number, number + 1) for number in range(len(steps))], caption)
 
 
 def show_rules(reasons: Mapping[str, Reasons]) -> str:
-    """Return a table of the replacements whose rule is named, each once, by target, HTML."""
+    """Return a table of the replacements with a known rule on each target, each once, as HTML."""
     rows = []
     for target, of_target in reasons.items():
-        named = {(each.rule, each.decision.instruction): each for each in find_rules(of_target.decisions) if each.rule}
-        for rule in named.values():
+        rules = {(rule.rule, rule.decision.instruction): rule for rule in find_rules(of_target.decisions) if rule.rule}
+        for rule in rules.values():
             parts = (rule.rule, rule.decision.instruction, rule.decision.words)
             rows.append((title(target), *map(markdown.code, parts)))
-    return markdown.cards(["target", "rule", "instruction", "became"], rows)
+    return markdown.cards(["target", "rule", "instruction", "replacement"], rows)
 
 
-def count_copied(it: Capture) -> int:
-    """Return the bytes of the copies of the table in ENTRY."""
+def count_copied(program: Capture) -> int:
+    """Return the bytes of the copies of the table in the ENTRY computation."""
     table = remember.EXAMPLE[0].shape
-    return sum(copy.shape.bytes for copy in it.module.entry if copy.opcode == "copy" and copy.shape.dimensions == table)
-
-
-def show_copied(kept: Captures, donated: Captures) -> str:
-    """Return a table of the bytes that are copied and aliased, where the table is kept and where it is donated."""
-    rows = []
-    for target, it in kept.items():
-        other = donated[target]
-        sizes = (count_copied(it), count_copied(other), it.memory.aliased, other.memory.aliased)
-        rows.append((title(target), *map(markdown.size, sizes)))
-    return markdown.table(
-        ["target", "copied", "copied, donated", "aliased", "aliased, donated"], rows, numbers=range(1, 5)
+    return sum(
+        copy.shape.bytes for copy in program.module.entry if copy.opcode == "copy" and copy.shape.dimensions == table
     )
 
 
-def count_collective(it: Capture, name: str = "all-gather") -> int:
-    """Return how many collectives of a kind a program has, asynchronous ones included."""
-    counts = it.module.opcode_counts()
+def show_copied(captures: Captures, donated: Captures) -> str:
+    """Return a table of the copied and aliased bytes, without and with donation of the table."""
+    rows = []
+    for target, program in captures.items():
+        other = donated[target]
+        sizes = (count_copied(program), count_copied(other), program.memory.aliased, other.memory.aliased)
+        rows.append((title(target), *map(markdown.size, sizes)))
+    return markdown.table(
+        ["target", "copied", "copied with donation", "aliased", "aliased with donation"], rows, numbers=range(1, 5)
+    )
+
+
+def count_collective(program: Capture, name: str = "all-gather") -> int:
+    """Return the number of collectives of a kind in a program, including asynchronous ones."""
+    counts = program.module.opcode_counts()
     return counts[name] + counts[f"{name}-start"]
 
 
 def list_gathers(reasons: Reasons, *kinds: str) -> list[Decision]:
-    """Return the decisions of some kinds that an all-gather has a part in."""
+    """Return the decisions of some kinds that involve an all-gather."""
     return [
         decision
         for decision in reasons.of("sharding")
@@ -188,40 +193,40 @@ def list_gathers(reasons: Reasons, *kinds: str) -> list[Decision]:
     ]
 
 
-def describe_exchanged(it: Capture) -> str:
-    """Return the collectives of a program in words, with code as HTML."""
-    numbers = {name: count_collective(it, name) for name in ("all-gather", "all-reduce")}
+def describe_exchanged(program: Capture) -> str:
+    """Return the number of collectives of a program as text, with code as HTML."""
+    numbers = {name: count_collective(program, name) for name in ("all-gather", "all-reduce")}
     return ", ".join(f"{number} {markdown.code(name)}" for name, number in numbers.items() if number) or "nothing"
 
 
 def show_decisions(captures: Captures, reasons: Mapping[str, Reasons]) -> str:
-    """Return a table of the decisions in each log by topic, and a list of why compilers are silent on some.
+    """Return a table of the decisions in each log by topic, and a list of the reasons for missing topics.
 
     Args:
-        captures: By target, with reasons.
-        reasons: The same as decisions; topics that others of them have are rows too.
+        captures: The captures of each target, with their logs.
+        reasons: The decisions of each capture, and of other captures, whose topics are rows as well.
     """
-    examples = {decision.topic: decision for each in reasons.values() for decision in each.decisions}
-    logs = (markdown.size(sum(len(event.text.encode()) for event in it.log)) for it in captures.values())
+    examples = {decision.topic: decision for log in reasons.values() for decision in log.decisions}
+    logs = (markdown.size(sum(len(event.text.encode()) for event in program.log)) for program in captures.values())
     table = markdown.table(
-        ["decisions on", *map(title, captures)],
+        ["topic of the decisions", *map(title, captures)],
         [
             *(
                 (topic, *(_count_topic(reasons[target], example) for target in captures))
                 for topic, example in examples.items()
             ),
-            ("lines of the log that are explained", *(f"{reasons[target].share:.0%}" for target in captures)),
-            ("the log", *logs),
+            ("lines of the log with a known meaning", *(f"{reasons[target].share:.0%}" for target in captures)),
+            ("size of the log", *logs),
         ],
         numbers=range(1, 4),
     )
     silent = [
         f"* **{title(target)}**, {topic}: {why}" for target in captures for topic, why in reasons[target].silent.items()
     ]
-    return "\n".join([table, *silent])
+    return "\n".join([table, markdown.fold("The topics that a compiler does not log", "\n".join(silent))])
 
 
 def _count_topic(reasons: Reasons, example: Decision) -> str:
-    """Return how many decisions a log has on the topic of one."""
+    """Return the number of decisions in a log on the topic of an example."""
     number = len(reasons.of(example.topic))
-    return f"{number:,}" if number else "silent" if example.topic in reasons.silent else "0"
+    return f"{number:,}" if number else "not logged" if example.topic in reasons.silent else "0"

@@ -1,4 +1,4 @@
-"""The tables and checks of the page about the reader's own code."""
+"""Tables and checks of the page about your own code."""
 
 from __future__ import annotations
 
@@ -28,14 +28,14 @@ MODEL = "import small_layers\n\ndef step(w, x):\n    y = small_layers.dense(w, x
 
 
 def count_billions(name: str) -> int:
-    """Return the parameters of a program of `llama` in billions."""
+    """Return the number of parameters of a `llama` program, in billions."""
     state, _ = llama.PROGRAMS[name].example
     sizes: list[int] = [math.prod(leaf.shape) for leaf in jax.tree.leaves(state["params"])]
     return round(sum(sizes) / 1e9)
 
 
 def check_lines_of() -> None:
-    """Check the lines of an answer with and without `--lines-of`, the questions that take it, and its error."""
+    """Check the lines of an answer with and without `--lines-of`, the commands that accept it, and its error."""
     with tempfile.TemporaryDirectory() as place:
         folder = Path(place, "site-packages")
         folder.mkdir()
@@ -57,12 +57,12 @@ def check_lines_of() -> None:
     assert library == {("small_layers.py:4", "return jnp.tanh(x @ w)"), ("small_model.py:5", "return y.sort()")}
     takers = {name for name in list_questions() if "--lines-of" in build_parser(name)[1].format_help()}
     assert takers == {*QUESTIONS, "diff", "since", "show", "report"}
-    console.output("xla-inspect recompiles --lines-of flax run snippets/training/train.py", expected=BAD_INPUT)
+    console.read_output("xla-inspect recompiles --lines-of flax run snippets/training/train.py", expected=BAD_INPUT)
     assert refused == "--lines-of: there is no package 'flaxx' here; the program has lines of small_layers.py"
 
 
 def check_scopes() -> None:
-    """Check that what has no line of the reader is shown by its scopes, and collectives of one line likewise."""
+    """Check that operations without a user's line are grouped by scope, and so are collectives from one line."""
 
     def two_layers(x: jax.Array) -> jax.Array:
         for name in ("first", "second"):
@@ -80,22 +80,22 @@ def check_scopes() -> None:
 
 
 def show_scale(rows: Mapping[str, Mapping[str, Any]]) -> str:
-    """Return the cost of compiling large training steps and of asking about them, next to the compile by JAX alone."""
+    """Return a table of the cost of compiling and inspecting large training steps, relative to JAX alone."""
     cells = []
     for row in rows.values():
         costs = row["costs"]
-        bare, asked = costs["bare"], costs["summary"] if "summary" in costs else costs["memory"]
+        bare, tool = costs["bare"], costs["summary"] if "summary" in costs else costs["memory"]
         cells.append(
             (
                 row["title"],
                 row["target"],
-                f"{asked['processor']:.0f} s",
-                f"{asked['processor'] / bare['processor']:.2f}",
-                format_bytes(int(asked["peak"])),
-                f"{asked['peak'] / bare['peak']:.2f}",
-                f"{asked['answering']:.1f} s",
+                f"{tool['processor']:.0f} s",
+                f"{tool['processor'] / bare['processor']:.2f}",
+                format_bytes(int(tool["peak"])),
+                f"{tool['peak'] / bare['peak']:.2f}",
+                f"{tool['answering']:.1f} s",
             )
         )
-    jax_alone = "beside JAX alone"
-    header = ["program", "target", "processor", jax_alone, "memory of the tool", jax_alone, "answer after the compile"]
+    ratio = "relative to JAX alone"
+    header = ["program", "target", "processor time", ratio, "memory of the tool", ratio, "answer after the compile"]
     return markdown.cards(header, cells)

@@ -70,7 +70,7 @@ def read(peer: str, folder: Path = FOLDER) -> Record:
             f"run `scripts/peers {peer} --update` and look at what changed"
         )
         raise StaleRecordError(message)
-    if not stamps.is_whole(content):
+    if not stamps.is_sealed(content):
         message = (
             f"{shown} was changed by hand: run `scripts/peers {peer} --update`, "
             f"and change snippets/peers/{peer}/{SCRIPT} for another record"

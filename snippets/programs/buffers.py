@@ -1,4 +1,4 @@
-"""Small programs whose memory plan is worth reading: a chain, an update, loops that write in place, a deep stack."""
+"""Small programs with instructive memory plans: a chain, an update, loops that write in place, and a deep stack."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LONG = jax.ShapeDtypeStruct((65536, 128), jnp.float32)
 
 
 def four(x: jax.Array, w: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the extremes of d: its four products are needed as in the example of the page."""
+    """Return the extremes of d; the four matmuls have the live ranges of the page's example."""
     a = x @ w
     b = w @ x
     c = a @ x
@@ -29,34 +29,34 @@ def four(x: jax.Array, w: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def chain(x: jax.Array, w: jax.Array) -> jax.Array:
-    """Return tanh(... tanh(tanh(x @ w) @ w) ... @ w), a product and a tanh for each step."""
+    """Return tanh(... tanh(tanh(x @ w) @ w) ... @ w), with a matmul and a tanh in each step."""
     for _ in range(STEPS):
         x = jnp.tanh(x @ w)
     return x
 
 
 def update(state: jax.Array, gradient: jax.Array) -> jax.Array:
-    """Return the next state, in the shape of the state: what a training step does to its parameters."""
+    """Return the next state, in the shape of the state, as a training step updates its parameters."""
     return state - 0.1 * gradient
 
 
 def total(state: jax.Array) -> jax.Array:
-    """Return one number, which has no use for the memory of the state."""
+    """Return the sum, a single number, which cannot reuse the memory of the state."""
     return jnp.sum(state)
 
 
 def rows_by_loop(table: jax.Array) -> jax.Array:
-    """Write one row after another, each from the one above."""
+    """Write one row after another, each computed from the row above it."""
 
     def body(i: jax.Array, table: jax.Array) -> jax.Array:
         return table.at[i].set(jnp.sin(table[i - 1]))
 
-    written: jax.Array = jax.lax.fori_loop(1, table.shape[0], body, table)
-    return written
+    result: jax.Array = jax.lax.fori_loop(1, table.shape[0], body, table)
+    return result
 
 
 def rows_by_scan(row: jax.Array) -> jax.Array:
-    """Collect one row after another with scan, f32[64,1024]."""
+    """Stack rows with scan, each computed from the row above it, f32[64,1024]."""
 
     def step(row: jax.Array, _: None) -> tuple[jax.Array, jax.Array]:
         row = jnp.sin(row)
@@ -66,34 +66,34 @@ def rows_by_scan(row: jax.Array) -> jax.Array:
 
 
 def kept_and_changed(table: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return a table with one row changed, and the table as it was."""
+    """Return a table with one changed row, and the original table."""
     return table.at[3].set(0.0), table
 
 
 def deep(x: jax.Array, ws: jax.Array) -> jax.Array:
-    """Return the gradient of a stack of layers by its weights, f32[16,256,256]."""
+    """Return the gradient of a stack of layers with respect to its weights, f32[16,256,256]."""
     gradient: jax.Array = jax.grad(loss, argnums=1)(x, ws, residual)
     return gradient
 
 
 def deep_checkpointed(x: jax.Array, ws: jax.Array) -> jax.Array:
-    """Return the same gradient, what is inside a layer computed again on the way back."""
+    """Return the same gradient, but compute the inside of each layer again in the backward pass."""
     gradient: jax.Array = jax.grad(loss, argnums=1)(x, ws, jax.checkpoint(residual))
     return gradient
 
 
 def residual(x: jax.Array, w: jax.Array) -> jax.Array:
-    """Return one layer around a residual, in the shape of x."""
+    """Return one layer with a residual connection, in the shape of x."""
     return x + jnp.tanh(jnp.sin(x @ w) * x)
 
 
 def loss(x: jax.Array, ws: jax.Array, layer: Callable[[jax.Array, jax.Array], jax.Array]) -> jax.Array:
-    """Return the sum over what a stack of layers makes of x, f32[]."""
+    """Return the sum of the output of a stack of layers, f32[]."""
     return jnp.sum(jax.lax.scan(lambda x, w: (layer(x, w), None), x, ws)[0])
 
 
 def used_twice(x: jax.Array, w: jax.Array) -> jax.Array:
-    """Return f32[n]: a product that is needed at the start and at the end, with another one between."""
+    """Return f32[n]; the matmul a is needed at the start and at the end, with the matmul b in between."""
     a = x @ w
     column = jnp.sum(jnp.sin(a), axis=0)
     b = (x * 2) @ (w + column)
@@ -106,13 +106,13 @@ def attend(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
 
 
 def attend_by_blocks(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
-    """Return the same, the scores of 1,024 queries at a time."""
+    """Return the same attention, with the scores of 1,024 queries at a time."""
     blocks: jax.Array = jax.lax.map(lambda block: attend(block, k, v), q.reshape(-1, 1024, q.shape[1]))
     return blocks.reshape(q.shape)
 
 
 def product_sizes(n: int) -> tuple[jax.ShapeDtypeStruct, jax.ShapeDtypeStruct]:
-    """Return the shapes with which each product of `used_twice` is f32[n,n]."""
+    """Return shapes with which each matmul of `used_twice` has the result f32[n,n]."""
     return jax.ShapeDtypeStruct((n, 128), jnp.float32), jax.ShapeDtypeStruct((128, n), jnp.float32)
 
 

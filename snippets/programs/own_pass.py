@@ -1,4 +1,4 @@
-"""A pass of one's own that caps what a relu returns, run by the compilers for CPU, H100 and TPU."""
+"""A custom pass that caps the result of a relu, called by the compilers for CPU, H100 and TPU."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ import sys
 from typing import Any
 
 PLATFORMS = {"cpu": "cpu", "h100": "cuda", "tpu-v5e": "tpu"}
-"""What JAX calls the platform of each target."""
+"""JAX's name for the platform of each target."""
 RELU = re.compile(r"^( +)(ROOT )?(%\S+) = (\S+) maximum\((.*)$", re.MULTILINE)
 
 
 def cap_relu(serialized: bytes) -> bytes | None:
-    """Return a module in which no maximum returns more than 6, or None where there is none to change.
+    """Return a module in which no maximum returns more than 6, or None if it contains no maximum.
 
     Args:
-        serialized: A HloModuleProto, as the compiler hands it over.
+        serialized: The HloModuleProto that the compiler passes in.
     """
     from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
 
@@ -34,7 +34,7 @@ def cap_relu(serialized: bytes) -> bytes | None:
 
 
 def strip_tables(text: str) -> str:
-    """Return a module without the tables of its files and lines, which are of the machine.
+    """Return a module without the tables of its files and lines, which depend on the machine.
 
     Args:
         text: The module, as XLA prints it.
@@ -43,13 +43,13 @@ def strip_tables(text: str) -> str:
 
 
 def own_pass() -> dict[str, Any]:
-    """Return what each target made of the dense layer with the pass, and what happened in the traps.
+    """Return the modules of the dense layer before and after the pass on each target, and the outcomes of the traps.
 
-    Each in a process of its own, since a pass that is registered runs for whatever the process compiles.
+    Each target has a separate process, because a registered pass runs for every compilation of its process.
 
     Returns:
-        By target `before` and `after`, the module that the pass got and the optimized one, and `names`, the modules
-        that it was called with; under `traps` the outcome of each.
+        For each target `before` and `after`, the module that the pass received and the optimized module, and `names`,
+        the names of all modules that it received; and under `traps` the outcome of each trap.
     """
     return {name: _run_child(name) for name in (*PLATFORMS, "traps")}
 
@@ -57,10 +57,10 @@ def own_pass() -> dict[str, Any]:
 def _run_child(name: str) -> Any:  # noqa: ANN401 - what JSON held
     environment = {**os.environ.copy(), "TPU_SKIP_MDS_QUERY": "1"}
     command = [sys.executable, "-m", "programs.own_pass", name]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, encoding="utf-8")  # noqa: S603 - ours
-    if done.returncode:
-        raise RuntimeError(done.stderr[-2000:])
-    return json.loads(done.stdout.splitlines()[-1])
+    process = subprocess.run(command, env=environment, capture_output=True, text=True, check=False, encoding="utf-8")  # noqa: S603 - ours
+    if process.returncode:
+        raise RuntimeError(process.stderr[-2000:])
+    return json.loads(process.stdout.splitlines()[-1])
 
 
 def _compile(target: str) -> dict[str, Any]:
@@ -70,21 +70,21 @@ def _compile(target: str) -> dict[str, Any]:
     from programs import layer
     from xla_inspect import targets
 
-    (device, *_) = targets.find(target).devices()
-    seen: list[str] = []
+    (device, *_) = targets.find_target(target).devices()
+    texts: list[str] = []
 
     def run_pass(serialized: bytes) -> bytes | None:
         from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
 
-        seen.append(_hlo.HloModule.from_serialized_hlo_module_proto(serialized).to_string())
+        texts.append(_hlo.HloModule.from_serialized_hlo_module_proto(serialized).to_string())
         return cap_relu(serialized)
 
     xla.register_hlo_module_transformation(run_pass, name="cap-relu", platforms=PLATFORMS[target])
     with jax.default_device(device):
         compiled = jax.jit(layer.layer).lower(*layer.EXAMPLE).compile()
     made: dict[str, Any] = {
-        "names": [text.split()[1].rstrip(",") for text in seen],
-        "before": strip_tables(next(text for text in seen if "jit_layer" in text[:40])),
+        "names": [text.split()[1].rstrip(",") for text in texts],
+        "before": strip_tables(next(text for text in texts if "jit_layer" in text[:40])),
         "after": strip_tables(compiled.as_text() or ""),
     }
     if target == "cpu":

@@ -1,4 +1,4 @@
-"""A step of a model in miniature: a projection, standardized features, how alike they are, and a row of a table."""
+"""A small model step: a projection, standardized features, their similarities, and the update of a table's row."""
 
 import jax
 import jax.numpy as jnp
@@ -6,7 +6,7 @@ from jax.sharding import PartitionSpec as P
 
 
 def remember(table: jax.Array, x: jax.Array, w: jax.Array, slot: jax.Array) -> tuple[jax.Array, ...]:
-    """Return the table with the first example's features in a row, all features by column, and how alike they are."""
+    """Return the table with the first features in one row, the transposed features, and their similarities."""
     y = x @ w
     mean = y.mean(axis=-1, keepdims=True)
     std = y.std(axis=-1, keepdims=True)
@@ -18,7 +18,7 @@ def remember(table: jax.Array, x: jax.Array, w: jax.Array, slot: jax.Array) -> t
 
 
 def remember_sharded(table: jax.Array, x: jax.Array, w: jax.Array, slot: jax.Array) -> tuple[jax.Array, ...]:
-    """Return the same, with the rows of x sharded over the devices."""
+    """Return the same results, with the rows of x sharded over the devices."""
     return remember(table, jax.lax.with_sharding_constraint(x, P("data", None)), w, slot)
 
 

@@ -37,7 +37,7 @@ def thunk_dumps() -> dict[str, Any]:
         `cases`: for each case its texts, by `MADE` and `AFTER`; the second where passes changed it. `gathered`: for
         programs of one to eight kernels, in order, whether XLA makes a command buffer of them where nobody asks it to.
     """
-    (device, *_) = targets.find("h100").devices()
+    (device, *_) = targets.find_target("h100").devices()
     shape = (jax.ShapeDtypeStruct((1024,), jnp.float32),)
     return {
         "cases": {case: dump_case(device, *asked) for case, asked in CASES.items()},

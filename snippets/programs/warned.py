@@ -13,7 +13,7 @@ def warned() -> dict[str, list[str]]:
     said = {}
     for target in ("cpu:8", "h100:8", "tpu-v5e:2x4"):
         try:
-            devices = targets.find(target).devices()
+            devices = targets.find_target(target).devices()
         except TargetUnavailableError:
             continue
         mesh = jax.make_mesh(tuple(reshard.MESH.values()), tuple(reshard.MESH), (AxisType.Auto,) * 2, devices=devices)

@@ -1,8 +1,7 @@
 """Compile one JAX program for CPU, NVIDIA GPU and TPU with no accelerator present, and read every stage.
 
-Importing this package imports no JAX, and of its own rooms those alone that a browser has too.
-It does set the environment that JAX has to find when it is imported (see `xla_inspect.targets`), so import it before
-JAX where JAX has not been imported yet.
+Importing this package does not import JAX, and imports only the subpackages that also run in a browser.
+It sets environment variables that JAX reads at import (see `xla_inspect.targets`), so import it before JAX.
 """
 
 from typing import TYPE_CHECKING
@@ -49,7 +48,7 @@ __all__ = [
 
 
 def _show_summary(capture: Capture) -> str:
-    """Return the view of a capture in a notebook."""
+    """Return the HTML of a capture for a notebook."""
     from xla_inspect.answers import write_fragment
     from xla_inspect.questions.summary import summarize
 

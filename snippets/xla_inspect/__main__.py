@@ -1,4 +1,4 @@
-"""`python -m xla_inspect`, the same as `xla-inspect`: for a Python whose scripts are not on the path."""
+"""`python -m xla_inspect`, the same as `xla-inspect`, for a Python environment whose scripts are not on the path."""
 
 import sys
 

@@ -1,4 +1,4 @@
-"""Phase 1 of the practice: jax.numpy, jit, grad and vmap, JAX beside PyTorch, and a model as a pure function."""
+"""Phase 1 of the practice: jax.numpy, jit, grad and vmap, JAX compared with PyTorch, and a model as a pure function."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 PHASE = PHASES["basics"]
 
 DESCRIPTION = """\
-Phase 1 of 5, 15 minutes: programs that a compiler can take whole.
+Phase 1 of 5, 15 minutes: programs that a compiler can optimize as a whole.
 
-Shows, run as you read: arrays of jax.numpy, what jit, grad and vmap do to simple functions, JAX beside PyTorch in
-three short pairs, and a two-layer model as a pure function, jitted and differentiated."""
+Runs examples as you read: arrays of jax.numpy, the effects of jit, grad and vmap on simple functions, three short
+comparisons of JAX and PyTorch, and a two-layer model as a pure function, jitted and differentiated."""
 
 ARRAYS = """
 x = jnp.arange(6.0).reshape(2, 3)
@@ -87,7 +87,7 @@ def show(paper: Paper, _: argparse.Namespace) -> int:
     """Print the phase."""
     command.open_phase(paper, PHASE)
     start_jax()
-    prompt, forecast = begin(), Forecast(paper, PHASE)
+    prompt, forecast = open_prompt(), Forecast(paper, PHASE)
     show_functions(paper, prompt, forecast)
     show_pairs(paper, prompt)
     show_model(paper, prompt)
@@ -96,8 +96,8 @@ def show(paper: Paper, _: argparse.Namespace) -> int:
     return command.DONE
 
 
-def begin() -> Prompt:
-    """Return a prompt at which JAX and the model are known."""
+def open_prompt() -> Prompt:
+    """Return a prompt with JAX and the model."""
     import jax
     import jax.numpy as jnp
 
@@ -107,47 +107,51 @@ def begin() -> Prompt:
 
 
 def show_functions(paper: Paper, prompt: Prompt, forecast: Forecast) -> None:
-    """Print what arrays are, and what jit, grad and vmap do to simple functions."""
+    """Print the section on arrays, and on the effects of jit, grad and vmap on simple functions."""
     paper.heading("1.1 Arrays: jax.numpy")
     paper.say("`jnp` follows NumPy's names and rules, with one difference that matters: an array never changes.")
     paper.show(prompt.type(ARRAYS), "pycon")
     paper.heading("1.2 jit: compile a function")
     paper.say(
-        "The first call runs the Python once, with tracers in place of arrays, and compiles what they record. Later "
-        "calls with the same shapes and types run what was compiled, and no Python."
+        "The first call runs the Python code once, with tracers in place of arrays, and compiles the operations that "
+        "they record. Later calls with the same shapes and types run the compiled program and no Python code."
     )
-    said = forecast.commit("`f` is called three times. How often does it print?", listing=JIT.strip())
-    shown = prompt.type(JIT)
-    paper.show(shown, "pycon")
-    traced = sum(line.startswith("tracing f") for line in shown.splitlines())
+    guess = forecast.commit("`f` is called three times. How often does it print?", listing=JIT.strip())
+    output = prompt.type(JIT)
+    paper.show(output, "pycon")
+    traces = sum(line.startswith("tracing f") for line in output.splitlines())
     forecast.reveal(
-        said, traced, "another shape is another program, so the third call traces and compiles again.", "traces"
+        guess, traces, "a new shape needs a new program, so the third call traces and compiles again.", "traces"
     )
     paper.heading("1.3 grad: the derivative as a function")
-    paper.say("`jax.grad` returns a function, which can be differentiated, jitted or mapped like any other.")
+    paper.say("`jax.grad` returns a function, which can be differentiated, jitted or mapped like any other function.")
     paper.show(prompt.type(GRAD), "pycon")
     paper.heading("1.4 vmap: one example becomes a batch")
     paper.say(
         "The function is written for one example. `vmap` pushes the batch dimension through every operation; there is "
         "no loop."
     )
-    said = forecast.commit("`rows` is f32[4,3]. How many numbers does `a` hold inside `dot`?", listing=VMAP.strip())
-    shown = prompt.type(VMAP)
-    paper.show(shown, "pycon")
-    forecast.reveal(said, _count_seen(shown), "what the function prints shows that it still sees one row.", "seen")
+    guess = forecast.commit("`rows` is f32[4,3]. How many numbers does `a` have inside `dot`?", listing=VMAP.strip())
+    output = prompt.type(VMAP)
+    paper.show(output, "pycon")
+    forecast.reveal(
+        guess, _count_elements(output), "the printed type shows that the function still sees one row.", "seen"
+    )
 
 
-def _count_seen(shown: str) -> int:
-    """Return how many numbers the first argument holds, by the type that is printed of it."""
-    (dimensions,) = re.findall(r"^dot sees [^[]*\[([\d,]*)\]", shown, re.MULTILINE)
+def _count_elements(output: str) -> int:
+    """Return the number of elements of the first argument, according to its printed type."""
+    (dimensions,) = re.findall(r"^dot sees [^[]*\[([\d,]*)\]", output, re.MULTILINE)
     return math.prod(map(int, dimensions.split(",")))
 
 
 def show_pairs(paper: Paper, prompt: Prompt) -> None:
-    """Print three things in PyTorch, as recorded, and in JAX, as run now."""
+    """Print three comparisons: PyTorch code with its recorded output, and JAX code that runs now."""
     recorded = notebook.read_pairs()
-    paper.heading("1.5 JAX beside PyTorch")
-    paper.say(f"PyTorch is not needed here: its side was recorded with {recorded['version']}. JAX's side runs now.")
+    paper.heading("1.5 JAX compared with PyTorch")
+    paper.say(
+        f"PyTorch is not needed here, since its output was recorded with {recorded['version']}. The JAX code runs now."
+    )
     for number, pair in enumerate(recorded["pair"], start=1):
         paper.say(f"Pair {number}: {pair['title']}.")
         paper.show(f"# PyTorch\n{pair['torch'].strip()}", "pycon")
@@ -157,18 +161,18 @@ def show_pairs(paper: Paper, prompt: Prompt) -> None:
 
 
 def show_model(paper: Paper, prompt: Prompt) -> None:
-    """Print the model of the phases that follow, jitted and differentiated."""
+    """Print the model of the later phases, jitted and differentiated."""
     from xla_inspect.practice import models
 
     paper.heading("1.6 A model as a pure function")
     paper.say(
-        "No class, no state: parameters come in as an argument, and the result depends on nothing else. That is what "
-        "lets a compiler take the function whole. The next phases follow this one through the compiler."
+        "The model has no class and no state: its parameters are an argument, and the result depends on nothing else. "
+        "Therefore, a compiler can optimize the function as a whole. The next phases follow it through the compiler."
     )
     source = "\n\n".join(inspect.getsource(function).rstrip() for function in (models.mlp, models.loss))
     paper.show(source, "python")
     paper.show(prompt.type(MODEL), "pycon")
-    paper.say("The gradient has the structure of the parameters, so a step of training is one `tree.map`.")
+    paper.say("The gradient has the structure of the parameters, so a training step is one `tree.map`.")
     paper.show(prompt.type(STEP), "pycon")
 
 

@@ -1,6 +1,6 @@
-"""Which files of a project a piece of code depends on: those that it imports, directly or not, and data beside them.
+"""The files of a project that code depends on: its direct and indirect imports, and data files next to them.
 
-Imports the standard library alone and nothing of this package, so that whatever keeps a result can use it.
+This module imports only the standard library, so that any cache can use it.
 """
 
 from __future__ import annotations
@@ -21,22 +21,21 @@ _FILE_NAME = re.compile(r"[\w-][\w.-]{0,99}")
 def find_files(
     starts: Iterable[Path | str], places: Mapping[str, Path], *, whole: Collection[str] = ()
 ) -> frozenset[Path]:
-    """Return the files that code depends on, those among them that it starts from.
+    """Return the files that code depends on, including the files to start from.
 
-    An import counts wherever it stands: in a function too, and for a type checker, since objects of that type are what
-    the code is given. A package's `__init__.py` counts where something is taken from the package itself, and not where
-    a module in it is imported; of the names that it imports lazily (see `lazy_names`), only those that are taken, or
-    all of them where the package itself is. Data counts where a string of the code names it: a file, or a folder
-    without Python, beside the module.
+    Imports count everywhere: also inside functions and for type checkers, since the code receives objects of these
+    types. A package's `__init__.py` counts if a name is imported from the package itself, but not if a module in it is
+    imported. If the package imports names lazily (see `lazy_names`), only the used names count, or all of them if the
+    package itself is imported. Data counts if a string in the code is its name: a file, or a folder without Python,
+    next to the module.
 
     Args:
         starts: Files, or the text of code.
-        places: The start of a dotted name -> the file or folder that is imported under it, as of `list_places`.
-        whole: Those of the places of which every file counts once one is imported: they find modules or data by names
-            that they put together.
+        places: The files or folders of importable names, by the start of the dotted name, as from `list_places`.
+        whole: The places of which every file counts once one is imported, since they compute names of modules or data.
     """
     waiting, files, known = list(starts), set[Path](), set[str]()
-    list_beside = cache(_list_beside)  # what lies beside one file lies beside others
+    list_beside = cache(_list_beside)  # several files share a folder
     while waiting:
         start = waiting.pop()
         if isinstance(start, str):
@@ -52,13 +51,13 @@ def find_files(
 
 
 def list_places(folder: Path) -> dict[str, Path]:
-    """Return what can be imported where a folder is on the path, by name: files and folders, packages or not."""
+    """Return the files and folders that can be imported from a folder on the path, by name."""
     paths = folder.iterdir() if folder.is_dir() else ()
     return {path.stem: path for path in paths if path.suffix == ".py" or (path.is_dir() and path.name.isidentifier())}
 
 
 def hash_files(files: Iterable[Path], root: Path) -> str:
-    """Return a hash of files and of their names below a folder, the same on a system with other line ends."""
+    """Return a hash of files and of their paths below a folder, independent of the system's line endings."""
     digest = hashlib.sha256()
     for path in sorted(files):
         digest.update(path.relative_to(root).as_posix().encode() + b"\0")
@@ -67,13 +66,13 @@ def hash_files(files: Iterable[Path], root: Path) -> str:
 
 
 def list_imports(code: str) -> tuple[str, ...]:
-    """Return the dotted names that code imports: `a.b.c` for `from a.b import c`; none where it is no Python."""
+    """Return the dotted names that code imports, such as `a.b.c` for `from a.b import c`; none for invalid Python."""
     return _read(code)[0]
 
 
 @lru_cache(maxsize=2000)
 def _read(code: str) -> tuple[tuple[str, ...], frozenset[str], Mapping[str, str]]:
-    """Return the names that code imports, the strings in it that could name a file, and what it imports lazily."""
+    """Return the names that code imports, its strings that could be file names, and its lazily imported names."""
     names, strings, lazy = list[str](), set[str](), dict[str, str]()
     try:
         tree = ast.parse(code)
@@ -96,17 +95,17 @@ def _read(code: str) -> tuple[tuple[str, ...], frozenset[str], Mapping[str, str]
 
 
 def _is_lazy(statement: ast.stmt) -> bool:
-    """Return whether a statement holds the imports that a package makes when a name is first used."""
+    """Return whether a statement contains the imports that a package performs when a name is first used."""
     return isinstance(statement, ast.If) and any("lazy_names(" in ast.unparse(line) for line in statement.orelse)
 
 
 def _shorten(name: str, whole: Collection[str]) -> str:
-    """Return a dotted name, or the place that it lies at where that counts whole."""
+    """Return a dotted name, or the place that contains it if this place counts as a whole."""
     return next((place for place in whole if name.startswith(f"{place}.")), name)
 
 
 def _locate(name: str, places: Mapping[str, Path], whole: Collection[str]) -> Iterator[Path]:
-    """Yield the files that importing a dotted name reads: none where it lies at none of the places."""
+    """Yield the files that importing a dotted name reads, or nothing if no place contains it."""
     key = next((key for key in (name, *_list_parents(name)) if key in places), None)
     if key is None:
         return
@@ -138,7 +137,7 @@ def _list_parents(name: str) -> list[str]:
 
 
 def _list_data(code: str, beside: Mapping[str, Path]) -> Iterator[Path]:
-    """Yield the files, or the files of folders without Python, that strings of code name and that lie beside it."""
+    """Yield the data files next to code whose names are strings in it, including files in folders without Python."""
     for name in _read(code)[1] & beside.keys():
         path = beside[name]
         if path.is_file():
@@ -148,7 +147,7 @@ def _list_data(code: str, beside: Mapping[str, Path]) -> Iterator[Path]:
 
 
 def _list_beside(folder: Path) -> dict[str, Path]:
-    """Return what a folder holds besides Python, by name."""
+    """Return the entries of a folder that are not Python files, by name."""
     return {path.name: path for path in folder.iterdir() if path.suffix != ".py"}
 
 

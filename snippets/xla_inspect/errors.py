@@ -1,36 +1,36 @@
-"""The errors this package raises on purpose, each saying what was wrong, where, and what to do."""
+"""The errors that this package raises. Their messages state the problem, its place, and the remedy."""
 
 
 class InspectError(Exception):
-    """Base of every error raised on purpose by `xla_inspect`."""
+    """Base class of all errors that `xla_inspect` raises."""
 
 
 class TargetUnavailableError(InspectError):
-    """A target that this machine cannot compile for.
+    """An error about a target that this machine cannot compile for.
 
     Args:
         target: The short name of the target, such as `tpu-v5e`.
-        reason: Why this machine cannot compile for it, and what to install.
+        reason: The reason why this machine cannot compile for it, and the package to install.
     """
 
     def __init__(self, target: str, reason: str) -> None:
-        """Keep the target and the reason for those who show the gap."""
+        """Store the target and the reason, so that callers can show them."""
         super().__init__(f"target {target!r} is not available here: {reason}")
         self.target = target
         self.reason = reason
 
 
 class HloSyntaxError(InspectError):
-    """HLO text that the reader does not understand.
+    """An error in HLO text.
 
     Args:
-        message: What was expected or found.
+        message: The expected or the unexpected text.
         line: One-based line in the text.
         column: One-based column in that line.
     """
 
     def __init__(self, message: str, line: int, column: int) -> None:
-        """Keep the position beside the message."""
+        """Store the position and the message."""
         super().__init__(f"line {line}, column {column}: {message}")
         self.message = message
         self.line = line

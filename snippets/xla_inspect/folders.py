@@ -1,4 +1,4 @@
-"""Where this package keeps files, and the folder of the project that a program belongs to."""
+"""The folders of this package's cache and of the project that a program belongs to."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ PROJECT_MARK = "pyproject.toml"
 
 
 def find_project(start: Path | None = None) -> Path | None:
-    """Return the nearest folder, from `start` (default: the working folder) upwards, that is a Python project."""
+    """Return the nearest Python project, from `start` (default: the working folder) upwards, or None."""
     start = (start or Path.cwd()).absolute()
     return next((folder for folder in (start, *start.parents) if (folder / PROJECT_MARK).is_file()), None)
 
 
 def shorten_path(file: str) -> str:
-    """Return a file as one names it from the working folder, or as it is where it lies elsewhere."""
+    """Return the path of a file relative to the working folder, or unchanged if it is outside of it."""
     path = Path(file)
     return str(path.relative_to(Path.cwd())) if path.is_relative_to(Path.cwd()) else file
 
@@ -24,8 +24,8 @@ def shorten_path(file: str) -> str:
 def find_cache() -> Path | None:
     """Return the folder of the capture cache, or None when `XLA_INSPECT_CACHE=off`.
 
-    It is `XLA_INSPECT_CACHE`, else `xla_inspect` in the user's cache folder, where the system has that: `LOCALAPPDATA`
-    on Windows, `~/Library/Caches` on macOS, elsewhere `XDG_CACHE_HOME` or `~/.cache`.
+    The folder is `XLA_INSPECT_CACHE`, or else `xla_inspect` in the user's cache folder: `LOCALAPPDATA` on Windows,
+    `~/Library/Caches` on macOS, and `XDG_CACHE_HOME` or `~/.cache` on other systems.
     """
     chosen = os.environ.get("XLA_INSPECT_CACHE", "")
     if chosen.lower() == "off":

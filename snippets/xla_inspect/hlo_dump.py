@@ -1,4 +1,4 @@
-"""Phase 3 of the practice: the compiler's dump, and the fusions, layouts and constants in it."""
+"""Phase 3 of the practice: the compiler's dump, with its fusions, layouts and constants."""
 
 from __future__ import annotations
 
@@ -44,19 +44,18 @@ PHASE = PHASES["hlo"]
 DESCRIPTION = """\
 Phase 3 of 5, 25 minutes: HLO, as the compiler dumps it.
 
-Shows what a compile leaves in its dump folder, the program before and after optimization, where in it the fusions, the
-layouts and the constants are, and the jaxpr beside it. With --to it writes every file there, to be read by hand, and
-says what the files are."""
+Shows the files in a dump folder, the program before and after optimization, its fusions, layouts and constants, and
+the jaxpr next to its HLO. With --to, it saves every file in a folder of yours and describes the files."""
 
 FEW = 3
-"""How many files of one sort are named before the rest are counted."""
+"""The number of files of one kind that are listed by name."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     parser = command.build_parser("hlo_dump", DESCRIPTION)
     parser.add_argument(
-        "--to", type=Path, metavar="DIR", help="write every dump into this folder, which is made where it is missing"
+        "--to", type=Path, metavar="DIR", help="write every dump into this folder, which is created if it is missing"
     )
     return command.show_and_exit(parser, show, arguments)
 
@@ -85,10 +84,10 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
 
 
 def make_folder(folder: Path) -> None:
-    """Make a folder for dumps, and see that it can be written.
+    """Create a folder for dumps, and check that it can be written.
 
     Raises:
-        InspectError: It cannot be made or written, or holds the dumps of another compile.
+        InspectError: The folder cannot be created or written, or contains the dumps of another compilation.
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -96,15 +95,15 @@ def make_folder(folder: Path) -> None:
             pass
         old = any(folder.glob("module_*"))
     except OSError as error:
-        message = f"--to {folder}: cannot write there ({error.strerror}); name a folder of your own"
+        message = f"--to {folder}: cannot write there ({error.strerror}); pass another folder"
         raise InspectError(message) from error
     if old:
-        message = f"--to {folder}: it holds dumps already, and theirs would be mixed with these; name an empty folder"
+        message = f"--to {folder}: the folder already contains dumps; pass an empty folder"
         raise InspectError(message)
 
 
 def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
-    """Print what a compile leaves: written to the reader's folder, or to a temporary one."""
+    """Print the list of the dump's files, written to the user's folder or to a temporary one."""
     from xla_inspect.practice import models
 
     paper.heading(f"3.1 The dump, {title(target.name)}")
@@ -113,44 +112,45 @@ def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
         into = folder or Path(temporary)
         before = {*into.iterdir()}
         dump(target, into, models.classify, models.PARAMS, models.X)
-        files = [file for file in dump_folder.list_files(into) if file.path not in before]
-    paper.say(f"Compiling this leaves {len(files)} files, {format_bytes(sum(file.bytes for file in files))}. They are:")
+        files = [file for file in dump_folder.list_dump_files(into) if file.path not in before]
+    size = format_bytes(sum(file.bytes for file in files))
+    paper.say(f"Compiling this function writes {len(files)} files with {size}:")
     _show_groups(paper, files, whole=folder is not None)
     if folder is not None:
-        paper.say(f"They lie in {folder}. Open the first two, then the passes in the order of their numbers.")
+        paper.say(f"The files are in {folder}. Open the first two, then the passes in the order of their numbers.")
     else:
-        paper.say("This keeps them, to be read by hand, and names each:")
+        paper.say("To save the files and list all of their names, run:")
         paper.show(run_line(f"python -m xla_inspect.hlo_dump --target {target.name} --to dump"))
-    asked = flags.dump_folder()
-    if asked and Path(asked).is_dir():
-        files = dump_folder.list_files(Path(asked))
+    own_folder = flags.dump_folder()
+    if own_folder and Path(own_folder).is_dir():
+        files = dump_folder.list_dump_files(Path(own_folder))
         paper.say(
-            f"And XLA_FLAGS says --xla_dump_to={asked}: what this process compiles as JAX alone does is dumped there, "
-            f"with the dumps that XLA_FLAGS asks for and no others. {len(files)} files lie in {asked} now:"
+            f"Your XLA_FLAGS contain --xla_dump_to={own_folder}, so JAX's own compilations in this process are dumped "
+            f"there, as XLA_FLAGS request. {len(files)} files are in {own_folder} now:"
         )
         _show_groups(paper, files, whole=True)
 
 
 def _show_groups(paper: Paper, files: list[dump_folder.DumpFile], *, whole: bool) -> None:
     """Print the files of a folder by group."""
-    for group, names in dump_folder.GROUPS.items():
+    for group, heading in dump_folder.GROUPS.items():
         members = [file for file in files if file.group == group]
         if members:
-            _show_group(paper, names, members, whole=whole)
+            _show_group(paper, heading, members, whole=whole)
 
 
-def _show_group(paper: Paper, named: str, files: list[dump_folder.DumpFile], *, whole: bool) -> None:
-    """Print the files of a group: each sort with what it is, and the names of a few, whole or as far as they differ."""
+def _show_group(paper: Paper, heading: str, files: list[dump_folder.DumpFile], *, whole: bool) -> None:
+    """Print the files of a group: a description of each kind, and a few names, in full or without the common start."""
     rows: list[tuple[str, str, str]] = []
     for sort, number in Counter(file.sort for file in files).items():
         same = [file for file in files if file.sort == sort]
-        # The start of a pipeline changes nothing: a pass that did is the better example.
-        telling = [file for file in same if "pipeline-start" not in file.path.name] or same
-        examples = same if number <= FEW else telling[:1]
+        # The start of a pipeline changes nothing, so a pass is a better example.
+        passes = [file for file in same if "pipeline-start" not in file.path.name] or same
+        examples = same if number <= FEW else passes[:1]
         for at, file in enumerate(examples):
             repeated = at > 0 and file.said == sort
             name = file.path.name if whole else strip_front(file.path.name)
-            rows.append((name, format_bytes(file.bytes), "likewise" if repeated else file.said))
+            rows.append((name, format_bytes(file.bytes), "(same)" if repeated else file.said))
         if len(examples) < number:
             rows.append(
                 (
@@ -159,7 +159,7 @@ def _show_group(paper: Paper, named: str, files: list[dump_folder.DumpFile], *, 
                     sort,
                 )
             )
-    paper.table((named, "size", "what it is"), rows, numbers=(1,))
+    paper.table((heading, "size", "contents"), rows, numbers=(1,))
 
 
 def show_text(paper: Paper, capture: Capture, forecast: Forecast) -> None:
@@ -167,24 +167,24 @@ def show_text(paper: Paper, capture: Capture, forecast: Forecast) -> None:
     before, after = capture.unoptimized_module, capture.module
     paper.heading("3.2 Read it: before")
     paper.say(
-        "A module is a list of computations; the program starts at ENTRY. Each line reads: name = shape{layout} "
-        "opcode(operands), attributes. Metadata and configuration are left out here; the files hold them."
+        "A module is a list of computations, and the program starts at ENTRY. Each line has the form: name = "
+        "shape{layout} opcode(operands), attributes. Metadata and configuration are omitted here; the files have them."
     )
     for computation in before.computations:
         paper.show(print_computation(computation), "hlo")
     paper.heading("3.3 Read it: after")
     paper.say(
-        f"{before.instruction_count()} instructions came in. After {len(capture.runs)} runs of passes "
-        f"it has {after.instruction_count()}, {after.instruction_count(entry_only=True)} of them in ENTRY; the others "
-        "are inside computations that ENTRY calls."
+        f"The module had {before.instruction_count()} instructions. After {len(capture.runs)} runs of passes, it has "
+        f"{after.instruction_count()}, {after.instruction_count(entry_only=True)} of them in ENTRY. The others are in "
+        "computations that ENTRY calls."
     )
-    text = forecast.commit(f"How many of these {after.instruction_count(entry_only=True)} lines are kernels?")
+    guess = forecast.commit(f"How many of these {after.instruction_count(entry_only=True)} lines are kernels?")
     paper.show(print_computation(after.entry), "hlo")
     forecast.reveal(
-        text,
+        guess,
         len(list_kernels(capture)),
-        "each is a fusion, a matmul, a copy or a call of a library; parameters, constants, tuples and "
-        "bitcasts run nothing.",
+        "each kernel is a fusion, a matmul, a copy or a library call; parameters, constants, tuples and "
+        "bitcasts are not kernels.",
         "kernels",
     )
 
@@ -195,15 +195,15 @@ def show_fusions(paper: Paper, capture: Capture) -> None:
     fusions = list_fusions(module)
     paper.heading("3.4 Find the fusions")
     paper.say(
-        "A fusion is one kernel made of several operations. Its line in ENTRY carries `kind=` and `calls=`; the "
-        "computation that it calls holds what was fused."
+        "A fusion is one kernel that computes several operations. Its line in ENTRY has `kind=` and `calls=`; the "
+        "called computation contains the fused operations."
     )
-    paper.table(("kernel", "kind", "what is in it"), tables.describe_kernels(capture))
+    paper.table(("kernel", "kind", "contents"), tables.describe_kernels(capture))
     if not fusions:
-        paper.say("There is no fusion in this one.")
+        paper.say("This program has no fusions.")
         return
     largest = max(fusions, key=lambda fusion: len(fusion.opcodes))
-    paper.say(f"The one with the most inside, {largest.name}:")
+    paper.say(f"The largest fusion is {largest.name}:")
     paper.show(print_computation(module.computation(largest.called)), "hlo")
 
 
@@ -212,60 +212,62 @@ def show_layouts(paper: Paper, capture: Capture) -> None:
     paper.heading("3.5 Find the layouts")
     rows = tables.list_layouts(capture)
     paper.say(
-        "What stands in braces after a shape is its layout: the dimensions from the one whose neighbours lie side by "
-        "side in memory to the one whose lie farthest apart. `{1,0}` is row after row. `T(8,128)` splits an array into "
-        "tiles, as a TPU reads it, and `S(1)` says that it lies in on-chip memory."
+        "The braces after a shape contain its layout: the dimensions in order, from the one whose neighbors are "
+        "adjacent in memory to the one whose neighbors are farthest apart. `{1,0}` is row-major. `T(8,128)` splits an "
+        "array into tiles, as a TPU reads it, and `S(1)` places it in on-chip memory."
     )
     paper.table(("instruction", "shape", "layout"), rows)
-    usual = Counter(layout for _, _, layout in rows)
-    listed = ", ".join(f"{count} x {layout}" for layout, count in usual.most_common())
-    paper.say(f"Counted: {listed}.")
+    counts = Counter(layout for _, _, layout in rows)
+    totals = ", ".join(f"{count} x {layout}" for layout, count in counts.most_common())
+    paper.say(f"Number of each layout: {totals}.")
 
 
 def show_constants(paper: Paper, capture: Capture, forecast: Forecast) -> None:
-    """Print where constants stood, and where they stand."""
+    """Print the places of constants before and after optimization."""
     paper.heading("3.6 Find the constants")
     before, after = capture.unoptimized_module, capture.module
-    text = forecast.commit("The program divides by 127.5. Will the kernel divide?", (YES, NO))
-    paper.table(("before", "shape", "where"), tables.list_constants(before))
-    paper.table(("after", "shape", "where"), tables.list_constants(after))
+    guess = forecast.commit("The program divides by 127.5. Will the kernel divide?", (YES, NO))
+    paper.table(("before", "shape", "computation"), tables.list_constants(before))
+    paper.table(("after", "shape", "computation"), tables.list_constants(after))
     counts = before.opcode_counts(), after.opcode_counts()
     forecast.reveal(
-        text,
+        guess,
         YES if counts[1]["divide"] else NO,
         f"{plural(counts[0]['divide'], 'division')} before, and {counts[1]['divide']} after. "
         + (
-            "To divide by a constant is to multiply by its reciprocal, which the compiler worked out."
+            "The compiler replaced the division by a constant with a multiplication by its reciprocal."
             if counts[1]["divide"] < counts[0]["divide"]
-            else "This compiler keeps it."
+            else "This compiler keeps the division."
         ),
         "divides",
     )
-    paper.say("Constants moved into the fusions that use them, where they cost no memory traffic.")
+    paper.say("The compiler moved constants into the fusions that use them, where they cause no memory traffic.")
 
 
 def show_beside(paper: Paper, capture: Capture) -> None:
-    """Print the jaxpr beside both modules."""
+    """Print the jaxpr next to both modules."""
     from xla_inspect.practice import Equations, jaxpr_to_hlo, models
 
     equations = Equations(models.classify, models.PARAMS, models.X)
     equations.name_inputs("params", "pixels")
-    paper.heading("3.7 The jaxpr beside its HLO")
+    paper.heading("3.7 The jaxpr next to its HLO")
     paper.say(
-        "Each equation, in the notation of phase 2, and what came of it. It is looked up: with the instructions that "
-        "it makes of an equation JAX notes the primitive and the line of Python, and the compiler keeps both where it "
-        "can."
+        "The table shows each equation, in the notation of phase 2, with its HLO instructions. The match is possible "
+        "because JAX records the primitive and the line of Python in the instructions of an equation, and the "
+        "compiler preserves them if it can."
     )
-    paper.table(("equation", "HLO before", "HLO after, and in which kernel"), jaxpr_to_hlo.rows(capture, equations))
+    paper.table(("equation", "HLO before", "HLO after, and its kernel"), jaxpr_to_hlo.rows(capture, equations))
     rows = jaxpr_to_hlo.set_beside(capture, equations)
     several = max(rows[:-1], key=lambda row: len(row.before))
     paper.say(
         f"{len(equations)} equations became {sum(len(row.before) for row in rows[:-1])} instructions; "
-        f"{len(rows[-1].before)} more stand for inputs and numbers. A jaxpr may add shapes that only fit when one is "
-        f"repeated, and HLO says how: `{several.equation}` alone takes {len(several.before)}."
+        f"{len(rows[-1].before)} more represent inputs and numbers. A jaxpr may combine different shapes by "
+        f"broadcasting one of them, which HLO writes out: `{several.equation}` alone has {len(several.before)}."
     )
-    paper.table(("", "jaxpr", "HLO before", "HLO after"), jaxpr_to_hlo.compare(capture, equations), numbers=(1, 2, 3))
-    paper.say("A jaxpr says what is computed; layouts and kernels are the compiler's, and only HLO has them.")
+    paper.table(
+        ("", "jaxpr", "HLO before", "HLO after"), jaxpr_to_hlo.count_by_stage(capture, equations), numbers=(1, 2, 3)
+    )
+    paper.say("A jaxpr defines the computation. The compiler chooses layouts and kernels, so only HLO has them.")
 
 
 if __name__ == "__main__":

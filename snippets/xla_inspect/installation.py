@@ -1,4 +1,4 @@
-"""How this package came here, from a wheel or as the project's checkout, and what to type in each case."""
+"""The commands to install and run this package, for a wheel or for a checkout of the project."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 
 
 def find_checkout(package: Path = Path(__file__).parent) -> Path | None:
-    """Return the project's folder where the package lies in its repository, or None where it was installed."""
+    """Return the project's folder if the package is in its repository, or None if it was installed."""
     root = package.parents[1]
     return root if (root / "pyproject.toml").is_file() and package == root / "snippets" / "xla_inspect" else None
 
@@ -16,11 +16,11 @@ CHECKOUT = find_checkout()
 
 
 def install_line(*extras: str, checkout: Path | None = CHECKOUT) -> str:
-    """Return the command that installs what is missing.
+    """Return the command that installs a missing package.
 
     Args:
-        *extras: The extras of the wheel that bring it, such as `cuda`; none for what the wheel always asks for.
-        checkout: The project's folder, where all of them come with its environment.
+        *extras: The extras of the wheel that contain it, such as `cuda`; none for a requirement of the wheel itself.
+        checkout: The project's folder, whose environment contains all extras, or None for a wheel.
     """
     if checkout:
         return "uv sync"
@@ -29,5 +29,5 @@ def install_line(*extras: str, checkout: Path | None = CHECKOUT) -> str:
 
 
 def run_line(command: str, *, checkout: Path | None = CHECKOUT) -> str:
-    """Return a command of this package, such as `xla-inspect targets`, as it is typed here."""
+    """Return a command of this package, such as `xla-inspect targets`, with the prefix that a checkout needs."""
     return f"uv run {command}" if checkout else command

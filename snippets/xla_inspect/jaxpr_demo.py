@@ -1,4 +1,4 @@
-"""Phases 2 and 5 of the practice: what JAX writes down when it traces, and what grad and vmap add to it."""
+"""Phases 2 and 5 of the practice: the jaxpr of a function, and the additions of grad and vmap to it."""
 
 from __future__ import annotations
 
@@ -23,29 +23,29 @@ if TYPE_CHECKING:
 PHASE, TRANSFORMS = PHASES["jaxpr"], PHASES["transforms"]
 
 DESCRIPTION = """\
-Phases 2 and 5 of 5, 20 and 15 minutes: the jaxpr, which is what JAX writes down when it traces a function.
+Phases 2 and 5 of 5, 20 and 15 minutes: the jaxpr, in which JAX records the operations of a function when it traces it.
 
-Phase 2 shows the jaxpr of a two-layer model, names its primitives, and follows the data from the inputs to the result.
-Phase 5, which --phase 5 shows, comes after the phases on HLO: what grad and vmap add to the jaxpr, and what each adds
-to the kernels that the target launches."""
+Phase 2 shows the jaxpr of a two-layer model, explains its primitives, and follows the data from the inputs to the
+result. Phase 5 comes after the phases on HLO; select it with --phase 5. It shows the equations and the kernels that
+grad and vmap add."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status."""
     parser = command.build_parser("jaxpr_demo", DESCRIPTION)
-    # Phase 5 gives away what exercises of the phases between ask for.
+    # Phase 5 is not part of the default output, since it contains answers to exercises of phases 3 and 4.
     parser.add_argument(
         "--phase",
         type=int,
         choices=(PHASE.number, TRANSFORMS.number),
         default=PHASE.number,
-        help="which of the two to show (default: %(default)s)",
+        help="the phase to show (default: %(default)s)",
     )
     return command.show_and_exit(parser, show, arguments)
 
 
 def show(paper: Paper, options: argparse.Namespace) -> int:
-    """Print the phase that was asked for."""
+    """Print the requested phase."""
     require(options.target)
     if options.phase == PHASE.number:
         show_jaxpr(paper)
@@ -63,59 +63,59 @@ def show_jaxpr(paper: Paper) -> None:
     paper.heading("2.1 The program, and its jaxpr")
     paper.show(inspect.getsource(models.mlp), "python")
     paper.say(
-        "`jax.make_jaxpr` traces it. It needs no numbers, only shapes and element types: tracers stand in for arrays, "
-        "and each operation on a tracer is written down."
+        "`jax.make_jaxpr` traces the function. It needs no numbers, only shapes and element types: tracers replace "
+        "arrays, and JAX records each operation on a tracer."
     )
     forecast = Forecast(paper, PHASE)
-    said = forecast.commit("How many equations does the jaxpr have?")
+    guess = forecast.commit("How many equations does the jaxpr have?")
     model = Equations(models.mlp, models.PARAMS, models.X)
     model.name_inputs("params", "x")
     paper.show(model.text, "jaxpr")
-    written = len(model) - model.primitives["broadcast_in_dim"]
+    explicit = len(model) - model.primitives["broadcast_in_dim"]
     forecast.reveal(
-        said,
+        guess,
         len(model),
-        f"{written} stand in the Python, and {model.primitives['broadcast_in_dim']} broadcast what is smaller than "
-        "the other operand, which NumPy's rules do without a word.",
+        f"{explicit} come from operations in the Python code, and {model.primitives['broadcast_in_dim']} broadcast the "
+        "smaller of two operands, which NumPy's rules do implicitly.",
         "equations",
     )
     paper.say(
-        "Read it from top to bottom. Between `lambda ;` and the dot stand the inputs with their types, the leaves of "
-        "`params` first; each line of `let` binds one result to a primitive applied to earlier ones; `in` names the "
-        "result."
+        "Read the jaxpr from top to bottom. Between `lambda ;` and the dot are the inputs with their types, the leaves "
+        "of `params` first. Each line of `let` assigns a name to the result of a primitive, and `in` lists the results."
     )
     paper.heading("2.2 The primitives")
     rows = [(name, number, explain(name)) for name, number in model.primitives.items()]
-    paper.table(("primitive", "times", "what it does"), rows, numbers=(1,))
+    paper.table(("primitive", "times", "effect"), rows, numbers=(1,))
     paper.heading("2.3 Follow the data")
     paper.say(
-        f"The same {len(model)} equations, with the inputs called by their names, and each result by its equation."
+        f"These are the same {len(model)} equations, with the names of the inputs, and with results named after their "
+        "equations."
     )
-    paper.table(("", "primitive", "reads", "makes", "type"), model.rows(), numbers=(0,))
+    paper.table(("", "primitive", "reads", "computes", "type"), model.rows(), numbers=(0,))
     _show_absent(paper, forecast)
     forecast.close()
     command.close_phase(paper, PHASE)
 
 
 def _show_absent(paper: Paper, forecast: Forecast) -> None:
-    """Print what a jaxpr does not hold."""
+    """Print the section on the parts of a program that a jaxpr does not contain."""
     from xla_inspect.practice import Equations, models
 
-    paper.heading("2.4 What is not in it")
+    paper.heading("2.4 What a jaxpr does not contain")
 
     paper.show(inspect.getsource(models.doubled), "python")
     unrolled = Equations(models.doubled, models.shape(4))
-    said = forecast.commit("How many equations are left of the loop?")
+    guess = forecast.commit("How many equations does the loop become?")
     paper.show(unrolled.text, "jaxpr")
     forecast.reveal(
-        said,
+        guess,
         len(unrolled),
-        "the loop and the branch ran in Python, while JAX traced, and neither `range` nor `if` is left of them.",
+        "the loop and the branch ran in Python during tracing, so the jaxpr has neither `range` nor `if`.",
         "unrolled",
     )
     paper.say(
-        "A loop of a thousand turns would leave its body a thousand times. There is no "
-        "memory layout, no fusion and no hardware in a jaxpr either: those are the compiler's to choose, in phase 3."
+        "A loop of a thousand iterations would have a thousand copies of its body. A jaxpr also has no memory layout, "
+        "no fusion and no hardware: the compiler chooses them, as phase 3 shows."
     )
 
 
@@ -131,59 +131,60 @@ def show_transforms(paper: Paper, target: Target) -> None:
 
 
 def show_grad(paper: Paper, target: Target, forecast: Forecast) -> None:
-    """Print what `jax.grad` adds."""
+    """Print the equations and kernels that `jax.grad` adds."""
     import jax
 
     from xla_inspect.practice import Equations, compare_counts, models
 
     gradient, example = jax.grad(models.loss), (models.PARAMS, models.X, models.Y)
     forward, both = Equations(models.loss, *example), Equations(gradient, *example)
-    paper.heading("5.1 grad: what it adds to the jaxpr")
+    paper.heading("5.1 grad: the equations that it adds to the jaxpr")
     paper.show(inspect.getsource(models.loss), "python")
     matmuls = both.primitives["dot_general"], forward.primitives["dot_general"]
-    said = forecast.commit(f"The loss has {matmuls[1]} matmuls. How many has its gradient?")
-    paper.say("This is the jaxpr of `jax.grad(loss)`: the forward pass first, then backwards through the same steps.")
+    guess = forecast.commit(f"The loss has {matmuls[1]} matmuls. How many does its gradient have?")
+    paper.say("This is the jaxpr of `jax.grad(loss)`: the forward pass, followed by the same steps in reverse order.")
     paper.show(both.text, "jaxpr")
     rows = [(name, old, new, new - old) for name, old, new in compare_counts(forward.primitives, both.primitives)]
     rows.append(("all", len(forward), len(both), len(both) - len(forward)))
-    paper.table(("primitive", "loss", "grad(loss)", "more"), rows, numbers=(1, 2, 3))
+    paper.table(("primitive", "loss", "grad(loss)", "added"), rows, numbers=(1, 2, 3))
     forecast.reveal(
-        said,
+        guess,
         matmuls[0],
-        "backwards, a matmul takes one more for each operand whose gradient is asked for, and that of x is "
-        "not asked for.",
+        "in the backward pass, a matmul needs one matmul for each operand whose gradient is requested, and the "
+        "gradient of x is not requested.",
         "matmuls",
     )
     paper.say(
-        "A bias was broadcast over the batch, so its gradient is a reduction over it; a maximum passes the gradient "
-        "of the operand that won, which is a `select_n`."
+        "A bias is broadcast over the batch, so its gradient is a reduction over the batch. The gradient of a maximum "
+        "flows only to the larger operand, which is a `select_n`."
     )
     paper.say(
-        f"{both.unused} of the equations make what no result depends on, the loss itself: JAX drops them as it lowers."
+        f"{both.unused} of the equations compute only the loss itself, which is not a result of the gradient function: "
+        "JAX drops them when it lowers the jaxpr."
     )
-    paper.heading(f"5.2 grad: what it adds to the kernels, {title(target.name)}")
+    paper.heading(f"5.2 grad: the kernels that it adds, {title(target.name)}")
     loss, grad = compile_for(target, models.loss, *example), compile_for(target, gradient, *example)
-    said = forecast.commit(f"The loss is {plural(len(list_kernels(loss)), 'kernel')}. How many is its gradient?")
+    guess = forecast.commit(f"The loss is {plural(len(list_kernels(loss)), 'kernel')}. How many is its gradient?")
     _compare(paper, {"loss": loss, "grad(loss)": grad})
-    paper.say("The kernels of the gradient, in the order in which they are launched:")
-    paper.table(("kernel", "kind", "what is in it"), tables.describe_kernels(grad))
+    paper.say("These are the kernels of the gradient, in launch order:")
+    paper.table(("kernel", "kind", "contents"), tables.describe_kernels(grad))
     forecast.reveal(
-        said,
+        guess,
         len(list_kernels(grad)),
-        "the forward pass is run for its values, and the backward pass adds matmuls and reductions of its own.",
+        "the forward pass still runs for its values, and the backward pass adds its own matmuls and reductions.",
         "kernels",
     )
     shared = tables.list_shared(grad)
     if shared:
         paper.say(
-            "Backwards, the gradient needs again what was made on the way forwards. These results are read by more "
-            "than one kernel, so each stays in memory until the last of them has run:"
+            "The backward pass needs values of the forward pass. More than one kernel reads each of these results, so "
+            "each result stays in memory until the last of these kernels has run:"
         )
         paper.table(("result of", "shape", "read by"), shared)
 
 
 def show_vmap(paper: Paper, target: Target, forecast: Forecast) -> None:
-    """Print what `jax.vmap` adds."""
+    """Print the dimensions and kernels that `jax.vmap` adds."""
     import jax
 
     from xla_inspect.practice import Equations, models
@@ -192,19 +193,19 @@ def show_vmap(paper: Paper, target: Target, forecast: Forecast) -> None:
     batched = (models.PARAMS, models.X)
     mapped = jax.vmap(models.mlp, in_axes=(None, 0))
     one, many = Equations(models.mlp, *example), Equations(mapped, *batched)
-    paper.heading("5.3 vmap: what it adds to the jaxpr")
-    paper.say("The model for one example, f32[64], and mapped over a batch of 32:")
+    paper.heading("5.3 vmap: the changes to the jaxpr")
+    paper.say("This is the model for one example, f32[64], followed by the model mapped over a batch of 32:")
     paper.show(one.text, "jaxpr")
-    said = forecast.commit(f"It has {len(one)} equations. How many has the mapped one?")
+    guess = forecast.commit(f"This jaxpr has {len(one)} equations. How many does the mapped one have?")
     paper.show(many.text, "jaxpr")
     forecast.reveal(
-        said,
+        guess,
         len(many),
         "there is no loop: every result that depends on x has one more dimension, and a vector times a matrix became "
         "a matmul of two matrices.",
         "mapped",
     )
-    paper.heading(f"5.4 vmap: what it adds to the kernels, {title(target.name)}")
+    paper.heading(f"5.4 vmap: the kernels, {title(target.name)}")
     _compare(
         paper,
         {
@@ -217,14 +218,15 @@ def show_vmap(paper: Paper, target: Target, forecast: Forecast) -> None:
     capture = compile_for(target, gradient_per_example, models.PARAMS, models.X, models.Y)
     paper.heading("5.5 Both: a gradient per example")
     paper.say(
-        "`jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))` gives each example its own gradient. What was reduced over "
-        f"the batch keeps it as a dimension instead, and {format_bytes(capture.memory.outputs)} come out."
+        "`jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))` computes a gradient for each example. Gradients that were "
+        f"reduced over the batch have it as a dimension now, so there are {format_bytes(capture.memory.outputs)} of "
+        "results."
     )
-    paper.table(("kernel", "kind", "what is in it"), tables.describe_kernels(capture))
+    paper.table(("kernel", "kind", "contents"), tables.describe_kernels(capture))
 
 
 def _compare(paper: Paper, captures: dict[str, Capture]) -> None:
-    """Print what captures cost, side by side."""
+    """Print a table of the costs of captures."""
     rows = [
         (
             name,

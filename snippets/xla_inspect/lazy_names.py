@@ -1,4 +1,4 @@
-"""Names that a module exports and imports when they are first used, since what they need is slow to import."""
+"""Names that a module exports but imports only when they are first used, since their modules are slow to import."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ if TYPE_CHECKING:
 
 
 def lazy_names(package: str) -> Callable[[str], object]:
-    """Return the `__getattr__` of a module, for the names that it imports below `if TYPE_CHECKING:`.
+    """Return a module's `__getattr__` for the names that it imports under `if TYPE_CHECKING:`.
 
-    Reading them from there keeps one list of them, which contracts and type checkers read too.
+    The import statements are the only list of these names. Import contracts and type checkers read the same list.
 
     Args:
-        package: The module's name.
+        package: The name of the module.
     """
 
     @cache
@@ -34,7 +34,7 @@ def lazy_names(package: str) -> Callable[[str], object]:
             for alias in node.names
         }
 
-    def __getattr__(name: str) -> object:  # noqa: N807 - that is what it is
+    def __getattr__(name: str) -> object:  # noqa: N807 - Python requires this name
         if name == "__all__":
             return sorted(read_places())
         if name.startswith("__") or name not in read_places():

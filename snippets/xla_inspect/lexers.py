@@ -1,6 +1,6 @@
-"""Pygments lexers for what XLA and JAX print: jaxprs, StableHLO and other MLIR, HLO, LLVM IR, PTX, machine code.
+"""Pygments lexers for the formats of XLA and JAX: jaxprs, StableHLO and other MLIR, HLO, LLVM IR, PTX, machine code.
 
-Brackets and commas stay plain text, since each marked token is one more element on a page.
+Brackets and commas stay plain text, since each highlighted token is one more element on a page.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _NUMBER = (r"[-+]?(?:0[xX][0-9a-fA-F]+|\d+(?:\.\d*)?(?:[eE][-+]?\d+)?|\.\d+(?:[e
 
 
 class HloLexer(RegexLexer):
-    """HLO text, of any target and after any pass."""
+    """A lexer for HLO text of any target and after any pass."""
 
     name = "HLO"
     aliases: ClassVar[list[str]] = ["hlo"]
@@ -41,7 +41,7 @@ class HloLexer(RegexLexer):
             (r"^(HloModule)( +)([\w.$<>-]+)", _groups(Keyword.Declaration, Text, Name.Namespace)),
             (r"^(?:FileNames|FunctionNames|FileLocations|StackFrames)$", Keyword.Declaration),
             (r"(?:ENTRY|ROOT)\b", Keyword),
-            # What an instruction carries along is dimmed as a whole.
+            # Metadata and configuration of an instruction are dimmed as a whole.
             (r"(?:metadata|backend_config|frontend_attributes|origin)=(?=\{)", Comment, "carried"),
             _STRING,
             (r"%[\w.$-]+", Name.Variable),
@@ -73,7 +73,7 @@ class HloLexer(RegexLexer):
 
 
 class StablehloLexer(RegexLexer):
-    """StableHLO, and the other MLIR that XLA prints, such as Triton's."""
+    """A lexer for StableHLO and other MLIR that XLA prints, such as Triton's."""
 
     name = "StableHLO"
     aliases: ClassVar[list[str]] = ["stablehlo", "mlir"]
@@ -110,7 +110,7 @@ class StablehloLexer(RegexLexer):
 
 
 class JaxprLexer(RegexLexer):
-    """A jaxpr, as JAX prints it."""
+    """A lexer for jaxprs as JAX prints them."""
 
     name = "jaxpr"
     aliases: ClassVar[list[str]] = ["jaxpr"]
@@ -138,7 +138,7 @@ class JaxprLexer(RegexLexer):
 
 
 class LlvmLexer(RegexLexer):
-    """LLVM IR of today: the lexer that Pygments has marks newer attributes and intrinsics as errors."""
+    """A lexer for current LLVM IR. The lexer of Pygments marks newer attributes and intrinsics as errors."""
 
     name = "LLVM IR"
     aliases: ClassVar[list[str]] = ["llvm-ir"]
@@ -154,7 +154,7 @@ class LlvmLexer(RegexLexer):
             (r'%(?:[\w.$-]+|"[^"\n]*")', Name.Variable),
             (r"^[\w.$-]+:", Name.Label),
             (r"(?:attributes|target|source_filename|define|declare)\b", Keyword),
-            # What the optimizer knows about a call or a load is dimmed: !alias.scope !13
+            # Metadata of a call or a load is dimmed, such as !alias.scope !13.
             (r"(?:, )?!(?!\{)[\w.]+(?: ![\w.]+)?(?=[,\s)}]|$)", Comment),
             (r"![\w.]*", Comment),
             (r"#\d+", Comment),
@@ -171,7 +171,7 @@ class LlvmLexer(RegexLexer):
 
 
 class PtxLexer(RegexLexer):
-    """PTX of today: the lexer that Pygments has marks `ld.param::entry` as an error."""
+    """A lexer for current PTX. The lexer of Pygments marks `ld.param::entry` as an error."""
 
     name = "NVIDIA PTX"
     aliases: ClassVar[list[str]] = ["nvidia-ptx"]
@@ -199,7 +199,7 @@ class PtxLexer(RegexLexer):
 
 
 class MachineCodeLexer(RegexLexer):
-    """Assembly of a CPU, or SASS of a GPU, as disassemblers print it."""
+    """A lexer for assembly of a CPU or SASS of a GPU as disassemblers print it."""
 
     name = "machine code"
     aliases: ClassVar[list[str]] = ["machine-code"]

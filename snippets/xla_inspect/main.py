@@ -1,4 +1,4 @@
-"""The whole practice: all phases in turn, or the marking of the reader's exercises."""
+"""The command of the whole practice: show all phases in order, or mark the user's exercises."""
 
 from __future__ import annotations
 
@@ -31,14 +31,14 @@ if TYPE_CHECKING:
     from xla_inspect.practice import Paper
 
 DESCRIPTION = """\
-The practice: five phases in which you inspect what a compiler makes of your program, on this CPU or for hardware that
-is not here. Without --check it shows all phases in turn; each is also a command of its own:
+The practice has five phases in which you inspect the compiled form of programs, for this CPU or for hardware that this
+machine does not have. By default, the command shows all phases in order. Each phase also has its own command:
 
 {commands}
 
-With --check it compiles what you wrote into the files of the exercises, and marks it by what the compiler says;
-with --watch it does so each time you save a file. What is done is kept in .practice/ of the project.
-It ends with 0 where all is right, 1 where something is wrong, and 3 where something is not written yet."""
+With --check, it compiles your solutions in the exercise files and marks them by the compiler's output. With --watch, it
+does so each time you save a file. Your progress is saved in .practice/ of the project.
+The exit status is 0 if all answers are right, 1 if an answer is wrong, and 3 if an answer is missing."""
 
 COMMANDS = {
     "basics": "basics",
@@ -47,15 +47,15 @@ COMMANDS = {
     "optimization": "optimization_compare",
     "transforms": "jaxpr_demo --phase 5",
 }
-"""Which command shows each phase."""
+"""The command of each phase."""
 
 
 ASKED = {
-    "--watch": "mark the exercises each time you save one, and go on with the next; Ctrl-C ends",
-    "--hint": "show a hint for an exercise, and one more each time; without a name, for the next one to do",
+    "--watch": "mark an exercise each time you save it, and continue with the next one; Ctrl-C ends",
+    "--hint": "show the next hint for an exercise; without a name, for the first unsolved exercise",
     "--solution": "show a solution of an exercise",
 }
-"""What may be asked of the exercises, and what each does."""
+"""The options for exercises, with their help texts."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
@@ -64,23 +64,23 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def build_parser() -> argparse.ArgumentParser:
-    """Return the parser, whose help also says how to set XLA's flags and how to use a GPU."""
-    listed = "\n".join(
+    """Return the parser. Its help also explains how to set XLA's flags and how to use a GPU."""
+    commands = "\n".join(
         f"  python -m xla_inspect.{COMMANDS[phase.name]:<22} phase {phase.number}: {phase.title}, {phase.minutes} min"
         for phase in PHASES.values()
     )
-    parser = command.build_parser("main", DESCRIPTION.format(commands=listed))
+    parser = command.build_parser("main", DESCRIPTION.format(commands=commands))
     parser.add_argument(
         "--check",
         nargs="?",
         const=ALL,
         metavar="NAME",
-        help=f"mark your exercises: all of them, those of one of {', '.join(CHECKED)}, or one, such as "
+        help=f"mark your exercises: all of them, those of a phase ({', '.join(CHECKED)}), or one of them, such as "
         f"{EXERCISES[0].key} or its file",
     )
-    for option, said in ASKED.items():
-        parser.add_argument(option, nargs="?", const=ALL, metavar="NAME", help=said)
-    parser.add_argument("--list", action="store_true", help="list the exercises, and say which are right")
+    for option, text in ASKED.items():
+        parser.add_argument(option, nargs="?", const=ALL, metavar="NAME", help=text)
+    parser.add_argument("--list", action="store_true", help="list the exercises and their results")
     parser.add_argument(
         "--exercises",
         type=Path,
@@ -93,14 +93,14 @@ def build_parser() -> argparse.ArgumentParser:
             command.plain(command.read_text("flags")),
             "ON A MACHINE WITH AN NVIDIA GPU",
             command.plain(command.read_text("gpu")),
-            "NO_COLOR=1 prints without colour, and so does a pipe.",
+            "Output has no colors if NO_COLOR=1 is set, or if it goes to a pipe.",
         )
     )
     return parser
 
 
 def show(paper: Paper, options: argparse.Namespace) -> int:
-    """Mark exercises where that was asked for, else print all phases in turn."""
+    """Mark exercises if an option requests it; otherwise print all phases in order."""
     folder = options.exercises
     if options.check:
         flags.check()
@@ -114,7 +114,7 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
     if asked := options.hint or options.solution:
         (show_hint if options.hint else show_solution)(paper, asked, folder)
         return command.DONE
-    # Before the first phase, not after it.
+    # A missing compiler is reported before the first phase, which would otherwise run for nothing.
     require(options.target)
     basics.show(paper, options)
     _pause(paper, "jaxpr")
@@ -129,9 +129,9 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
 
 
 def _pause(paper: Paper, name: str) -> None:
-    """Wait for the reader before the next phase, where there is one."""
+    """Wait for the user before the next phase."""
     phase = PHASES[name]
-    command.ask(paper, f"Press Enter for phase {phase.number}, {phase.title}; Ctrl-C ends.")
+    command.ask_reader(paper, f"Press Enter for phase {phase.number}, {phase.title}; Ctrl-C ends.")
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The cells of the notebook that this process runs, by the names that Python and JAX give their code."""
+"""The cells of the notebook in this process, by the file names that Python and JAX use for their code."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def name_cell(file: str) -> str:
-    """Return a cell as one calls it, such as `cell 3`, from its code's file name; an empty string for other code."""
+    """Return the name of a cell, such as `cell 3`, for its code's file name, or an empty string for other code."""
     ipython = sys.modules.get("IPython")
     shell: Any = ipython.get_ipython() if ipython else None
     label = shell.compile.format_code_name(file) if shell and hasattr(shell.compile, "format_code_name") else None
@@ -18,6 +18,6 @@ def name_cell(file: str) -> str:
 
 
 def list_cells() -> dict[str, tuple[str, str]]:
-    """Return the name and the text of each cell that ran, by the file name of its code without the folder."""
-    named = {file: name for file in [*linecache.cache] if (name := name_cell(file))}
-    return {Path(file).name: (name, "".join(linecache.getlines(file))) for file, name in named.items()}
+    """Return the name and the text of each executed cell, by the file name of its code without the folder."""
+    names = {file: name for file in [*linecache.cache] if (name := name_cell(file))}
+    return {Path(file).name: (name, "".join(linecache.getlines(file))) for file, name in names.items()}

@@ -1,4 +1,4 @@
-"""The file that a command writes its answer to."""
+"""The output file of a command."""
 
 from __future__ import annotations
 
@@ -11,16 +11,16 @@ if TYPE_CHECKING:
 
 
 def check_output(path: Path, *, force: bool) -> None:
-    """Do nothing where a file may be written.
+    """Check that a file may be written.
 
     Raises:
-        InspectError: It is there, and nobody said that it may go; or its folder is not.
+        InspectError: The file exists and must not be overwritten, or its folder does not exist.
     """
     if path.exists() and not force:
-        message = f"{path} is there already; name another file, or say --force to overwrite it"
+        message = f"{path} already exists; pass another file, or --force to overwrite it"
         raise InspectError(message)
     if not path.parent.is_dir():
-        message = f"cannot write {path}: there is no folder {path.parent}"
+        message = f"cannot write {path}: there is no folder {path.parent}; create the folder first"
         raise InspectError(message)
 
 
@@ -28,7 +28,7 @@ def write_file(path: Path, text: str) -> None:
     """Write a file.
 
     Raises:
-        InspectError: It cannot be written.
+        InspectError: The file cannot be written.
     """
     try:
         path.write_text(text, encoding="utf-8")

@@ -1,4 +1,4 @@
-"""Which line of PTX each line of a GPU's machine code comes from, by the line table that the assembler writes."""
+"""The PTX line of each line of a GPU's machine code, from the line table that the assembler writes."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ FORMAT = 1
 
 @lru_cache(maxsize=KEPT)
 def trace_sass(ptx: str, sass: str) -> tuple[int, ...]:
-    """Return the line of PTX of each line of SASS, from 1 on, and 0 for a line that has none.
+    """Return the PTX line of each line of SASS, counted from 1, or 0 for a line that has none.
 
-    The code is assembled a second time, now with a line table, which changes no instruction: what comes out is held
-    against the SASS that is known, line by line. Where there is a cache, the lines are kept in it.
+    The code is assembled a second time, with a line table, which changes no instruction. The result is compared with
+    the given SASS line by line. If there is a cache, the lines are stored in it.
 
     Args:
         ptx: A kernel's PTX.
-        sass: Its SASS as `nvdisasm` prints it, with what `ptxas` says of it as comments above.
+        sass: Its SASS as `nvdisasm` prints it, after comments with the output of `ptxas`.
 
     Returns:
-        As many numbers as the SASS has lines; none where a tool is not installed, fails or makes other code.
+        As many numbers as the SASS has lines; none if a tool is missing, fails or generates different code.
     """
-    found = ARCHITECTURE.search(ptx)
+    architecture = ARCHITECTURE.search(ptx)
     tools = {name: _find(name, package) for name, package in TOOLS.items()}
-    if found is None or None in tools.values():
+    if architecture is None or None in tools.values():
         return ()
-    kept = _locate(ptx, sass)
-    known = store.read(kept) if kept else None
-    lines = _load(known) if known else None
+    path = _locate(ptx, sass)
+    data = store.read_stored(path) if path else None
+    lines = _load(data) if data else None
     if lines is None:
-        lines = _trace(ptx, sass, found[1], tools)
-        if kept:
-            with suppress(OSError):  # a cache that cannot be written costs time alone
-                store.write(kept, gzip.compress(json.dumps(lines).encode(), mtime=0))
+        lines = _trace(ptx, sass, architecture[1], tools)
+        if path:
+            with suppress(OSError):  # without a writable cache, the next call only takes longer
+                store.write_whole(path, gzip.compress(json.dumps(lines).encode(), mtime=0))
     return lines
 
 
@@ -71,9 +71,9 @@ def _trace(ptx: str, sass: str, architecture: str, tools: Mapping[str, Path | No
 
 
 def read_marks(marked: str, sass: str) -> tuple[int, ...]:
-    """Return the line of PTX of each line of SASS from the same SASS with marks; none where the two differ."""
-    shown = sass.splitlines()
-    head = next((at for at, line in enumerate(shown) if not line.startswith(HEADER)), len(shown))
+    """Return the PTX line of each line of SASS from the same SASS with marks, or nothing if the two differ."""
+    expected = sass.splitlines()
+    head = next((at for at, line in enumerate(expected) if not line.startswith(HEADER)), len(expected))
     texts, lines, current = [], [0] * head, 0
     for text in marked.splitlines():
         if mark := MARK.match(text):
@@ -81,11 +81,11 @@ def read_marks(marked: str, sass: str) -> tuple[int, ...]:
             continue
         texts.append(text)
         lines.append(current if INSTRUCTION.match(text) else 0)
-    return tuple(lines) if texts == shown[head:] and any(lines) else ()
+    return tuple(lines) if texts == expected[head:] and any(lines) else ()
 
 
 def _locate(ptx: str, sass: str) -> Path | None:
-    """Return where the lines of a kernel are kept, by all that they depend on, or None without a cache."""
+    """Return the cache file for the lines of a kernel, named after a hash of its inputs, or None without a cache."""
     folder = folders.find_cache()
     versions = [importlib.metadata.version(package) for package in TOOLS.values()]
     key = hashlib.sha256(json.dumps([FORMAT, ptx, sass, versions]).encode()).hexdigest()
@@ -93,7 +93,7 @@ def _locate(ptx: str, sass: str) -> Path | None:
 
 
 def _load(data: bytes) -> tuple[int, ...] | None:
-    """Return what was kept, or None where it is damaged."""
+    """Return the stored lines, or None if the file is damaged."""
     try:
         return tuple(map(int, json.loads(gzip.decompress(data))))
     except (OSError, EOFError, zlib.error, ValueError, TypeError):
@@ -110,11 +110,11 @@ def _find(tool: str, package: str) -> Path | None:
 
 
 def _run(tool: Path | None, *arguments: str) -> str | None:
-    """Return what a tool prints, or None where it does not run or fails."""
+    """Return the output of a tool, or None if it is missing or fails."""
     if tool is None:
         return None
     try:
-        done = subprocess.run([tool, *arguments], capture_output=True, text=True, check=False, timeout=SECONDS)  # noqa: S603 - a tool of our own requirements
+        process = subprocess.run([tool, *arguments], capture_output=True, text=True, check=False, timeout=SECONDS)  # noqa: S603 - a tool of our own requirements
     except (OSError, subprocess.TimeoutExpired):
         return None
-    return None if done.returncode else done.stdout
+    return None if process.returncode else process.stdout

@@ -1,4 +1,4 @@
-"""Suggestions for names, files and subjects that a reader misspelt."""
+"""Suggestions for misspelled names, files and subjects."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SEPARATOR = re.compile(r"(?<=\.py)(?:::|[./#])(?=[^\W\d])")
 
 
 def list_nearest(name: str, known: Iterable[str], most: int = 1, likeness: float = _LIKENESS) -> list[str]:
-    """Return the known names closest to another, the closest first. Case, `-` and `_` do not matter."""
+    """Return the known names that are nearest to a name, the nearest first. Case, `-` and `_` do not matter."""
     folded: dict[str, str] = {}
     for each in known:
         folded.setdefault(_fold(each), each)
@@ -24,7 +24,7 @@ def list_nearest(name: str, known: Iterable[str], most: int = 1, likeness: float
 
 
 def suggest_name(name: str, known: Iterable[str], lead: str = "there are") -> str:
-    """Return `did you mean 'NAME'?`, or the words of `lead` and all known names where none is close."""
+    """Return `did you mean 'NAME'?`, or the text of `lead` and all known names if none is near."""
     known = [*known]
     if near := list_nearest(name, known):
         return f"did you mean {near[0]!r}?"
@@ -32,7 +32,7 @@ def suggest_name(name: str, known: Iterable[str], lead: str = "there are") -> st
 
 
 def suggest_file(path: Path) -> str:
-    """Return `; did you mean NAME?` for a file that does not exist, or what is wrong with its folder."""
+    """Return `; did you mean NAME?` for a file that does not exist, or a message about its missing folder."""
     if not path.parent.is_dir():
         return f"; there is no folder {path.parent}"
     near = list_nearest(path.name, sorted(each.name for each in path.parent.iterdir()))
@@ -40,11 +40,11 @@ def suggest_file(path: Path) -> str:
 
 
 def respell_subject(named: str) -> str:
-    """Return a subject such as `model.py::step`, `model.py:step()` or `model.step` as one writes it."""
-    spelt = _SEPARATOR.sub(":", _CALLED.sub("", named))
-    place, dot, function = spelt.rpartition(".")
-    if ":" in spelt or not dot or not function.isidentifier() or function == "py":
-        return spelt
+    """Return a subject such as `model.py::step`, `model.py:step()` or `model.step` in the form `model.py:step`."""
+    subject = _SEPARATOR.sub(":", _CALLED.sub("", named))
+    place, dot, function = subject.rpartition(".")
+    if ":" in subject or not dot or not function.isidentifier() or function == "py":
+        return subject
     return f"{place}.py:{function}" if Path(f"{place}.py").is_file() else f"{place}:{function}"
 
 

@@ -1,6 +1,6 @@
-"""Files that are written whole or not at all, and of which those that were not used for longest go over a limit.
+"""Atomic writes of files, locks, and a cache that evicts the least recently used files.
 
-Imports the standard library alone and nothing of this package, so that whatever keeps a result can use it.
+This module imports only the standard library, so that any cache can use it.
 """
 
 from __future__ import annotations
@@ -17,17 +17,17 @@ if TYPE_CHECKING:
     from collections.abc import Container
 
 UNFINISHED = ".tmp"
-"""How the name of a file ends that is being written."""
+"""The suffix of a file that is being written."""
 
 ABANDONED = 3600
-"""Seconds after which an unfinished file is taken for that of a process that died."""
+"""The seconds after which an unfinished file is assumed to belong to a dead process."""
 
 
-def write(path: Path, data: bytes) -> None:
-    """Write a file: the whole or none, whoever else writes it and whenever this process ends.
+def write_whole(path: Path, data: bytes) -> None:
+    """Write a file atomically, even if other processes write it or this process ends.
 
     Raises:
-        OSError: It cannot be written.
+        OSError: The file cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
     unfinished = path.with_name(f".{path.name}-{os.getpid()}-{get_ident()}{UNFINISHED}")
@@ -39,8 +39,8 @@ def write(path: Path, data: bytes) -> None:
         raise
 
 
-def read(path: Path) -> bytes | None:
-    """Return what a file holds, and count it as used now; None where there is none that can be read."""
+def read_stored(path: Path) -> bytes | None:
+    """Return the contents of a file and mark it as used now, or return None if it cannot be read."""
     try:
         data = path.read_bytes()
         os.utime(path)
@@ -50,12 +50,12 @@ def read(path: Path) -> bytes | None:
 
 
 def lock(file: IO[str], *, shared: bool = False) -> bool:
-    """Lock a file until it is closed, and return whether that succeeded: no other process holds it.
+    """Lock a file until it is closed, and return false if another process has locked it.
 
-    Windows has no such lock.
+    Windows has no such lock, so the result is always false there.
 
     Raises:
-        OSError: The file lies where there are no locks.
+        OSError: The file system has no locks.
     """
     try:
         import fcntl
@@ -67,21 +67,21 @@ def lock(file: IO[str], *, shared: bool = False) -> bool:
 
 
 class Claim:
-    """The right to make a file that several processes want, so that one makes it and the others find it.
+    """The right to create a file that several processes need, so that one creates it and the others read it.
 
-    It ends with its context, or with the process. Nobody waits longer than `patience`: a file that is made twice is
-    work lost, and no more. Where the system has no locks of this kind, or no file is kept, everybody has the right.
+    The claim ends with its context, or with the process. No process waits longer than `patience`: creating a file twice
+    only wastes work. Without such locks, or without a file to store, every process has the right.
 
     Attributes:
-        waited: Whether another had the right first, and so may have made the file by now.
+        waited: Whether another process had the right first, and may have created the file by now.
     """
 
     def __init__(self, path: Path | None, *, patience: float = 120) -> None:
-        """Wait until nobody else makes a file.
+        """Wait until no other process is creating a file.
 
         Args:
-            path: The file; None where none is kept.
-            patience: For how many seconds to wait at most.
+            path: The file, or None if no file is stored.
+            patience: The longest time to wait, in seconds.
         """
         self.waited = False
         self._lock: IO[str] | None = None
@@ -99,14 +99,14 @@ class Claim:
             time.sleep(0.02)
 
     def __enter__(self) -> Self:
-        """Do nothing: the right is there already."""
+        """Return the claim, which was acquired when it was created."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """Let others make the file."""
+        """Let other processes create the file."""
         if self._lock:
             with suppress(OSError):  # on Windows another may have it open
-                # Whoever waits for the lock, or comes later and makes another, finds the file there.
+                # Processes that wait for the lock, or create a new one later, find the finished file.
                 Path(self._lock.name).unlink(missing_ok=True)
             self._lock.close()
 
@@ -114,19 +114,19 @@ class Claim:
 def evict(
     folder: Path, pattern: str, *, size: int = sys.maxsize, number: int = sys.maxsize, keep: Container[str] = ()
 ) -> None:
-    """Remove what was not used for longest until at most so many bytes and files are left, and what died unfinished.
+    """Remove the least recently used files above a limit, and unfinished files of dead processes.
 
     Args:
-        folder: Where the files lie.
-        pattern: What their names look like; no other file counts.
-        size: How many bytes they may take.
-        number: How many they may be.
-        keep: The names of files that stay, and do not count.
+        folder: The folder of the files.
+        pattern: The pattern of their names. Other files do not count.
+        size: The largest total size in bytes.
+        number: The largest number of files.
+        keep: The names of files that are never removed and do not count.
     """
     now, total = time.time(), 0
     files: list[tuple[float, str, int, Path]] = []
     for path in folder.iterdir():
-        # Another process may remove it meanwhile.
+        # Another process may remove a file at the same time.
         with suppress(OSError):
             status = path.stat()
             if path.match(pattern) and path.name not in keep:

@@ -1,4 +1,4 @@
-"""What commands print: headings, wrapped prose, listings and tables; coloured in a terminal, plain in a pipe."""
+"""The output of commands: headings, wrapped prose, listings and tables, with colors only in a terminal."""
 
 from __future__ import annotations
 
@@ -14,56 +14,56 @@ if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 WIDTH = 100
-"""The most columns that prose takes, and all that it takes in a pipe."""
+"""The maximum width of prose in columns, which is also its width in a pipe."""
 
 ANSWER_WIDTH = 80
-"""The most columns that an answer takes."""
+"""The maximum width of an answer in columns."""
 
 TOLD = "XLA_INSPECT_COLUMNS"
-"""The variable that tells a process of how many columns the terminal is that shows what it prints, in colour."""
+"""The variable with the width of the color terminal that shows the output of a child process."""
 
 NARROW = 40
-"""The least: a terminal that is narrower wraps for itself."""
+"""The minimum width. A narrower terminal wraps the lines itself."""
 
 ROOM = 44
-"""Columns that the last column of a table takes at least; with less it stands below the others."""
+"""The minimum width of a table's last column. With less room, its cells are printed below the other cells."""
 
 INDENT = "    "
 
 PIPE_CLOSED = 141
-"""The exit status where nobody reads any more what is printed: what a shell says of a program that SIGPIPE ended."""
+"""The exit status if the reader of the output closed the pipe: a shell's status for a program that SIGPIPE ended."""
 
 CONTINUED = " \\"
-"""What stands at the end of a line that goes on in the next, as in Python and in a shell."""
+"""The mark at the end of a line that continues in the next, as in Python and in a shell."""
 
 _STYLES = {"title": "1;36", "heading": "1", "faint": "2", "strong": "1", "good": "32", "bad": "31"}
 _LONG_NAME = re.compile(r"(?<![^\s])([^\s=]{16})[^\s=]{129,}([^\s=]{16})(?![^\s])")
-"""A name of more than 160 characters, longer than the path of a file usually is, and not the setting of a variable."""
+"""A name of more than 160 characters, which is longer than a usual path and not the setting of a variable."""
 
 _LOG = re.compile(
     r"(?:[IWE]\d{4} \d\d:\d\d:\d\d\.\d+ +\d+ [\w./-]+\.(?:cc|h):\d+\] "
     r"|WARNING: All log messages before absl::InitializeLog\(\) is called are written to STDERR$)"
 )
-"""How a line begins that C++ code of XLA logs: its severity, the date, a thread, and the place in XLA."""
+"""The beginning of a log line of XLA's C++ code: its severity, the date, a thread, and the place in XLA."""
 
 _CODE = re.compile(r"`([^`]+)`")
 
 
 class Paper:
-    """A stream to print on.
+    """A stream for formatted output.
 
     Args:
-        stream: Where to.
+        stream: The stream.
         colour: Whether escape sequences may be written.
-        width: Columns for prose; listings are wrapped to it too where `fold` says so.
-        fold: Whether long lines of listings are wrapped, which a terminal needs and a pipe does not want.
-        indent: What stands before each line of a table or listing.
+        width: The width of prose in columns, and of listings if `fold` is true.
+        fold: Whether long lines of listings are wrapped, which suits a terminal but not a pipe.
+        indent: The prefix of each line of a table or listing.
     """
 
     def __init__(
         self, stream: TextIO, *, colour: bool = False, width: int = WIDTH, fold: bool = False, indent: str = INDENT
     ) -> None:
-        """Start with nothing printed."""
+        """Store the settings."""
         self.stream = stream
         self.indent = indent
         self.colour = colour
@@ -80,8 +80,7 @@ class Paper:
         self._lines(*(self._style(line, "heading") for line in _fill(text, self.width, "", "  ").split("\n")), "")
 
     def say(self, text: str) -> None:
-        """Print a paragraph, wrapped; what stands between backticks is set off in colour, where there is colour."""
-        # The path of a file that is cut is no path.
+        """Print a wrapped paragraph, with the text between backticks in color if colors are on."""
         self._lines(self._inline(_fill(" ".join(text.split()), self.width, "", "")), "")
 
     def item(self, text: str) -> None:
@@ -89,7 +88,7 @@ class Paper:
         self._lines(self._inline(_fill(" ".join(text.split()), self.width, "* ", "  ")))
 
     def show(self, text: str, language: str = "text") -> None:
-        """Print a listing, indented, in the colours of its language; a backslash ends a line that goes on."""
+        """Print an indented listing, highlighted for its language. A backslash ends a line that continues."""
         width = self.width - len(self.indent)
         whole = [_break(line, width) if self.fold else [line] for line in text.rstrip().splitlines()]
         marks = [mark for parts in whole for mark in (*[CONTINUED] * (len(parts) - 1), "")]
@@ -98,12 +97,12 @@ class Paper:
         self._lines(*(line + self._style(mark, "faint") for line, mark in zip(indented, marks, strict=False)), "")
 
     def table(self, header: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: Collection[int] = ()) -> None:
-        """Print a table; its last column is wrapped where it does not fit, unless it holds numbers.
+        """Print a table. Its last column is wrapped if it does not fit, unless it contains numbers.
 
         Args:
-            header: Column titles.
-            rows: Cells; an int is shown with thousands separators.
-            numbers: Indexes of the columns that are aligned to the right.
+            header: The column headings.
+            rows: The cells. An int is printed with thousands separators.
+            numbers: The indices of the columns that are aligned to the right.
         """
         cells = [[f"{cell:,}" if isinstance(cell, int) else cut_names(str(cell)) for cell in row] for row in rows]
         widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
@@ -111,7 +110,7 @@ class Paper:
         left = len(self.indent) + sum(width + 2 for width in widths[:last])
         room = self.width - left
         folded = self.fold and last not in numbers and widths[last] > room
-        # With little room beside them, long texts stand below.
+        # Long texts go below the other cells if the space to their right is too narrow.
         below = folded and room < ROOM
         for number, row in enumerate([list(header), *cells]):
             start = self.indent + "".join(
@@ -129,20 +128,20 @@ class Paper:
         self._lines("")
 
     def verdict(self, text: str, *, good: bool) -> None:
-        """Print a paragraph in the colour of success or of failure."""
+        """Print a paragraph in the color of success or of failure."""
         for line in _fill(" ".join(text.split()), self.width, "", "").split("\n"):
             self._lines(self._style(line, "good" if good else "bad"))
         self._lines("")
 
     def hint(self, text: str, command: str = "") -> None:
-        """Print what to do next: a sentence, and below it what to type, which is never wrapped."""
+        """Print a next step: a sentence, and below it the command, which is never wrapped."""
         lines = _fill(" ".join(text.split()), self.width, "", "").split("\n")
         self._lines(*lines, *([self.indent + self._style(command, "strong")] if command else []), "")
 
-    def links(self, named: Mapping[str, str]) -> None:
-        """Print where to read on: a title and an address each."""
+    def links(self, addresses: Mapping[str, str]) -> None:
+        """Print links for further reading, by title."""
         self.heading("Read on")
-        for title, address in named.items():
+        for title, address in addresses.items():
             self._lines(f"* {title}", f"  {self._style(address, 'faint')}")
         self._lines("")
 
@@ -160,7 +159,7 @@ class Paper:
         return _CODE.sub(lambda match: self._style(match[1], "strong"), text)
 
     def _paint(self, text: str, language: str) -> str:
-        """Return a listing in colours, where there is colour and Pygments to make it."""
+        """Return a highlighted listing if colors are on and Pygments is installed."""
         if not self.colour or language == "text" or importlib.util.find_spec("pygments") is None:
             return text
         import pygments
@@ -172,27 +171,27 @@ class Paper:
 
 
 def open_answer_paper(stream: TextIO | None = None, environment: Mapping[str, str] = os.environ) -> Paper:
-    """Return paper for an answer, which takes 80 columns at most, in a pipe too."""
+    """Return the output for an answer, of at most 80 columns, also in a pipe."""
     paper = open_paper(stream, environment)
-    told = environment.get(TOLD, "")
-    colour, width = (True, int(told)) if told.isdecimal() else (paper.colour, paper.width)
+    columns = environment.get(TOLD, "")
+    colour, width = (True, int(columns)) if columns.isdecimal() else (paper.colour, paper.width)
     return Paper(paper.stream, colour=colour, width=min(width, ANSWER_WIDTH), fold=True, indent="  ")
 
 
 def describe_terminal(stream: TextIO, environment: Mapping[str, str] = os.environ) -> dict[str, str]:
-    """Return what tells a process that prints into a pipe of the terminal at its other end: nothing of no terminal."""
+    """Return the variable that describes the terminal to a child process whose output goes through a pipe."""
     paper = open_paper(stream, environment)
     return {TOLD: str(paper.width) if paper.colour else ""}
 
 
 def open_paper(stream: TextIO | None = None, environment: Mapping[str, str] = os.environ) -> Paper:
-    """Return paper that suits a stream: coloured and folded in a terminal, plain in a pipe or a file.
+    """Return the output for a stream: colored and folded in a terminal, plain in a pipe or a file.
 
-    `NO_COLOR`, set to anything, forbids colour (https://no-color.org), and so does `TERM=dumb`.
+    `NO_COLOR`, set to any value, turns colors off (https://no-color.org), and so does `TERM=dumb`.
 
     Args:
-        stream: Where to print, by default the standard output.
-        environment: Variables that say what is wanted.
+        stream: The stream, by default standard output.
+        environment: The environment variables.
     """
     stream = sys.stdout if stream is None else stream
     terminal = stream.isatty()
@@ -206,12 +205,12 @@ def open_paper(stream: TextIO | None = None, environment: Mapping[str, str] = os
 
 
 def takes_escapes(stream: TextIO, environment: Mapping[str, str] = os.environ) -> bool:
-    """Return whether a stream is a terminal that takes escape sequences, which `TERM=dumb` says it does not."""
+    """Return whether a stream is a terminal that interprets escape sequences, which `TERM=dumb` denies."""
     return stream.isatty() and environment.get("TERM") != "dumb" and understands_colour(environment)
 
 
 def understands_colour(environment: Mapping[str, str], system: str = os.name) -> bool:
-    """Return whether terminals of this system take escape sequences; on Windows the newer ones say who they are."""
+    """Return whether terminals of this system interpret escape sequences. On Windows, newer ones set a variable."""
     return system != "nt" or any(environment.get(name) for name in ("WT_SESSION", "ANSICON", "ConEmuANSI", "TERM"))
 
 
@@ -231,7 +230,7 @@ def _pad(text: str, width: int, *, right: bool) -> str:
 
 
 def _break(line: str, width: int) -> list[str]:
-    """Return a line of a listing in pieces that fit with a mark, cut after spaces; what has none stays whole."""
+    """Return a line of a listing in pieces that fit with a mark, broken after spaces. A long word stays whole."""
     if len(line) <= width:
         return [line]
     width -= len(CONTINUED)
@@ -246,25 +245,25 @@ def _break(line: str, width: int) -> list[str]:
 
 
 def cut_names(text: str) -> str:
-    """Return text with names cut in the middle that are too long to be read; JSON and commands have them whole."""
+    """Return text with very long names shortened in the middle. JSON and commands have the whole names."""
     return _LONG_NAME.sub(r"\1…\2", text)
 
 
 def drop_logs(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines of a process without what XLA logs of its own work; what ends the process stays.
+    """Yield the lines of a process without XLA's log lines, except those about a fatal error.
 
-    What matters to the reader comes as an exception. `TF_CPP_VMODULE`, which asks for logs, lets all of them pass.
+    Important errors are raised as exceptions. If `TF_CPP_VMODULE` requests logs, all lines are yielded.
     """
     is_wanted = "TF_CPP_VMODULE" in os.environ
     return (line for line in lines if is_wanted or not _LOG.match(line))
 
 
 def printable(text: str) -> str:
-    """Return text without what a terminal would take for orders, such as escape sequences."""
+    """Return text with unprintable characters escaped, such as those of terminal escape sequences."""
     return "".join(character if character.isprintable() else repr(character)[1:-1] for character in text)
 
 
 def print_note(text: str) -> None:
-    """Print what a command has to say that is no part of its answer, in one piece: other threads print too."""
+    """Print a message that is not part of an answer, in one write, since other threads print too."""
     sys.stderr.write(f"xla-inspect: {text}\n")
     sys.stderr.flush()

@@ -1,4 +1,4 @@
-"""Bytes and counts in few characters."""
+"""Short texts for bytes, counts, times and shares."""
 
 from __future__ import annotations
 
@@ -18,29 +18,29 @@ _ROUNDED_UP = 0.9995  # the least number that three digits write as 1
 
 
 class Size(str):
-    """A number of bytes as prose says it, which knows how many they are.
+    """A number of bytes as text for prose, with the exact number as an attribute.
 
     Attributes:
-        exact: The number itself, as in `65,536 bytes`.
+        exact: The exact number, as in `65,536 bytes`.
     """
 
     __slots__ = ("exact",)
     exact: str
 
     def __new__(cls, number: int) -> Self:
-        """Return a number of bytes as `format_bytes` writes it."""
+        """Return a number of bytes in the form of `format_bytes`."""
         text = super().__new__(cls, format_bytes(number))
         text.exact = f"{number:,} {'byte' if number == 1 else 'bytes'}"
         return text
 
 
 def size(number: int) -> Size:
-    """Return a number of bytes for prose, as in `64 KiB`; a page shows the exact number on hover and focus."""
+    """Return a number of bytes for prose, as in `64 KiB`. A page shows the exact number on hover and focus."""
     return Size(number)
 
 
 def format_bytes(number: int) -> str:
-    """Return a number of bytes in the largest unit that it fills, as in `1.5 MiB`; below 1 KiB it is exact."""
+    """Return a number of bytes in the largest unit below it, as in `1.5 MiB`. Below 1 KiB, the number is exact."""
     value, unit = float(number), 0
     while value >= _STEP and unit < len(_UNITS) - 1:
         value, unit = value / _STEP, unit + 1
@@ -50,7 +50,7 @@ def format_bytes(number: int) -> str:
 
 
 def format_amount(number: float) -> str:
-    """Return a number with the prefix of its thousands, as in `4.19 M`; three digits at most, below 1000 none after."""
+    """Return a number with a metric prefix and at most three digits, as in `4.19 M`."""
     for prefix, least in _PREFIXES:
         if number >= _ROUNDED_UP * least:
             return f"{number / least:.3g} {prefix}"
@@ -58,7 +58,7 @@ def format_amount(number: float) -> str:
 
 
 def format_duration(seconds: float) -> str:
-    """Return a time in two digits or whole, as in `0.13 µs`; seconds have one decimal, and no time at all is `0`."""
+    """Return a time with its unit and at least two digits, as in `0.13 µs`. Seconds have one decimal, and 0 is `0`."""
     if not seconds:
         return "0"
     if seconds >= 1:
@@ -69,7 +69,7 @@ def format_duration(seconds: float) -> str:
 
 
 def format_share(share: float, digits: int = 0) -> str:
-    """Return a share as a percentage, which is 0% only for nothing and 100% only for the whole."""
+    """Return a share as a percentage, which is 0% only for exactly 0 and 100% only for exactly 1."""
     step = 10.0 ** -(digits + 2)
     if 0 < share < step:
         return f"<{step:.{digits}%}"
@@ -78,15 +78,15 @@ def format_share(share: float, digits: int = 0) -> str:
 
 
 def in_words(number: int) -> str:
-    """Return a count as prose says it: `four`; above twelve, and below zero, in digits."""
+    """Return a count as a word, such as `four`, or in digits if it is above twelve or negative."""
     return _COUNTS[number] if 0 <= number < len(_COUNTS) else f"{number:,}"
 
 
 def shorten(text: str, length: int) -> str:
-    """Return text cut to a number of characters, the last one an ellipsis when something was cut."""
+    """Return text cut to a number of characters. An ellipsis replaces the rest."""
     return text if len(text) <= length else f"{text[: max(length - 1, 1)]}…"
 
 
 def shorten_front(text: str, length: int) -> str:
-    """Return the end of text, after an ellipsis when something was cut: paths and names differ there."""
+    """Return the end of text after an ellipsis, since paths and names differ at their ends."""
     return text if len(text) <= length else f"…{text[1 - length :]}"

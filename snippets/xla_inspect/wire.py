@@ -1,4 +1,4 @@
-"""The encoding of protocol buffers, as far as reading needs it: numbered fields, each a number or bytes."""
+"""A reader for the encoding of protocol buffers: numbered fields, each a number or bytes."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ def read_fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
         data: The message. Numbers of fixed width come as their bits.
 
     Raises:
-        EOFError: It ends within a field.
-        ValueError: It is no message.
+        EOFError: The message ends within a field.
+        ValueError: The data is not a message.
     """
     at, end = 0, len(data)
     while at < end:
@@ -52,12 +52,12 @@ def read_fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
 
 
 def as_signed(value: int) -> int:
-    """Return a number of 64 bits that was written with a sign."""
+    """Return an unsigned 64-bit number as a signed one."""
     return value - 2 * _SIGN if value & _SIGN else value
 
 
 def as_float(bits: int) -> float:
-    """Return the number that eight bytes stand for."""
+    """Return the floating-point number with the given 64 bits."""
     return float(struct.unpack("<d", bits.to_bytes(8, "little"))[0])
 
 
@@ -75,14 +75,14 @@ def _read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
                 return value, at + 1
             shift += 7
             if shift >= _LONGEST:
-                message = "a number is longer than any can be"
+                message = "a number has more than 64 bits"
                 raise ValueError(message)
     except IndexError as error:
         raise EOFError from error
 
 
 class Field(NamedTuple):
-    """A field as a `.proto` file declares it: its number, its name, its type, and whether it may occur again."""
+    """A field as a `.proto` file declares it: its number, its name, its type, and whether it is repeated."""
 
     number: int
     name: str
@@ -91,7 +91,7 @@ class Field(NamedTuple):
 
 
 Layout = Mapping[int, tuple[str, int]]
-"""What stands for each field before its value, with its name and with how the value is read."""
+"""The name of each field and the way to read its value, by the tag before the value."""
 
 _NUMBER, _TEXT, _PART, _FLOAT, _DOUBLE, _NUMBERS, _PACKED, _TEXTS, _PARTS, _FLOATS, _DOUBLES = range(1, 12)
 _UNKNOWN = "", 0
@@ -100,7 +100,7 @@ _LENGTHS = {"string": (_TEXT, _TEXTS), "bytes": (_PART, _PARTS), "message": (_PA
 
 
 def lay_out(fields: Iterable[Field]) -> Layout:
-    """Return what `read_message` needs to know of the fields of a message; numbers may come packed or one by one."""
+    """Return the layout of a message's fields for `read_message`. Repeated numbers may be packed or separate."""
     layout: dict[int, tuple[str, int]] = {}
     for number, name, kind, repeated in fields:
         tag = number << 3
@@ -119,16 +119,16 @@ def lay_out(fields: Iterable[Field]) -> Layout:
 
 
 def read_message(data: bytes, layout: Layout) -> dict[str, Any]:  # noqa: C901, PLR0912 - calls would halve its speed
-    """Return the fields of a message that are set, by name, and pass over those that are unknown.
+    """Return the fields of a message that are set, by name, ignoring unknown ones.
 
     Args:
         data: The message.
-        layout: Its fields. Numbers come with their sign, texts decoded (what is no UTF-8 as surrogates), messages as
-            their bytes, and what is repeated as a list.
+        layout: Its fields. Numbers are returned as signed, texts decoded (invalid UTF-8 as surrogates), messages as
+            bytes, and repeated fields as lists.
 
     Raises:
-        EOFError: It ends within a field.
-        ValueError: It is no message.
+        EOFError: The message ends within a field.
+        ValueError: The data is not a message.
     """
     values: dict[str, Any] = {}
     at, end = 0, len(data)

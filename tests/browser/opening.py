@@ -58,7 +58,7 @@ def build(folder: Path) -> Path:
     if ran.returncode:
         raise RuntimeError(ran.stdout + ran.stderr)
     site = folder / "site"
-    open_dump_files.publish([(site / PAGE).read_text(encoding="utf-8")], site)
+    open_dump_files.publish_dump_page([(site / PAGE).read_text(encoding="utf-8")], site)
     return site
 
 

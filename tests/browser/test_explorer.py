@@ -139,9 +139,15 @@ def test_donation_can_be_switched_on(show: Show) -> None:
     function, example = memory.PROGRAMS["update"]
     lent, given = capture_all(function, *example), capture_all(function, *example, donate_argnums=0)
     opened = show(lent, "x=report&target=cpu&view=buffers", donated=given)
-    assert f"shared by arguments and outputs {lent['cpu'].memory.aliased:,}" in opened.page.locator(".analysis").inner_text()
+    assert (
+        f"shared by arguments and outputs {lent['cpu'].memory.aliased:,}"
+        in opened.page.locator(".analysis").inner_text()
+    )
     opened.page.get_by_label("with its arguments donated").check()
-    assert f"shared by arguments and outputs {given['cpu'].memory.aliased:,}" in opened.page.locator(".analysis").inner_text()
+    assert (
+        f"shared by arguments and outputs {given['cpu'].memory.aliased:,}"
+        in opened.page.locator(".analysis").inner_text()
+    )
     assert opened.page.locator(".group .named").first.inner_text().startswith("Arguments")
 
 

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from claims.declared import read
+from claims.declared import read_claims
 from claims.finding import Verdict
 
 from .waiting import wait_until
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.long("otherwise one search and one notebook stand for all")
 
 PATH = "ledger/index.html"
-CLAIMS = [claim for claim in read() if claim.heard]
+CLAIMS = [claim for claim in read_claims() if claim.heard]
 
 
 @pytest.fixture

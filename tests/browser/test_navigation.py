@@ -8,7 +8,7 @@ from .conftest import CHAPTER, Opener
 from .visits import PHONE
 from .waiting import wait_for_rest, wait_until
 
-GROUPS = ["Understand", "Beyond the compiler", "Use it well", "Practise", "Reference"]
+GROUPS = ["Understand", "Beyond the compiler", "Use it well", "Practice", "Reference"]
 LAPTOP, DESK = {"width": 1280, "height": 800}, {"width": 1440, "height": 900}
 
 
@@ -17,8 +17,8 @@ def test_the_group_of_the_page_is_open_and_the_others_are_folded(open_page: Open
     groups = page.locator(".groups details")
     assert groups.locator("> summary").all_inner_texts() == GROUPS
     assert groups.evaluate_all("all => all.map(each => each.open)") == [name == "Understand" for name in GROUPS]
-    page.locator(".groups summary", has_text="Practise").press("Enter")
-    assert page.get_by_role("link", name="Mend slow models", exact=True).is_visible()
+    page.locator(".groups summary", has_text="Practice").press("Enter")
+    assert page.get_by_role("link", name="Fix slow models", exact=True).is_visible()
 
 
 @pytest.mark.parametrize("viewport", [LAPTOP, DESK])

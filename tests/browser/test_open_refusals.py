@@ -43,7 +43,7 @@ def test_what_is_no_dump_is_refused_in_words_and_the_page_goes_on(dump_page: Ope
     content, said = REFUSED[name]
     dump_page.give({"name": name, "mimeType": "application/octet-stream", "buffer": content})
     assert said in dump_page.refused
-    assert "fault of the reader" not in dump_page.refused
+    assert "bug in the reader" not in dump_page.refused
     dump_page.give({"name": "add.hlo", "mimeType": "text/plain", "buffer": HLO.encode()})
     assert not dump_page.page.locator(".refused").is_visible()
     assert dump_page.page.locator(".module h2").inner_text() == "jit_add"
@@ -59,7 +59,7 @@ def test_nothing_stays_of_the_dump_before_one_that_is_refused(dump_page: Opened,
 
 def test_a_folder_with_nothing_in_it_is_refused(dump_page: Opened) -> None:
     dump_page.page.evaluate("openDump.take([])")
-    assert "There is no file in it" in dump_page.refused
+    assert "There is no file in this folder" in dump_page.refused
 
 
 def test_what_hlo_says_wrong_is_told_with_its_line(dump_page: Opened) -> None:

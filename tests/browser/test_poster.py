@@ -43,7 +43,7 @@ def chapter(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
         patch.setattr(project, "root", folder)
         explorer = embed_explorer(capture_all(layer.layer, *layer.EXAMPLE), "layer", target="h100")
         (folder / "site").mkdir()
-        explorer_files.publish([explorer], folder / "site")
+        explorer_files.publish_explorer([explorer], folder / "site")
     styles = "".join(f'<link rel="stylesheet" href="assets/css/{name}">' for name in STYLES)
     for name, scheme in (*SCHEMES.items(), ("404", "default")):
         html = PAGE.format(styles=styles, scheme=scheme, explorer=explorer)

@@ -106,7 +106,7 @@ def test_home_offers_to_read_on_where_one_was_and_forgets_when_asked(asked_page:
     wait_until(asked_page, KEEPS, '"at":"listing"')
     asked_page.goto(f"{asked_address}/{HOME}")
     assert place.locator("p").first.inner_text() == (
-        "Continue where you were: Asked & answered, at “What came out”; 1 of 3 questions predicted."
+        "Continue where you stopped: Asked & answered, at “What came out”; 1 of 3 questions predicted."
     )
     place.get_by_role("link").first.click()
     assert asked_page.url == f"{asked_address}/asked/#listing"

@@ -61,7 +61,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
         places: dict[str, Any] = {"program": "layer", "target": "h100", "pass": "priority-fusion"}
         html = PAGE.format(explorer=embed_programs(programs, "all", **places))
         (folder / "site").mkdir()
-        explorer_files.publish([html], folder / "site")
+        explorer_files.publish_explorer([html], folder / "site")
     for name in ("index.html", "404.html"):
         (folder / "site" / name).write_text(html, encoding="utf-8")
     shutil.copy(ROOT / "docs" / "assets" / "explorer.js", folder / "site" / "assets" / "explorer.js")
@@ -185,7 +185,7 @@ def test_what_does_not_come_is_said_and_asked_for_again(recorded: Site, browser:
     window = browser.new_page()
     window.route("**/*.json", lambda route: route.abort())
     window.goto(recorded.address)
-    window.get_by_text("It did not open").wait_for()
+    window.get_by_text("The explorer did not open").wait_for()
     window.unroute("**/*.json")
     window.get_by_role("button", name="Try again").click()
     window.get_by_role("listbox").wait_for()

@@ -7,7 +7,7 @@ import re
 
 import pytest
 
-from chapters import list_holders
+from chapters import list_kernels_of_lines
 from chapters.boundary_picture import draw_boundaries, find_readers
 from programs import remember
 from xla_inspect import capture
@@ -21,7 +21,7 @@ def read_texts(drawn: str) -> str:
 
 def test_a_kernel_stands_above_those_that_read_it_with_the_words_that_keep_them_apart() -> None:
     found = capture(remember.remember, *remember.EXAMPLE, target="cpu", reasons=True)
-    (mean, *_), after = list_holders(found, "mean = "), {*list_holders(found, "std = ", "z = (y")}
+    (mean, *_), after = list_kernels_of_lines(found, "mean = "), {*list_kernels_of_lines(found, "std = ", "z = (y")}
     names = [mean, *(kernel.name for kernel in list_kernels(found) if kernel.name in after - {mean})]
     reads = find_readers(found, names)
     assert reads[mean]
@@ -36,7 +36,7 @@ def test_a_kernel_stands_above_those_that_read_it_with_the_words_that_keep_them_
 
 def test_a_kernel_that_none_reads_has_no_reason_below_it() -> None:
     found = capture(remember.remember, *remember.EXAMPLE, target="cpu", reasons=True)
-    (alike,) = list_holders(found, "alike = ")
+    (alike,) = list_kernels_of_lines(found, "alike = ")
     assert find_readers(found, [alike]) == {alike: []}
     assert read_texts(draw_boundaries(found, [alike], "one")).split() == [alike]
 

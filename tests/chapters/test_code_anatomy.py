@@ -70,7 +70,7 @@ def test_the_parts_of_each_line_of_real_code_are_that_line(target: str) -> None:
     ("line", "meaning"),
     [
         ("HMMA.1688.F32 R8, R16, R12, RZ ;", "multiplies two small matrices that lie in the registers of a warp"),
-        ("BRANDNEW R8 ;", "an instruction that is not known here"),
+        ("BRANDNEW R8 ;", "an instruction that the table does not list"),
     ],
 )
 def test_what_a_mnemonic_does_comes_from_the_table_of_its_machine(line: str, meaning: str) -> None:
@@ -92,5 +92,5 @@ def test_what_comes_from_code_is_escaped() -> None:
 
 
 def test_a_language_without_parts_is_refused_with_those_that_have_some() -> None:
-    with pytest.raises(ValueError, match="'wasm' are known; there are those of sass, ptx, llvm, triton, asm, bundle"):
+    with pytest.raises(ValueError, match="'wasm'; the known languages are sass, ptx, llvm, triton, asm, bundle"):
         code_anatomy.split_code("wasm", "i32.add")

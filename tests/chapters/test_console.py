@@ -10,20 +10,22 @@ LAYER = "snippets/programs/layer.py:layer"
 
 
 def test_the_command_names_the_readers_file_and_the_fold_has_what_it_prints_here() -> None:
-    command, folded = console.ask(f"kernels {LAYER} --target cpu --no-times").split("??? listing")
+    command, folded = console.show_question(f"kernels {LAYER} --target cpu --no-times").split("??? listing")
     assert command == "```sh\nxla-inspect kernels your_file.py:your_function --target cpu\n```\n\n"
     assert f"$ xla-inspect kernels {LAYER} --target cpu --no-times" in folded
     assert "layer on" in folded
 
 
 def test_of_two_subjects_the_second_is_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(console, "run", lambda *_, **__: "")
-    assert "xla-inspect diff your_file.py:your_function your_other_file.py:your_function\n" in console.ask(
+    monkeypatch.setattr(console, "show_command", lambda *_, **__: "")
+    assert "xla-inspect diff your_file.py:your_function your_other_file.py:your_function\n" in console.show_question(
         f"diff {LAYER} snippets/programs/mlp.py:mlp"
     )
-    assert "xla-inspect recompiles run your_file.py --steps 4\n" in console.ask("recompiles run train.py --steps 4")
+    assert "xla-inspect recompiles run your_file.py --steps 4\n" in console.show_question(
+        "recompiles run train.py --steps 4"
+    )
 
 
 def test_a_question_about_no_file_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"no FILE\.py in 'doctor'"):
-        console.ask("doctor")
+    with pytest.raises(ValueError, match=r"'doctor' contains no FILE\.py"):
+        console.show_question("doctor")

@@ -76,6 +76,9 @@ def test_steps_name_each_program_that_changes_and_leave_out_what_did_not_compile
     assert list(gallery_matrix.list_generation_steps(shown, "a100", "h100")) == ["layer"]
     assert gallery_matrix.list_generation_steps(shown, "tpu-v4", "tpu-v5e") == {}
     text = gallery_matrix.show_generations(shown, ("a100", "h100", "h200"))
-    assert "NVIDIA A100 to NVIDIA H100: of 1 programs 1 with other launches" in text
+    assert "NVIDIA A100 to NVIDIA H100: of 1 program, 1 launch other kernels" in text
     assert "+1 <code>kLoop</code>" in text
-    assert "NVIDIA H100 to NVIDIA H200: of 1 programs 0 with other launches, 0 with the same in other sizes" in text
+    assert (
+        "NVIDIA H100 to NVIDIA H200: of 1 program, 0 launch other kernels, 0 launch the same kernels in other sizes"
+        in text
+    )

@@ -30,7 +30,8 @@ def test_the_rows_of_a_later_group_lie_on_a_band_of_their_height() -> None:
 
 def test_the_drawing_says_in_words_what_it_shows() -> None:
     assert jaxpr_arcs.describe_arcs(STEPS) == (
-        "1 input and 4 equations, 1 of them without effect on the results; 1 value, 8 bytes, taken across groups"
+        "1 input and 4 equations, 1 of which has no effect on the results; "
+        "1 value of 8 bytes in total stored for a later group"
     )
 
 

@@ -47,7 +47,7 @@ def test_a_program_has_the_least_occupancy_of_its_kernels(programs: dict[str, Ca
         least = min(kernel.occupancy.share for kernel in describe_kernels(made) if kernel.occupancy)
         row = next(row for row in shown.split("<tr")[2:] if name.partition("<")[0].strip() in row)
         assert f"{least:.0%}" in row
-    assert sum(kernel_tables.count_kernels(programs).values()) == sum(
+    assert sum(kernel_tables.count_bounds(programs).values()) == sum(
         len(describe_kernels(made)) for made in programs.values()
     )
 

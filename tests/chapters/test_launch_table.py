@@ -19,4 +19,6 @@ def test_each_launch_stands_beside_its_expressions(captures: Captures) -> None:
 
 
 def test_copies_that_the_compiler_added_are_counted(captures: Captures) -> None:
-    assert "1 more launch has no line: copies that the compiler added." in show_origins(captures["tpu-v5e"])
+    assert "1 more launch comes from no line of Python: a copy that the compiler added." in show_origins(
+        captures["tpu-v5e"]
+    )

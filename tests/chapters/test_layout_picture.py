@@ -30,5 +30,5 @@ def test_padding_is_drawn_and_marked() -> None:
 
 
 def test_only_two_dimensions_are_drawn() -> None:
-    with pytest.raises(ValueError, match="1 dimensions"):
+    with pytest.raises(ValueError, match="has 1 dimension, and only arrays of 2"):
         layout_picture.draw_order(parse_shape("f32[3]{0}"))

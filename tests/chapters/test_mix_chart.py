@@ -20,7 +20,7 @@ def test_the_parts_of_a_bar_are_as_wide_as_their_shares() -> None:
 def test_kinds_are_named_under_their_bar_and_what_is_small_or_unknown_on_its_part() -> None:
     shown = mix_chart.chart_mixes({"<dot>": MIX}, "h100", "What the instructions do")
     assert "integers 60%, floating point 30%, branches 8%" in shown
-    assert "<title>&lt;dot&gt;, of a kind not known: 2 of 100 instructions</title>" in shown
+    assert "<title>&lt;dot&gt;, of unknown kind: 2 of 100 instructions</title>" in shown
     assert "<dot>" not in shown
     assert '<g class="gpu">' in shown
 

@@ -1,10 +1,10 @@
-"""Opcodes are shown with the way that leads to them, as HTML that is safe whatever stands in a line."""
+"""The list of opcodes as HTML: the origin of each opcode, its lines and its fate, with every text escaped."""
 
 from __future__ import annotations
 
 import pytest
 
-from chapters.opcode_cards import Reach, Shown, list_cards
+from chapters.opcode_cards import OpcodeCatalog, Reach, list_cards
 from chapters.opcode_index import find_sightings
 from chapters.opcode_rows import OpcodeRow
 from programs import opcodes, opcodes_by_primitive
@@ -17,7 +17,7 @@ HAND = parse_module("HloModule m\n\nENTRY main {\n  x = f32[8] parameter(0)\n  R
 
 
 @pytest.fixture(scope="module")
-def shown() -> Shown:
+def shown() -> OpcodeCatalog:
     """What two programs reach on the CPU, one of them by primitives of our own."""
     rows = {opcode: OpcodeRow(opcode, "One & only.", by="Because of `a < b`.") for opcode in CATEGORY}
     rows["or"] = OpcodeRow("or", "Either.", call="i | j")
@@ -28,7 +28,7 @@ def shown() -> Shown:
     function, example = opcodes.PROGRAMS["bits"]
     primitive, its_example = opcodes_by_primitive.PROGRAMS["others"]
     bits = capture(function, *example)
-    return Shown(
+    return OpcodeCatalog(
         rows,
         find_sightings([("bits", bits)], calls),
         find_sightings([("others", capture(primitive, *its_example))], calls),
@@ -48,37 +48,37 @@ def shown() -> Shown:
         ("domain", "nowhere"),
     ],
 )
-def test_each_way_to_an_opcode_is_told_from_the_others(shown: Shown, opcode: str, reach: Reach) -> None:
+def test_each_way_to_an_opcode_is_told_from_the_others(shown: OpcodeCatalog, opcode: str, reach: Reach) -> None:
     assert shown.reach(opcode) == reach
 
 
-def test_counts_are_of_what_a_target_has(shown: Shown) -> None:
+def test_counts_are_of_what_a_target_has(shown: OpcodeCatalog) -> None:
     structure = {opcode for opcode in shown.programs if CATEGORY[opcode] == "structure"}
     assert shown.bars()["structure, 6"] == {"cpu": len(structure), "h100": None}
-    assert "or" in shown.kept("cpu", "before") & shown.kept("cpu")
+    assert "or" in shown.opcodes_at("cpu", "before") & shown.opcodes_at("cpu")
 
 
-def test_what_needs_a_missing_target_says_so_in_place_of_a_smaller_number(shown: Shown) -> None:
+def test_what_needs_a_missing_target_says_so_in_place_of_a_smaller_number(shown: OpcodeCatalog) -> None:
     with pytest.raises(TargetUnavailableError):
-        shown.kept("h100")
+        shown.opcodes_at("h100")
     with pytest.raises(TargetUnavailableError):
-        shown.reached("call")
+        shown.reached_by("call")
 
 
-def test_a_card_holds_the_call_the_line_and_what_became_of_it(shown: Shown) -> None:
+def test_a_card_holds_the_call_the_line_and_what_became_of_it(shown: OpcodeCatalog) -> None:
     cards = list_cards("element-wise", shown)
     card = cards[cards.index('id="op-or"') :].partition("</details>")[0]
-    assert "From <code>i | j</code>." in card
+    assert "JAX call: <code>i | j</code>." in card
     assert ">or</span>(" in card
-    assert "<dt>CPU</dt><dd>kept to the end" in card
+    assert "<dt>CPU</dt><dd>still in the optimized module" in card
     assert "<dt>NVIDIA H100</dt><dd>not compiled here" in card
 
 
-def test_a_card_links_to_the_specification(shown: Shown) -> None:
+def test_a_card_links_to_the_specification(shown: OpcodeCatalog) -> None:
     assert 'href="https://openxla.org/stablehlo/spec#logistic"' in list_cards("element-wise", shown)
 
 
-def test_what_the_table_says_is_shown_as_it_is(shown: Shown) -> None:
+def test_what_the_table_says_is_shown_as_it_is(shown: OpcodeCatalog) -> None:
     cards = list_cards("structure", shown)
     assert "One &amp; only." in cards
     assert "Because of <code>a &lt; b</code>." in cards

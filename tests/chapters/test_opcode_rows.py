@@ -1,4 +1,4 @@
-"""The table of opcodes fits the installed compiler, and says what to do when it does not."""
+"""The table of opcodes matches the installed compiler; an error explains how to fix a mismatch."""
 
 from __future__ import annotations
 
@@ -53,17 +53,17 @@ def test_members_are_spelled_as_in_hlo_text(member: str, opcode: str) -> None:
     assert spell(member) == opcode
 
 
-def test_an_opcode_that_jaxlib_gains_fails_and_is_named() -> None:
-    with pytest.raises(OpcodeTableError, match=r"opcodes\.toml lacks frobnicate-start, which .* has; add a row"):
+def test_a_new_opcode_of_jaxlib_fails_with_its_name() -> None:
+    with pytest.raises(OpcodeTableError, match=r"opcodes\.toml lacks frobnicate-start, which .* has: add a row"):
         read_rows(TABLE, [*MEMBERS, "kFrobnicateStart"])
 
 
 def test_an_opcode_that_jaxlib_loses_fails_and_is_named() -> None:
-    with pytest.raises(OpcodeTableError, match=r"opcodes\.toml has tanh, which .* no longer has; take it out"):
+    with pytest.raises(OpcodeTableError, match=r"opcodes\.toml has tanh, which .* no longer has; remove it"):
         read_rows(TABLE, [member for member in MEMBERS if member != "kTanh"])
 
 
-def test_a_row_that_is_missing_fails_and_is_named(plant: Planter) -> None:
+def test_a_missing_row_fails_with_its_opcode(plant: Planter) -> None:
     text = TABLE.read_text(encoding="utf-8")
     row = text[text.index("[opcodes.tanh]") : text.index("[opcodes.xor]")]
     with pytest.raises(OpcodeTableError, match="lacks tanh"):
@@ -73,17 +73,17 @@ def test_a_row_that_is_missing_fails_and_is_named(plant: Planter) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('says = "The tangent."', 'says = "The tangent"', "tan: `says` is one sentence"),
-        ('call = "lax.tan(x)"', "", "tan: give `call`"),
+        ('says = "The tangent."', 'says = "The tangent"', "tan: `says` must be one sentence"),
+        ('call = "lax.tan(x)"', "", "tan: add `call`"),
         ('call = "lax.tan(x)"', 'cal = "lax.tan(x)"', "tan: no key is named cal"),
     ],
 )
-def test_a_row_that_says_too_little_fails_and_is_named(plant: Planter, old: str, new: str, message: str) -> None:
+def test_an_incomplete_row_fails_with_its_opcode(plant: Planter, old: str, new: str, message: str) -> None:
     with pytest.raises(OpcodeTableError, match=message):
         read_rows(plant(old, new), MEMBERS)
 
 
-def test_a_call_that_no_program_makes_fails_and_is_named() -> None:
+def test_a_call_in_no_program_fails_with_its_opcode() -> None:
     rows = {"tan": OpcodeRow("tan", "The tangent.", call="lax.tan(x)")}
-    with pytest.raises(OpcodeTableError, match=r"tan: no program's HLO has it from the call 'lax.tan\(x\)'"):
+    with pytest.raises(OpcodeTableError, match=r"tan: the call 'lax.tan\(x\)'"):
         check_calls(rows, {})

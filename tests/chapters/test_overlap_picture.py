@@ -48,10 +48,10 @@ def test_kernels_are_boxes_and_exchanges_bars_on_one_scale(gathers: Capture) -> 
     assert len(boxes) == gathered.LAYERS
     # Three places less the gap of two pixels at the ends of each.
     assert max(bars) == pytest.approx(3 * (boxes[0] + 2) - 2, abs=0.2)
-    assert "a &lt;row&gt;: 1 of 4 beside kernels" in shown
+    assert "a &lt;row&gt;: 1 of 4 exchanges overlapped by kernels" in shown
 
 
 def test_a_program_that_exchanges_nothing_is_refused() -> None:
     alone = capture(jnp.sin, jax.ShapeDtypeStruct((8,), jnp.float32), target="cpu")
-    with pytest.raises(ValueError, match="no collective beside kernels"):
+    with pytest.raises(ValueError, match="no computation with both collectives and kernels"):
         overlap_picture.read_schedule(alone)

@@ -1,4 +1,4 @@
-"""Passes are shown with where they run and what they change, as HTML that is safe whatever stands in a line."""
+"""The list of passes as HTML: targets, changes and examples, with every text escaped."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ import re
 import pytest
 
 from chapters import pass_cards
-from chapters.pass_index import Example, PassSeen, PassUse
+from chapters.pass_index import Example, PassRecord, PassUse
 from chapters.pass_rows import PassRow
 from xla_inspect.analysis.reasons import list_messages
 
@@ -16,43 +16,43 @@ LINE = '%a = f32[8] custom-call(%x), custom_call_target="<script>"'
 
 
 @pytest.fixture(scope="module")
-def shown() -> pass_cards.ShownPasses:
+def shown() -> pass_cards.PassCatalog:
     """Four passes: of all targets, of one GPU, a closed one, and a pipeline that changes nothing."""
     rows = {
         "algsimp": PassRow("algsimp", "Simplifies a < b.", ("xla/algebraic_simplifier.cc",)),
         "late": PassRow("late", "Fuses.", ("xla/service/instruction_fusion.cc",)),
-        "a b": PassRow("a b", "By its name alone, it does.", ("libtpu",)),
+        "a b": PassRow("a b", "Its name suggests that it does.", ("libtpu",)),
         "all": PassRow("all", "A pipeline.", ("libtpu",)),
     }
     example = Example("layer", "h100", "removed 1 add", (LINE,), (LINE[:20] + "…",), 2)
     uses = {target: PassUse(4, 2, ["layer"], ["layer"]) for target in TARGETS}
     seen = {
-        "algsimp": PassSeen("algsimp", {**uses, "tpu-v5e": PassUse(3)}, ["all", "<p>"], [], example),
-        "late": PassSeen("late", {"h200": PassUse(1, 1, ["mlp"])}, ["all"]),
-        "a b": PassSeen("a b", {"tpu-v5e": PassUse(1)}, ["all"]),
-        "all": PassSeen("all", {"tpu-v5e": PassUse(1)}, ["top"], ["algsimp", "a b"]),
+        "algsimp": PassRecord("algsimp", {**uses, "tpu-v5e": PassUse(3)}, ["all", "<p>"], [], example),
+        "late": PassRecord("late", {"h200": PassUse(1, 1, ["mlp"])}, ["all"]),
+        "a b": PassRecord("a b", {"tpu-v5e": PassUse(1)}, ["all"]),
+        "all": PassRecord("all", {"tpu-v5e": PassUse(1)}, ["top"], ["algsimp", "a b"]),
     }
     titles = {"layer": "relu(x & w)", "mlp": "MLP"}
-    return pass_cards.ShownPasses(rows, seen, titles, TARGETS, ("cpu", "h100", "tpu-v5e"))
+    return pass_cards.PassCatalog(rows, seen, titles, TARGETS, ("cpu", "h100", "tpu-v5e"))
 
 
-def card(shown: pass_cards.ShownPasses, name: str) -> str:
+def card(shown: pass_cards.PassCatalog, name: str) -> str:
     """Return the entry of a pass."""
     return pass_cards.list_cards([name], shown)
 
 
-def test_an_entry_has_an_address_a_sentence_and_its_source(shown: pass_cards.ShownPasses) -> None:
+def test_an_entry_has_an_address_a_sentence_and_its_source(shown: pass_cards.PassCatalog) -> None:
     html = card(shown, "algsimp")
     assert '<details class="opcode" id="algsimp">' in html
     assert "Simplifies a &lt; b." in html
     assert f'<a href="{pass_cards.SOURCE}xla/algebraic_simplifier.cc">' in html
     assert "<code>&lt;p&gt;</code>" in html
     assert 'id="a_b"' in card(shown, "a b")
-    assert "libtpu, which is closed" in card(shown, "a b")
+    assert "libtpu (closed)" in card(shown, "a b")
 
 
 def test_a_kind_of_target_says_whether_all_of_it_runs_the_pass_and_whether_it_changes_anything(
-    shown: pass_cards.ShownPasses,
+    shown: pass_cards.PassCatalog,
 ) -> None:
     marks = {name: re.findall(r'<i class="([^"]*)">([^<]*)</i>', card(shown, name)) for name in shown.rows}
     assert marks == {
@@ -63,7 +63,7 @@ def test_a_kind_of_target_says_whether_all_of_it_runs_the_pass_and_whether_it_ch
     }
 
 
-def test_how_often_it_changed_something_is_said_by_target(shown: pass_cards.ShownPasses) -> None:
+def test_how_often_it_changed_something_is_said_by_target(shown: pass_cards.PassCatalog) -> None:
     said = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", card(shown, "algsimp"))
     assert said == [
         ("CPU", "changed 1 of 2 programs, in 2 of 4 runs"),
@@ -71,36 +71,38 @@ def test_how_often_it_changed_something_is_said_by_target(shown: pass_cards.Show
         ("TPU v5e", "changed nothing in 3 runs"),
     ]
     assert re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", card(shown, "late")) == [
-        ("NVIDIA H200", "changed 1 of 2 programs, in 1 of 1 run")
+        ("NVIDIA H200", "It changed 1 of 2 programs, in its only run.")
     ]
     assert "<dl>" not in card(shown, "a b")
 
 
-def test_a_change_that_the_text_does_not_show_is_told_so(shown: pass_cards.ShownPasses) -> None:
+def test_a_change_that_the_text_does_not_show_is_told_so(shown: pass_cards.PassCatalog) -> None:
     use = PassUse(4, 4, ["layer", "mlp"], [])
-    seen = {**shown.seen, "algsimp": PassSeen("algsimp", {"cpu": use}, ["all"])}
-    quiet = pass_cards.ShownPasses(shown.rows, seen, shown.titles, TARGETS, shown.usual)
-    assert "in 4 of 4 runs; the text shows order, numbers or metadata at most<" in card(quiet, "algsimp")
+    seen = {**shown.seen, "algsimp": PassRecord("algsimp", {"cpu": use}, ["all"])}
+    quiet = pass_cards.PassCatalog(shown.rows, seen, shown.titles, TARGETS, shown.usual)
+    assert "; the text of the module shows only another order, other numbers or other metadata<" in card(
+        quiet, "algsimp"
+    )
     use.shows.append("mlp")
-    assert "in 4 of 4 runs; the text shows it in 1<" in card(quiet, "algsimp")
+    assert "in 4 of 4 runs; the text of the module shows a change in 1 of them<" in card(quiet, "algsimp")
 
 
-def test_an_example_is_escaped_and_a_line_that_was_cut_has_no_mark_of_an_error(shown: pass_cards.ShownPasses) -> None:
+def test_an_example_is_escaped_and_a_line_that_was_cut_has_no_mark_of_an_error(shown: pass_cards.PassCatalog) -> None:
     html = card(shown, "algsimp")
-    assert "<p>Its smallest change, H100, relu(x &amp; w): removed 1 add.</p>" in html
+    assert "<p>Its smallest change (H100, relu(x &amp; w)): removed 1 add.</p>" in html
     assert "<script>" not in html
     assert 'class="err"' not in html
     assert '<span class="gi">+</span> %a = f32[8] custom-c…' in html
-    assert "... 2 further lines" in html
+    assert "... 2 more lines" in html
 
 
-def test_a_pipeline_leads_to_what_it_runs(shown: pass_cards.ShownPasses) -> None:
+def test_a_pipeline_leads_to_what_it_runs(shown: pass_cards.PassCatalog) -> None:
     assert 'It runs <a href="#algsimp"><code>algsimp</code></a>, <a href="#a_b"><code>a b</code></a>.' in card(
         shown, "all"
     )
 
 
-def test_passes_are_ranked_by_programs_and_told_apart_by_kind(shown: pass_cards.ShownPasses) -> None:
+def test_passes_are_ranked_by_programs_and_told_apart_by_kind(shown: pass_cards.PassCatalog) -> None:
     assert shown.ranked == ["algsimp", "a b", "all", "late"]
     assert shown.most(9) == ["algsimp", "a b", "late"]
     assert shown.of_kinds({"cpu", "gpu", "tpu"}) == ["algsimp"]
@@ -111,7 +113,7 @@ def test_passes_are_ranked_by_programs_and_told_apart_by_kind(shown: pass_cards.
     assert shown.count_programs("late", ["cpu", "h200"]) == ["", "0"]
 
 
-def test_the_search_finds_the_words_of_what_changed_something_and_of_no_other(shown: pass_cards.ShownPasses) -> None:
+def test_the_search_finds_the_words_of_what_changed_something_and_of_no_other(shown: pass_cards.PassCatalog) -> None:
     assert pass_cards.list_entries(shown) == [
         ("algsimp", "", "algsimp"),
         ("late", "", "late"),
@@ -121,7 +123,7 @@ def test_the_search_finds_the_words_of_what_changed_something_and_of_no_other(sh
 
 
 def test_a_fold_holds_the_entries_and_an_entry_that_stands_twice_has_one_address(
-    shown: pass_cards.ShownPasses,
+    shown: pass_cards.PassCatalog,
 ) -> None:
     fold = pass_cards.fold_cards("2 & more", shown.quiet(), shown)
     assert fold.startswith('<details class="listing"><summary>2 &amp; more</summary><div class="opcodes passes">')
@@ -129,10 +131,11 @@ def test_a_fold_holds_the_entries_and_an_entry_that_stands_twice_has_one_address
     assert " id=" not in pass_cards.list_cards(["algsimp"], shown, named=False)
 
 
-def test_the_reasons_that_a_pass_gives_are_counted_by_topic(shown: pass_cards.ShownPasses) -> None:
+def test_the_reasons_that_a_pass_gives_are_counted_by_topic(shown: pass_cards.PassCatalog) -> None:
     row = shown.rows["late"]
-    known = [each for each in list_messages() if each.sentence and "instruction_fusion" in each.sources]
-    assert dict(pass_cards.read_topics(row)) == {each.topic: len(known) for each in known if each.topic == "fusion"}
+    messages = [message for message in list_messages() if message.sentence]
+    known = [message for message in messages if "instruction_fusion" in message.sources]
+    assert dict(pass_cards.read_topics(row)) == {"fusion": len(known)}
     assert known != []
-    assert "Its log says why: fusion (" in card(shown, "late")
+    assert "Its log gives reasons about these topics: fusion (" in card(shown, "late")
     assert "log" not in card(shown, "a b")

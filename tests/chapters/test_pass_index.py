@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chapters.pass_index import LINES, PassSeen, find_passes
+from chapters.pass_index import LINES, PassRecord, find_passes
 from programs import gallery
 from xla_inspect import capture, capture_all
 from xla_inspect.captured import Captures, PassChange, PassRun
@@ -114,5 +114,5 @@ def test_what_the_compiler_writes_under_no_name_of_a_pass_is_left_out(program: C
 
 def test_a_pass_counts_over_the_targets_that_are_asked_for(program: Capture) -> None:
     seen = find_passes({"layer": Captures({"cpu": program}, {}, ("cpu",))}, ["cpu"])["algsimp"]
-    assert isinstance(seen, PassSeen)
+    assert isinstance(seen, PassRecord)
     assert (seen.count(["cpu"]), seen.count(["h100"]), seen.has_changed) == (1, 0, True)

@@ -1,4 +1,4 @@
-"""The table of passes fits the passes that compilers run, and says what to do when it does not."""
+"""The table of passes matches the passes that compilers run; an error explains how to fix a mismatch."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chapters.pass_index import PassSeen, PassUse, find_passes
+from chapters.pass_index import PassRecord, PassUse, find_passes
 from chapters.pass_rows import PassRow, PassTableError, check_rows, read_rows
 from programs import gallery
 from xla_inspect import TARGETS, capture_all
@@ -32,63 +32,63 @@ def write(tmp_path: Path) -> Writer:
     return write
 
 
-def see(name: str, **uses: PassUse) -> dict[str, PassSeen]:
+def see(name: str, **uses: PassUse) -> dict[str, PassRecord]:
     """Return a pass that was seen."""
-    return {name: PassSeen(name, uses or {"cpu": PassUse(runs=1)}, ["all"])}
+    return {name: PassRecord(name, uses or {"cpu": PassUse(runs=1)}, ["all"])}
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_each_pass_that_runs_over_a_program_on_any_target_has_its_sentence() -> None:
+def test_every_pass_that_runs_on_any_target_has_a_row() -> None:
     piece = gallery.PROGRAMS["layer"]
     ran = find_passes({"layer": capture_all(piece.function, *piece.example, targets=TARGETS)}, ())
     assert {target for seen in ran.values() for target in seen.uses} == set(TARGETS)
     assert sorted(ran.keys() - read_rows(TABLE).keys()) == []
 
 
-def test_a_pass_that_is_new_fails_and_is_named_with_its_targets() -> None:
+def test_a_pass_without_a_row_fails_with_its_name_and_targets() -> None:
     seen = {**see("dce"), **see("frobnicate", h100=PassUse(runs=2), h200=PassUse(runs=2))}
-    with pytest.raises(PassTableError, match=r"passes\.toml lacks frobnicate, which ran on h100, h200: say in one"):
+    with pytest.raises(PassTableError, match=r"passes\.toml lacks frobnicate, which ran on h100, h200: add a sentence"):
         check_rows({"dce": PassRow("dce", "Removes.", ("xla/dce.cc",))}, seen)
 
 
-def test_a_pass_that_no_longer_runs_fails_and_is_named() -> None:
+def test_a_row_of_a_pass_that_no_longer_runs_fails_with_its_name() -> None:
     rows = {name: PassRow(name, "Removes.", ("xla/dce.cc",)) for name in ("dce", "gone")}
-    with pytest.raises(PassTableError, match=r"passes\.toml has gone, which no longer runs on any target; take it out"):
+    with pytest.raises(PassTableError, match=r"passes\.toml has gone, which no longer runs on any target; remove it"):
         check_rows(rows, see("dce"))
 
 
-def test_a_closed_pass_says_no_more_than_captures_show() -> None:
+def test_the_sentence_of_a_closed_pass_claims_no_more_than_captures_show() -> None:
     row = PassRow("secret", "Makes it faster.", ("libtpu",))
-    with pytest.raises(PassTableError, match="secret is closed and changed nothing in the captures"):
+    with pytest.raises(PassTableError, match="secret is closed source and changed nothing in the captures"):
         check_rows({"secret": row}, see("secret"))
     check_rows({"secret": row}, see("secret", tpu=PassUse(runs=1, changes=1, programs=["layer"])))
     check_rows({"secret": PassRow("secret", "By its name alone, it keeps one.", ("libtpu",))}, see("secret"))
-    pipeline = {"secret": PassSeen("secret", {"tpu-v5e": PassUse(runs=1)}, ["all"], ["dce"])}
+    pipeline = {"secret": PassRecord("secret", {"tpu-v5e": PassUse(runs=1)}, ["all"], ["dce"])}
     check_rows({"secret": row}, pipeline)
 
 
 @pytest.mark.parametrize(
     ("entry", "message"),
     [
-        ('says = "Removes"\nsources = ["xla/a.cc"]', "dce: `says` is one sentence"),
-        ('sources = ["xla/a.cc"]', "dce: `says` is one sentence"),
-        ('says = "Removes."', "dce: `sources` names its files"),
+        ('says = "Removes"\nsources = ["xla/a.cc"]', "dce: `says` must be one sentence"),
+        ('sources = ["xla/a.cc"]', "dce: `says` must be one sentence"),
+        ('says = "Removes."', "dce: `sources` must list its files"),
         ('says = "Removes."\nsource = "xla/a.cc"', "dce: no key is named source; the keys are log, says, sources"),
-        ('says = "By its name, it removes."\nsources = ["xla/a.cc"]', "dce: its source can be read"),
+        ('says = "By its name, it removes."\nsources = ["xla/a.cc"]', "dce: its source is open"),
     ],
 )
-def test_a_row_that_says_too_little_fails_and_is_named(write: Writer, entry: str, message: str) -> None:
+def test_an_incomplete_row_fails_with_the_name_of_its_pass(write: Writer, entry: str, message: str) -> None:
     with pytest.raises(PassTableError, match=message):
         read_rows(write(f"[passes.dce]\n{entry}\n"))
 
 
-def test_the_files_of_a_log_are_those_of_the_source_and_those_that_the_table_adds() -> None:
+def test_log_files_are_the_sources_and_the_files_that_the_table_adds() -> None:
     row = PassRow("fusion", "Fuses.", ("xla/service/instruction_fusion.cc", "libtpu"), ("tpu_instruction_fusion",))
     assert row.files == {"instruction_fusion", "libtpu", "tpu_instruction_fusion"}
     assert not row.is_closed
 
 
-def test_each_pass_has_an_address_of_its_own_and_one_sentence() -> None:
+def test_each_pass_has_a_unique_anchor_and_one_sentence() -> None:
     rows = read_rows(TABLE)
     assert len({row.anchor for row in rows.values()}) == len(rows)
     assert [row.name for row in rows.values() if not row.anchor.replace("-", "").replace("_", "").isalnum()] == []

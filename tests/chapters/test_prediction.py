@@ -52,7 +52,7 @@ def test_the_one_with_the_largest_or_the_smallest_value_is_the_key() -> None:
 def test_a_question_whose_words_ask_for_the_other_extreme_is_refused(
     question: str, pick: Literal["most", "least"]
 ) -> None:
-    with pytest.raises(ValueError, match=r"asks for the (?:most|least), and its key is the"):
+    with pytest.raises(ValueError, match=r"asks for the (?:most|least), and `pick` is"):
         prediction.ask_which(question, {"cpu": 1, "h100": 2}, pick=pick, see="#a")
     assert prediction.ask_which("Which differs?", {"cpu": 1, "h100": 2}, pick=pick, see="#a")
 
@@ -75,25 +75,60 @@ def test_an_answer_shows_all_that_was_measured_with_its_unit() -> None:
     assert read(asked)[0] == (
         "CPU",
         "wrong",
-        "It is TPU v5e. TPU v5e: 3 kernels; CPU: 2 kernels; NVIDIA H100: 1 kernel. It is so.",
+        (
+            "The answer is the TPU v5e. The values are 3 kernels for the TPU v5e, 2 kernels for the CPU, "
+            "and 1 kernel for the NVIDIA H100. It is so."
+        ),
     )
-    assert "a: 1 KiB; b: 2 MiB" in prediction.ask_which("?", {"a": 1024, "b": 2 << 20}, unit="bytes", see="#x")
+    assert "The values are 1 KiB for a and 2 MiB for b." in prediction.ask_which(
+        "?", {"a": 1024, "b": 2 << 20}, unit="bytes", see="#x"
+    )
 
 
-def test_a_wrong_value_says_whose_it_is() -> None:
+def test_a_wrong_value_is_followed_by_its_owner() -> None:
     asked = prediction.ask_value("How many?", 1, others={"cpu": 2, "h100": 2, "tpu-v5e": 1, "none fused": 8}, see="#x")
     assert read(asked) == [
-        ("1", "right", "The same for TPU v5e. CPU, NVIDIA H100: 2; none fused: 8."),
-        ("2", "wrong", "2 is the value for CPU and NVIDIA H100; here it is 1."),
-        ("8", "wrong", "8 is the value for none fused; here it is 1."),
+        (
+            "1",
+            "right",
+            "The value is the same for the TPU v5e. It is 2 for the CPU and the NVIDIA H100 and 8 for none fused.",
+        ),
+        ("2", "wrong", "The answer is 1. The value is 2 for the CPU and the NVIDIA H100."),
+        ("8", "wrong", "The answer is 1. The value is 8 for none fused."),
     ]
 
 
-def test_what_does_not_hold_names_what_does() -> None:
+@pytest.mark.parametrize(
+    ("unit", "values"),
+    [
+        ("kernels", "0 kernels for a, 1 kernel for b, and 2 kernels for c"),
+        ("launches", "0 launches for a, 1 launch for b, and 2 launches for c"),
+        ("passes", "0 passes for a, 1 pass for b, and 2 passes for c"),
+        ("percent", "0 percent for a, 1 percent for b, and 2 percent for c"),
+        (
+            "transposes and copies",
+            "0 transposes and copies for a, 1 transpose or copy for b, and 2 transposes and copies for c",
+        ),
+    ],
+)
+def test_none_one_and_many_have_the_right_noun(unit: str, values: str) -> None:
+    question = prediction.ask_which("Which?", {"a": 0, "b": 1, "c": 2}, unit=unit, see="#x")
+    assert f"The values are {values}." in question
+
+
+def test_a_target_has_its_article_and_a_reason_its_capital_and_full_stop() -> None:
+    for label in ("h100", "NVIDIA H100"):
+        question = prediction.ask_which("Which?", {label: 2, "a": 1}, see="#x", because="the tile is small")
+        assert "The answer is the NVIDIA H100. The values are 2 for the NVIDIA H100 and 1 for a." in question
+        assert "The tile is small." in question
+    assert "cuBLAS fuses." in prediction.ask_which("Which?", {"b": 2, "a": 1}, see="#x", because="cuBLAS fuses")
+
+
+def test_a_wrong_reason_leads_to_the_right_one() -> None:
     asked = prediction.ask_reason("Why?", {"It is large": False, "It has two users": True}, see="#x")
     assert read(asked) == [
         ("It has two users", "right", ""),
-        ("It is large", "wrong", "That does not hold here. What does: It has two users."),
+        ("It is large", "wrong", "The right answer is: It has two users."),
     ]
 
 
@@ -108,9 +143,9 @@ def test_what_does_not_hold_names_what_does() -> None:
         (lambda: prediction.ask_which("Q?", {"a": 1}, see="#x"), ValueError, "measure more targets or variants"),
         (lambda: prediction.ask_which("Q?", {}, see="#x"), ValueError, "measure more targets or variants"),
         (lambda: prediction.ask_value("Q?", 1, others={"a": 1}, see="#x"), ValueError, "compare with a variant"),
-        (lambda: prediction.ask_reason("Q?", {"a": False, "b": False}, see="#x"), ValueError, "exactly one must hold"),
-        (lambda: prediction.ask_reason("Q?", {"a": True, "b": True}, see="#x"), ValueError, '"a" and "b" do'),
-        (lambda: prediction.ask_reason("Q?", {"a": True}, see="#x"), ValueError, "exactly one must hold"),
+        (lambda: prediction.ask_reason("Q?", {"a": False, "b": False}, see="#x"), ValueError, "must be true"),
+        (lambda: prediction.ask_reason("Q?", {"a": True, "b": True}, see="#x"), ValueError, 'and not "a" and "b"'),
+        (lambda: prediction.ask_reason("Q?", {"a": True}, see="#x"), ValueError, "must be true"),
         (lambda: prediction.ask_whether("Q?", 1, see="#x"), TypeError, "compare it"),  # type: ignore[arg-type]
         (lambda: prediction.ask_reason("Q?", {"a": 1, "b": 0}, see="#x"), TypeError, "compare it"),  # type: ignore[dict-item]
         (lambda: prediction.ask_whether("Q?", holds=True, see="fusion.md#x"), ValueError, "on the same page"),
@@ -155,11 +190,11 @@ def test_another_text_or_key_is_another_question() -> None:
 
 def test_in_plain_markdown_a_question_has_its_choices_and_then_the_answer() -> None:
     asked = prediction.ask_value("How many `f`?", 1, others={"cpu": 2}, see="#x")
-    assert prediction.tell(f"before\n    {asked}after") == (
+    assert prediction.convert_questions(f"before\n    {asked}after") == (
         "before\n"
         "    <b>Predict:</b> How many <code>f</code>?\n\n"
         "    - 1\n"
         "    - 2\n\n"
-        '    Answer: 1. CPU: 2. <a href="#x">See what the compiler did</a>\n'
+        '    Answer: 1. The value is 2 for the CPU. <a href="#x">See what the compiler did</a>\n'
         "after"
     )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from chapters.program_lines import change_line, find_on_line, list_holders
+from chapters.program_lines import change_line, find_on_line, list_kernels_of_lines
 from programs import layer, remember
 from xla_inspect import capture
 from xla_inspect.analysis import list_kernels
@@ -28,18 +28,18 @@ def test_a_program_itself_stays_as_it_is() -> None:
 
 @pytest.mark.parametrize(("old", "new"), [("not there", "x"), ("z", "x"), ("y = x @ w", "y = x @ w\n    y = y + 1")])
 def test_what_does_not_name_a_part_of_one_line_is_refused(old: str, new: str) -> None:
-    with pytest.raises(ValueError, match="remember has "):
+    with pytest.raises(ValueError, match="must occur once in remember, and it occurs"):
         change_line(remember.remember, old, new)
 
 
 def test_the_kernels_of_a_line_are_those_that_compute_a_part_of_it() -> None:
     found = capture(layer.layer, *layer.EXAMPLE, target="cpu", passes=False)
     names = [kernel.name for kernel in list_kernels(found)]
-    assert list_holders(found, "return jax.nn.relu") == tuple(names)
+    assert list_kernels_of_lines(found, "return jax.nn.relu") == tuple(names)
     step = capture(remember.remember, *remember.EXAMPLE, target="cpu", passes=False)
-    (first,) = list_holders(step, "y = x @ w")
-    (last,) = list_holders(step, "alike = ")
+    (first,) = list_kernels_of_lines(step, "y = x @ w")
+    (last,) = list_kernels_of_lines(step, "alike = ")
     assert first != last
-    assert not {first, last} & set(list_holders(step, "mean = ", "std = ", "z = (y"))
+    assert not {first, last} & set(list_kernels_of_lines(step, "mean = ", "std = ", "z = (y"))
     with pytest.raises(ValueError, match="no line of"):
-        list_holders(step, "not there")
+        list_kernels_of_lines(step, "not there")

@@ -8,7 +8,7 @@ from xml.etree import ElementTree as ET
 
 import pytest
 
-from chapters.reason_quotes import find_said, quote_reasons, tell
+from chapters.reason_quotes import convert_reasons, find_first_decisions, quote_reasons
 from inside_xla.site_adapter import ADAPTER
 from livepage.publish import term_links
 from livepage.read import Term
@@ -86,8 +86,7 @@ def test_what_no_table_explains_is_shown_with_what_it_is_about() -> None:
     assert read_text(read.find("div/dd/blockquote")) == REFUSED.words
     told = read.findall("div/dd/p")[1]
     assert read_text(told) == (
-        "No table has a plain sentence for these words yet; they are about tanh.1, dot-fusion, add.2. "
-        "libtpu, whose source is closed"
+        "This message about tanh.1, dot-fusion, add.2 has no explanation yet. libtpu, which is closed source"
     )
     assert [read_text(each) for each in told.findall("code")] == ["tanh.1", "dot-fusion", "add.2"]
     assert "<a " not in shown
@@ -115,25 +114,25 @@ def test_a_variant_of_a_program_is_named_as_it_is() -> None:
 
 def test_words_outside_of_passes_say_so() -> None:
     shown = quote_reasons({"cpu": replace(REFUSED, pass_name="", pipeline="", run=-1)})
-    assert "outside of the passes <b" in shown
+    assert "outside the passes <b" in shown
 
 
 @pytest.mark.parametrize("nothing", [(), "", " "])
 def test_a_target_without_a_reason_needs_a_sentence(nothing: str | tuple[Decision, ...]) -> None:
-    with pytest.raises(ValueError, match="nothing is said of h100"):
+    with pytest.raises(ValueError, match="h100 has no answer"):
         quote_reasons({"h100": nothing})
 
 
 def test_plain_markdown_has_a_point_for_each_decision(decisions: tuple[Decision, ...]) -> None:
     known = next(each for each in decisions if each.sentence and each.place.startswith("xla/"))
     text = f"before\n    {quote_reasons({'tpu-v5e': [REFUSED, known], 'cpu': 'It says `nothing` of <this>.'})}after"
-    lines = tell(text).splitlines()
+    lines = convert_reasons(text).splitlines()
     file = known.place.rpartition("/")[2]
     assert lines[0] == "before"
     assert lines[1] == (
         '    - **TPU v5e**, `tpu_fusion`, refused, `` not fusing "<tanh>" into %add.2 because *it* is `odd` ``: '
-        "No table has a plain sentence for these words yet; they are about `tanh.1`, `dot-fusion`, `add.2`. "
-        "(libtpu, whose source is closed)"
+        "This message about `tanh.1`, `dot-fusion`, `add.2` has no explanation yet. "
+        "(libtpu, which is closed source)"
     )
     assert lines[2].startswith(f"    - **TPU v5e**, `{known.pass_name}`, {known.verdict}, `{known.words}`: ")
     assert (
@@ -142,7 +141,7 @@ def test_plain_markdown_has_a_point_for_each_decision(decisions: tuple[Decision,
         .endswith(f"{known.sentence} ([{file}](https://github.com/openxla/xla/blob/main/{known.place}))")
     )
     assert lines[3:] == ["    - **CPU**: It says `nothing` of <this>.", "after"]
-    assert ADAPTER.tell(text) == tell(text)
+    assert ADAPTER.tell(text) == convert_reasons(text)
 
 
 def test_the_name_of_a_pass_gets_its_entry_on_hover() -> None:
@@ -159,8 +158,8 @@ def test_the_first_decision_of_each_kind_is_found_among_those_about_something() 
         replace(REFUSED, kind="one", instruction="dot.10"),
     ]
     reasons = Reasons(tuple(said), explained=0, unexplained={})
-    assert find_said(reasons, "two", "one", "none") == (said[1], said[0])
-    assert find_said(reasons, "one", about=("dot.1",)) == (said[0],)
-    assert find_said(reasons, "two", about=("dot.2",)) == (said[1],)
-    assert find_said(reasons, "one", about=("dot.10", "dot.3")) == (said[3],)
-    assert find_said(reasons, "one", about=("dot.3",)) == ()
+    assert find_first_decisions(reasons, "two", "one", "none") == (said[1], said[0])
+    assert find_first_decisions(reasons, "one", about=("dot.1",)) == (said[0],)
+    assert find_first_decisions(reasons, "two", about=("dot.2",)) == (said[1],)
+    assert find_first_decisions(reasons, "one", about=("dot.10", "dot.3")) == (said[3],)
+    assert find_first_decisions(reasons, "one", about=("dot.3",)) == ()

@@ -54,7 +54,7 @@ def test_a_run_is_made_once_and_its_result_comes_back_as_json_has_it(
     load: Callable[..., object], tmp_path: Path
 ) -> None:
     program = load(COUNT, "STEP = 1")
-    assert [recorded_runs.run(program.count) for _ in range(2)] == [{"steps": [1, 2]}] * 2
+    assert [recorded_runs.run_recorded(program.count) for _ in range(2)] == [{"steps": [1, 2]}] * 2
     assert (tmp_path / "log").read_text(encoding="utf-8") == "ran "
 
 
@@ -62,19 +62,19 @@ def test_a_run_is_made_once_and_its_result_comes_back_as_json_has_it(
 def test_a_change_in_a_file_that_it_depends_on_runs_it_again(
     load: Callable[..., object], tmp_path: Path, main: str, beside: str
 ) -> None:
-    recorded_runs.run(load(COUNT, "STEP = 1\ndef f(): ...").count)
-    recorded_runs.run(load(main, beside).count)
+    recorded_runs.run_recorded(load(COUNT, "STEP = 1\ndef f(): ...").count)
+    recorded_runs.run_recorded(load(main, beside).count)
     assert (tmp_path / "log").read_text(encoding="utf-8") == "ran ran "
 
 
 def test_what_json_cannot_hold_is_refused_with_the_functions_name(load: Callable[..., object]) -> None:
-    with pytest.raises(InspectError, match=r"recorded_main\.unprintable returns what JSON cannot hold"):
-        recorded_runs.run(load(COUNT, "STEP = 1").unprintable)
+    with pytest.raises(InspectError, match=r"recorded_main\.unprintable returns a value that JSON cannot represent"):
+        recorded_runs.run_recorded(load(COUNT, "STEP = 1").unprintable)
 
 
 def test_a_function_that_stands_in_no_module_is_refused() -> None:
-    with pytest.raises(InspectError, match="takes a function of a module"):
-        recorded_runs.run(lambda: 1)
+    with pytest.raises(InspectError, match="needs a function of a module"):
+        recorded_runs.run_recorded(lambda: 1)
 
 
 @pytest.mark.parametrize("package", ["libtpu", "jax-cuda13-plugin"])
@@ -84,7 +84,7 @@ def test_a_compiler_that_is_installed_later_makes_it_run_again(
     program = load(COUNT, "STEP = 1")
     find = targets.find_version
     monkeypatch.setattr(targets, "find_version", lambda name: None if name == package else find(name))
-    recorded_runs.run(program.count)
+    recorded_runs.run_recorded(program.count)
     monkeypatch.setattr(targets, "find_version", lambda name: "1.2.3" if name == package else find(name))
-    recorded_runs.run(program.count)
+    recorded_runs.run_recorded(program.count)
     assert (tmp_path / "log").read_text(encoding="utf-8") == "ran ran "

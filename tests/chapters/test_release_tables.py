@@ -1,4 +1,4 @@
-"""What changed between releases, as a page shows it: escaped, counted in words, nothing hidden."""
+"""Tests of the tables of changes between releases: escaped texts, counts, and no hidden rows."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ def test_the_matrix_has_a_row_for_each_step_and_says_what_was_not_compiled() -> 
     assert f'<a href="#v0-12-0-1">{RECORDS[-2].jax} to 0.12.0.1</a>' in shown
     assert re.findall(r"<td ([^>]*)>(.*?)</td>", shown) == [
         ('style="--share: 33%" title="CPU: 1 of 3 programs"', "33"),
-        ('class="none" title="not compiled for under both"', "&ndash;"),
+        ('class="none" title="not compiled under both releases"', "&ndash;"),
     ]
 
 
@@ -48,8 +48,8 @@ def test_an_update_of_libtpu_alone_is_called_so_and_has_an_address_of_its_own() 
 
 
 def test_counts_are_told_with_their_signs_what_came_first() -> None:
-    told = release_tables.say_counts({"reduce": -1, "fusion kLoop": 2})
-    assert told == "+2 <code>fusion kLoop</code>, &minus;1 <code>reduce</code>"
+    text = release_tables.say_counts({"reduce": -1, "fusion kLoop": 2})
+    assert text == "+2 <code>fusion kLoop</code>, &minus;1 <code>reduce</code>"
 
 
 def test_each_program_whose_launches_changed_is_in_the_table() -> None:
@@ -60,16 +60,16 @@ def test_each_program_whose_launches_changed_is_in_the_table() -> None:
 
 def test_rows_beyond_the_first_few_are_folded_and_counted() -> None:
     shown = release_tables.fold_rows([["a"]] * (release_tables.MOST + 3), ["name"], markdown.cards, markdown.fold)
-    assert '??? listing "3 more"' in shown
+    assert '??? listing "3 more rows"' in shown
 
 
 def test_what_does_not_hold_is_listed_by_page_and_escaped() -> None:
-    found = [
+    disagreements = [
         Disagreement("docs/fusion.md", 10, "check", "a < b", "AssertionError: <class 'int'>"),
         Disagreement("docs/fusion.md", 12, "value", "f(x)", "KeyError: 'x'"),
     ]
-    shown = release_tables.fold_by_page(found, markdown.fold)
+    shown = release_tables.fold_by_page(disagreements, markdown.fold)
     assert '??? listing "fusion: 1 check, 1 value or block"' in shown
-    assert "On [this page](fusion.md):" in shown
+    assert "These fail on [this page](fusion.md):" in shown
     assert "* a &#60; b: <code>AssertionError: &#60;class" in shown
     assert "* <code>f(x)</code>: <code>KeyError:" in shown

@@ -64,7 +64,7 @@ def test_a_history_may_start_late(captures: Captures) -> None:
 
 
 def test_what_no_pass_removed_has_no_history(captures: Captures) -> None:
-    with pytest.raises(ValueError, match="they were kept"):
+    with pytest.raises(ValueError, match="they are still in the module"):
         rewrite_matrix.show_rewrite(captures["cpu"], KEPT)
 
 

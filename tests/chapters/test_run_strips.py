@@ -36,10 +36,10 @@ def test_every_look_is_explained() -> None:
 
 
 def test_a_box_of_a_kind_that_nothing_explains_is_refused_by_name() -> None:
-    with pytest.raises(ValueError, match="no look for boxes of kind other; there are kernel, launch"):
+    with pytest.raises(ValueError, match="unknown kind of box: other; the kinds are kernel, launch"):
         draw_strips({"row": [StripBox("x", "other")]}, KINDS, "")
 
 
 def test_a_fourth_kind_is_refused() -> None:
-    with pytest.raises(ValueError, match="has three looks, and 4 kinds were asked for: a, b, c, d"):
+    with pytest.raises(ValueError, match="has three styles, too few for 4 kinds: a, b, c, d"):
         draw_strips({}, dict.fromkeys("abcd", ""), "")

@@ -13,7 +13,8 @@ from xla_inspect.hlo import parse_shape
 def test_tiles_cover_the_array_and_are_numbered_as_memory_has_them() -> None:
     shown = tile_picture.draw_tiles(parse_shape("f32[20,200]{1,0:T(8,128)}"))
     assert re.findall(r">tile (\d)<", shown) == list("012345")
-    assert "20 of 24 rows and 200 of 256 columns hold elements, the rest is padding. 16,000 bytes take 24,576." in shown
+    assert "20 of 24 rows and 200 of 256 columns contain elements; the rest is padding." in shown
+    assert "Elements of 16,000 bytes occupy 24,576 bytes." in shown
 
 
 def test_a_column_major_matrix_is_drawn_as_it_lies() -> None:
@@ -30,5 +31,5 @@ def test_the_array_fills_its_share_of_the_drawing() -> None:
 
 @pytest.mark.parametrize("text", ["f32[8]{0:T(256)}", "f32[8,8]{1,0}", "f32[]"])
 def test_what_is_no_tiled_matrix_is_refused_by_name(text: str) -> None:
-    with pytest.raises(ValueError, match=r"can be drawn, not f32\["):
+    with pytest.raises(ValueError, match=r"cannot draw f32\["):
         tile_picture.draw_tiles(parse_shape(text))

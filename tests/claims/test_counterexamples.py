@@ -24,8 +24,8 @@ from claims import (
     stablehlo,
     tools,
 )
-from claims.declared import ClaimError, read
-from claims.ledger import judge
+from claims.declared import ClaimError, read_claims
+from claims.ledger import judge_claims
 from peers import records
 from xla_inspect import capture_all
 from xla_inspect.captured import Captures
@@ -39,7 +39,7 @@ pytestmark = pytest.mark.long("each falsehood runs a page or a check")
 
 MODULES = [
     importlib.import_module(f"claims.{name}")
-    for name in dict.fromkeys(claim.check.partition(".")[0] for claim in read() if claim.check)
+    for name in dict.fromkeys(claim.check.partition(".")[0] for claim in read_claims() if claim.check)
 ]
 USUAL = ("cpu", "h100", "tpu-v5e")
 
@@ -256,7 +256,7 @@ def survivors(claims: list[Claim], change: Callable[[pytest.MonkeyPatch], None])
         forget()
         for claim in claims:
             try:
-                judge([claim])
+                judge_claims([claim])
             except ClaimError:
                 continue
             same.append(claim)
@@ -266,7 +266,7 @@ def survivors(claims: list[Claim], change: Callable[[pytest.MonkeyPatch], None])
 
 def test_every_check_fails_in_a_world_that_is_otherwise(all_targets: None) -> None:
     del all_targets
-    left = [claim for claim in read() if claim.check]
+    left = [claim for claim in read_claims() if claim.check]
     for world in WORLDS:
         left = survivors(left, world)
     assert "\n".join(f"{claim.id} {claim.check}" for claim in left) == ""

@@ -1,4 +1,4 @@
-"""The claims as they are declared: all there, in words of their own, each leading to where it is shown."""
+"""The declared claims: complete, distinct, and each linked to the section that shows it."""
 
 from __future__ import annotations
 
@@ -7,12 +7,12 @@ from pathlib import Path
 
 import pytest
 
-from claims.declared import CHAPTERS, FILE, ClaimError, read
+from claims.declared import CHAPTERS, FILE, ClaimError, read_claims
 from claims.finding import Verdict
 from lint import typed_numbers
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-CLAIMS = read()
+CLAIMS = read_claims()
 GOOD = """
 [water-is-wet]
 chapter = "fusion"
@@ -23,12 +23,12 @@ check = "fusion.layer_is_one_kernel"
 """
 
 
-def test_every_claim_is_there_once_under_a_name_of_words() -> None:
+def test_every_claim_is_declared_once_under_a_name_of_words() -> None:
     assert len(CLAIMS) == len({claim.claim for claim in CLAIMS}) == 157
     assert [claim.id for claim in CLAIMS if not re.fullmatch(r"[a-z]+(?:-[a-z]+)+|pmap|readthedocs", claim.id)] == []
 
 
-def test_ten_claims_are_drawn_and_sixty_to_eighty_shown() -> None:
+def test_ten_claims_are_plotted_and_sixty_to_eighty_shown() -> None:
     shown = [claim.heard for claim in CLAIMS if claim.heard]
     assert shown.count("everywhere") == 10
     assert 60 <= len(shown) <= 80
@@ -39,7 +39,7 @@ def test_every_chapter_has_claims() -> None:
 
 
 @pytest.mark.parametrize("claim", [claim for claim in CLAIMS if claim.shown], ids=lambda claim: claim.id)
-def test_a_claim_leads_to_a_section_that_exists(claim: object) -> None:
+def test_a_claim_links_to_an_existing_section(claim: object) -> None:
     page, _, anchor = claim.shown.partition("#")  # type: ignore[attr-defined]  # each is a claim
     text = (DOCS / page).read_text(encoding="utf-8")
     assert re.search(rf"^##+ .*\{{[^}}]*#{re.escape(anchor)}[ }}]", text, re.MULTILINE), (
@@ -47,7 +47,7 @@ def test_a_claim_leads_to_a_section_that_exists(claim: object) -> None:
     )
 
 
-def test_a_claim_is_declared_on_the_line_that_it_names() -> None:
+def test_the_line_of_a_claim_is_that_of_its_declaration() -> None:
     lines = FILE.read_text(encoding="utf-8").splitlines()
     assert [lines[claim.line - 1] for claim in CLAIMS] == [f"[{claim.id}]" for claim in CLAIMS]
 
@@ -59,7 +59,7 @@ def test_no_number_is_typed_into_a_true_statement() -> None:
     assert [str(found) for found in numbers] == []
 
 
-def test_a_claim_that_depends_on_the_case_says_in_which_it_holds_unless_it_is_a_question() -> None:
+def test_a_claim_that_depends_on_the_case_lists_its_cases_unless_it_is_a_question() -> None:
     depending = {Verdict.BY_TARGET, Verdict.BY_CASE}
     unsaid = [
         claim.id
@@ -76,19 +76,21 @@ def test_a_claim_that_depends_on_the_case_says_in_which_it_holds_unless_it_is_a_
         (('"true"', '"maybe"'), "no verdict 'maybe'"),
         (('"fusion"', '"fission"'), "no chapter 'fission'"),
         (('truth = "It is."\n', ""), "truth is missing"),
-        (("truth", "thruth"), "unknown thruth"),
+        (("truth", "thruth"), "unknown field thruth"),
         (('check = "fusion.layer_is_one_kernel"\n', ""), "needs a source"),
-        (('"true"', '"not testable here"'), "a check decides it"),
-        (('"true"', '"outdated"'), "outdated just when `once`"),
-        (("verdict", 'heard = "daily"\nverdict'), "no claim is heard 'daily'"),
+        (('"true"', '"not testable here"'), "a claim with a check cannot be"),
+        (('"true"', '"outdated"'), "outdated if and only if `once`"),
+        (("verdict", 'heard = "daily"\nverdict'), "unknown value heard = 'daily'"),
         (
             ('check = "fusion.layer_is_one_kernel"', 'heard = "everywhere"\nsource = "https://example.org/"'),
-            "takes a check",
+            "needs a check",
         ),
     ],
 )
-def test_a_wrong_declaration_is_named_by_file_and_line(tmp_path: Path, change: tuple[str, str], message: str) -> None:
+def test_the_error_for_a_wrong_declaration_contains_file_and_line(
+    tmp_path: Path, change: tuple[str, str], message: str
+) -> None:
     file = tmp_path / "claims.toml"
     file.write_text(GOOD.replace(*change), encoding="utf-8")
     with pytest.raises(ClaimError, match=rf"^docs/data/claims\.toml:2: water-is-wet: .*{re.escape(message)}"):
-        read(file)
+        read_claims(file)

@@ -1,4 +1,4 @@
-"""The rule that turns what a check found into a verdict."""
+"""The rule that turns the finding of a check into a verdict."""
 
 from __future__ import annotations
 
@@ -32,11 +32,11 @@ def test_the_verdict_follows_from_the_cases(finding: object, verdict: Verdict) -
     assert finding.judge(once=False) == verdict  # type: ignore[attr-defined]  # each is a finding
 
 
-def test_a_claim_that_held_once_is_outdated_when_it_holds_no_more() -> None:
+def test_a_claim_that_held_in_an_earlier_release_is_outdated() -> None:
     assert only(FAILS, "gone").judge(once=True) == Verdict.OUTDATED
     assert only(HOLDS, "there").judge(once=True) == Verdict.TRUE
 
 
-def test_a_check_that_looks_at_nothing_is_refused() -> None:
-    with pytest.raises(ValueError, match="at one case at least"):
+def test_a_check_without_cases_fails() -> None:
+    with pytest.raises(ValueError, match="at least one case"):
         cases({}).judge(once=False)

@@ -1,4 +1,4 @@
-"""The ledger: what the checks find is what is declared, and anything else is named."""
+"""The findings of the checks match the declared verdicts, and an error lists every mismatch."""
 
 from __future__ import annotations
 
@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING
 import pytest
 
 from claims import cards, fusion, ledger
-from claims.declared import ClaimError, read
+from claims.declared import ClaimError, read_claims
 from claims.finding import Verdict
 from xla_inspect.errors import TargetUnavailableError
 
 if TYPE_CHECKING:
     from claims.finding import Finding
 
-DECLARED = {claim.id: claim for claim in read()}
+DECLARED = {claim.id: claim for claim in read_claims()}
 CHECKED = [claim for claim in DECLARED.values() if claim.check]
 
 
@@ -24,7 +24,7 @@ CHECKED = [claim for claim in DECLARED.values() if claim.check]
 def book(all_targets: None) -> ledger.ClaimLedger:
     """Every claim, judged."""
     del all_targets
-    return ledger.judge()
+    return ledger.judge_claims()
 
 
 def test_at_least_110_claims_are_decided_by_a_check_that_ran(book: ledger.ClaimLedger) -> None:
@@ -33,7 +33,7 @@ def test_at_least_110_claims_are_decided_by_a_check_that_ran(book: ledger.ClaimL
     assert book.checked() + book.unchecked() == 157
 
 
-def test_every_finding_says_what_was_found(book: ledger.ClaimLedger) -> None:
+def test_every_finding_has_evidence(book: ledger.ClaimLedger) -> None:
     silent = [
         entry.claim.id
         for entry in book.entries
@@ -43,62 +43,62 @@ def test_every_finding_says_what_was_found(book: ledger.ClaimLedger) -> None:
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_another_verdict_fails_and_names_the_claim_its_file_and_its_line() -> None:
+def test_another_verdict_fails_with_the_claim_its_file_and_line() -> None:
     for claim in random.sample(CHECKED, 25):  # others on each run
         others = [verdict for verdict in Verdict if verdict not in {claim.verdict, Verdict.UNTESTED, Verdict.OUTDATED}]
         flipped = replace(claim, verdict=random.choice(others))  # noqa: S311 - a sample, no secret
         where = rf"^docs/data/claims\.toml:{claim.line}: {claim.id}: declared {flipped.verdict}"
         with pytest.raises(ClaimError, match=where):
-            ledger.judge([flipped])
+            ledger.judge_claims([flipped])
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_claim_that_holds_elsewhere_than_declared_fails_and_is_named() -> None:
+def test_a_claim_that_holds_in_other_cases_fails_with_its_name() -> None:
     claim = replace(DECLARED["layer-is-one-kernel"], where=("cpu",))
     with pytest.raises(
         ClaimError, match=rf":{claim.line}: layer-is-one-kernel: declared to hold for \['cpu'\].*tpu-v5e.*\(True\)"
     ):
-        ledger.judge([claim])
+        ledger.judge_claims([claim])
 
 
-def test_a_check_that_raises_fails_and_names_the_claim() -> None:
+def test_a_check_that_raises_fails_with_the_name_of_its_claim() -> None:
     claim = replace(DECLARED["layer-is-one-kernel"], check="fusion.no_such_check")
     with pytest.raises(ClaimError, match=rf":{claim.line}: {claim.id}: fusion.no_such_check raised AttributeError"):
-        ledger.judge([claim])
+        ledger.judge_claims([claim])
 
 
-def test_all_wrong_claims_are_named_at_once() -> None:
+def test_all_wrong_claims_are_listed_at_once() -> None:
     wrong = [
         replace(DECLARED[name], verdict=Verdict.TRUE, where=())
         for name in ("number-of-operations", "matmul-conv-reduce")
     ]
     with pytest.raises(ClaimError, match=r"(?s)number-of-operations: declared true.*matmul-conv-reduce: declared true"):
-        ledger.judge(wrong)
+        ledger.judge_claims(wrong)
 
 
-def test_a_claim_whose_target_is_missing_is_a_gap_and_no_failure(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_target_is_a_gap_and_not_a_failure(monkeypatch: pytest.MonkeyPatch) -> None:
     def unavailable() -> Finding:
         target, reason = "tpu-v5e", "libtpu is <not> installed"
         raise TargetUnavailableError(target, reason)
 
     monkeypatch.setattr(fusion, "layer_is_one_kernel", unavailable)
-    book = ledger.judge([DECLARED["layer-is-one-kernel"]])
+    book = ledger.judge_claims([DECLARED["layer-is-one-kernel"]])
     assert (book.checked(), book.unchecked()) == (0, 0)
     shown = cards.cards(book.entries)
-    assert "not run here: libtpu is &#60;not&#62; installed" in shown
+    assert "Not run here: libtpu is &#60;not&#62; installed" in shown
     assert "depends on target" in shown
 
 
-def test_checks_come_out_alike_when_they_run_again_in_the_same_process(book: ledger.ClaimLedger) -> None:
+def test_checks_give_the_same_verdict_when_they_run_again(book: ledger.ClaimLedger) -> None:
     chosen = [claim for claim in CHECKED if claim.check.startswith(("running.", "tools.", "jaxpr."))]
-    again = ledger.judge(chosen)
+    again = ledger.judge_claims(chosen)
     before = {entry.claim.id: entry.verdict for entry in book.entries}
     assert {entry.claim.id: entry.verdict for entry in again.entries} == {
         claim.id: before[claim.id] for claim in chosen
     }
 
 
-def test_a_claim_that_could_not_be_checked_here_has_no_finding_but_a_gap() -> None:
+def test_a_claim_without_its_target_has_a_gap_and_no_finding() -> None:
     claim = DECLARED["layer-is-one-kernel"]
     missing = ledger.Entry(claim, missing=TargetUnavailableError("h100", "install it"))
     with pytest.raises(TargetUnavailableError, match="install it"):

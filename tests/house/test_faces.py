@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from chapters import rooms
+from chapters import package_graph
 from common import ROOT
 
 if TYPE_CHECKING:
@@ -18,48 +18,52 @@ if TYPE_CHECKING:
 @pytest.fixture(scope="module", autouse=True)
 def _read_once() -> Iterator[None]:
     """What the project's files take from each other is read once for all of these tests."""
-    taken = [*rooms.list_imports()]
+    taken = [*package_graph.list_imports()]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(rooms, "list_imports", lambda: taken)
+        patch.setattr(package_graph, "list_imports", lambda: taken)
         yield
 
 
 def test_nobody_reaches_past_the_face_of_a_room() -> None:
     past = [
-        f"{taken.place} takes {taken.name} from {taken.module}, past the face of {rooms.room_of(taken.module)}"
-        for taken in rooms.list_imports()
-        if (room := rooms.room_of(taken.module))
+        f"{taken.place} takes {taken.name} from {taken.module}, past the face of {room}"
+        for taken in package_graph.list_imports()
+        if (room := package_graph.find_package(taken.module))
         and room not in {"xla_inspect", taken.module}
-        and rooms.room_of_file(taken.path) != room
+        and package_graph.find_package_of_file(taken.path) != room
     ]
     assert past == []
 
 
 def test_what_is_taken_from_a_room_is_what_it_exports() -> None:
-    faces, modules = rooms.list_rooms(), rooms.list_modules()
+    faces, modules = package_graph.list_packages(), package_graph.list_modules()
     unknown = []
-    for taken in rooms.list_imports():
+    for taken in package_graph.list_imports():
         known = {*faces.get(taken.module, ()), *(name.rpartition(".")[2] for name in faces if "." in name)}
         if taken.module == "xla_inspect":
             known |= {name.rpartition(".")[2] for name in modules}
-        if taken.module in faces and taken.name not in known and rooms.room_of_file(taken.path) != taken.module:
+        if (
+            taken.module in faces
+            and taken.name not in known
+            and package_graph.find_package_of_file(taken.path) != taken.module
+        ):
             unknown.append(f"{taken.place} takes {taken.name}, which {taken.module} does not export")
     assert unknown == []
 
 
 def test_everything_that_a_room_exports_is_documented() -> None:
-    public = [(room, name) for room, names in rooms.list_rooms().items() for name in sorted(names)]
-    assert [f"{room}.{name}" for room, name in public if not rooms.find_docstring(room, name)] == []
+    public = [(room, name) for room, names in package_graph.list_packages().items() for name in sorted(names)]
+    assert [f"{room}.{name}" for room, name in public if not package_graph.find_docstring(room, name)] == []
 
 
 def test_everything_that_a_room_exports_is_used_outside_of_it() -> None:
-    faces = rooms.list_rooms()
+    faces = package_graph.list_packages()
     used = {
         (taken.module, taken.name)
-        for taken in rooms.list_imports()
+        for taken in package_graph.list_imports()
         if taken.module in faces
         # The options of a question take the rest of its package lazily, from its face.
-        and (rooms.room_of_file(taken.path) != taken.module or taken.path.name == "options.py")
+        and (package_graph.find_package_of_file(taken.path) != taken.module or taken.path.name == "options.py")
     }
     # What is installed as a command is used by its name.
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"].values()
@@ -86,11 +90,11 @@ def test_no_two_modules_have_one_name_but_the_parts_of_a_question() -> None:
 
 def test_a_deep_import_and_an_idle_name_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
     """What the tests above look at is there."""
-    taken = list(rooms.list_imports())
+    taken = list(package_graph.list_imports())
     assert {"docs", "scripts", "snippets", "tests"} == {use.place.partition("/")[0] for use in taken}
-    assert rooms.room_of("xla_inspect.report.explorer.embed") == "xla_inspect.report.explorer"
-    assert rooms.room_of("xla_inspect.practice.marking.check_helpers") == "xla_inspect.practice"
-    deep = rooms.Import("docs/x.md:1", ROOT / "docs" / "x.md", "xla_inspect.hlo.parser", "parse_module")
-    monkeypatch.setattr(rooms, "list_imports", lambda: [*taken, deep])
+    assert package_graph.find_package("xla_inspect.report.explorer.embed") == "xla_inspect.report.explorer"
+    assert package_graph.find_package("xla_inspect.practice.marking.check_helpers") == "xla_inspect.practice"
+    deep = package_graph.Import("docs/x.md:1", ROOT / "docs" / "x.md", "xla_inspect.hlo.parser", "parse_module")
+    monkeypatch.setattr(package_graph, "list_imports", lambda: [*taken, deep])
     with pytest.raises(AssertionError, match=r"docs/x.md:1 takes parse_module from xla_inspect.hlo.parser, past"):
         test_nobody_reaches_past_the_face_of_a_room()

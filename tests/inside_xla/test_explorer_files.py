@@ -41,7 +41,7 @@ def test_the_data_that_a_page_names_is_published_and_published_again(
     if not links:
         monkeypatch.setattr(Path, "hardlink_to", refuse)
     for _ in range(2):
-        explorer_files.publish([PAGE], tmp_path / "site")
+        explorer_files.publish_explorer([PAGE], tmp_path / "site")
         published = tmp_path / "site" / "assets" / "explorer" / NAME
         assert published.read_text(encoding="utf-8") == "{}"
         assert published.samefile(staged / NAME) == links
@@ -55,18 +55,18 @@ def test_what_was_not_used_for_longest_goes_and_what_the_site_needs_stays(
         (staged / name).write_text("{}", encoding="utf-8")
         os.utime(staged / name, (now - days * 86400,) * 2)
     monkeypatch.setattr(explorer_files, "LIMIT", 4)
-    explorer_files.publish([PAGE], tmp_path / "site")
+    explorer_files.publish_explorer([PAGE], tmp_path / "site")
     assert sorted(path.name for path in staged.iterdir()) == [NAME, "bb.json", "cc.json"]
 
 
 @pytest.mark.usefixtures("staged")
 def test_data_that_was_removed_is_named_with_what_to_do(tmp_path: Path) -> None:
     with pytest.raises(PluginError, match=rf"lacks {NAME}, which kept pages name; remove .cache/pages too"):
-        explorer_files.publish([PAGE], tmp_path / "site")
+        explorer_files.publish_explorer([PAGE], tmp_path / "site")
 
 
 def test_a_site_without_explorers_gets_nothing_of_them(tmp_path: Path) -> None:
-    explorer_files.publish(["<p>No explorer.</p>"], tmp_path)
+    explorer_files.publish_explorer(["<p>No explorer.</p>"], tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
@@ -76,10 +76,10 @@ def test_what_no_page_names_any_longer_goes_from_the_site(staged: Path, tmp_path
     for name in (NAME, other):
         (staged / name).write_text("{}", encoding="utf-8")
     folder = tmp_path / "site" / "assets" / "explorer"
-    explorer_files.publish([PAGE, PAGE.replace(NAME, other)], tmp_path / "site")
-    explorer_files.publish([PAGE], tmp_path / "site")
+    explorer_files.publish_explorer([PAGE, PAGE.replace(NAME, other)], tmp_path / "site")
+    explorer_files.publish_explorer([PAGE], tmp_path / "site")
     assert [path.name for path in folder.glob("*.json")] == [NAME]
-    explorer_files.publish(["<p>No explorer.</p>"], tmp_path / "site")
+    explorer_files.publish_explorer(["<p>No explorer.</p>"], tmp_path / "site")
     assert not folder.exists()
 
 
@@ -90,7 +90,7 @@ def test_the_data_that_an_index_names_is_published_with_it(staged: Path, tmp_pat
     (staged / index).write_text(json.dumps(described), encoding="utf-8")
     for name in (NAME, details, codes):
         (staged / name).write_text("{}", encoding="utf-8")
-    explorer_files.publish([f'<div data-index="{index}"></div>'], tmp_path / "site")
+    explorer_files.publish_explorer([f'<div data-index="{index}"></div>'], tmp_path / "site")
     folder = tmp_path / "site" / "assets" / "explorer"
     assert {path.name for path in folder.glob("*.json")} == {index, details, codes, NAME}
     assert {path.name for path in folder.iterdir() if path.suffix != ".json"} == {*BUNDLES, STYLE}

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 from inside_xla import open_dump_files
-from inside_xla.open_dump_files import MARK, MISSING, PARTS, publish
+from inside_xla.open_dump_files import MARK, MISSING, PARTS, publish_dump_page
 from maintaining.browser_bundle import digest
 from maintaining.pyodide_bundle import PYODIDE
 from xla_inspect.report.explorer import BUNDLES
@@ -42,7 +42,7 @@ def read_parts(site: Path) -> dict[str, object]:
 def test_all_that_the_page_fetches_is_published_and_published_again(python: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     for _ in range(2):
-        publish([PAGE], site)
+        publish_dump_page([PAGE], site)
         parts = read_parts(site)
         assert parts["explorer"] == [*BUNDLES]
         assert parts["sizes"] == {name: len(name) for name in PYODIDE.files}
@@ -56,9 +56,9 @@ def test_all_that_the_page_fetches_is_published_and_published_again(python: Path
 
 def test_a_page_without_python_is_told_which_command_brings_it(python: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
-    publish([PAGE], site)
+    publish_dump_page([PAGE], site)
     (python / PYODIDE.files[0]).write_bytes(b"damaged")
-    publish([PAGE], site)
+    publish_dump_page([PAGE], site)
     parts = read_parts(site)
     assert parts["missing"] == MISSING
     assert "scripts/maintaining/browser-bundles pyodide" in MISSING
@@ -67,5 +67,5 @@ def test_a_page_without_python_is_told_which_command_brings_it(python: Path, tmp
 
 
 def test_a_site_without_such_a_page_has_nothing_of_it(tmp_path: Path) -> None:
-    publish(["<p>Another page</p>"], tmp_path / "site")
+    publish_dump_page(["<p>Another page</p>"], tmp_path / "site")
     assert not (tmp_path / "site").exists()

@@ -96,7 +96,7 @@ def test_a_place_is_closed_and_holds_no_other_of_its_kind() -> None:
 def test_every_program_of_the_site_opens_from_what_a_reader_takes_away(tmp_path: Path) -> None:
     """In a folder that holds nothing else, and in a process that has the package alone."""
     page = "".join(f'<div class="program-edit" data-program="{name}"></div>' for name in PROGRAMS)
-    program_places.publish([page], tmp_path / "site")
+    program_places.publish_programs([page], tmp_path / "site")
     asked = []
     for name, functions in PROGRAMS.items():
         taken, _ = program_places.bundle(name)
@@ -145,8 +145,8 @@ def test_a_bundle_is_the_same_at_each_build() -> None:
 
 def test_what_no_page_offers_any_longer_goes_from_the_site(tmp_path: Path) -> None:
     pages = [unescape(place(f"snippets/programs/{name}.py", name)) for name in ("gelu", "layer")]
-    program_places.publish(pages, tmp_path)
-    program_places.publish(pages[:1], tmp_path)
+    program_places.publish_programs(pages, tmp_path)
+    program_places.publish_programs(pages[:1], tmp_path)
     assert [path.name for path in (tmp_path / program_places.PUBLISHED).iterdir()] == ["gelu.py"]
 
 

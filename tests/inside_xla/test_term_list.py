@@ -12,7 +12,7 @@ from inside_xla import term_list
 from xla_inspect.hlo import OPCODES
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
-TERMS = term_list.read(DOCS)
+TERMS = term_list.read_terms(DOCS)
 GLOSSARY = {term.name: term for term in TERMS if term.page == term_list.GLOSSARY}
 
 
@@ -90,4 +90,4 @@ def test_each_rule_is_for_a_page_and_a_term_that_there_are() -> None:
 
 
 def test_a_folder_without_a_glossary_has_no_terms(tmp_path: Path) -> None:
-    assert term_list.read(tmp_path) == ()
+    assert term_list.read_terms(tmp_path) == ()

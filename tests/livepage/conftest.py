@@ -78,7 +78,7 @@ class Site:
     def render(self, page: str) -> tuple[str, list[Failure]]:
         """Render one page as the tests do, without building the site."""
         self.last = Build()
-        return render_one.render(self.root / "docs" / f"{page}.md", self.root, self.last)
+        return render_one.render_page(self.root / "docs" / f"{page}.md", self.root, self.last)
 
 
 class _Heard(logging.Handler):

@@ -74,7 +74,7 @@ def _other_version(name: str) -> Iterator[None]:
 
 def main() -> None:
     """Answer each line."""
-    config = render_one.load(Path.cwd())
+    config = render_one.load_project(Path.cwd())
     project.docs = Path("docs")
     for line in sys.stdin:
         with planted(json.loads(line)):

@@ -86,16 +86,16 @@ def in_project() -> Iterator[None]:
 
 @pytest.mark.usefixtures("in_project")
 def test_a_page_says_what_was_affirmed(page: Path) -> None:
-    if failures := sentence_checks.judge(read_prose(page)):
+    if failures := sentence_checks.judge_sentences(read_prose(page)):
         pytest.fail("\n".join(map(str, failures)), pytrace=False)
 
 
 @pytest.mark.usefixtures("in_project")
 def test_the_texts_on_no_page_say_what_was_affirmed() -> None:
     texts = list(project_texts.read_others(ROOT))
-    if failures := [str(failure) for text in texts for failure in sentence_checks.judge(text)]:
+    if failures := [str(failure) for text in texts for failure in sentence_checks.judge_sentences(text)]:
         pytest.fail("\n".join(failures), pytrace=False)
-    assert [len(table.sentences) > 50 for table in affirmed_tables.read(ROOT)] == [True] * 4
+    assert [len(table.sentences) > 50 for table in affirmed_tables.read_tables(ROOT)] == [True] * 4
     names = {text.name for text in texts if text.sentences}
     assert {*project_texts.READMES, "scripts/test", "snippets/xla_inspect/commands/command_line.py"} <= names
     assert {"snippets/practice/hints/hlo.toml", "snippets/practice/puzzles/softmax.py"} <= names
@@ -136,7 +136,7 @@ def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Judge:
     accept_all(read_sentences("docs/page.md", PAGE))
 
     def check(text: str) -> list[str]:
-        return [str(failure) for failure in sentence_checks.judge(read_sentences("docs/page.md", text))]
+        return [str(failure) for failure in sentence_checks.judge_sentences(read_sentences("docs/page.md", text))]
 
     return check
 
@@ -302,7 +302,9 @@ def test_the_number_of_an_item_claims_nothing() -> None:
 def test_a_failing_check_names_the_sentences_that_rest_on_it(judge: Judge) -> None:
     assert judge(PAGE) == []
     failure = Failure(Origin("docs/page.md", 24), "AssertionError: left was 3, right was 4")
-    explained = sentence_checks.explain(failure, "Four kernels on the CPU", read_sentences("docs/page.md", PAGE))
+    explained = sentence_checks.explain_failure(
+        failure, "Four kernels on the CPU", read_sentences("docs/page.md", PAGE)
+    )
     assert str(explained).startswith(
         "docs/page.md:24: AssertionError: left was 3, right was 4; on this rests docs/page.md:8"
     )
@@ -316,9 +318,9 @@ def test_the_command_shows_sentence_and_check_side_by_side_and_records_what_is_a
     assert "- The CPU makes four kernels of it." in pair.shown
     assert "+ The CPU makes at most four kernels of it." in pair.shown
     assert '| assert tally.count_all(one) == count(one["cpu"]) == LIMIT == 4' in pair.shown
-    assert len(sentence_checks.judge(prose)) == 1
+    assert len(sentence_checks.judge_sentences(prose)) == 1
     accept_all(prose)
-    assert sentence_checks.judge(prose) == []
+    assert sentence_checks.judge_sentences(prose) == []
     assert judge(PAGE) != []
 
 

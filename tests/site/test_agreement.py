@@ -38,7 +38,7 @@ def count(program: str, target: str) -> int:
 
 @cache
 def render(page: str) -> str:
-    html, failures = render_one.render(ROOT / "docs" / page, ROOT)
+    html, failures = render_one.render_page(ROOT / "docs" / page, ROOT)
     assert failures == []
     return unescape(html)
 

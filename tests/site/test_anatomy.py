@@ -25,7 +25,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 @cache
 def render(page: Path) -> str:
     """Return a page's HTML."""
-    return render_one.render(page, ROOT)[0]
+    return render_one.render_page(page, ROOT)[0]
 
 
 def test_the_chapters_are_found() -> None:

@@ -41,7 +41,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 def test_a_page_holds_what_it_claims(page: Path) -> None:
     """Run a page; a failure is named by page and line, as in the build."""
     build = Build()
-    html, failures = render_one.render(page, ROOT, build)
+    html, failures = render_one.render_page(page, ROOT, build)
     if failures:
         pytest.fail("\n".join(map(str, failures)), pytrace=False)
     source, outcomes = build.sources[page.relative_to(ROOT).as_posix()]
@@ -58,7 +58,7 @@ def test_a_page_holds_what_it_claims(page: Path) -> None:
 def test_a_page_that_runs_again_comes_to_the_same(page: Path) -> None:
     """As under `mkdocs serve` after an edit, in a process in which JAX remembers what it compiled."""
     build = Build()
-    render_one.render(page, ROOT, build)
+    render_one.render_page(page, ROOT, build)
     source, _ = build.sources[page.relative_to(ROOT).as_posix()]
     assert run_page(source) == run_page(source)
 
@@ -77,7 +77,7 @@ def elsewhere(pages: list[Path]) -> Iterator[other_machine.Twin]:
 def test_a_page_shows_nothing_of_the_moment_or_the_machine(page: Path, elsewhere: other_machine.Twin) -> None:
     """Time, dates, randomness, the order of sets and the number of cores are told by the line that shows them."""
     build = Build()
-    render_one.render(page, ROOT, build)
+    render_one.render_page(page, ROOT, build)
     source, outcomes = build.sources[page.relative_to(ROOT).as_posix()]
     if differences := elsewhere.compare(page, source, outcomes):
         pytest.fail("\n".join(differences), pytrace=False)
@@ -86,7 +86,7 @@ def test_a_page_shows_nothing_of_the_moment_or_the_machine(page: Path, elsewhere
 @pytest.mark.long("the strict build has run every page")
 def test_a_notebook_holds_what_it_claims(notebook: Path) -> None:
     """Run a notebook, unless it is kept; every check, prediction and exercise of it is on its page."""
-    html, failures = render_one.render(notebook, ROOT)
+    html, failures = render_one.render_page(notebook, ROOT)
     if failures:
         pytest.fail("\n".join(map(str, failures)), pytrace=False)
     cells = read_notebook(notebook).cells

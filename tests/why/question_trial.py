@@ -46,7 +46,7 @@ from jax.sharding import PartitionSpec
 from xla_inspect.analysis import find_lines, list_launches
 from xla_inspect.compilation import PINNED
 from xla_inspect.subject import Request, Subject, read_flags, read_function
-from xla_inspect.targets import find
+from xla_inspect.targets import find_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -155,7 +155,7 @@ class Question:
                 request = replace(request, donate=tuple(map(str, numbers)))
             case {"change": "without-pass", "pass": name}:
                 # What is switched off for the capture's own sake, as on each machine, stays so.
-                pinned = PINNED[find(target).kind].get(DISABLE)
+                pinned = PINNED[find_target(target).kind].get(DISABLE)
                 settings["options"] = {DISABLE: ",".join(map(str, filter(None, (pinned, name))))}
             case {"change": "flag", "flag": flag}:
                 settings["options"] = read_flags([flag])

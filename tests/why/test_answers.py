@@ -118,7 +118,7 @@ def test_it_names_a_right_pass_and_a_right_line(question: Question, capsys: pyte
 @pytest.mark.usefixtures("all_targets")
 def test_it_says_so_in_few_lines_with_commands_that_fit(question: Question, capsys: pytest.CaptureFixture[str]) -> None:
     printed = print_answer(question, capsys)
-    told = re.split(r"^All of it", printed, flags=re.MULTILINE)[0].rstrip().splitlines()
+    told = re.split(r"^To see all evidence", printed, flags=re.MULTILINE)[0].rstrip().splitlines()
     assert len(told) <= LONGEST
     assert max(map(len, told)) <= 80
     assert "\u2026" not in "".join(told)

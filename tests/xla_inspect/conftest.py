@@ -15,7 +15,7 @@ import pytest
 
 from xla_inspect import capture_all
 from xla_inspect.errors import TargetUnavailableError
-from xla_inspect.targets import find
+from xla_inspect.targets import find_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -49,7 +49,7 @@ class Corpus:
         # Settings of JAX that must precede its import: eight simulated devices for the collectives.
         environment = {**os.environ, "JAX_NUM_CPU_DEVICES": "8"}
         for target in TARGETS:
-            if not find(target).obstacle:
+            if not find_target(target).obstacle:
                 command = [sys.executable, str(HERE / "corpus.py"), str(self.folder / target), target]
                 self.processes[target] = subprocess.Popen(
                     command, env=environment, stderr=subprocess.PIPE, text=True, encoding="utf-8"
@@ -57,7 +57,7 @@ class Corpus:
 
     def wait(self, target: str) -> Path:
         """Wait for a target's dumps; return the folder that holds a folder for each program."""
-        if reason := find(target).obstacle:
+        if reason := find_target(target).obstacle:
             raise TargetUnavailableError(target, reason)
         if process := self.processes.get(target):
             _, errors = process.communicate(timeout=PATIENCE)
@@ -86,7 +86,7 @@ class Corpus:
     @cached_property
     def available(self) -> tuple[str, ...]:
         """The targets that this machine can compile for."""
-        return tuple(target for target in TARGETS if not find(target).obstacle)
+        return tuple(target for target in TARGETS if not find_target(target).obstacle)
 
 
 PLANS = ("-buffer-assignment.txt", "-live-range.txt")

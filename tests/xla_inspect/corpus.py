@@ -13,7 +13,7 @@ from cases import PROGRAMS, Program
 from jax.sharding import Mesh, NamedSharding
 from jax.sharding import PartitionSpec as P
 
-from xla_inspect.targets import find
+from xla_inspect.targets import find_target
 
 DEVICES = {"cpu": "cpu:8", "h100": "h100:8", "tpu-v5e": "tpu-v5e:2x4"}
 PINNED = {
@@ -34,7 +34,7 @@ def compile_program(program: Program, target: str, folder: Path) -> None:
 
     The lowered and the compiled module are added as JAX prints them, with their own protos.
     """
-    devices = find(target if program.devices == 1 else DEVICES[target]).devices()[: program.devices]
+    devices = find_target(target if program.devices == 1 else DEVICES[target]).devices()[: program.devices]
     mesh = Mesh(np.array(devices), ("i",))
     specs = program.specs or (P(),) * len(program.shapes)
     function = program.function

@@ -34,14 +34,14 @@ def folder(tmp_path: Path) -> Path:
 def test_what_was_written_is_read_and_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "entry"
     for data in (b"first", b"second"):
-        store.write(path, data)
-        assert store.read(path) == data
+        store.write_whole(path, data)
+        assert store.read_stored(path) == data
     assert names(path.parent) == ["entry"]
 
 
 def test_a_written_file_may_be_read_by_whoever_may_read_others(tmp_path: Path) -> None:
     (tmp_path / "other").write_bytes(b"")
-    store.write(tmp_path / "entry", b"data")
+    store.write_whole(tmp_path / "entry", b"data")
     modes = {stat.S_IMODE(path.stat().st_mode) for path in tmp_path.iterdir()}
     assert len(modes) == 1
 
@@ -51,7 +51,7 @@ def test_what_is_interrupted_leaves_what_was_there_and_nothing_else(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     path, work = tmp_path / "entry", getattr(Path, broken)
-    store.write(path, b"first")
+    store.write_whole(path, b"first")
 
     def interrupt(self: Path, *given: object) -> None:
         if broken == "write_bytes":
@@ -61,12 +61,12 @@ def test_what_is_interrupted_leaves_what_was_there_and_nothing_else(
 
     monkeypatch.setattr(Path, broken, interrupt)
     with pytest.raises(KeyboardInterrupt):
-        store.write(path, b"second")
-    assert (names(tmp_path), store.read(path)) == (["entry"], b"first")
+        store.write_whole(path, b"second")
+    assert (names(tmp_path), store.read_stored(path)) == (["entry"], b"first")
 
 
 def test_what_cannot_be_read_is_none(tmp_path: Path) -> None:
-    assert [store.read(tmp_path / "nowhere"), store.read(tmp_path)] == [None, None]
+    assert [store.read_stored(tmp_path / "nowhere"), store.read_stored(tmp_path)] == [None, None]
 
 
 @pytest.mark.parametrize(
@@ -84,7 +84,7 @@ def test_the_oldest_go_until_the_rest_keeps_the_limit(folder: Path, limits: dict
 
 
 def test_what_was_read_lately_stays(folder: Path) -> None:
-    store.read(folder / "c.gz")
+    store.read_stored(folder / "c.gz")
     store.evict(folder, "*.gz", number=1)
     assert names(folder) == ["c.gz", "mine.txt"]
 
@@ -111,7 +111,7 @@ path = Path(sys.argv[1])
 with store.Claim(path) as claimed:
     if not path.exists():
         time.sleep(0.3)  # long enough for the others to ask meanwhile
-        store.write(path, b"made")
+        store.write_whole(path, b"made")
         print("made", flush=True)
     print("waited" if claimed.waited else "first", flush=True)
 """
@@ -124,7 +124,7 @@ def test_of_three_processes_that_want_a_file_one_makes_it(tmp_path: Path) -> Non
 
 
 def test_a_process_that_dies_with_a_claim_leaves_it_to_the_next(tmp_path: Path) -> None:
-    dying = MAKER.replace('store.write(path, b"made")', "os._exit(1)").replace("import sys", "import os, sys")
+    dying = MAKER.replace('store.write_whole(path, b"made")', "os._exit(1)").replace("import sys", "import os, sys")
     start(tmp_path / "entry", dying).communicate()
     assert start(tmp_path / "entry").communicate()[0].split() == ["made", "first"]
 

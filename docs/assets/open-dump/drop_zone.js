@@ -1,9 +1,9 @@
-// Where a dump is dropped, or chosen: a folder, files, or an archive.
+// The area on which a user drops a dump, or chooses it: a folder, files, or an archive.
 import { button, element } from "./elements.js"
 
-const MOST = 200_000 // files, as many as the reader takes
+const MOST = 200_000 // files, the limit of the reader
 
-// The files of what was dropped, with those in its folders, each with its path.
+// List the dropped files, including those in dropped folders, each with its path.
 const listDropped = async (transfer) => {
   const found = []
   const visit = async (entry) => {
@@ -20,7 +20,7 @@ const listDropped = async (transfer) => {
       for (const each of some) await visit(each)
     }
   }
-  // Entries are there until the event ends, so all are taken before any is waited for.
+  // Entries are valid only until the event ends, so collect all of them before the first `await`.
   const entries = [...transfer.items].map((item) => item.webkitGetAsEntry?.()).filter(Boolean)
   if (!entries.length) return listFiles(transfer.files)
   for (const entry of entries) await visit(entry)
@@ -30,7 +30,7 @@ const listDropped = async (transfer) => {
 const listFiles = (files) => [...files].map((file) => ({ name: file.webkitRelativePath || file.name, file }))
 
 export class DropZone {
-  // `take` gets `[{ name, file }]`, and `expect` hears that somebody is about to choose.
+  // `take` receives `[{ name, file }]`; `expect` is called when the user is about to choose.
   constructor(take, expect) {
     Object.assign(this, { take, expect })
     const choose = (input) => () => input.click()
@@ -40,7 +40,7 @@ export class DropZone {
     }
     this.folder = input({ webkitdirectory: true, name: "folder" })
     this.files = input({ name: "files" })
-    this.said = element("p", {}, "Drop the folder of a dump here, files of it, or an archive of them.")
+    this.said = element("p", {}, "Drop a dump here: its folder, some of its files, or an archive.")
     this.root = element(
       "div",
       { className: "drop-zone", attributes: { role: "group", "aria-label": "Choose a dump" } },
@@ -59,7 +59,7 @@ export class DropZone {
     this.listen()
   }
 
-  // Whatever is dropped anywhere on the page is meant for it: a browser would leave the page for it.
+  // Accept files dropped anywhere on the page, because the browser would otherwise open them and leave the page.
   listen() {
     const hasFiles = (event) => [...(event.dataTransfer?.types ?? [])].includes("Files")
     let depth = 0
@@ -87,6 +87,6 @@ export class DropZone {
 
   receive(found, input) {
     this.take(found)
-    if (input) input.value = "" // so that the same can be chosen again
+    if (input) input.value = "" // so that the user can choose the same files again
   }
 }

@@ -1,5 +1,5 @@
-// Elements of the page. What comes from a dump is only ever set as text; an answer of the reader, which has escaped it,
-// is read as HTML of the few elements that answers consist of.
+// Helpers that create the page's elements. Content of a dump is only set as text; an answer of the reader, which escapes
+// such content, is parsed as HTML with a short list of allowed elements.
 const KNOWN = new Set(["div", "p", "code", "table", "caption", "thead", "tbody", "tr", "th", "td"])
 
 export const element = (name, properties = {}, ...children) => {
@@ -20,7 +20,7 @@ export const readAnswer = (html) => {
     if (!KNOWN.has(each.localName)) each.replaceWith(each.textContent)
     else for (const { name } of [...each.attributes]) if (name !== "class") each.removeAttribute(name)
   }
-  // A head without a name is none.
+  // An empty header cell is not a header.
   for (const head of body.querySelectorAll("th:empty")) head.replaceWith(document.createElement("td"))
   for (const table of body.querySelectorAll("table")) {
     const attributes = { tabindex: "0", role: "group", "aria-label": table.caption?.textContent ?? "Table" }

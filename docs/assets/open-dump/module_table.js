@@ -1,7 +1,7 @@
-// The modules of a dump: which there are, and which of them to open.
+// The table of the modules in a dump, from which the user opens one.
 import { button, count, element, size } from "./elements.js"
 
-const MOST = 500 // rows that are drawn
+const MOST = 500 // rows in the table
 const COLUMNS = [
   ["name", "module"],
   ["target", "target"],
@@ -17,12 +17,12 @@ const show = {
   target: ({ target }) => target,
   passes: ({ passes }) => passes.toLocaleString("en"),
   bytes: ({ bytes }) => size(bytes),
-  kernels: ({ kernels }) => (kernels === null ? "not told" : kernels.toLocaleString("en")),
+  kernels: ({ kernels }) => (kernels === null ? "unknown" : kernels.toLocaleString("en")),
   stage: ({ stage }) => stage,
 }
 
 export class ModuleTable {
-  // `open` gets the module whose button was pressed.
+  // `open` receives the module whose button the user pressed.
   constructor({ title, bytes, modules, leftOut }, open) {
     modules.forEach((module, number) => Object.assign(module, { number }))
     Object.assign(this, { modules, open, order: null, isDown: false })
@@ -59,7 +59,7 @@ export class ModuleTable {
     const left = this.modules.filter((it) => words.every((word) => text(it).includes(word)))
     if (this.order) left.sort((a, b) => (this.isDown ? -1 : 1) * this.compare(a, b))
     this.body.replaceChildren(...left.slice(0, MOST).map((it) => this.drawRow(it)))
-    const more = left.length > MOST ? `; the first ${MOST} are shown` : ""
+    const more = left.length > MOST ? `; the table shows the first ${MOST}` : ""
     this.said.textContent = words.length || more ? `${left.length} of ${count(this.modules.length, "module")}${more}` : ""
   }
 
@@ -69,7 +69,7 @@ export class ModuleTable {
     return a[name].localeCompare(b[name], "en", { numeric: true })
   }
 
-  // Go to the row of a module.
+  // Move the focus to the row of a module.
   focus({ number }) {
     this.body.querySelector(`[data-number="${number}"]`)?.focus()
   }
@@ -86,7 +86,7 @@ export class ModuleTable {
 
 const listLeftOut = (names) => {
   if (!names.length) return []
-  const summary = element("summary", {}, `${count(names.length, "file")} left out`)
+  const summary = element("summary", {}, `${count(names.length, "file")} not shown`)
   const rows = names.slice(0, MOST).map((name) => element("li", {}, name))
   return [element("details", {}, summary, element("ul", {}, ...rows))]
 }

@@ -1,12 +1,11 @@
-// A module that was opened: the explorer of it, and what the questions of the tool answer about it.
+// The view of an opened module: its explorer, and the answers to the tool's questions about it.
 import { button, element, readAnswer } from "./elements.js"
 import { Stopped } from "./reader.js"
 
 const readJson = (bytes) => JSON.parse(new TextDecoder().decode(bytes))
 
 export class ModuleView {
-  // `reader` has the module; `work(promise, text)` shows that something is under way; `panels` holds the names of questions
-  // with their titles.
+  // `reader` has read the module; `work(promise, text)` shows progress; `panels` lists the questions with their titles.
   constructor(reader, work, panels) {
     this.views = [["explorer", "Explorer"], ...panels]
     Object.assign(this, { reader, work, parts: reader.parts })
@@ -36,12 +35,12 @@ export class ModuleView {
     const { explorer, missing } = readJson(data)
     Object.assign(this, { module, data: explorer, answered: new Set(), turn: this.reader.turn })
     this.title.textContent = module.key
-    this.missing.replaceChildren(element("summary", {}, "What these files do not tell"), element("p", {}, missing))
+    this.missing.replaceChildren(element("summary", {}, "Information that these files lack"), element("p", {}, missing))
     this.missing.hidden = !missing
     for (const panel of this.panels.slice(1)) panel.replaceChildren()
   }
 
-  // Show it in the view in which the last one was shown.
+  // Show the module in the view that the user last chose.
   async start() {
     this.title.focus({ preventScroll: true })
     await this.show(this.view ?? "explorer")
@@ -63,12 +62,12 @@ export class ModuleView {
       else await this.answer(panel, name)
     } catch (error) {
       this.answered.delete(name)
-      const said = error instanceof Stopped ? "Stopped. Choose the view again to ask anew." : error.message
+      const said = error instanceof Stopped ? "Stopped. Choose the view again to restart it." : error.message
       panel.replaceChildren(element("p", { className: "refused", attributes: { role: "alert" } }, said))
     }
   }
 
-  // Ask about the module, which a reader that began anew has to read again.
+  // Ask about the module. A restarted reader has to read it again first.
   async ask(act, asked) {
     if (this.turn !== this.reader.turn) {
       await this.reader.ask("read", { number: this.module.number })
@@ -78,11 +77,11 @@ export class ModuleView {
   }
 
   async answer(panel, question) {
-    const { answer, missing } = await this.work(this.ask("answer", { question }), "Asking")
+    const { answer, missing } = await this.work(this.ask("answer", { question }), "Computing the answer")
     panel.replaceChildren(...readAnswer(answer), element("p", { className: "missing", hidden: !missing }, missing))
   }
 
-  // The explorer stays, and is offered one module after the other: it keeps what it can of where one was.
+  // Reuse one explorer for all modules, so that it keeps the user's place where the new module allows it.
   async explore(panel) {
     const { key, target } = this.module
     const { data } = this
@@ -96,7 +95,7 @@ export class ModuleView {
     const { Explorer } = globalThis.xlaExplorer
     const root = element("div", { className: "explorer", id: "explorer-dump" })
     panel.replaceChildren(root)
-    const noSource = !data.sources.some(([, lines]) => lines.length) // a dump names files, and holds none
+    const noSource = !data.sources.some(([, lines]) => lines.length) // a dump records the paths of source files, but not their text
     this.explorer = new Explorer(root, "dump", [offer], style, { noSource })
     await this.explorer.start({ program: key, target: data.target })
     if (this.explorer.model && !location.hash.includes("pass=")) await this.explorer.show({ pass: this.explorer.first.findFusion() })

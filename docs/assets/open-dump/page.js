@@ -1,4 +1,4 @@
-// The page that opens a dump. What is dropped is read by the project's own reader, in this browser, and sent nowhere.
+// The page that opens a dump. The project's own reader reads the files in this browser and sends nothing.
 import { DropZone } from "./drop_zone.js"
 import { button, element, size } from "./elements.js"
 import { ModuleTable } from "./module_table.js"
@@ -6,24 +6,24 @@ import { ModuleView } from "./module_view.js"
 import { Reader, Stopped } from "./reader.js"
 
 const HOME = new URL(".", import.meta.url).href
-const ISSUE = "This is a fault of the reader; `xla-inspect read` on your machine may say more."
+const ISSUE = "This is a bug in the reader; `xla-inspect read` on your machine may explain more."
 
 class OpenDump {
   constructor(root) {
-    Object.assign(this, { root, pending: 0 }) // how much is under way
+    Object.assign(this, { root, pending: 0 }) // number of operations in progress
     this.reader = new Reader(HOME, (told) => this.tell(told))
     this.zone = new DropZone((found) => this.take(found), () => this.load())
     this.said = element("p", { attributes: { role: "status" } })
-    this.bar = element("progress", { hidden: true, attributes: { "aria-label": "How far it is" } })
+    this.bar = element("progress", { hidden: true, attributes: { "aria-label": "Progress" } })
     this.cancel = button("Cancel", () => this.stop(), { hidden: true })
     this.refused = element("div", { className: "refused", hidden: true, attributes: { role: "alert" } })
     this.shown = element("div", { className: "shown" })
-    this.far = element("span") // beside what is read aloud, which changes less often
+    this.far = element("span") // outside the status that screen readers announce, because it changes more often
     const line = element("div", { className: "working" }, this.said, this.far, this.bar, this.cancel)
     root.replaceChildren(this.zone.root, line, this.refused, this.shown)
   }
 
-  // Load the reader while its user is still choosing.
+  // Load the reader while the user is still choosing files.
   async load() {
     if (this.reader.started) return
     await this.work(this.reader.start(), "Loading the reader").then(
@@ -34,13 +34,13 @@ class OpenDump {
 
   async take(found) {
     this.refused.hidden = true
-    if (!found.length) return this.refuse(new Error("There is no file in it. Choose the folder that --xla_dump_to named."))
-    // Nobody waits any longer for what is done for the dump before, which the reader lets go of.
+    if (!found.length) return this.refuse(new Error("There is no file in this folder. Choose the folder that you set with --xla_dump_to."))
+    // The user has replaced the previous dump, so stop any work on it.
     if (this.taken && this.reader.isBusy) this.reader.stop()
     this.taken = found
     this.shown.replaceChildren()
     try {
-      const dump = await this.work(this.reader.open(found), "Reading the names and headers")
+      const dump = await this.work(this.reader.open(found), "Reading file names and headers")
       if (this.taken !== found) return
       this.panels = dump.panels
       this.table = new ModuleTable(dump, (module) => this.open(module))
@@ -75,7 +75,7 @@ class OpenDump {
     this.shown.replaceChildren(this.table.root)
   }
 
-  // Say that something is under way, until it is over.
+  // Show progress until the operation ends.
   async work(promise, text) {
     this.pending += 1
     this.tell({ text })

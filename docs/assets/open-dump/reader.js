@@ -1,10 +1,10 @@
-// The project's reader, which runs in a worker: begun when it is first needed, and again after it was stopped.
-const KEPT = 256 * 2 ** 20 // bytes read from which on the next dump gets a worker of its own, since none gives memory back
+// The project's reader, which runs in a worker. The worker starts at the first use, and again after it was stopped.
+const KEPT = 256 * 2 ** 20 // bytes; beyond it the next dump gets a new worker, because a worker never returns memory
 
 export class Stopped extends Error {}
 
 export class Failure extends Error {
-  // `isFault`: whether the reader failed, and did not refuse.
+  // `isFault`: true if the reader has a bug, false if it rejected the input.
   constructor({ message, isFault = false, trace = "" }) {
     super(message)
     Object.assign(this, { isFault, trace })
@@ -12,16 +12,16 @@ export class Failure extends Error {
 }
 
 export class Reader {
-  // `home` is where the scripts lie; `tell` hears how far it is: `{ text, done, total }`.
+  // `home` is the folder of the scripts; `tell` receives the progress `{ text, done, total }`.
   constructor(home, tell) {
     Object.assign(this, { home, tell, dump: null, worker: null, waiting: new Map(), last: 0, turn: 0 })
   }
 
-  // Load it, where that was not done yet.
+  // Load the reader, unless it is loaded.
   start() {
     if (this.started) return this.started
     const started = this.begin().catch((error) => {
-      if (this.started === started) this.end(error) // and not one that was begun since
+      if (this.started === started) this.end(error) // but do not end a newer worker
       throw error
     })
     return (this.started = started)
@@ -30,7 +30,7 @@ export class Reader {
   async begin() {
     this.parts = await this.unlessStopped(this.readParts())
     if (this.parts.missing) throw new Failure({ message: this.parts.missing })
-    // A worker that is made of a text is under the policy of this page; one that is fetched would be under none.
+    // A worker created from a blob inherits the content security policy of this page; a fetched worker would have none.
     const script = new URL("reader_worker.js", this.home).href
     const address = URL.createObjectURL(new Blob([`import ${JSON.stringify(script)}`], { type: "text/javascript" }))
     const worker = new Worker(address, { type: "module" })
@@ -38,7 +38,7 @@ export class Reader {
     worker.addEventListener("message", ({ data }) => this.hear(data))
     worker.addEventListener("error", (event) => {
       event.preventDefault()
-      this.end(new Failure({ message: `The reader did not start: ${event.message || "its script did not come"}` }))
+      this.end(new Failure({ message: `The reader did not start: ${event.message || "its script could not be loaded"}` }))
     })
     await this.post("start", { home: this.home, parts: this.parts })
     URL.revokeObjectURL(address)
@@ -46,11 +46,11 @@ export class Reader {
 
   async readParts() {
     const answer = await fetch(new URL("parts.json", this.home)).catch(() => null)
-    if (!answer?.ok) throw new Failure({ message: "The reader did not come. Check the connection, and try again." })
+    if (!answer?.ok) throw new Failure({ message: "The reader could not be loaded. Check the connection, and try again." })
     return answer.json()
   }
 
-  // Read what is in a dump: `[{ name, file }]`.
+  // Read the files of a dump: `[{ name, file }]`.
   async open(dump) {
     if (this.used > KEPT) this.stop()
     this.dump = dump
@@ -59,14 +59,14 @@ export class Reader {
     return this.opened
   }
 
-  // Ask about the dump that is open.
+  // Ask about the open dump.
   async ask(act, asked = {}) {
     await this.unlessStopped(this.start())
     if (!this.opened && this.dump) await this.open(this.dump)
     return this.post(act, asked)
   }
 
-  // Wait for something, and do not go on where it was stopped meanwhile.
+  // Wait for a promise, and throw if the reader was stopped in the meantime.
   async unlessStopped(promise) {
     const { turn } = this
     const found = await promise
@@ -96,7 +96,7 @@ export class Reader {
     return this.waiting.size > 0
   }
 
-  // Stop whatever it does: Python cannot be interrupted, so its worker ends, and another one begins when it is needed.
+  // Stop the reader. Python cannot be interrupted, so end its worker; a new one starts when it is needed.
   stop() {
     this.end(new Stopped("stopped"))
   }

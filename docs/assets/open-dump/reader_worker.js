@@ -1,13 +1,13 @@
-// Runs the project's reader, in Python, on files that stay where they are. It is started as a part of the page, whose
-// policy holds for it too: it can reach no other host.
-const TIMES = 8 // how often a second it is said how much has come
+// Run the project's reader, in Python, on files that stay on the user's disk. The worker inherits the page's content
+// security policy, so it cannot reach any other host.
+const TIMES = 8 // progress messages per second
 let started
 let files = []
 let reader
-let used = 0 // bytes that were read since the start
+let used = 0 // bytes read since the start
 const say = (told) => postMessage({ told })
 
-// Count what comes, as it comes, beside who asked for it; and hear what does not, since not everybody says so.
+// Count the downloaded bytes as they arrive, and report each failed download, because not every caller reports it.
 const countBytes = (sizes, fail) => {
   const total = Object.values(sizes).reduce((sum, size) => sum + size, 0)
   const plain = globalThis.fetch
@@ -23,7 +23,7 @@ const countBytes = (sizes, fail) => {
   globalThis.fetch = async (...asked) => {
     const answer = await plain(...asked).catch(() => null)
     if (!answer?.ok) {
-      fail(new Error(`${String(asked[0]).split("/").at(-1)} did not come. Check the connection, and try again.`))
+      fail(new Error(`${String(asked[0]).split("/").at(-1)} could not be loaded. Check the connection, and try again.`))
       return answer ?? Response.error()
     }
     count(answer.clone().body).catch(() => {})
@@ -53,7 +53,7 @@ const readPart = (number, from, to) => {
   return new Uint8Array(new FileReaderSync().readAsArrayBuffer(files[number].slice(from, to)))
 }
 
-// The bytes that Python returned, out of its memory.
+// Copy the bytes that Python returned out of its memory.
 const take = (proxy) => {
   const held = proxy.getBuffer("u8")
   const bytes = held.data.slice()
@@ -73,7 +73,7 @@ const acts = {
   answer: ({ question }) => JSON.parse(reader.answer(question)),
 }
 
-// What went wrong, in the reader's own words where it has some. After anything but an error of Python's, Python is lost.
+// Describe an error, in the reader's own words if it has any. After any error outside Python, the worker is unusable.
 const explain = (error) => {
   const isPython = error?.constructor?.name === "PythonError"
   if (isPython && reader) return JSON.parse(reader.explain())

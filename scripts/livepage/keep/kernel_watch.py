@@ -16,12 +16,12 @@ REPORT = "LIVEPAGE_REPORT"
 """The variable that names the file in which a notebook's process says what it read."""
 
 
-def install(root: str, adapter: str, *, is_whole: bool) -> None:
+def install_watch(root: str, adapter: str, *, is_whole: bool) -> None:
     """Let the checks of this process, which is a notebook's, fail, and write after each cell what it read."""
     import IPython
 
     project.root, project.adapter = Path(root), load_adapter(adapter)
-    kernel_asserts.install(is_whole=is_whole)
+    kernel_asserts.install_asserts(is_whole=is_whole)
     report = os.environ.get(REPORT)
     shell: Any = IPython.get_ipython()
     if report:

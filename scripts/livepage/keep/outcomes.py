@@ -75,7 +75,7 @@ def recall(source: Source, build: Build) -> list[Outcome] | None:
     """Return what is kept of what the pieces of a page come to."""
     if not source.pieces:
         return []
-    found = (page_store.find(KIND, source.name, key) for key in make_keys(source))
+    found = (page_store.find_stored(KIND, source.name, key) for key in make_keys(source))
     entry = next(filter(None, found), None)
     if entry is None:
         return None

@@ -48,12 +48,12 @@ class Entry:
     inputs: Inputs
 
 
-def begin() -> None:
+def begin_build() -> None:
     """Begin a build."""
     os.environ[BUILD] = f"{os.getpid()}-{int.from_bytes(os.urandom(6))}"
 
 
-def find(kind: str, name: str, key: str) -> Entry | None:
+def find_stored(kind: str, name: str, key: str) -> Entry | None:
     """Return what is kept of a page under a key, where its inputs are as they were, or None.
 
     Args:

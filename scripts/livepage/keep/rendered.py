@@ -75,7 +75,7 @@ def _render_or_restore(page: Page, build: Build, config: MkDocsConfig, files: Fi
         page.markdown,
         sorted(files.src_uris),
     )
-    entry = page_store.find(KIND, name, key)
+    entry = page_store.find_stored(KIND, name, key)
     if entry and _restore(page, build, files, entry.data):
         _note(page, build, entry.inputs, is_clean=True)
         return

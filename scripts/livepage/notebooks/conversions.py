@@ -20,7 +20,7 @@ KIND = "notebooks"
 
 def recall(path: Path) -> str | None:
     """Return what is kept of a notebook, or None."""
-    entry = page_store.find(KIND, relative(path, project.root), _make_key(path))
+    entry = page_store.find_stored(KIND, relative(path, project.root), _make_key(path))
     return entry.data if entry else None
 
 

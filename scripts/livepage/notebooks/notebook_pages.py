@@ -23,7 +23,7 @@ from mkdocs.structure.files import File, Files
 from livepage.notebooks import conversions, downloads
 from livepage.notebooks.cells import read_notebook, read_prose
 from livepage.read import WAITS, Adapter, Build, Failure, Origin, project, relative
-from livepage.run import is_whole, sentence_checks
+from livepage.run import has_every_target, sentence_checks
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -42,7 +42,7 @@ import sys
 sys.path.append({path!r})
 from livepage.keep import kernel_watch
 sys.path.remove({path!r})
-kernel_watch.install({root!r}, {adapter!r}, is_whole={whole})
+kernel_watch.install_watch({root!r}, {adapter!r}, is_whole={whole})
 del kernel_watch, sys
 """
 _FAILED = '<p class="failed">This notebook did not run in this build.</p>'
@@ -147,7 +147,7 @@ def _shut_out_settings() -> None:
     profile.mkdir(parents=True, exist_ok=True)
     adapter = type(project.adapter).__module__ if type(project.adapter) is not Adapter else ""
     own = str(Path(__file__).parents[2])
-    first = _FIRST_LINES.format(path=own, whole=is_whole(), root=str(project.root), adapter=adapter)
+    first = _FIRST_LINES.format(path=own, whole=has_every_target(), root=str(project.root), adapter=adapter)
     chosen = {
         # Each would warn that it speaks to this process over plain TCP, which does not leave the machine.
         "Application": {"log_level": logging.ERROR},
@@ -245,7 +245,7 @@ def _review(path: Path, markdown: str, build: Build) -> list[Failure]:
         for cell in checks
         if not any(isinstance(part, ast.Assert) for part in ast.walk(ast.parse(cell.source)))
     ]
-    failures += sentence_checks.judge(read_prose(path))
+    failures += sentence_checks.judge_sentences(read_prose(path))
     if os.environ.get("REQUIRE_TARGETS") == "all":
         failures += [Failure(Origin(name, 1), f"target {target} is missing: {gap}") for target, gap in gaps.items()]
     return failures
@@ -262,5 +262,5 @@ def _locate(path: Path, error: Exception) -> Failure:
         if number <= len(cells):
             cell = cells[number - 1]
             failure = Failure(Origin(name, cell.line + int(line) - 1), message)
-            return sentence_checks.explain(failure, str(cell.metadata.get("check", "")), read_prose(path))
+            return sentence_checks.explain_failure(failure, str(cell.metadata.get("check", "")), read_prose(path))
     return Failure(Origin(name, 1), message)

@@ -6,5 +6,5 @@ from pathlib import Path
 from livepage.publish import site_checksum
 
 if __name__ == "__main__":
-    problems = [problem for folder in sys.argv[1:] if (problem := site_checksum.check(Path(folder)))]
+    problems = [problem for folder in sys.argv[1:] if (problem := site_checksum.check_checksum(Path(folder)))]
     sys.exit("\n".join(problems) or 0)

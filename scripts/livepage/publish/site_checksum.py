@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 NAME = "built.json"
 
 
-def write(site: Path, pages: Sequence[str]) -> None:
+def write_checksum(site: Path, pages: Sequence[str]) -> None:
     """Write the checksum of a site.
 
     Args:
@@ -36,7 +36,7 @@ def remove(site: Path) -> None:
     (site / NAME).unlink(missing_ok=True)
 
 
-def check(site: Path) -> str:
+def check_checksum(site: Path) -> str:
     """Return why a folder holds no finished site, or an empty string."""
     try:
         content = json.loads((site / NAME).read_text(encoding="utf-8"))

@@ -89,7 +89,7 @@ def find_address(name: str) -> str:
     return f"{FOLDER}/{posixpath.splitext(name)[0].replace('/', '-')}.png"
 
 
-def publish(pages: Sequence[Page], config: MkDocsConfig) -> None:
+def publish_cards(pages: Sequence[Page], config: MkDocsConfig) -> None:
     """Put the card of each page into the site; only those that are not kept from an earlier build are drawn."""
     site, kept = Path(config.site_dir), project.root / _KEPT
     (site / FOLDER).mkdir(parents=True, exist_ok=True)

@@ -67,7 +67,7 @@ def link(content: str, terms: Iterable[Term], find: Callable[[str], str]) -> str
     return _Linker(linked, addresses, content).link(content) if linked else content
 
 
-def publish(folder: Path, find: Callable[[str], str]) -> None:
+def publish_terms(folder: Path, find: Callable[[str], str]) -> None:
     """Write the sentences of the terms into a built site.
 
     Args:

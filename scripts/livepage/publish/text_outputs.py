@@ -48,7 +48,7 @@ class Item:
     summary: str
 
 
-def publish(nav: Navigation, pages: Sequence[Page], config: MkDocsConfig) -> None:
+def publish_texts(nav: Navigation, pages: Sequence[Page], config: MkDocsConfig) -> None:
     """Write the Markdown beside each page, `llms.txt` and `feed.xml` into the site."""
     site = Path(config.site_dir)
     names = frozenset(page.file.src_uri for page in pages)
@@ -56,7 +56,7 @@ def publish(nav: Navigation, pages: Sequence[Page], config: MkDocsConfig) -> Non
         if ran := find_build(config).sources.get((project.docs / name).as_posix()):
             _write(site / find_address(name), to_markdown(name, *ran, names))
     address = (config.site_url or "").rstrip("/") + "/" if config.site_url else ""
-    _write(site / "llms.txt", list_pages(nav, config, address))
+    _write(site / "llms.txt", write_llms_index(nav, config, address))
     fed = [page for page in pages if "feed" in page.meta]
     if items := [item for page in fed for item in list_items(page)]:
         title = f"{html.unescape(str(fed[0].title))} - {config.site_name}"
@@ -70,7 +70,7 @@ def _write(path: Path, text: str) -> None:
     path.write_text(text, encoding="utf-8", newline="\n")
 
 
-def list_pages(nav: Navigation, config: MkDocsConfig, address: str) -> str:
+def write_llms_index(nav: Navigation, config: MkDocsConfig, address: str) -> str:
     """Return `llms.txt`: what the site is, and each page's Markdown with what it is about, as on llmstxt.org."""
     parts = [f"# {config.site_name}\n\n> {config.site_description}"]
     loose: list[str] = []

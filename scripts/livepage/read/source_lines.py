@@ -79,7 +79,7 @@ class Includes(SnippetPreprocessor):  # type: ignore[misc]  # pymdownx has no ty
 
     def read_lines(self, path: str) -> list[str]:
         """Read an included file."""
-        return [*place(super().read_lines(path), relative(Path(path), self.root))]
+        return [*place_lines(super().read_lines(path), relative(Path(path), self.root))]
 
     def select_snippet_lines(self, lines: list[str], target: dict[str, Any]) -> list[str]:
         """Return the lines of a file that an include names.
@@ -106,7 +106,7 @@ class Includes(SnippetPreprocessor):  # type: ignore[misc]  # pymdownx has no ty
         Returns:
             The lines, where each stands, and where something was to be included that does not exist.
         """
-        placed = place(lines, name, first)
+        placed = place_lines(lines, name, first)
         lost: list[Failure] = []
         try:
             expanded: list[str] = super().run(placed)
@@ -132,7 +132,7 @@ def _say(error: Exception) -> str:
     return f"{type(error).__name__}: {error}"
 
 
-def place(lines: Sequence[str], name: str, first: int = 1) -> list[_Placed]:
+def place_lines(lines: Sequence[str], name: str, first: int = 1) -> list[_Placed]:
     """Return the lines of a file such that each knows where it stands."""
     return [_Placed(line, Origin(name, first + index)) for index, line in enumerate(lines)]
 

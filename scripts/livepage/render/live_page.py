@@ -85,11 +85,13 @@ class Page:
         """Return what failed on the page, a check with the sentences that rest on it, and what was not affirmed."""
         # A notebook is judged by its own file, not by the Markdown that it is converted to.
         prose = read_sentences(source.name, self._whole if source.name.endswith(".md") else "")
-        failures = sentence_checks.judge(prose) if source.name.endswith(".md") else []
+        failures = sentence_checks.judge_sentences(prose) if source.name.endswith(".md") else []
         for piece, outcome in zip(source.pieces, self._outcomes, strict=True):
             if outcome.failure and not outcome.follows:
                 title = piece.options.get("check", "")
-                failures.append(sentence_checks.explain(outcome.failure, title, prose) if title else outcome.failure)
+                failures.append(
+                    sentence_checks.explain_failure(outcome.failure, title, prose) if title else outcome.failure
+                )
         return failures
 
     def name_editor(self) -> str:

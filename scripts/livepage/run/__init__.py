@@ -3,7 +3,7 @@
 from livepage.run import backing, kernel_asserts, sentence_checks
 from livepage.run.audit_events import is_own, is_own_file, is_writing, listen
 from livepage.run.backing import KINDS, SOURCE, Backings, Record
-from livepage.run.page_session import LINE_LOG, is_whole, remember, run_page
+from livepage.run.page_session import LINE_LOG, has_every_target, remember, run_page
 
 __all__ = [
     "KINDS",
@@ -12,9 +12,9 @@ __all__ = [
     "Backings",
     "Record",
     "backing",
+    "has_every_target",
     "is_own",
     "is_own_file",
-    "is_whole",
     "is_writing",
     "kernel_asserts",
     "listen",

@@ -155,7 +155,7 @@ def find_undecided(sentence: Sentence, check: Check, helpers: list[str]) -> list
     return [name for name in dict.fromkeys(names) if name.casefold().rstrip("s") not in code]
 
 
-def load(name: str) -> Record:
+def load_affirmed(name: str) -> Record:
     """Return what was affirmed of a text, which is named relative to the project."""
     return set(load_all().get(name, ()))
 
@@ -180,7 +180,7 @@ def _load(file: Path, _changed: int) -> Mapping[str, Record]:
 
 def store(prose: Prose, record: Record) -> bool:
     """Write what was affirmed of a text in the order of its sentences; return whether that differs from before."""
-    if record == load(prose.name):
+    if record == load_affirmed(prose.name):
         return False
     order = {hash_sentence(sentence.text): at for at, sentence in enumerate(prose.sentences)}
     pairs = sorted(record, key=lambda pair: (order.get(pair[0], len(order)), pair))

@@ -6,7 +6,7 @@ import ast
 from typing import Any
 
 from livepage.run.asserts import HELPER, Asserts
-from livepage.run.rewriter import make_call, place, rewrite
+from livepage.run.rewriter import make_call, place_node, rewrite
 
 
 class _Cells(ast.NodeTransformer):
@@ -20,13 +20,13 @@ class _Cells(ast.NodeTransformer):
         at = len(node.body) - isinstance(node.body[-1] if node.body else None, ast.Expr)
         for number, site in enumerate(sites, len(self.asserts.sites) - len(sites)):
             ask = ast.Expr(make_call("judge", ast.Constant(number), ast.Constant(self.is_whole)))
-            place(ask, ast.Constant(None, lineno=site.line, col_offset=0, end_lineno=site.line, end_col_offset=0))
+            place_node(ask, ast.Constant(None, lineno=site.line, col_offset=0, end_lineno=site.line, end_col_offset=0))
             node.body.insert(at, ask)
             at += 1
         return node
 
 
-def install(*, is_whole: bool) -> None:
+def install_asserts(*, is_whole: bool) -> None:
     """Let the cells of this process, which is a notebook's, fail as a page's checks do."""
     import IPython
 

@@ -137,7 +137,7 @@ class _Session:
             value = ast.parse(piece.code, str(piece.origin.file), mode="eval")
             ast.increment_lineno(value, piece.origin.line - 1)
             result = eval(compile(value, piece.origin.file, "eval"), self.namespace)  # noqa: S307 - the page's own code
-            text, exact = show(result), getattr(result, "exact", "")
+            text, exact = show_value(result), getattr(result, "exact", "")
             if trace := find_trace(f"{text} {exact}"):
                 self.guard.refuse(trace)
             return text, str(exact) if isinstance(exact, str) else ""
@@ -169,7 +169,7 @@ class _Session:
             counts: How often each assert of the page had run before it, in order.
             asserted: Whether it asserted at all.
         """
-        whole = is_whole()
+        whole = has_every_target()
         line, fault = find_fault(sites, is_whole=whole) or (
             0,
             "" if asserted or not whole else "this check asserts nothing",
@@ -205,7 +205,7 @@ class _Session:
         follows = self.failed and isinstance(error, NameError)
         self.failed = self.failed or piece.kind is Kind.BLOCK
         origin = locate(error, piece)
-        return Outcome(failure=Failure(origin, describe(error) + _raised_at(error, origin)), follows=follows)
+        return Outcome(failure=Failure(origin, describe_error(error) + _raised_at(error, origin)), follows=follows)
 
 
 def run_shell(piece: Piece) -> str:
@@ -226,7 +226,7 @@ def run_shell(piece: Piece) -> str:
     return done.stdout
 
 
-def show(value: object) -> str:
+def show_value(value: object) -> str:
     """Return a value as prose shows it: an int with thousands separators, text as it is."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
@@ -254,7 +254,7 @@ def compile_piece(tree: ast.Module, piece: Piece) -> list[tuple[Origin, CodeType
     return compiled
 
 
-def is_whole() -> bool:
+def has_every_target() -> bool:
     """Return whether every target is there: a check may assert nothing where the one that it is about is missing."""
     return not project.adapter.list_missing()
 
@@ -285,7 +285,7 @@ def _list_frames(error: BaseException) -> traceback.StackSummary:
     return traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False)
 
 
-def describe(error: BaseException) -> str:
+def describe_error(error: BaseException) -> str:
     """Return an error in one line, as Python ends its tracebacks; a bare `AssertionError` has no colon."""
     text = "".join(traceback.format_exception_only(error)[-1:]).strip()
     if isinstance(error, SystemExit):

@@ -87,8 +87,8 @@ class _Rewriter(ast.NodeVisitor):
         constants = ast.Tuple([ast.Constant(name) for name in names], ast.Load())
         variables = ast.parse("{**globals(), **locals()}", mode="eval").body
         node.msg = make_call("explain", ast.Constant(number), node.msg or ast.Constant(None), constants, variables)
-        place(node.test, node)
-        place(node.msg, node)
+        place_node(node.test, node)
+        place_node(node.msg, node)
 
 
 class _Walks(ast.NodeTransformer):
@@ -131,7 +131,7 @@ def make_call(method: str, *arguments: ast.expr) -> ast.Call:
     return ast.Call(ast.Attribute(ast.Name(HELPER, ast.Load()), method, ast.Load()), list(arguments), [])
 
 
-def place(tree: ast.AST, node: ast.AST) -> None:
+def place_node(tree: ast.AST, node: ast.AST) -> None:
     """Put the new parts of a tree where a node stands."""
     for part in ast.walk(tree):
         if not hasattr(part, "lineno"):

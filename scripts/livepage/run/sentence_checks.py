@@ -63,12 +63,12 @@ def list_claims(prose: Prose) -> list[Sentence]:
     return [sentence for sentence in prose.sentences if sentence.backing or claims(sentence.text)]
 
 
-def judge(prose: Prose) -> list[Failure]:
+def judge_sentences(prose: Prose) -> list[Failure]:
     """Return where a page says something that was not affirmed, or not against its backing as it is now."""
     if not (project.root / backing.WORDS).is_file():
         return []
     do = f"read both, then run scripts/authoring/affirm {prose.name}"
-    faults = _judge(prose, backing.load(prose.name))
+    faults = _judge(prose, backing.load_affirmed(prose.name))
     return [Failure(Origin(prose.name, line), f"{what}: {do}") for line, what in sorted(faults)]
 
 
@@ -109,7 +109,7 @@ def list_open(prose: Prose, record: Record) -> list[Sentence]:
 def list_resting(prose: Prose, title: str) -> list[Sentence]:
     """Return the sentences that rest on the check of a title."""
     digits = backing.hash_title(title)
-    hashes = {one for one, seal in backing.load(prose.name) if seal.startswith(digits)}
+    hashes = {one for one, seal in backing.load_affirmed(prose.name) if seal.startswith(digits)}
     return [
         sentence
         for sentence in prose.sentences
@@ -117,7 +117,7 @@ def list_resting(prose: Prose, title: str) -> list[Sentence]:
     ]
 
 
-def explain(failure: Failure, title: str, prose: Prose) -> Failure:
+def explain_failure(failure: Failure, title: str, prose: Prose) -> Failure:
     """Return the failure of a check with the line of each sentence that rests on it."""
     resting = list_resting(prose, title)
     if not resting:

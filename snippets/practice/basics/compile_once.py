@@ -1,6 +1,6 @@
-"""Let a training loop compile its step once, although the learning rate changes.
+"""Compile the step of a training loop only once, although the learning rate changes.
 
-This works, and compiles `update` again for each rate:
+The following code works, but it compiles `update` again for each rate:
 
     @partial(jax.jit, static_argnames="rate")
     def update(weights, gradient, rate):
@@ -11,10 +11,10 @@ This works, and compiles `update` again for each rate:
             weights = update(weights, gradient, rate)
         return weights
 
-Write both so that all steps share one compiled program, whatever the rates are. They come as Python numbers: `0.1`,
-but also `1`.
+Write both functions so that all steps share one compiled program for any rates. The rates are Python numbers, floats
+such as `0.1` and integers such as `1`.
 
-The check counts compiles: what JAX compiles during the first call of `train`, and during a second one with other
+The check counts the programs that JAX compiles during a first call of `train`, and during a second call with other
 rates.
 """
 
@@ -24,10 +24,10 @@ import jax
 
 
 def update(weights: jax.Array, gradient: jax.Array, rate: jax.Array | float) -> jax.Array:
-    """Return the weights after a step: f32[256], f32[256], a rate -> f32[256]."""
-    raise NotImplementedError  # TODO(human): decorate it, too
+    """Return the weights after one step: f32[256], f32[256], rate -> f32[256]."""
+    raise NotImplementedError  # TODO(human): write it and decorate it
 
 
 def train(weights: jax.Array, gradients: Sequence[jax.Array], rates: Sequence[float]) -> jax.Array:
-    """Return the weights after all steps: f32[256], any number of f32[256] and as many rates -> f32[256]."""
+    """Return the weights after all steps: f32[256], a list of f32[256] and as many rates -> f32[256]."""
     raise NotImplementedError  # TODO(human): call `update` for each step

@@ -1,11 +1,11 @@
-"""Take the gradient of a loss with respect to all parameters at once.
+"""Compute the gradient of a loss with respect to all parameters at once.
 
-`gradient(params, x, y)` returns a `Params` whose fields say how the loss changes with each number of `params`. `mlp`
-and `loss` are given.
+`gradient(params, x, y)` returns a `Params` whose fields contain the derivatives of the loss with respect to each number
+in `params`. `mlp` and `loss` are already written.
 
-A gradient taken in reverse costs about as much as three times the loss, however many parameters there are. The check
-compares the numbers with a derivation by hand, and the floating-point operations of the compiled program with those of
-the loss alone.
+A reverse-mode gradient costs about three times as much as the loss, for any number of parameters. The check compares
+the numbers with a gradient derived by hand, and the floating-point operations of the compiled program with those of the
+loss alone.
 """
 
 from typing import NamedTuple
@@ -24,12 +24,12 @@ class Params(NamedTuple):
 
 
 def mlp(params: Params, x: jax.Array) -> jax.Array:
-    """Return what the network makes of a batch: f32[8,6] -> f32[8,4]."""
+    """Return the output of the network for a batch: f32[8,6] -> f32[8,4]."""
     return jnp.maximum(x @ params.w1 + params.b1, 0.0) @ params.w2 + params.b2
 
 
 def loss(params: Params, x: jax.Array, y: jax.Array) -> jax.Array:
-    """Return the mean square error of a batch, f32[]."""
+    """Return the mean squared error of a batch, f32[]."""
     return jnp.mean((mlp(params, x) - y) ** 2)
 
 
@@ -43,5 +43,5 @@ EXAMPLE = (PARAMS, shape(8, 6), shape(8, 4))
 
 
 def gradient(params: Params, x: jax.Array, y: jax.Array) -> Params:
-    """Return the gradient of the loss, in the form of the parameters."""
+    """Return the gradient of the loss, with the structure of the parameters."""
     raise NotImplementedError  # TODO(human): one line

@@ -1,13 +1,12 @@
-"""Write a two-layer network as a pure function, and jit it.
+"""Write a two-layer network as a pure function and jit it.
 
-`mlp(params, x)` returns `relu(x @ w1 + b1) @ w2 + b2` for a batch of examples: f32[32,64] goes in, f32[32,16] comes
-out.
+`mlp(params, x)` returns `relu(x @ w1 + b1) @ w2 + b2` for a batch of examples: f32[32,64] -> f32[32,16].
 
-* **Pure**: all that it needs is an argument, and all that it makes is its result.
-* **Jitted**: a call compiles one program, which the compiler sees whole. Without `jit` each operation is a program of
-  its own, and nothing can be fused.
+* **Pure** means that the function reads only its arguments and has no effect except its result.
+* **Jitted** means that a call compiles one program, which the compiler sees as a whole. Without `jit`, each operation
+  is a separate program, and nothing can be fused.
 
-The check counts the matmuls in what is compiled, and the programs that one call compiles.
+The check counts the matmuls in the compiled program, and the programs that one call compiles.
 """
 
 from typing import NamedTuple
@@ -35,5 +34,5 @@ EXAMPLE = (PARAMS, shape(32, 64))
 
 
 def mlp(params: Params, x: jax.Array) -> jax.Array:
-    """Return what the network makes of a batch: f32[32,64] -> f32[32,16]."""
-    raise NotImplementedError  # TODO(human): two matmuls, two additions and a relu; and a decorator above the function
+    """Return the output of the network for a batch: f32[32,64] -> f32[32,16]."""
+    raise NotImplementedError  # TODO(human): two matmuls, two additions, a relu, and a decorator above the function

@@ -1,10 +1,10 @@
-"""Apply a function of two vectors to every pair, without a loop.
+"""Apply a function of two vectors to every pair without a loop.
 
-`distance(a, b)` is given, for two vectors. `pairwise(xs, ys)` returns the matrix of the distances between each row of
-`xs` and each row of `ys`: f32[n,3] and f32[m,3] go in, f32[n,m] comes out.
+`distance(a, b)`, for two vectors, is already written. `pairwise(xs, ys)` returns the matrix of the distances between
+each row of `xs` and each row of `ys`: f32[n,3], f32[m,3] -> f32[n,m].
 
-A Python loop would write the operations of `distance` into the program once for each pair; `vmap` writes each of them
-once, for all pairs. The check traces `pairwise` for few pairs and for more, and counts the equations.
+A Python loop would add the operations of `distance` to the program once for each pair. `vmap` adds each of them once
+for all pairs. The check traces `pairwise` for a few pairs and for more pairs, and counts the equations.
 """
 
 import jax
@@ -14,7 +14,7 @@ EXAMPLE = (jax.ShapeDtypeStruct((4, 3), jnp.float32), jax.ShapeDtypeStruct((6, 3
 
 
 def distance(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return how far two points lie apart: f32[3], f32[3] -> f32[]."""
+    """Return the distance between two points: f32[3], f32[3] -> f32[]."""
     return jnp.sqrt(jnp.sum((a - b) ** 2))
 
 

@@ -1,6 +1,6 @@
-"""A model that scores the next word and remembers what it made of each: slow, and nobody says why.
+"""A slow model that predicts the next word and stores its hidden states; find out why it is slow.
 
-`diagnose.py` is where you write down what is wrong, and mend it. Leave this file as it is: the check compares the two.
+Write down the faults and fix them in `diagnose.py`. Do not change this file, because the check compares the two.
 """
 
 import jax
@@ -8,13 +8,13 @@ import jax.numpy as jnp
 import numpy as np
 
 WORDS, WIDTH, LENGTH, PIECE = 512, 128, 2048, 32
-"""Words of the vocabulary, numbers of a token, tokens that are remembered, and tokens of a piece."""
+"""The words of the vocabulary, the numbers of a token, the tokens of the memory, and the tokens of a piece."""
 
 type Weights = dict[str, jax.Array]
 
 ANGLES = np.arange(LENGTH, dtype=np.float32)[:, None] / 10000 ** (np.arange(WIDTH, dtype=np.float32) / WIDTH)
 POSITIONS = np.sin(ANGLES).astype(np.float32)
-"""What is added to the token at each position, f32[2048,128]."""
+"""The position encoding, which is added to the token at each position, f32[2048,128]."""
 
 
 def shape(*dimensions: int) -> jax.ShapeDtypeStruct:
@@ -31,12 +31,12 @@ EXAMPLE = (
 
 
 def look_up(table: jax.Array, ids: jax.Array) -> jax.Array:
-    """Return the rows of some words: f32[512,128], s32[32] -> f32[32,128]."""
+    """Return the embeddings of words: f32[512,128], s32[32] -> f32[32,128]."""
     return jax.nn.one_hot(ids, WORDS) @ table
 
 
 def share(scores: jax.Array) -> jax.Array:
-    """Return each row as shares of one, without overflow: f32[32,512] -> f32[32,512]."""
+    """Return the softmax of each row, without overflow: f32[32,512] -> f32[32,512]."""
     largest = jnp.sort(scores, axis=-1)[:, -1:]
     powers = jnp.exp(scores - largest)
     return powers / jnp.sum(powers, axis=-1, keepdims=True)
@@ -44,7 +44,7 @@ def share(scores: jax.Array) -> jax.Array:
 
 @jax.jit
 def step(weights: Weights, memory: jax.Array, position: jax.Array, ids: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the shares of the words that may follow, and the memory with a piece in it, from a position on."""
+    """Return the probabilities of the next words, and the memory with a piece written at a position."""
     tokens = look_up(weights["table"], ids)
     tokens = tokens + jax.lax.dynamic_slice(jnp.asarray(POSITIONS), (position, 0), tokens.shape)
     hidden = jnp.tanh(tokens @ weights["mix"])

@@ -1,9 +1,9 @@
-"""A model that reads a text in pieces and keeps what it made of it: slow for four reasons, which the compiler shows.
+"""A model that reads a text in pieces and stores its output; it is slow for four reasons, which the compiler shows.
 
-Each token is a row of numbers. A layer asks how much a token has to do with each of its topics, and adds the values of
-the topics in these shares. What comes out of the last layer is written into the memory, behind what was read before.
+Each token is a row of numbers. A layer computes the weight of each of its topics for a token, and adds the weighted sum
+of the topics' values. The output of the last layer is written into the memory, after the output for earlier pieces.
 
-`model.py` is where you mend it. Leave this file as it is: the check compares the two.
+Fix the model in `model.py`. Do not change this file, because the check compares the two.
 """
 
 from collections.abc import Sequence
@@ -13,10 +13,10 @@ import jax.numpy as jnp
 import numpy as np
 
 LAYERS, WIDTH, TOPICS = 6, 128, 256
-"""Layers of the model, numbers of a token, and topics of a layer."""
+"""The layers of the model, the numbers of a token, and the topics of a layer."""
 
 LONGEST, LENGTH = 64, 4096
-"""The most tokens of a piece, and those that the memory holds."""
+"""The maximum number of tokens in a piece, and the tokens that the memory has room for."""
 
 type Layer = dict[str, jax.Array]
 
@@ -35,7 +35,7 @@ EXAMPLE = (
 
 
 def make_layers(seed: int = 0) -> list[Layer]:
-    """Return random weights, a dictionary for each layer: topics f32[128,256], values f32[256,128]."""
+    """Return random weights, with a dictionary for each layer: topics f32[128,256], values f32[256,128]."""
     keys = jax.random.split(jax.random.key(seed), (LAYERS, 2))
     return [
         {
@@ -47,7 +47,7 @@ def make_layers(seed: int = 0) -> list[Layer]:
 
 
 def apply(layer: Layer, tokens: jax.Array) -> jax.Array:
-    """Return what a layer makes of some tokens: f32[n,128] -> f32[n,128]."""
+    """Return the output of a layer for some tokens: f32[n,128] -> f32[n,128]."""
     scores = layer["topics"].T @ tokens.T  # one column for each token
     shares = jnp.exp(scores - jnp.max(scores, axis=0))
     shares = shares / jnp.sum(shares, axis=0)
@@ -56,7 +56,7 @@ def apply(layer: Layer, tokens: jax.Array) -> jax.Array:
 
 @jax.jit
 def step(layers: list[Layer], memory: jax.Array, position: int, piece: jax.Array) -> jax.Array:
-    """Return the memory with what the layers make of a piece in it, from a position on."""
+    """Return the memory with the output of the layers for a piece, written at a position."""
     for layer in layers:
         piece = apply(layer, piece)
     return jax.lax.dynamic_update_slice(memory, piece, (position, 0))
@@ -81,5 +81,5 @@ if __name__ == "__main__":
     with compiles() as lines:
         read(weights, text)
     pieces = [line.rpartition("float32")[2].rstrip(")") for line in lines if line.startswith("compiled step ")]
-    print("step is compiled", len(pieces), "times, for pieces of these shapes:")
+    print("step is compiled", len(pieces), "times for pieces of these shapes:")
     print("\n".join(pieces))

@@ -1,11 +1,11 @@
-"""Take a table out of the program.
+"""Turn a table from a constant into an argument of the program.
 
-`baked` looks rows up in `TABLE`, a constant of this file. The compiler gets the table as part of the program: the
-executable carries it, and another table means another compile.
+`baked` looks up rows in `TABLE`, a constant of this file. The compiler gets the table as part of the program, so the
+executable contains it, and another table needs another compilation.
 
     uv run xla-inspect show snippets/practice/hlo/constants.py:baked --stage after
 
-Write `lookup(table, ids)`, which returns the same and gets the table as an argument: f32[512,64], s32[32] ->
+Write `lookup(table, ids)`, which returns the same rows and takes the table as an argument: f32[512,64], s32[32] ->
 f32[32,64].
 
 The check looks for constants in the compiled program, and for the table among its parameters.
@@ -26,4 +26,4 @@ def baked(ids: jax.Array) -> jax.Array:
 
 def lookup(table: jax.Array, ids: jax.Array) -> jax.Array:
     """Return rows of a table, scaled: f32[512,64], s32[32] -> f32[32,64]."""
-    raise NotImplementedError  # TODO(human): no name of this file in it
+    raise NotImplementedError  # TODO(human): read only the arguments

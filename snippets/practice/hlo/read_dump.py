@@ -1,20 +1,20 @@
 """Read a dump: where are the fusions, the layouts and the constants?
 
-Look at what the CPU's compiler makes of `program`, before and after optimization:
+Look at the CPU compiler's module for `program` before and after optimization:
 
     uv run xla-inspect show snippets/practice/hlo/read_dump.py:program --stage before
     uv run xla-inspect show snippets/practice/hlo/read_dump.py:program --stage after
 
-and answer four questions:
+Then answer four questions:
 
 1. How many fusions does `ENTRY` launch after optimization?
-2. The program returns a transposed matrix. In which layout does a fusion first make it? Write the numbers between the
-   braces after its shape as a tuple: `f32[8,4]{1,0}` is `(1, 0)`.
-3. The caller expects another layout. Which instruction of `ENTRY` brings the matrix into that? Write its name without
-   `%`.
-4. Before, the constant `0.5` stands in one place. After, in how many computations does it stand?
+2. The program returns a transposed matrix. In which layout does a fusion first compute it? Write the numbers between
+   the braces after its shape as a tuple: `(1, 0)` for `f32[8,4]{1,0}`.
+3. The caller expects another layout. Which instruction of `ENTRY` copies the matrix into that layout? Write its name
+   without `%`.
+4. Before optimization, one computation contains the constant `0.5`. How many computations contain it afterwards?
 
-The check compiles `program` and looks.
+The check compiles `program` and compares your answers with the module.
 """
 
 import jax

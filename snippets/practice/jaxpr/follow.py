@@ -1,12 +1,12 @@
-"""Follow the data: which equations depend on one argument?
+"""Find the equations of a jaxpr that depend on one argument.
 
 `follow(jaxpr, argument)` returns the names of the primitives of those equations that depend on an argument, directly
 or through other equations, in the order of the jaxpr. Arguments are numbered from 0.
 
-Of `lambda x, y: jnp.sin(x) * y + 1.0` the equations are `sin`, `mul` and `add`: on argument 0 depend all of them, on
-argument 1 `mul` and `add`. An equation that holds a jaxpr counts as one; do not look into it.
+The equations of `lambda x, y: jnp.sin(x) * y + 1.0` are `sin`, `mul` and `add`. All of them depend on argument 0, and
+`mul` and `add` depend on argument 1. An equation that contains a jaxpr counts as one; do not look into it.
 
-The check compares with its own walk over three programs, and shows the equation where the two part.
+The check compares your result with its own for three programs, and shows the first equation where the two differ.
 """
 
 from jax.extend import core

@@ -1,4 +1,4 @@
-"""Write the function that was traced to this jaxpr.
+"""Write the function whose trace is this jaxpr.
 
     { lambda ; a:f32[16,8] b:f32[8,4]. let
         c:f32[16,4] = dot_general[
@@ -13,8 +13,8 @@
         i:f32[16,4] = div d h
       in (i,) }
 
-The check traces `original` and compares equation by equation: the primitive, what it takes and what it makes. The right
-numbers by other operations will not do.
+The check traces `original` and compares the primitive, the inputs and the outputs of each equation. The right numbers
+from other operations are not enough.
 """
 
 import jax
@@ -24,5 +24,5 @@ EXAMPLE = (jax.ShapeDtypeStruct((16, 8), jnp.float32), jax.ShapeDtypeStruct((8, 
 
 
 def original(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return what the jaxpr returns: f32[16,8], f32[8,4] -> f32[16,4]."""
+    """Return the result of the jaxpr: f32[16,8], f32[8,4] -> f32[16,4]."""
     raise NotImplementedError  # TODO(human): read it from the last line up, or from the first line down

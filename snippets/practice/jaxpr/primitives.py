@@ -1,12 +1,12 @@
-"""Count the primitives of a program, also those inside inner jaxprs.
+"""Count the primitives of a program, including those in inner jaxprs.
 
-`count(jaxpr)` returns how often each primitive occurs: `{"dot_general": 2, "add": 2, "max": 1}`. It takes what
-`jax.make_jaxpr` returns.
+`count(jaxpr)` returns how often each primitive occurs: `{"dot_general": 2, "add": 2, "max": 1}`. Its argument is the
+result of `jax.make_jaxpr`.
 
-An equation may hold a jaxpr of its own: that of a function that is jitted, the body of a loop, the branches of a
-condition. Count the equation that holds it, and those inside.
+An equation may contain an inner jaxpr: the jaxpr of a jitted function, the body of a loop, or the branches of a
+condition. Count the equation that contains it and the equations inside.
 
-The check compares with its own count for four programs, and shows the equations that are missing.
+The check compares your result with its own count for four programs, and shows the missing equations.
 """
 
 import jax
@@ -15,7 +15,7 @@ from jax.extend import core
 
 
 def count(jaxpr: core.Jaxpr) -> dict[str, int]:
-    """Return how often each primitive occurs in a jaxpr and in those that its equations hold."""
+    """Return how often each primitive occurs in a jaxpr and in its inner jaxprs."""
     raise NotImplementedError  # TODO(human): go through jaxpr.eqns
 
 

@@ -1,13 +1,14 @@
 """Count the operations of a module by category.
 
-`count(module)` returns how many instructions of each category a module holds, in all its computations: also in those
-that fusions, reductions and loops call. `categorise(opcode)` names the category.
+`count(module)` returns the number of instructions of each category in all computations of a module, including those
+that fusions, reductions and loops call. `categorise(opcode)` returns the category of an opcode.
 
-Once it is written, compare a module before and after optimization with it:
+When the function is written, compare a module before and after optimization with it:
 
     uv run python snippets/practice/optimization/categories.py
 
-The check compares with its own count for three programs, before and after, and shows what is missing.
+The check compares your result with its own count for three programs before and after optimization, and lists
+the missing instructions.
 """
 
 import jax
@@ -18,12 +19,12 @@ from xla_inspect.hlo import Module, categorise
 
 
 def count(module: Module) -> dict[str, int]:
-    """Return how many instructions of each category there are: `{"element-wise": 4, "structure": 7}`."""
-    raise NotImplementedError  # TODO(human): each instruction of each computation
+    """Return the number of instructions of each category: `{"element-wise": 4, "structure": 7}`."""
+    raise NotImplementedError  # TODO(human): go through the instructions of all computations
 
 
 if __name__ == "__main__":
-    found = capture(jax.nn.softmax, jax.ShapeDtypeStruct((64, 128), jnp.float32))
-    print("before", count(found.unoptimized_module))
-    print("after ", count(found.module))
-    print("is", categorise("add"))
+    softmax = capture(jax.nn.softmax, jax.ShapeDtypeStruct((64, 128), jnp.float32))
+    print("before:", count(softmax.unoptimized_module))
+    print("after: ", count(softmax.module))
+    print("the category of add:", categorise("add"))

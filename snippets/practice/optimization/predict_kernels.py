@@ -1,10 +1,10 @@
 """Predict how many kernels three programs launch.
 
-Read the three functions, and write down how many kernels the CPU launches for each, before you look. What you know by
-now: operations on elements are fused, whatever their number; a matmul is a library's kernel, which takes
-in no element-wise operation before it; a sort returns nothing before it has seen everything.
+Read the three functions, and write down how many kernels the CPU launches for each of them before you look. You
+already know the rules: any number of element-wise operations are fused. A matmul is a library's kernel, into which no
+earlier element-wise operation is fused. A sort needs all its input before it returns anything.
 
-The check compiles them, and shows what each launches.
+The check compiles the functions and shows the launches of each.
 """
 
 import jax
@@ -24,17 +24,17 @@ EXAMPLES = {
 
 
 def joined(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Return two halves, each through a function of its own, joined and scaled: f32[128,128]."""
+    """Return the concatenation of two transformed arrays, scaled: f32[128,128]."""
     return jnp.concatenate([jnp.exp(x), jnp.sin(y)]) * 2 + 1
 
 
 def network(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return two layers without biases: f32[64,64]."""
+    """Return the output of two layers without biases: f32[64,64]."""
     return jnp.tanh(x @ w) @ v
 
 
 def ordered(x: jax.Array) -> jax.Array:
-    """Return the exponentials of each row in order, twice as large: f32[64,128]."""
+    """Return the sorted exponentials of each row, multiplied by two: f32[64,128]."""
     return jnp.sort(jnp.exp(x), axis=-1) * 2
 
 

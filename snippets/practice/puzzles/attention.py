@@ -1,10 +1,10 @@
-"""Compute attention without its matrix of scores in memory.
+"""Compute attention without storing the whole matrix of scores.
 
-`start(q, k, v)` makes a matrix of scores, f32[2048,2048], which is larger than all that goes in and comes out:
-f32[2048,64] three times -> f32[2048,64].
+`start(q, k, v)` computes a matrix of scores, f32[2048,2048], which is larger than its arguments and its result
+together: three arrays f32[2048,64] -> f32[2048,64].
 
-The score is the memory that the program needs beside its arguments and its result, on the CPU. At most 1,000 launches
-are allowed: the least memory would be that of one row after the other, and no device would be busy with it.
+The score is the temporary memory of the program on the CPU, which excludes its arguments and its result. At most 1,000
+launches are allowed. One row at a time would need the least memory, but it would leave any device mostly idle.
 """
 
 import jax
@@ -20,10 +20,10 @@ EXAMPLE = (shape(2048, 64),) * 3
 
 
 def start(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
-    """Return attention with one head: f32[2048,64] three times -> f32[2048,64]."""
+    """Return attention with one head: three arrays f32[2048,64] -> f32[2048,64]."""
     return jax.nn.softmax(q @ k.T / 8.0, axis=-1) @ v
 
 
 def better(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
-    """Return the same."""
+    """Return the same result as `start`."""
     raise NotImplementedError  # TODO(human): less memory

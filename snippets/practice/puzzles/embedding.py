@@ -1,9 +1,9 @@
-"""Look rows up without a single operation on numbers.
+"""Look up rows without a single arithmetic operation.
 
-`start(table, ids)` picks rows by a matmul with a matrix of zeros and ones: f32[4096,64], s32[32] -> f32[32,64]. Every
-id is a row of the table, from 0 to 4095.
+`start(table, ids)` selects rows by a matmul with a matrix of zeros and ones: f32[4096,64], s32[32] -> f32[32,64]. Every
+id is the number of a row, from 0 to 4095.
 
-The score is the floating-point and integer operations as XLA counts them, on the CPU.
+The score is the number of floating-point and integer operations on the CPU, according to XLA's cost model.
 """
 
 import jax
@@ -24,5 +24,5 @@ def start(table: jax.Array, ids: jax.Array) -> jax.Array:
 
 
 def better(table: jax.Array, ids: jax.Array) -> jax.Array:
-    """Return the same."""
+    """Return the same result as `start`."""
     raise NotImplementedError  # TODO(human): fewer operations

@@ -1,10 +1,11 @@
-"""Keep the states of a recurrence without moving those that are there.
+"""Store the states of a recurrence without moving the earlier ones.
 
-`start(x)` keeps the last 64 states of a recurrence, as a window: each round drops the first row and appends the new
-one. f32[64,512] -> f32[64,512]. After 64 rounds it holds all of them, and each round has moved the whole window.
+`start(x)` stores the last 64 states of a recurrence in a window: each iteration drops the first row and appends the
+new one. f32[64,512] -> f32[64,512]. After 64 iterations the window contains all states, and each iteration has moved
+the whole window.
 
-The score is the bytes that a call reads and writes, on the CPU, with the rounds of loops counted. The program may
-have 8 kernels at most, so it has to stay a loop.
+The score is the bytes that a call reads and writes on the CPU, including all iterations of loops. The program may have
+at most 8 kernels, so it has to remain a loop.
 """
 
 import jax
@@ -30,5 +31,5 @@ def start(x: jax.Array) -> jax.Array:
 
 
 def better(x: jax.Array) -> jax.Array:
-    """Return the same."""
+    """Return the same result as `start`."""
     raise NotImplementedError  # TODO(human): fewer bytes

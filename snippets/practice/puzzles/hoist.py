@@ -1,9 +1,9 @@
-"""Take out of a loop what does not change in it.
+"""Move work that does not change out of a loop.
 
-`start(xs, w, v)` multiplies two matrices in each round, which are the same in each, and then a row with the result:
-f32[32,256], f32[256,64], f32[64,256] -> f32[256].
+In each iteration, `start(xs, w, v)` multiplies the same two matrices, and then a row by the product: f32[32,256],
+f32[256,64], f32[64,256] -> f32[256].
 
-The score is the operations of a call, with the rounds of loops counted, on the CPU.
+The score is the number of operations of a call on the CPU, including all iterations of loops.
 """
 
 import jax
@@ -19,7 +19,7 @@ EXAMPLE = (shape(32, 256), shape(256, 64), shape(64, 256))
 
 
 def start(xs: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return the last state of a recurrence: -> f32[256]."""
+    """Return the last state of a recurrence, f32[256]."""
 
     def turn(state: jax.Array, x: jax.Array) -> tuple[jax.Array, None]:
         return jnp.tanh(state + x @ (w @ v)), None
@@ -28,5 +28,5 @@ def start(xs: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
 
 
 def better(xs: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return the same."""
+    """Return the same result as `start`."""
     raise NotImplementedError  # TODO(human): fewer operations

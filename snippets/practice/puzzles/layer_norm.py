@@ -1,9 +1,9 @@
-"""Normalize rows and read them as seldom as you can.
+"""Normalize rows with as few reads as possible.
 
-`start(x, scale, shift)` takes the mean of each row, then the mean square of the differences from it, and reads the
-rows again for each: f32[512,1024], f32[1024], f32[1024] -> f32[512,1024].
+`start(x, scale, shift)` computes the mean of each row and then the mean squared difference from it, and reads the rows
+again for each step: f32[512,1024], f32[1024], f32[1024] -> f32[512,1024].
 
-The score is the bytes that the kernels read and write, on the CPU.
+The score is the bytes that the kernels read and write on the CPU.
 """
 
 import jax
@@ -19,12 +19,12 @@ EXAMPLE = (shape(512, 1024), shape(1024), shape(1024))
 
 
 def start(x: jax.Array, scale: jax.Array, shift: jax.Array) -> jax.Array:
-    """Return each row less its mean, over its standard deviation, scaled and shifted: -> f32[512,1024]."""
+    """Return the normalized rows, scaled and shifted, f32[512,1024]."""
     mean = jnp.mean(x, axis=-1, keepdims=True)
     variance = jnp.mean((x - mean) ** 2, axis=-1, keepdims=True)
     return (x - mean) / jnp.sqrt(variance + 1e-5) * scale + shift
 
 
 def better(x: jax.Array, scale: jax.Array, shift: jax.Array) -> jax.Array:
-    """Return the same."""
+    """Return the same result as `start`."""
     raise NotImplementedError  # TODO(human): fewer bytes

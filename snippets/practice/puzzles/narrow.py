@@ -1,9 +1,9 @@
-"""Move half of the bytes where half of the bits will do.
+"""Move half as many bytes by using half as many bits.
 
 `start(x, w, v)` is a block of two layers in float32: f32[1024,256], f32[256,1024], f32[1024,256] -> f32[1024,256]. The
-result may differ by two hundredths of its largest number.
+result may differ by 2% of its largest number.
 
-The score is the bytes that the kernels read and write, on the H100 where its compiler is installed, else on the CPU.
+The score is the bytes that the kernels read and write on the H100 if its compiler is installed, else on the CPU.
 """
 
 import jax
@@ -19,10 +19,10 @@ EXAMPLE = (shape(1024, 256), shape(256, 1024), shape(1024, 256))
 
 
 def start(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return two layers with a gelu between them: -> f32[1024,256]."""
+    """Return the output of two layers with a gelu between them, f32[1024,256]."""
     return jax.nn.gelu(x @ w) @ v
 
 
 def better(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return the same, or nearly: -> f32[1024,256]."""
+    """Return nearly the same result as `start`, f32[1024,256]."""
     raise NotImplementedError  # TODO(human): fewer bytes

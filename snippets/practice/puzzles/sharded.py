@@ -1,14 +1,14 @@
-"""Exchange as little as you can between eight devices.
+"""Exchange as few bytes as possible between eight devices.
 
-`start(x, w, v)` is two layers, f32[32,1024], f32[1024,4096], f32[4096,1024] -> f32[32,1024]. Eight devices compute it
-together: each holds an eighth of `w` and an eighth of `v`, and all of `x`. `START` says which eighth. Where
-a matmul needs numbers that other devices hold, the devices exchange them.
+`start(x, w, v)` computes two layers: f32[32,1024], f32[1024,4096], f32[4096,1024] -> f32[32,1024]. Eight devices
+compute it together. Each stores an eighth of `w`, an eighth of `v` and all of `x`, as specified in `START`. If a matmul
+needs numbers from other devices, the devices exchange them.
 
-Write `SPECS`, which says how `x`, `w` and `v` are sharded over the axis `model`; and `better`, which computes the same,
-and may say by `jax.lax.with_sharding_constraint` how a value is to lie. The next layer takes the result sharded in any
-way. No device may hold more than with `START`.
+Write `SPECS`, the shardings of `x`, `w` and `v` over the axis `model`, and `better`, which computes the same result.
+`better` may use `jax.lax.with_sharding_constraint` to choose the sharding of a value. The next layer accepts any
+sharding of the result. No device may store more than with `START`.
 
-The score is the bytes that each device has to send, on eight H100 where the compiler is installed, else on eight CPUs.
+The score is the bytes that each device sends, on eight H100s if their compiler is installed, else on eight CPUs.
 """
 
 import jax
@@ -27,13 +27,13 @@ START = (P(), P("model", None), P(None, "model"))
 
 
 def start(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return two layers with a gelu between them: -> f32[32,1024]."""
+    """Return the output of two layers with a gelu between them, f32[32,1024]."""
     return jax.nn.gelu(x @ w) @ v
 
 
-SPECS: tuple[P, ...] | None = None  # TODO(human): how x, w and v are sharded
+SPECS: tuple[P, ...] | None = None  # TODO(human): the shardings of x, w and v
 
 
 def better(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return the same, sharded in any way."""
-    raise NotImplementedError  # TODO(human): begin with a copy of `start`
+    """Return the same result as `start`, with any sharding."""
+    raise NotImplementedError  # TODO(human): start from a copy of `start`

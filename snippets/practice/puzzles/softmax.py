@@ -1,9 +1,9 @@
-"""Launch as few kernels as you can for a softmax and the entropy of each row.
+"""Launch as few kernels as possible for the softmax and the entropy of each row.
 
 `start(x)` returns the softmax of each row and its entropy, the sum of `-p * log(p)`: f32[256,1024] ->
-f32[256,1024], f32[256]. It is right for numbers of any size, and launches more kernels than it needs.
+f32[256,1024], f32[256]. It is correct for numbers of any size, but it launches more kernels than necessary.
 
-The score is the number of kernels, on the H100 where its compiler is installed, else on the CPU. Large numbers must not
+The score is the number of kernels on the H100 if its compiler is installed, else on the CPU. Large numbers must not
 overflow: the check also tries numbers that are ten times as large.
 """
 
@@ -27,5 +27,5 @@ def start(x: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def better(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return the same."""
+    """Return the same result as `start`."""
     raise NotImplementedError  # TODO(human): fewer kernels

@@ -1,14 +1,14 @@
 """Predict how many matmuls `grad` and `vmap` add.
 
-`loss` is a network of two layers and its mean square error. Write down how many `dot_general` its jaxpr holds, and how
-many those of three programs that are made from it:
+`loss` is the mean squared error of a network with two layers. Write down the number of `dot_general` equations in its
+jaxpr, and in the jaxprs of three programs that are derived from it:
 
 1. `loss` itself;
-2. `jax.grad(loss)`, with respect to the parameters;
-3. `jax.grad(loss, argnums=(0, 1))`, with respect to the input too, as if it came from a layer before;
-4. `jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))`: a gradient for each example of a batch, `x` being f32[32,8,6].
+2. `jax.grad(loss)`, the gradient with respect to the parameters;
+3. `jax.grad(loss, argnums=(0, 1))`, the gradient with respect to the input too, as if it came from an earlier layer;
+4. `jax.vmap(jax.grad(loss), in_axes=(None, 0, 0))`, a gradient for each example of a batch, where `x` is f32[32,8,6].
 
-The check traces them and shows the matmuls.
+The check traces the programs and shows their matmuls.
 """
 
 from typing import NamedTuple
@@ -27,7 +27,7 @@ class Params(NamedTuple):
 
 
 def loss(params: Params, x: jax.Array, y: jax.Array) -> jax.Array:
-    """Return the mean square error of a batch, f32[8,6], f32[8,4] -> f32[]."""
+    """Return the mean squared error of a batch: f32[8,6], f32[8,4] -> f32[]."""
     hidden = jnp.maximum(x @ params.w1 + params.b1, 0.0)
     return jnp.mean((hidden @ params.w2 + params.b2 - y) ** 2)
 

@@ -1,12 +1,12 @@
-"""Compute the norm of each example's gradient, without a loop.
+"""Compute the norm of each example's gradient without a loop.
 
-`norms(params, xs, ys)` returns, for each example of a batch, the Euclidean norm of the gradient of its own loss with
-respect to all parameters: f32[n,6] and f32[n,4] go in, f32[n] comes out. `loss` is that of one example.
+For each example of a batch, `norms(params, xs, ys)` returns the Euclidean norm of the gradient of that example's loss
+with respect to all parameters: f32[n,6], f32[n,4] -> f32[n]. `loss` is the loss of one example.
 
-Such norms are what clipping for privacy needs, and what `jax.grad` of the mean loss does not tell: there the gradients
-are summed already.
+Gradient clipping for privacy needs such norms. `jax.grad` of the mean loss does not return them, because it adds up the
+gradients of all examples.
 
-The check traces `norms` for small batches and for larger ones, and counts the equations; and it looks for loops.
+The check traces `norms` for a small and a larger batch, counts the equations, and looks for loops.
 """
 
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class Params(NamedTuple):
 
 
 def loss(params: Params, x: jax.Array, y: jax.Array) -> jax.Array:
-    """Return the mean square error of one example, f32[6], f32[4] -> f32[]."""
+    """Return the mean squared error of one example: f32[6], f32[4] -> f32[]."""
     hidden = jnp.maximum(x @ params.w1 + params.b1, 0.0)
     return jnp.mean((hidden @ params.w2 + params.b2 - y) ** 2)
 

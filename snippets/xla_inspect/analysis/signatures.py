@@ -139,10 +139,10 @@ def find_nearest(earlier: Sequence[Signature], later: Signature) -> tuple[int, t
         later: The later one.
     """
     at = min(range(len(earlier)), key=lambda at: (len(earlier[at].parts ^ later.parts), -at))
-    return at, compare(earlier[at], later)
+    return at, compare_signatures(earlier[at], later)
 
 
-def compare(earlier: Signature, later: Signature) -> tuple[Difference, ...]:
+def compare_signatures(earlier: Signature, later: Signature) -> tuple[Difference, ...]:
     """Return the differences of two calls, the most informative first, with repeated ones in an argument merged."""
     result = list(_compare(earlier, later)) or [Difference("dropped", "", "", "")]
     merged: dict[tuple[str, str], Difference] = {}

@@ -1,4 +1,4 @@
-"""Answers as plain data, the parts that they are told in, and their forms: text, HTML and JSON."""
+"""Answers as plain data, the parts that they consist of, and their forms: text, HTML and JSON."""
 
 from typing import TYPE_CHECKING
 

@@ -11,28 +11,28 @@ if TYPE_CHECKING:
 
 
 class Answer:
-    """The answer to one question about one program: each is a frozen dataclass of plain data.
+    """The answer to one question about one program. Each subclass is a frozen dataclass of plain data.
 
-    Its fields are what JSON holds of it, so each has its unit in its name or in the docstring: bytes, seconds, flops.
+    Its fields are the fields of its JSON, so each has its unit in its name or in the docstring: bytes, seconds, flops.
     """
 
     @property
     def holds(self) -> bool:
-        """True for the answer that is hoped for, such as that a program compiles; decides the exit status."""
+        """True for the good answer, such as that a program compiles. It decides the exit status of the command."""
         return not getattr(self, "error", "")
 
     def tell(self) -> Iterator[Part]:
-        """Yield the answer in the order in which it is read: the first part says it in one sentence."""
+        """Yield the parts of the answer in reading order: the first part is the answer as one sentence."""
         raise NotImplementedError
 
     def __str__(self) -> str:
-        """The answer as a command prints it, without colours."""
+        """Return the answer as a command prints it, without colors."""
         from xla_inspect.answers.answer_text import print_text
 
         return print_text(self)
 
     def __init_subclass__(cls) -> None:
-        """Let IPython's console show an answer as a command does: it takes a class's own method before its `repr`."""
+        """Let IPython's console show an answer as a command does: it prefers a class's own method to its `repr`."""
         cls._repr_pretty_ = lambda self, printer, _: printer.text(str(self))  # type: ignore[attr-defined]  # IPython's
 
     def _repr_html_(self) -> str:

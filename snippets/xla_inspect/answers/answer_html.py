@@ -1,4 +1,4 @@
-"""An answer as HTML: a page of its own, or what a notebook shows."""
+"""An answer as HTML: a complete page, or an element for a notebook."""
 
 from __future__ import annotations
 
@@ -30,18 +30,18 @@ body { font: 1rem/1.5 system-ui, sans-serif; margin: 2rem auto; max-width: 70rem
 
 
 def write_page(answers: Iterable[Tellable], title: str, missing: Mapping[str, str] | None = None) -> str:
-    """Return answers, one below the other, as a page that needs nothing else.
+    """Return answers, one below the other, as a page without external files.
 
     Args:
         answers: The answers.
-        title: What they are about.
-        missing: What is not known, and why.
+        title: The title of the page.
+        missing: The reasons for missing information, by the name of a field of the capture.
     """
-    told = "\n".join(map(write_fragment, answers))
-    told += f"\n<p>{_write_text(tell_absences(missing))}</p>" if missing else ""
+    body = "\n".join(map(write_fragment, answers))
+    body += f"\n<p>{_write_text(tell_absences(missing))}</p>" if missing else ""
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
-        f"<title>{escape(title)}</title><style>{STYLE}</style>\n<main>{told}</main></html>\n"
+        f"<title>{escape(title)}</title><style>{STYLE}</style>\n<main>{body}</main></html>\n"
     )
 
 
@@ -67,7 +67,7 @@ def _write(part: Part) -> str:
 
 
 def _write_text(text: str) -> str:
-    """Return a paragraph with what stands between backticks as code."""
+    """Return a paragraph as HTML, with the text between backticks as code."""
     return _CODE.sub(r"<code>\1</code>", escape(text))
 
 

@@ -1,4 +1,4 @@
-"""An answer as JSON, and the schema that it keeps to, which is read off its dataclass."""
+"""An answer as JSON, and the JSON Schema that its dataclass defines."""
 
 from __future__ import annotations
 
@@ -14,17 +14,17 @@ if TYPE_CHECKING:
     from xla_inspect.answers.answer import Answer
 
 FORMAT = 1
-"""Raised by one whenever a field changes its meaning or goes."""
+"""The version of the format. It increases by one whenever a field changes its meaning or is removed."""
 
 _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(None): "null"}
 
 
 def write_json(answer: Answer, missing: Mapping[str, str] | None = None) -> str:
-    """Return an answer as JSON, with whether it holds and the number of its format.
+    """Return an answer as JSON, with the version of the format and `holds`, true for the good answer.
 
     Args:
         answer: The answer.
-        missing: What is not known, and why, by the name of a field of the capture.
+        missing: The reasons for missing information, by the name of a field of the capture.
     """
     record = asdict(answer)  # type: ignore[call-overload]  # each answer is a dataclass
     record |= {"absent": dict(missing)} if missing else {}
@@ -46,7 +46,7 @@ def describe_json(kind: type[Answer]) -> dict[str, Any]:
 
 
 def _describe_class(kind: type) -> dict[str, Any]:
-    # What modules import for a type checker alone is not among their names.
+    # Modules import `Mapping` only for the type checker, so it is not among their names at run time.
     hints = get_type_hints(kind, localns={"Mapping": Mapping})
     properties = {column.name: _describe(hints[column.name]) for column in fields(kind)}
     return {
@@ -58,7 +58,7 @@ def _describe_class(kind: type) -> dict[str, Any]:
 
 
 def _is_always_there(column: Field[Any]) -> bool:
-    # What has a default may be left out by who writes such a record; this package never does.
+    # This package writes every field, but another writer of such a record may omit a field that has a default.
     return column.default is MISSING and column.default_factory is MISSING
 
 
@@ -80,6 +80,6 @@ def _describe(hint: Any) -> dict[str, Any]:  # noqa: ANN401 - any annotation
     elif isinstance(hint, type) and is_dataclass(hint):
         form = _describe_class(hint)
     else:
-        message = f"an answer holds {hint!r}, which JSON has no form for"
+        message = f"an answer has a field of type {hint!r}, which has no JSON form; use plain data or a dataclass"
         raise TypeError(message)
     return form

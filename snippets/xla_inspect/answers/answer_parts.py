@@ -1,4 +1,4 @@
-"""The parts of an answer: paragraphs, tables, hints and listings, and how they are read in order."""
+"""The parts of an answer in reading order: paragraphs, tables, hints and listings."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class Table:
     """Rows of an answer.
 
     Attributes:
-        columns: What the cells of each column are, with their unit where it is the same in all.
-        rows: The cells as they are shown.
-        numbers: The columns, counted from none, that are aligned to the right.
-        title: What the rows are, or an empty string.
+        columns: The headings, with the unit if all cells of a column share it.
+        rows: The cells as text.
+        numbers: The indices of the columns that are aligned to the right.
+        title: The table's caption, or an empty string.
     """
 
     columns: tuple[str, ...]
@@ -28,11 +28,11 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Hint:
-    """A command, or a change of the program, that would help, said last.
+    """A command to try or a change to the program, at the end of an answer.
 
     Attributes:
-        text: What it would do, or why.
-        command: What to type, or an empty string.
+        text: The effect of the command or the change, or the reason for it.
+        command: The command line to type, or an empty string.
     """
 
     text: str
@@ -45,7 +45,7 @@ class Listing:
 
     Attributes:
         text: The lines.
-        title: What they are.
+        title: The listing's caption.
     """
 
     text: str
@@ -56,23 +56,23 @@ def suggest(question: str, asked: str, *options: str) -> str:
     """Return a command line that asks a question.
 
     Args:
-        question: The question, which is the subcommand.
-        asked: The subject with the options that are the same for each question, as `retype` of the commands gives it.
+        question: The name of the question, which is the subcommand.
+        asked: The subject and the options that all questions share, as `retype` of the commands returns them.
         *options: The question's own options.
     """
     return " ".join(("xla-inspect", question, *options, asked))
 
 
 type Part = str | Table | Hint | Listing
-"""A piece of what is told: a paragraph, rows, what to do next, or lines of code."""
+"""A part of an answer: a paragraph, a table, a next step, or lines of code."""
 
 
 class Tellable(Protocol):
-    """A value that is told part by part, the first of which is the answer itself."""
+    """A value that prints as parts. The first part is the answer as one sentence."""
 
     @property
     def holds(self) -> bool:
-        """True where the answer is the one that is hoped for."""
+        """True for the good answer."""
 
     def tell(self) -> Iterator[Part]:
-        """Yield the parts in the order in which they are read."""
+        """Yield the parts in reading order."""

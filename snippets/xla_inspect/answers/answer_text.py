@@ -22,7 +22,7 @@ def print_answer(answer: Tellable, paper: Paper) -> None:
 
     Args:
         answer: The answer.
-        paper: Where to.
+        paper: The output.
     """
     for number, part in enumerate(answer.tell()):
         if isinstance(part, Table):
@@ -40,20 +40,20 @@ def print_answer(answer: Tellable, paper: Paper) -> None:
 
 
 def _print_listing(listing: Listing, paper: Paper) -> None:
-    """Print the beginning of a listing: a page has all of it."""
+    """Print the beginning of a listing. An HTML page has all of it."""
     lines = listing.text.splitlines()
     paper.heading(listing.title)
     paper.show("\n".join(lines[:MOST_LINES]), "diff")
     if len(lines) > MOST_LINES:
-        paper.say(f"{plural(len(lines) - MOST_LINES, 'more line')}; a page that `--html` writes has all.")
+        paper.say(f"{plural(len(lines) - MOST_LINES, 'more line')}; `--html` writes a page with all lines.")
 
 
 MOST_LINES = 24
-"""Lines of a listing that are printed."""
+"""The number of lines of a listing that are printed."""
 
 
 def _print_hint(hint: Hint, paper: Paper) -> None:
-    """Print a hint in one line where it fits, else its command below it, in lines that a shell takes for one."""
+    """Print a hint in one line if it fits. Otherwise print its command below it, folded as a shell accepts it."""
     whole = f"{hint.text} {hint.command}"
     if hint.command and len(whole) <= paper.width:
         paper.hint(whole)
@@ -63,18 +63,18 @@ def _print_hint(hint: Hint, paper: Paper) -> None:
 
 
 def fold_command(command: str, width: int) -> list[str]:
-    """Return a command line in lines of a width, each but the last with a backslash at its end.
+    """Return a command line folded to a width. Each line but the last ends in a backslash.
 
     Args:
-        command: The command; what is quoted in it stays in one line.
-        width: Columns, which a single word may exceed.
+        command: The command. A quoted string in it stays in one line.
+        width: The number of columns. A single long word may exceed it.
     """
     try:
         words = shlex.split(command, posix=False)
     except ValueError:
         return [command]
     lines: list[str] = []
-    # An option stays in one line with its value.
+    # An option and its value stay in one line, since a break between them is hard to read.
     for word in re.sub(r"(?<=\n)(--\S+)\n(?!--)", r"\1 ", "\n".join(["", *words])).split("\n")[1:]:
         longer = f"{lines[-1]} {word}" if lines else word
         if lines and len(longer) + len(CONTINUED) <= width:
@@ -87,7 +87,7 @@ def fold_command(command: str, width: int) -> list[str]:
 
 
 def print_text(answer: Tellable) -> str:
-    """Return an answer as it is printed where there are no colours."""
+    """Return an answer as printed to a terminal without colors."""
     stream = io.StringIO()
     print_answer(answer, Paper(stream, width=ANSWER_WIDTH, fold=True, indent="  "))
     return stream.getvalue().rstrip()

@@ -1,4 +1,4 @@
-"""Launches, values and collectives summed by the line of Python or the scope that they come from."""
+"""Totals of launches, values and collectives by line of Python or by named scope."""
 
 from __future__ import annotations
 
@@ -7,27 +7,26 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import close_brackets
 from xla_inspect.answers.answer_parts import Table
-from xla_inspect.plural import plural
 from xla_inspect.units import format_share
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Sequence
 
 MOST = 0.5
-"""From which share of all on one line says too little, and its scopes are shown too."""
+"""If one line has at least this share of the total, the answer also lists the scopes within the line."""
 FEW_LINES = 6
-"""The number of lines that are shown."""
+"""The number of lines in a table."""
 
 
 @dataclass(frozen=True)
 class LineTotal:
-    """A line of Python, or a scope in it, and what comes of it.
+    """The total for a line of Python, or for a scope within it.
 
     Attributes:
-        where: The file and the line, as in `model.py:12`; an empty string for what has no line.
-        text: The line as it is written, or the scope.
-        launches: How many launches, values or collectives come from it.
-        amount: What they amount to: seconds, or bytes where there is no time.
+        where: The file and the line, as in `model.py:12`; an empty string for the launches without a line.
+        text: The source text of the line, or the scope.
+        launches: The number of launches, values or collectives of the line.
+        amount: Their sum in seconds, or in bytes if no times are available.
     """
 
     where: str
@@ -40,41 +39,43 @@ def sum_lines(rows: Iterable[tuple[str, str, float]]) -> tuple[LineTotal, ...]:
     """Return the totals of lines, the largest first.
 
     Args:
-        rows: Of each launch its line, the text of that, and its amount.
+        rows: The line, the line's text and the amount of each launch.
     """
     totals: dict[tuple[str, str], tuple[int, float]] = {}
     for where, text, amount in rows:
         launches, sum_ = totals.get((where, text), (0, 0.0))
         totals[where, text] = launches + 1, sum_ + amount
-    made = [LineTotal(*place, *total) for place, total in totals.items()]
-    return tuple(sorted(made, key=lambda line: -line.amount))
+    lines = [LineTotal(*place, *total) for place, total in totals.items()]
+    return tuple(sorted(lines, key=lambda line: -line.amount))
 
 
 def sum_scopes(rows: Sequence[tuple[str, str, float]]) -> tuple[LineTotal, ...]:
-    """Return the totals of the scopes of the one line that has most, or of all without a line where those have most.
+    """Return the totals by scope of the line that has at least half of the amount, or nothing if no line has.
+
+    Launches without a known line count as one line.
 
     Args:
-        rows: Of each launch, value or collective its line, its scope, and its amount.
+        rows: The line, the scope and the amount of each launch, value or collective.
     """
     lines = sum_lines((where, "", amount) for where, _, amount in rows)
     whole = sum(line.amount for line in lines)
     if not whole or lines[0].amount < MOST * whole:
         return ()
     largest = lines[0].where
-    named = sum_lines(row for row in rows if row[0] == largest)
-    return named if len(named) > 1 else ()
+    scopes = sum_lines(row for row in rows if row[0] == largest)
+    return scopes if len(scopes) > 1 else ()
 
 
 def tell_scopes(scopes: Sequence[LineTotal], what: str, show: Callable[..., str], counted: str = "launches") -> Table:
-    """Return the table of the largest scopes of one line, as `tell_lines` does of lines."""
-    table = tell_lines([replace(each, where="", text=name_scope(each)) for each in scopes], what, show)
-    rest = f", the largest {FEW_LINES} of {len(scopes)}" if len(scopes) > FEW_LINES else ""
-    place = f"in {scopes[0].where}" if scopes[0].where else "of what has no line"
+    """Return the table of the largest scopes of one line, like the table of lines of `tell_lines`."""
+    table = tell_lines([replace(scope, where="", text=name_scope(scope)) for scope in scopes], what, show)
+    rest = f" (the {FEW_LINES} largest of {len(scopes)})" if len(scopes) > FEW_LINES else ""
+    place = f"in {scopes[0].where}" if scopes[0].where else f"for {counted} without a line"
     return replace(table, columns=(*table.columns[:2], counted, "scope"), title=f"By scope {place}{rest}")
 
 
 def name_scope(total: LineTotal) -> str:
-    """Return the scope of a total as tables show it."""
+    """Return the scope of a total for a table."""
     return total.text or "no scope"
 
 
@@ -82,9 +83,9 @@ def tell_lines(lines: Sequence[LineTotal], what: str, show: Callable[..., str]) 
     """Return the table of the largest lines.
 
     Args:
-        lines: All of them, the largest first.
-        what: What their amounts are.
-        show: Writes an amount.
+        lines: All lines, the largest first.
+        what: The heading of the amounts.
+        show: A function that formats an amount.
     """
     whole = sum(line.amount for line in lines) or 1.0
     rows = tuple(
@@ -92,9 +93,9 @@ def tell_lines(lines: Sequence[LineTotal], what: str, show: Callable[..., str]) 
             show(line.amount),
             format_share(line.amount / whole),
             f"{line.launches:,}",
-            f"{line.where} {close_brackets(line.text)}".strip() or "no line kept",
+            f"{line.where} {close_brackets(line.text)}".strip() or "no line known",
         )
         for line in lines[:FEW_LINES]
     )
-    rest = f", the largest {FEW_LINES} of {plural(len(lines), 'line')}" if len(lines) > FEW_LINES else ""
+    rest = f" (the {FEW_LINES} largest of {len(lines)})" if len(lines) > FEW_LINES else ""
     return Table((what, "share", "launches", "line"), rows, (0, 1, 2), title=f"By line of Python{rest}")

@@ -1,4 +1,4 @@
-"""The parts that a capture of a dump lacks, in the words of an answer."""
+"""The parts that a capture of a dump lacks, as a sentence of an answer."""
 
 from __future__ import annotations
 
@@ -10,14 +10,14 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
 
 NAMES: Mapping[str, str] = {
-    "before": "the module as the compiler got it",
+    "before": "the unoptimized module",
     "after": "the optimized module",
     "passes": "the modules between passes",
     "runs": "the runs of all passes",
     "buffers": "the memory plan",
-    "live_ranges": "when values live",
-    "thunks": "what a GPU launches",
-    "code": "code of kernels",
+    "live_ranges": "the live ranges of values",
+    "thunks": "the launches of the GPU",
+    "code": "the kernels' code",
     "stablehlo": "StableHLO",
     "jaxpr": "the jaxpr",
     "source": "the Python source",
@@ -25,27 +25,27 @@ NAMES: Mapping[str, str] = {
     "times": "times",
     "log": "the compiler's reasons",
     "low_level": "programs below HLO",
-    "files": "files that cannot be read",
+    "files": "unreadable files",
 }
-"""The names of a capture's fields for a reader."""
+"""The names of a capture's fields in answers."""
 
 
 def list_absences(capture: Capture, fields: Collection[str] = NAMES.keys()) -> dict[str, str]:
-    """Return why fields of a capture are empty, or hold something else than they say, by name.
+    """Return the reasons why fields of a capture are empty or incomplete, by field name.
 
     Args:
         capture: The capture.
-        fields: The names of those that an answer depends on; by default all.
+        fields: The names of the fields that an answer depends on; by default all.
     """
     return {name: reason for name in fields if (reason := capture.missing.get(name))}
 
 
 def tell_absences(missing: Mapping[str, str]) -> str:
-    """Return in one paragraph what is missing and why, or an empty string."""
+    """Return one paragraph that lists the missing parts and the reasons, or an empty string."""
     if not missing:
         return ""
     return (
-        "Not told by these files: "
+        "These files lack: "
         + "; ".join(f"{NAMES.get(name, name)} ({reason})" for name, reason in missing.items())
         + "."
     )

@@ -112,7 +112,7 @@ def write_records(path: Path, records: Mapping[str, Record], *, keep: bool = Tru
         rows = {key: record.to_json() for key, record in sorted({**stored, **records}.items())}
         text = json.dumps({"format": FORMAT, "programs": rows}, indent=1, ensure_ascii=False)
         try:
-            store.write(path, f"{text}\n".encode())
+            store.write_whole(path, f"{text}\n".encode())
         except OSError as error:
             message = f"cannot write {path}: {error.strerror}"
             raise InspectError(message) from error

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from xla_inspect.errors import InspectError
-from xla_inspect.targets import find
+from xla_inspect.targets import find_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -61,7 +61,7 @@ def read_targets(where: str, value: object) -> tuple[str, ...]:
     """
     for name in read_texts(where, value):
         try:
-            find(name)
+            find_target(name)
         except InspectError as error:
             message = f"{where}: {error}"
             raise InspectError(message) from error

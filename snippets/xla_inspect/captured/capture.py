@@ -200,9 +200,9 @@ class Capture:
         Raises:
             InspectError: The text is no capture, or one of another format.
         """
-        from xla_inspect.captured.storage import load
+        from xla_inspect.captured.storage import load_capture
 
-        return load(text)
+        return load_capture(text)
 
 
 class Captures(Mapping[str, Capture]):

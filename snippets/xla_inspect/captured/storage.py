@@ -105,7 +105,7 @@ def digest(capture: Capture) -> str:
     return hashlib.sha256(_print(_write(capture, FIELDS)).encode()).hexdigest()
 
 
-def load(text: str) -> Capture:
+def load_capture(text: str) -> Capture:
     """Return the capture that `dump` wrote.
 
     Raises:

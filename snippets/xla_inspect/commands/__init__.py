@@ -1,4 +1,4 @@
-"""The command `xla-inspect`: a module for each of its subcommands, which imports what is heavy only when it runs."""
+"""The command `xla-inspect`: a module for each subcommand. Slow imports happen only when a subcommand runs."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The process in which a command runs the reader's file: it leaves its status, and its stacks where it crashes."""
+"""The process in which a command runs the user's file. It writes its exit status, and its stacks if it crashes."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from xla_inspect.targets import note_changes
 
 
 def main() -> None:
-    """Run the command that the words after a folder's name give, and leave its status there."""
+    """Run the command line after a folder's name, and write the exit status into this folder."""
     folder, *arguments = sys.argv[1:]
     note_changes(json.loads((Path(folder) / ENVIRONMENT).read_text(encoding="utf-8")))
     leave = os._exit
@@ -25,8 +25,8 @@ def main() -> None:
     def raise_instead(code: int) -> NoReturn:
         raise LeftError(code)
 
-    os._exit = raise_instead  # type: ignore[assignment]  # it does not end Python, which is the point
-    # What the reader's code prints, and what compilers do, is no part of the answer.
+    os._exit = raise_instead  # type: ignore[assignment]  # it must not end Python before the status is written
+    # The output of the user's code and of compilers goes to standard error, since it is not part of the answer.
     with (
         os.fdopen(os.dup(1), "w", encoding="utf-8") as out,
         (Path(folder) / STACKS).open("w", encoding="utf-8") as stacks,
@@ -40,7 +40,7 @@ def main() -> None:
                 sys.stdout.flush()
                 sys.stderr.flush()
             (Path(folder) / STATUS).write_text(str(status), encoding="utf-8")
-            # The file may have started threads that never end, or asked for more at exit.
+            # The file may have started threads that never end, or registered exit handlers.
             leave(status)
 
         time_limit.end_process, time_limit.stacks = end, stacks

@@ -1,6 +1,6 @@
-"""The process that runs the reader's file for a command, so that whatever the file does, the command still answers.
+"""The child process that runs the user's file for a command, so that the command can report any failure.
 
-It may call `sys.exit` or `os._exit`, crash, or take a compiler down with it.
+The file may call `sys.exit` or `os._exit`, crash, or crash the compiler.
 """
 
 from __future__ import annotations
@@ -28,15 +28,14 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
 STATUS, STACKS, ENVIRONMENT = "status", "stacks", "environment"
-"""The files by which the process says how the command ended, and where it was when it crashed, and by which it learns
-of the reader's environment."""
+"""The files with the exit status of the command, the stacks of a crash, and the user's environment variables."""
 
 CRASHED = {
-    0: "what runs there crashed, or what it calls: the part that is not Python, if any, or the compiler",
-    signal.SIGABRT: f"{REASONS[signal.SIGABRT]}; what it says of that stands above",
-    9: f"{REASONS[9]}; take a smaller EXAMPLE, or a machine with more",
+    0: "the code at this line crashed, or code that it calls: an extension module or the compiler",
+    signal.SIGABRT: f"{REASONS[signal.SIGABRT]}; its message is above",
+    9: f"{REASONS[9]}; use a smaller EXAMPLE, or a machine with more memory",
 }
-"""What there is to do about a process that a signal ended, by the signal's number."""
+"""The advice about a process that a signal ended, by the signal's number."""
 
 _INTERRUPTED = 130
 
@@ -48,13 +47,13 @@ def run_apart(
     folder: Path | None = None,
     paths: Sequence[str] = (),
 ) -> int:
-    """Run a command in a process of its own, pass on what it prints, and return its exit status.
+    """Run a command in a separate process, forward its output, and return its exit status.
 
     Args:
         arguments: The words of the command line.
-        options: What they say.
+        options: The parsed options.
         folder: Its working folder, by default this process's.
-        paths: Folders that it imports from, before those that Python is told of anyway.
+        paths: Folders to import from, before Python's own search path.
     """
     file = subjects.Request(tuple(options.subject)).file
     with tempfile.TemporaryDirectory(prefix="xla_inspect_run_") as name, ending_by_exception():
@@ -69,7 +68,7 @@ def run_apart(
             "PYTHONIOENCODING": "utf-8",
         }
         child = Child(
-            # Not the working folder but the file's is where the file imports from, as when it is run.
+            # The file imports from its own folder, not from the working folder, as if Python ran it.
             [sys.executable, "-P"],
             f"from {__package__}.answering_process import main; main()",
             [name, *arguments],
@@ -96,7 +95,7 @@ def run_apart(
 
                 sweep_dumps()
         if failure:
-            print_note(f"the answer cannot be written: {failure}")
+            print_note(f"cannot write the answer: {failure}")
             return 2
         if not exit_status and not closed:
             print_note(_explain_end(code, options, file, Path(name) / STACKS))
@@ -104,26 +103,26 @@ def run_apart(
 
 
 def _simulate(options: argparse.Namespace) -> dict[str, str]:
-    """Return what tells JAX to simulate as many CPU devices as the targets have: the reader's code may lay them out."""
+    """Return the variable that makes JAX simulate enough CPU devices for the meshes of the user's code."""
     from xla_inspect.targets import count_devices
 
     if options.subject[0] == "run":
-        # A script finds the environment that it finds without this package, and as many devices when JAX starts.
+        # A script runs in its usual environment, with as many devices as without this package.
         return {}
-    asked = options.target if isinstance(options.target, list) else [options.target]
-    most = max((count_devices(target) for target in asked if target), default=1)
+    targets = options.target if isinstance(options.target, list) else [options.target]
+    most = max((count_devices(target) for target in targets if target), default=1)
     return {"JAX_NUM_CPU_DEVICES": str(most)} if most > int(os.environ.get("JAX_NUM_CPU_DEVICES", "1")) else {}
 
 
 def _ignore_interrupts() -> None:
-    """Let a second interrupt pass: the process is ended as it is."""
+    """Ignore a second interrupt, since the process is being ended already."""
     if threading.current_thread() is threading.main_thread():
         signal.signal(signal.SIGINT, signal.SIG_IGN)
 
 
 @contextmanager
 def ending_by_exception() -> Iterator[None]:
-    """Let a signal that asks this process to end raise SystemExit, so that the other process and its dumps go too."""
+    """Turn signals that end this process into SystemExit, so that the child process and its dumps are removed too."""
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -144,10 +143,10 @@ _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasat
 
 
 def _pass_all_on(process: subprocess.Popen[str]) -> tuple[bool, str]:
-    """Pass on what a process prints until it closes its streams.
+    """Forward the output of a process until it closes its streams.
 
     Returns:
-        Whether nobody reads the output any more, and why the output cannot be written, if it cannot.
+        Whether the reader of the output closed the pipe, and the reason if the output cannot be written.
     """
     closed = threading.Event()
     failures: list[str] = []
@@ -163,7 +162,7 @@ def _pass_all_on(process: subprocess.Popen[str]) -> tuple[bool, str]:
             else:
                 failures.append(str(error))
             process.kill()
-            # Python flushes the stream once more when it ends.
+            # Python flushes the stream at exit, which would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sink.fileno())
 
     streams = (process.stdout, sys.stdout), (drop_logs(process.stderr or ()), sys.stderr)
@@ -176,20 +175,20 @@ def _pass_all_on(process: subprocess.Popen[str]) -> tuple[bool, str]:
 
 
 def _explain_end(code: int, options: argparse.Namespace, file: str, stacks: Path) -> str:
-    """Return what is to be said of a process that ended before its command did."""
+    """Return the message for a process that ended before its command was finished."""
     text = stacks.read_text(encoding="utf-8", errors="replace") if stacks.is_file() else ""
     line = find_line(text, Path(file))
     where = f"{file}:{line}" if line else file
     if text.rpartition("Fatal Python error")[2].startswith("Timeout ("):
-        return time_limit.explain(where, "loading or tracing it", options.load_limit)
+        return time_limit.explain_timeout(where, "loading or tracing it", options.load_limit)
     what_to_do = user_code.ENDED if code >= 0 else CRASHED.get(-code, CRASHED[0])
-    return f"{where}: the process that ran it ended before it was done ({name_end(code)})\n{what_to_do}"
+    return f"{where}: the process that ran this file ended early ({name_end(code)})\n{what_to_do}"
 
 
 def sweep(folder: str) -> None:
-    """Remove what a command leaves whose parent process was killed: its folder, and the dumps of this process."""
+    """Remove the folder of a command whose parent process was killed, and the dumps of this process."""
     if Path(folder).is_dir():
         shutil.rmtree(folder, ignore_errors=True)
-        # Another process does it, since this one holds them until it ends.
+        # Another process removes the dumps, since this process keeps them open until it ends.
         program = "import time; time.sleep(1); from xla_inspect.compilation import sweep_dumps; sweep_dumps()"
         subprocess.Popen([sys.executable, "-P", "-c", program], start_new_session=True)  # noqa: S603 - our own module

@@ -35,23 +35,23 @@ usage: xla-inspect COMMAND SUBJECT [options]
        xla-inspect COMMAND --help
 """
 _OUTPUTS = ("html", "issue", "output")
-"""The options that name a file to write."""
+"""The options for output files."""
 EXAMPLES = """\
 examples:
-  xla-inspect model.py:step                        the summary, for CPU, GPU and TPU
-  xla-inspect memory model.py:step --target h100   whether it fits, and what takes the memory
-  xla-inspect recompiles run train.py --steps 3    what a script compiles, and why again
+  xla-inspect model.py:step                        compare CPU, GPU and TPU
+  xla-inspect memory model.py:step --target h100   memory by line, and whether it fits
+  xla-inspect recompiles run train.py --steps 3    a script's compilations and their causes
 """
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run the command and return its exit status.
 
-    What runs the reader's code does so in a process of its own, see `child_process`.
+    Commands that run the user's code run it in a separate process, see `child_process`.
     """
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
-            # An answer names the reader's files, whatever the encoding of the stream lacks.
+            # An answer may contain file names with characters that the stream's encoding lacks.
             stream.reconfigure(errors="backslashreplace")
     try:
         words = complete(sys.argv[1:] if arguments is None else arguments)
@@ -60,7 +60,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return BAD_INPUT
     options = parse(words)
     if after := _list_own_options(options):
-        print_note(f"{', '.join(after)}: passed to the script; an option of xla-inspect stands before `run`")
+        print_note(f"{', '.join(after)}: passed to the script; put options of xla-inspect before `run`")
     if not getattr(options, "subject", None) or options.command in APART or _is_dump(options.subject[0]):
         return run_here(words)
     from xla_inspect.commands import child_process
@@ -69,7 +69,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _is_dump(named: str) -> bool:
-    """Return whether a subject is a dump, of which none of the reader's code runs."""
+    """Return whether a subject is a dump, which runs none of the user's code."""
     if named == "run" or named.rpartition(":")[0].endswith(".py"):
         return False
     from xla_inspect.dumps import split_dump
@@ -78,10 +78,10 @@ def _is_dump(named: str) -> bool:
 
 
 def complete(words: Sequence[str]) -> list[str]:
-    """Return the words of a command line with the question that is asked where none is named: the summary.
+    """Return the words of a command line, with `summary` as the default command.
 
     Raises:
-        InspectError: The first word is neither a command nor anything that could be a subject.
+        InspectError: The first word is neither a command nor a possible subject.
     """
     if not words:
         return ["--help"]
@@ -96,27 +96,27 @@ def complete(words: Sequence[str]) -> list[str]:
     if near := list_nearest(first, commands, likeness=0.7) or [name for name in commands if name.startswith(first)]:
         message = f"there is no command {first!r}; did you mean {near[0]!r}?"
     else:
-        message = f"{first!r} is no command, and no file or folder here; the commands are {', '.join(list_questions())}"
+        message = f"{first!r} is neither a command nor a file or folder; the commands are {', '.join(list_questions())}"
     raise InspectError(message)
 
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
-    """Return the options of a command line. What follows `run` is a script and its own arguments."""
+    """Return the options of a command line. The words after `run` are a script and its own arguments."""
     at = words.index("run", 1) if "run" in words[1:] else len(words)
     parser, subparser = build_parser(words[0] if words else "")
-    options, left = parser.parse_known_args([*words[:at], *words[at : at + 1]])
-    if left and (any(word.startswith("-") for word in left) or not hasattr(options, "subject")):
-        subparser.refuse(left)
-    if left:
-        # What is asked about may stand behind options too.
-        options.subject = [*options.subject, *left]
+    options, others = parser.parse_known_args([*words[:at], *words[at : at + 1]])
+    if others and (any(word.startswith("-") for word in others) or not hasattr(options, "subject")):
+        subparser.refuse(others)
+    if others:
+        # Parts of the subject may also follow options.
+        options.subject = [*options.subject, *others]
     if at < len(words):
         options.subject = [*options.subject[:-1], *words[at:]]
     return options
 
 
 def _list_own_options(options: argparse.Namespace) -> list[str]:
-    """Return those of a script's own arguments that look like options of the command."""
+    """Return the arguments of a script that look like options of the command."""
     words = getattr(options, "subject", None) or []
     if words[:1] != ["run"]:
         return []
@@ -129,11 +129,11 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
 
     Args:
         arguments: The words of the command line, with the subcommand.
-        out: Where the answer goes, by default the standard output. What the reader's code prints is no part of it.
+        out: The output for the answer, by default standard output. It does not include output of the user's code.
     """
     options = parse(arguments)
     out = out or sys.stdout
-    # Each compile, which takes seconds, is named while it lasts.
+    # A compilation takes seconds, so a line on standard error announces it.
     logging.basicConfig(format="%(message)s ...")
     logging.getLogger("xla_inspect").setLevel(logging.INFO)
     file = name_file(options)
@@ -148,22 +148,21 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
     except KeyboardInterrupt:
         print_note("interrupted")
         return 130
-    except BaseException as error:  # noqa: BLE001 - whatever it is, it is told
+    except BaseException as error:  # noqa: BLE001 - the user's code may raise anything, and all of it is reported
         if isinstance(error, BrokenPipeError) and out is sys.stdout:
-            # Nobody reads any more, and Python flushes the stream once more when it ends.
+            # The reader of the pipe closed it, and flushing the stream at exit would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
             return PIPE_CLOSED
         from xla_inspect.commands import user_code
 
         if getattr(options, "debug", not file):
             traceback.print_exception(error)
-        # Whatever the file does, the reader is told.
-        print_note(user_code.explain(error, file or options.command))
+        print_note(user_code.explain_user_error(error, file or options.command))
         return user_code.find_status(error)
 
 
 def name_file(options: argparse.Namespace) -> str:
-    """Return the file or module that a command runs, as the reader named it, or an empty string where it runs none."""
+    """Return the file or module that a command runs, as it was typed, or an empty string if it runs none."""
     if not getattr(options, "subject", None):
         return ""
     from xla_inspect.subject import Request
@@ -172,10 +171,10 @@ def name_file(options: argparse.Namespace) -> str:
 
 
 class Parser(argparse.ArgumentParser):
-    """A parser whose errors say first what is wrong, and what was meant."""
+    """A parser whose errors begin with the problem and suggest the nearest option."""
 
     def error(self, message: str) -> NoReturn:
-        """Print what is wrong and then the usage, and end with the status of bad input."""
+        """Print the problem and the usage, and exit with the status of bad input."""
         if match := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
             choices = [choice.strip("' ") for choice in match[2].split(",")]
             message = f"{message.partition(':')[0]}: there is no {match[1]!r}; {suggest_name(match[1], choices)}"
@@ -183,7 +182,7 @@ class Parser(argparse.ArgumentParser):
         sys.exit(BAD_INPUT)
 
     def refuse(self, words: Sequence[str]) -> NoReturn:
-        """Print which words are not known, with the closest option to the first, and end likewise."""
+        """Print the first unknown word and the nearest option, and exit with the status of bad input."""
         name = next((word for word in words if word.startswith("-")), words[0]).partition("=")[0]
         options = [option for action in self._actions for option in action.option_strings]
         near = list_nearest(name, [option for option in options if option.startswith("--")], likeness=0.6)
@@ -192,10 +191,10 @@ class Parser(argparse.ArgumentParser):
 
 
 class _FirstScreen(Parser):
-    """The parser of the whole command, whose help is written in groups."""
+    """The parser of the whole command, whose help lists subcommands in groups."""
 
     def format_help(self) -> str:
-        """Return what the command is, three examples, and the subcommands in groups."""
+        """Return a description, three examples, and the subcommands in groups."""
         commands = list_questions()
         lines = [USAGE, f"{self.description}\n", EXAMPLES]
         for title, names in GROUPS.items():
@@ -204,7 +203,7 @@ class _FirstScreen(Parser):
         return "\n".join([*lines, EXITS, ""])
 
     def format_usage(self) -> str:
-        """Return how a command line is written."""
+        """Return the usage of the command."""
         return USAGE
 
 
@@ -212,12 +211,12 @@ def build_parser(chosen: str = "") -> tuple[argparse.ArgumentParser, Parser]:
     """Return the parser of the command line, and that of the chosen subcommand.
 
     Args:
-        chosen: The subcommand that is used, whose module alone is imported for its arguments.
+        chosen: The subcommand of the command line. Only its module is imported.
     """
     parser = _FirstScreen(
         prog="xla-inspect",
-        description="Compile your JAX program for CPU, NVIDIA GPU or TPU, none of which has to be\nhere, and answer "
-        "questions about it. Without a command it gives the summary.",
+        description="Compile your JAX program for CPU, NVIDIA GPU or TPU without having one, and answer\nquestions "
+        "about the result. The default command is summary.",
     )
     parser.add_argument("--version", action="version", version=_version() if chosen == "--version" else "")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
@@ -244,7 +243,7 @@ def _run(options: argparse.Namespace, out: TextIO) -> int:
     if outputs := [path for name in _OUTPUTS if (path := getattr(options, name, None))]:
         from xla_inspect.output_file import check_output
 
-        # Before anything is compiled.
+        # An existing file is reported before a compilation that may take minutes.
         for path in outputs:
             check_output(path, force=options.force)
     if options.command in QUESTIONS:

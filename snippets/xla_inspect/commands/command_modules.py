@@ -1,4 +1,4 @@
-"""The modules of the subcommands that are no questions, imported when the subcommand is used."""
+"""The modules of the subcommands that are not questions, imported when the subcommand is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this machine can compile for, what to install for the rest, and what of its JAX does not go together."""
+"""The answer of `xla-inspect doctor`: available targets, packages to install, and version conflicts."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from xla_inspect.answers import Answer, Hint, Table
+from xla_inspect.plural import plural
 from xla_inspect.units import format_duration
 
 if TYPE_CHECKING:
@@ -16,13 +17,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class TargetCheck:
-    """Whether one kind of target can be compiled for.
+    """The availability of one kind of target.
 
     Attributes:
-        targets: The short names, which are alike in this.
-        obstacle: Why not, and what to do about it, or an empty string.
-        tried: The target that a small program was compiled for, or an empty string.
-        seconds: How long that took here.
+        targets: The short names of the targets of this kind.
+        obstacle: The reason why they are unavailable and the remedy, or an empty string.
+        tried: The target for which a small program was compiled, or an empty string.
+        seconds: The time of this compilation on this machine.
     """
 
     targets: tuple[str, ...]
@@ -33,11 +34,11 @@ class TargetCheck:
 
 @dataclass(frozen=True)
 class Trouble:
-    """Something that is wrong here.
+    """A problem with this machine's installation or environment.
 
     Attributes:
-        what: What it is.
-        remedy: What to do about it.
+        what: A description of the problem.
+        remedy: The command that fixes it.
     """
 
     what: str
@@ -46,14 +47,14 @@ class Trouble:
 
 @dataclass(frozen=True)
 class Diagnosis(Answer):
-    """What this machine can compile for.
+    """The compilers, problems and cache of this machine.
 
     Attributes:
-        versions: Package to installed version, of those that compile.
-        targets: What can be compiled for, by kind.
-        troubles: What is wrong, the worst first.
-        cache: The folder of the capture cache, or an empty string where it is off.
-        cache_bytes: What lies in it.
+        versions: The installed version of each package that contains a compiler.
+        targets: The availability of targets, by kind.
+        troubles: The problems, the most severe first.
+        cache: The folder of the capture cache, or an empty string if it is off.
+        cache_bytes: The size of the cache.
     """
 
     versions: dict[str, str]
@@ -64,25 +65,21 @@ class Diagnosis(Answer):
 
     @property
     def holds(self) -> bool:
-        """Whether nothing is wrong; what is not installed is no trouble."""
+        """True if there are no problems. A package that is not installed is not a problem."""
         return not self.troubles
 
     def tell(self) -> Iterator[Part]:
-        """Yield what there is, what is wrong, and what to install."""
-        there = [check for check in self.targets if not check.obstacle]
-        names = ", ".join(name for check in there for name in check.targets) or "nothing"
-        wrong = f" {len(self.troubles)} things are wrong." if len(self.troubles) > 1 else " One thing is wrong."
-        yield f"This machine can compile for {names}.{wrong if self.troubles else ''}"
+        """Yield the available targets, the problems, and the packages to install."""
+        available = [check for check in self.targets if not check.obstacle]
+        names = ", ".join(name for check in available for name in check.targets) or "no target"
+        problems = plural(len(self.troubles), "problem was found", "problems were found")
+        yield f"This machine can compile for {names}.{f' {problems}.' if self.troubles else ''}"
         for trouble in self.troubles:
             yield Hint(f"{trouble.what}:", trouble.remedy)
-        rows = [
-            (check.tried, format_duration(check.seconds), "a small program, compiled on this machine")
-            for check in there
-            if check.tried
-        ]
+        rows = [(check.tried, format_duration(check.seconds)) for check in available if check.tried]
         if rows:
-            yield Table(("target", "took", "what"), tuple(rows), (1,))
+            yield Table(("target", "compile time"), tuple(rows), (1,), "A small program, compiled on this machine")
         for check in self.targets:
             if check.obstacle:
-                yield f"For {', '.join(check.targets)}: {check.obstacle}."
+                yield f"{', '.join(check.targets)} unavailable: {check.obstacle}."
         yield f"Installed: {', '.join(f'{name} {version}' for name, version in self.versions.items())}."

@@ -1,4 +1,4 @@
-"""`xla-inspect doctor`: what this machine can compile for, and what stands in the way of the rest."""
+"""`xla-inspect doctor`: the targets that are available on this machine, and the obstacles to the others."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from xla_inspect.errors import InspectError
 from xla_inspect.folders import find_cache
 from xla_inspect.installation import install_line
 from xla_inspect.releases import order
-from xla_inspect.targets import PACKAGES, TARGETS, find, find_version
+from xla_inspect.targets import PACKAGES, TARGETS, find_target, find_version
 from xla_inspect.terminal import open_answer_paper
 
 if TYPE_CHECKING:
@@ -25,24 +25,24 @@ if TYPE_CHECKING:
     import jax
 
 CHECKED = ("xla-inspect", "jax", "jaxlib", "jax-cuda13-plugin", "jax-cuda13-pjrt", "libtpu")
-"""The packages whose requirements are held against what is installed."""
+"""The packages whose requirements are compared with the installed versions."""
 
 _REQUIREMENT = re.compile(r"(?P<name>[\w.-]+)\s*(?:\[[^\]]*\])?\s*\(?(?P<bounds>[^;)]*)\)?\s*(?:;(?P<marker>.*))?")
 _BOUND = re.compile(r"(?P<sign>[<>=!~]=?)\s*(?P<version>\d[\d.]*)")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add the form, and whether anything is compiled."""
-    parser.add_argument("--json", action="store_true", help="print it as JSON")
-    parser.add_argument("--quick", action="store_true", help="compile nothing")
+    """Add the options of the command."""
+    parser.add_argument("--json", action="store_true", help="print the answer as JSON")
+    parser.add_argument("--quick", action="store_true", help="skip the compilation of a small program for each target")
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
-    """Print what there is and what is wrong, and return the exit status: 1 where something is wrong."""
+    """Print the available targets and the problems, and return the exit status: 1 if there is a problem."""
     versions = {name: find_version(name) for kind in ("gpu", "tpu") for name in PACKAGES[kind]}
     installed = {name: version for name, version in versions.items() if version}
     checks, failures = [], []
-    for kind, group in groupby(TARGETS, key=lambda name: find(name).kind):
+    for kind, group in groupby(TARGETS, key=lambda name: find_target(name).kind):
         names = tuple(group)
         check, failure = _check(kind, names, quick=options.quick)
         checks.append(check)
@@ -64,10 +64,10 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def find_mismatches(installed: Mapping[str, str]) -> Iterator[Trouble]:
-    """Yield what installed packages ask of each other and do not have.
+    """Yield the conflicts between the requirements and the versions of installed packages.
 
     Args:
-        installed: Package to version.
+        installed: The installed version of each package.
     """
     for package in CHECKED:
         if not find_version(package):
@@ -78,21 +78,21 @@ def find_mismatches(installed: Mapping[str, str]) -> Iterator[Trouble]:
                 continue
             version = installed.get(match["name"])
             if version and not admits(match["bounds"], version):
-                asked = f"{match['name']}{match['bounds'].strip()}"
+                required = f"{match['name']}{match['bounds'].strip()}"
                 yield Trouble(
-                    f"{package} {find_version(package)} asks for {asked}, and {version} is installed",
-                    f"pip install '{asked}'",
+                    f"{package} {find_version(package)} requires {required}, but version {version} is installed",
+                    f"pip install '{required}'",
                 )
     plugin, jaxlib = installed.get("jax-cuda13-plugin"), installed.get("jaxlib")
     if plugin and jaxlib and plugin.split(".")[:3] != jaxlib.split(".")[:3]:
         yield Trouble(
-            f"jax-cuda13-plugin {plugin} is of another release than jaxlib {jaxlib}",
+            f"jax-cuda13-plugin {plugin} and jaxlib {jaxlib} are different releases",
             f"pip install jax-cuda13-plugin=={jaxlib} jax-cuda13-pjrt=={jaxlib}",
         )
 
 
 def admits(bounds: str, version: str) -> bool:
-    """Return whether a version lies in bounds such as `>=0.11.2,<0.13`, by their numbers."""
+    """Return whether a version satisfies bounds such as `>=0.11.2,<0.13`, comparing their numbers."""
     mine = order(version)
     for bound in _BOUND.finditer(bounds):
         other = order(bound["version"])
@@ -113,51 +113,49 @@ def admits(bounds: str, version: str) -> bool:
 
 
 def find_settings(environment: Mapping[str, str]) -> Iterator[Trouble]:
-    """Yield settings of the environment that keep compilers away.
+    """Yield environment variables that prevent or slow down compilations.
 
     Args:
-        environment: The variables.
+        environment: The environment variables.
     """
     platforms = environment.get("JAX_PLATFORMS", "")
     if platforms and "cpu" not in platforms.split(","):
-        yield Trouble(
-            f"JAX_PLATFORMS={platforms} leaves the CPU out, without which nothing is traced", "unset JAX_PLATFORMS"
-        )
+        yield Trouble(f"JAX_PLATFORMS={platforms} excludes the CPU, which JAX needs for tracing", "unset JAX_PLATFORMS")
     flags = environment.get("XLA_FLAGS", "")
     if flags.strip() and not flags.strip().startswith("-"):
-        yield Trouble(f"XLA_FLAGS names the file {flags}, whose flags are not seen here", "unset XLA_FLAGS")
+        yield Trouble(f"XLA_FLAGS names the file {flags}, which xla-inspect does not read", "unset XLA_FLAGS")
     for flag in ("--xla_dump_to", "--xla_dump_hlo_module_re"):
         if flag in flags:
             yield Trouble(
-                f"XLA_FLAGS has {flag}, which dumps beside what is compiled here and takes time", "unset XLA_FLAGS"
+                f"XLA_FLAGS has {flag}, so each compilation also writes a dump, which takes time", "unset XLA_FLAGS"
             )
 
 
 def _check(kind: str, names: tuple[str, ...], *, quick: bool) -> tuple[TargetCheck, list[Trouble]]:
-    """Return whether a kind of target can be compiled for, a small program compiled to see, and what went wrong."""
-    obstacle = find(names[0]).obstacle
-    tried = next((name for name in names if name in {"cpu", "h100", "tpu-v5e"}), names[0])
+    """Return the availability of a kind of target and any problems, after compiling a small program for it."""
+    obstacle = find_target(names[0]).obstacle
+    target = next((name for name in names if name in {"cpu", "h100", "tpu-v5e"}), names[0])
     if obstacle or quick:
         return TargetCheck(names, obstacle, "", 0.0), []
-    begun = time.perf_counter()
+    start = time.perf_counter()
     try:
-        _compile(tried)
+        _compile(target)
     except (InspectError, RuntimeError, ImportError, AttributeError) as error:
         line = install_line({"gpu": "cuda", "tpu": "tpu"}[kind]) if kind != "cpu" else install_line()
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]
         return TargetCheck(names, reason, "", 0.0), [
-            Trouble(f"A small program did not compile for {tried} ({reason})", line)
+            Trouble(f"A small program did not compile for {target} ({reason})", line)
         ]
-    return TargetCheck(names, "", tried, time.perf_counter() - begun), []
+    return TargetCheck(names, "", target, time.perf_counter() - start), []
 
 
 def _compile(target: str) -> None:
-    """Compile a small program, whatever the cache holds."""
+    """Compile a small program that is not in the cache."""
     import numpy as np
 
     from xla_inspect.compilation import capture
 
-    # One that no cache has.
+    # The time makes the program different from every cached one.
     now = time.time()
 
     def small(x: jax.Array) -> jax.Array:

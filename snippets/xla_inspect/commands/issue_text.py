@@ -1,4 +1,4 @@
-"""The text of an issue about a change from one release of JAX to the next: reproducer, versions, differences."""
+"""The text of an issue about a change between two releases of JAX: reproducer, versions and differences."""
 
 from __future__ import annotations
 
@@ -15,16 +15,16 @@ if TYPE_CHECKING:
     from xla_inspect.questions.since import ReleaseChange, ReleaseHistory, ReleaseRow
 
 _MOST = 120
-"""Lines of a difference that an issue holds."""
+"""The number of lines of a difference that an issue contains."""
 
 
 def write_issue(history: ReleaseHistory, source: str, command: str) -> str:
     """Return Markdown for an issue tracker.
 
     Args:
-        history: What was found.
-        source: The text of the reader's file, or an empty string where there is none.
-        command: What was asked about, as on the command line.
+        history: The answer of `xla-inspect since`.
+        source: The text of the user's file, or an empty string if there is none.
+        command: The subject and options, as on the command line.
     """
     return "\n".join(_write(history, source, command))
 
@@ -33,7 +33,7 @@ def _write(history: ReleaseHistory, source: str, command: str) -> Iterator[str]:
     where = title(history.target)
     if not history.changes:
         span = f"{history.first} and {history.last}"
-        yield f"# {history.program} on {where}: no difference that counts between JAX {span}\n"
+        yield f"# {history.program} on {where}: no significant difference between JAX {span}\n"
     else:
         first = history.changes[0]
         what = f"{first.question} {first.old} -> {first.new}"
@@ -73,5 +73,5 @@ def _write_differences(change: ReleaseChange) -> Iterator[str]:
         lines = text.splitlines()
         more = [f"... {plural(len(lines) - _MOST, 'more line')}"] if len(lines) > _MOST else []
         body = "\n".join([*lines[:_MOST], *more])
-        summary = f"The {name} of {change.before} and {change.after}, names left out ({change.question})"
+        summary = f"The {name} of JAX {change.before} and {change.after} without names ({change.question})"
         yield f"<details><summary>{summary}</summary>\n\n{markdown.fence(body, 'diff')}\n</details>\n"

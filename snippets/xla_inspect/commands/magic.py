@@ -1,6 +1,6 @@
-"""The command in a notebook: `%%xla memory` over a cell whose last line is a call, or `%xla memory 'step(x)'`.
+"""The command in a notebook: `%%xla memory` for a cell whose last line is a call, or `%xla memory 'step(x)'`.
 
-`%load_ext xla_inspect` makes both known. The call itself is not made.
+`%load_ext xla_inspect` defines both. The call itself is compiled but not executed.
 """
 
 from __future__ import annotations
@@ -22,18 +22,18 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _calls: dict[str, str] = {}
-"""The last call of each function that was asked about, as text, by the function as it is written there."""
+"""The last call of each function in a question, as text, by the text of the function."""
 
 
 class Shown:
-    """Answers as a notebook and as a terminal shows them, with commands as one types them in a cell."""
+    """Answers in the forms for a notebook and for a terminal, with commands as typed in a cell."""
 
     def __init__(self, answers: list[Any]) -> None:
-        """Keep the answers."""
+        """Store the answers."""
         self.answers = answers
 
     def __repr__(self) -> str:
-        """The answers as text."""
+        """Return the answers as text."""
         return "\n\n".join(map(str, self.answers)).replace("xla-inspect ", "%xla ")
 
     def _repr_html_(self) -> str:
@@ -43,7 +43,7 @@ class Shown:
 
 
 def load_ipython_extension(shell: Any) -> None:  # noqa: ANN401 - IPython's, which need not be installed
-    """Make `%xla` and `%%xla` known to a notebook, as `%load_ext xla_inspect` asks for."""
+    """Register `%xla` and `%%xla` in a notebook. `%load_ext xla_inspect` calls this function."""
     from IPython.core.magic import no_var_expand
 
     keep_devices()
@@ -58,27 +58,27 @@ def load_ipython_extension(shell: Any) -> None:  # noqa: ANN401 - IPython's, whi
 
 
 def _open_bodiless(lines: list[str]) -> list[str]:
-    """Return `%%xla memory --help` with nothing below it as a line magic: IPython runs no cell magic without a body."""
+    """Turn `%%xla memory --help` without a body into a line magic, since IPython rejects cell magics without one."""
     is_bodiless = lines and lines[0].startswith("%%xla") and not "".join(lines[1:]).strip()
     return [lines[0].removeprefix("%"), *lines[1:]] if is_bodiless else lines
 
 
 def run_magic(shell: Any, line: str, cell: str | None = None) -> Shown | None:  # noqa: ANN401 - IPython's
-    """Answer a question about the call in a line, or the one at the end of a cell, whose other lines are run.
+    """Answer a question about the call in a line, or about the last line of a cell after running its other lines.
 
     Args:
         shell: The notebook's shell.
-        line: A command and its options, such as `memory --target tpu-v5e`; a line alone holds the call too.
-        cell: Python whose last statement is a call.
+        line: A command and its options, such as `memory --target tpu-v5e`. A line magic also contains the call.
+        cell: Python code whose last statement is a call, or None for a line magic.
     """
     try:
         return _answer(shell, shlex.split(line), cell)
     except InspectError as error:
-        print(f"xla: {error}", file=sys.stderr)  # noqa: T201 - as a command does
+        print(f"xla: {error}", file=sys.stderr)  # noqa: T201 - errors of a command go to standard error
     except ValueError as error:
-        print(f"xla: {line}: {error}", file=sys.stderr)  # noqa: T201 - quotes that are not closed
+        print(f"xla: {line}: {error}", file=sys.stderr)  # noqa: T201 - the line has an unclosed quote
     except SystemExit:
-        # The parser has printed help, or what is wrong with the line.
+        # The parser has already printed the help or an error.
         pass
     finally:
         question.CALLS.clear()
@@ -89,7 +89,7 @@ def _answer(shell: Any, words: list[str], cell: str | None) -> Shown | None:  # 
     """Return the answers to a question about a call; print those of other commands.
 
     Raises:
-        InspectError: The cell does not end with a call, or the question goes wrong.
+        InspectError: The cell does not end with a call, or the question has no answer.
     """
     file = "<cell>"
     if cell is None:
@@ -97,7 +97,7 @@ def _answer(shell: Any, words: list[str], cell: str | None) -> Shown | None:  # 
         words = ["summary", *words] if call and words[0] == ast.unparse(call) else command_line.complete(words)
         before: list[ast.stmt] = []
     else:
-        # The magic itself is the cell's first line.
+        # The line with the magic is line 1 of the cell, so an empty line keeps the line numbers right.
         code = f"\n{shell.transform_cell(cell)}"
         file = shell.compile.cache(code, shell.execution_count, code)
         *before, call = _split_cell(ast.parse(code, file))
@@ -107,13 +107,15 @@ def _answer(shell: Any, words: list[str], cell: str | None) -> Shown | None:  # 
     if call is None:
         command_line.main(words)
         return None
-    exec(compile(ast.Module(before, []), file, "exec"), shell.user_ns)  # noqa: S102 - it is the reader's own cell
+    exec(compile(ast.Module(before, []), file, "exec"), shell.user_ns)  # noqa: S102 - the user's own cell
     function, args, kwargs = (_evaluate(part, file, shell.user_ns) for part in _split_call(call))
     text = ast.unparse(call)
     _calls[ast.unparse(call.func)] = text
     question.CALLS[text] = Call(function, tuple(args), kwargs)
     if options.command in command_list.APART:
-        message = f"{options.command} reads files: write the cell into one with %%writefile, and name FILE.py:FUNCTION"
+        message = (
+            f"{options.command} needs a file: write the cell to a file with %%writefile, and pass FILE.py:FUNCTION"
+        )
         raise InspectError(message)
     if options.command not in QUESTIONS or options.json or options.html:
         command_line.run_here(words)
@@ -125,7 +127,7 @@ def _answer(shell: Any, words: list[str], cell: str | None) -> Shown | None:  # 
 
 
 def _join_call(words: Sequence[str]) -> tuple[list[str], ast.Call | None]:
-    """Return the words of a line with the call among them as one word, and the call, where there is one."""
+    """Return the words of a line with its call as one word, and the call, or None if there is none."""
     for start in range(len(words)):
         for end in range(len(words), start, -1):
             text = " ".join(words[start:end])
@@ -137,27 +139,27 @@ def _join_call(words: Sequence[str]) -> tuple[list[str], ast.Call | None]:
 
 
 def _split_cell(tree: ast.Module) -> list[Any]:
-    """Return the statements of a cell before its last one, and the call that this is.
+    """Return the statements of a cell, with the call of the last statement in place of that statement.
 
     Raises:
-        InspectError: It is none.
+        InspectError: The last statement is not a call.
     """
     last = tree.body[-1] if tree.body else None
     if not (isinstance(last, ast.Expr) and isinstance(last.value, ast.Call)):
-        message = "the last line of the cell is the call to be asked about, such as step(params, batch)"
+        message = "the last line of the cell must be the call to inspect, such as step(params, batch)"
         raise InspectError(message)
     return [*tree.body[:-1], last.value]
 
 
 def _split_call(call: ast.Call) -> tuple[ast.expr, ast.expr, ast.expr]:
-    """Return expressions of a call's function, positional and keyword arguments."""
-    named = ast.Dict(
+    """Return the expressions of a call's function, positional arguments and keyword arguments."""
+    keywords = ast.Dict(
         keys=[ast.Constant(keyword.arg) if keyword.arg else None for keyword in call.keywords],
         values=[keyword.value for keyword in call.keywords],
     )
-    return call.func, ast.List(call.args, ast.Load()), named
+    return call.func, ast.List(call.args, ast.Load()), keywords
 
 
-def _evaluate(expression: ast.expr, file: str, names: dict[str, Any]) -> Any:  # noqa: ANN401 - whatever it is
+def _evaluate(expression: ast.expr, file: str, names: dict[str, Any]) -> Any:  # noqa: ANN401 - any Python value
     whole = ast.fix_missing_locations(ast.Expression(expression))
-    return eval(compile(whole, file, "eval"), names)  # noqa: S307 - it is the reader's own cell
+    return eval(compile(whole, file, "eval"), names)  # noqa: S307 - the user's own cell

@@ -1,4 +1,4 @@
-"""A program under releases of JAX, as far as they have to be measured to find where answers change."""
+"""The history of a program over releases of JAX, which measures only the releases that are needed."""
 
 from __future__ import annotations
 
@@ -44,29 +44,29 @@ if TYPE_CHECKING:
     from xla_inspect.subject import ReleaseTask
 
 ANY_CODE = 0.02
-"""From which share of other operations on code counts as another where it is asked about."""
+"""The least share of different operations for which code counts as changed, if the question is about code."""
 
 _FEW = 3
-"""Sorts of kernels, copies or collectives that an answer names."""
+"""The number of kinds of kernels, copies or collectives in an answer."""
 
 
 class ProgramHistory:
-    """The releases of one program and target, as far as they were measured.
+    """The measured releases of one program and target.
 
     Args:
-        task: The program, for a target.
+        task: The program and its target.
         span: The releases, the oldest first.
         asked: The names of the questions.
-        options: The command line.
-        folder: Where compilers may leave what is read.
+        options: The parsed options of the command.
+        folder: The folder for the output of the compilers.
     """
 
     def __init__(
         self, task: ReleaseTask, span: Sequence[str], asked: Sequence[str], options: argparse.Namespace, folder: Path
     ) -> None:
-        """Measure nothing yet."""
+        """Prepare the search without measuring a release."""
         self.task, self.span, self.options, self.folder = task, span, options, folder
-        # Who asks about the code wants to know of any other; who does not, of other work alone.
+        # Any change of code counts if the user asks about code. By default, only a change of much of it does.
         least = {"code": ANY_CODE} if "code" in split_list(options.ask) else {}
         self.asked = [replace(QUESTIONS[name], least=least.get(name, QUESTIONS[name].least)) for name in asked]
         self.described: dict[str, dict[str, Any]] = {}
@@ -76,7 +76,7 @@ class ProgramHistory:
         self.search = ReleaseSearch(span, self.measure)
 
     def find(self) -> ReleaseHistory:
-        """Return what changed where.
+        """Measure releases and return the changes between them.
 
         Raises:
             InspectError: Fewer than two releases can be measured.
@@ -86,9 +86,9 @@ class ProgramHistory:
         if not any(self.search.find_ends(each) for each in self.asked):
             raise self._explain_nothing()
         if self.options.every:
-            boundaries = [found for each in self.asked for found in self.search.list_boundaries(each)]
+            boundaries = [boundary for each in self.asked for boundary in self.search.list_boundaries(each)]
         else:
-            boundaries = [found for each in self.asked if (found := self.search.find_boundary(each))]
+            boundaries = [boundary for each in self.asked if (boundary := self.search.find_boundary(each))]
         order = {version: at for at, version in enumerate(self.span)}
         boundaries.sort(key=lambda each: order[each.after.version])
         measures = self.search.measures
@@ -101,21 +101,21 @@ class ProgramHistory:
             last=self.span[-1],
             questions=tuple(each.name for each in self.asked),
             rows=tuple(map(self.describe_row, measures)),
-            not_measured=tuple(each for each in self.span if each not in {found.version for found in measures}),
+            not_measured=tuple(each for each in self.span if each not in {measure.version for measure in measures}),
             changes=changes,
             installed_bytes=measure_store(),
         )
 
     def _explain_nothing(self) -> InspectError:
-        """Return what is to be said where there are no two releases to compare."""
+        """Return the error if fewer than two releases could be measured."""
         failed = [each for each in self.search.measures if each.failed or each.refused]
-        told = "; ".join(f"{each.version}: {each.failed or each.refused}" for each in (*failed[:1], *failed[1:][-1:]))
+        errors = "; ".join(f"{each.version}: {each.failed or each.refused}" for each in (*failed[:1], *failed[1:][-1:]))
         place = next((f" at {each.place}" for each in failed if each.place), "")
-        message = f"{self.task.name} could be measured under fewer than two releases{place}: {told}"
-        return InspectError(f"{message}\nname others with --from and --to, or correct what the error says")
+        message = f"fewer than two releases could be measured for {self.task.name}{place}: {errors}"
+        return InspectError(f"{message}\npass other releases with --from and --to, or fix the error")
 
     def measure(self, version: str) -> ReleaseMeasure:
-        """Return what the program comes to under a release."""
+        """Compile the program under a release, and return the measurements."""
         kind = self.task.target.kind
         try:
             requirements = (*list_requirements(version, kind), *self.options.install)
@@ -132,11 +132,16 @@ class ProgramHistory:
             measure = self._read(version)
             if self.options.run and not (measure.failed or measure.refused):
                 self.say(f"running under JAX {version}")
-                told = self.task.describe(environment, folder / "run", runs=True)
-                ((_, ran),) = run_probe(
-                    environment, [told], flags={}, paths=self.task.paths, limit=self.options.compile_limit, logged=False
+                description = self.task.describe(environment, folder / "run", runs=True)
+                ((_, run_result),) = run_probe(
+                    environment,
+                    [description],
+                    flags={},
+                    paths=self.task.paths,
+                    limit=self.options.compile_limit,
+                    logged=False,
                 )
-                measure = _add_runs(measure, ran, self.options.compile_limit)
+                measure = _add_runs(measure, run_result, self.options.compile_limit)
         except ReleaseError as error:
             return ReleaseMeasure(version, failed=str(error).partition("\n")[0])
         return measure
@@ -148,7 +153,7 @@ class ProgramHistory:
                 return ReleaseMeasure(version, versions, failed, place=printable(result.get("place", "")))
             values: dict[str, Any] = {"compiles": False}
             if result.get("limited"):
-                # It would have taken longer, or more memory than there is.
+                # The compilation exceeded the time limit or the memory, so the limit is a lower bound of its time.
                 values["compile-time"] = self.options.compile_limit
             return ReleaseMeasure(version, versions, refused=failed, values=values)
         try:
@@ -156,15 +161,15 @@ class ProgramHistory:
         except (InspectError, OSError, ValueError, LookupError) as error:
             return ReleaseMeasure(version, versions, f"its dumps cannot be read: {error!r}"[:200])
         unknown = list_unknown(described, result)
-        notes = (f"it does not know the option {', '.join(unknown)}",) if unknown else ()
+        notes = (f"its compiler does not know the option {', '.join(unknown)}",) if unknown else ()
         return ReleaseMeasure(version, versions, values=values, notes=notes)
 
     def capture(self, version: str) -> Capture:
-        """Return the capture of a release that compiled the program, read anew: several take much memory."""
+        """Read the capture of a release that compiled the program. It is not stored, since captures are large."""
         return read_probe(self.described[version], self.results[version], self.versions[version])
 
     def explain(self, boundary: Boundary) -> ReleaseChange:
-        """Return why the answer to a question changes."""
+        """Return a change of an answer with its cause."""
         asked, pair = boundary.question, (boundary.before, boundary.after)
         releases = (pair[0].version, pair[1].version)
         between = tuple(each.version for each in boundary.between)
@@ -181,7 +186,7 @@ class ProgramHistory:
         return explain_release_change(change, (old, new), count=asked.count, pass_seconds=(seconds[0], seconds[1]))
 
     def describe_row(self, measure: ReleaseMeasure) -> ReleaseRow:
-        """Return what a release came to, as plain numbers."""
+        """Return the measurements of a release as plain numbers."""
         values = measure.values
         code = values.get("code")
         totals = {name: values[name].total() for name in ("kernels", "copies", "collectives") if name in values}
@@ -204,17 +209,17 @@ class ProgramHistory:
         )
 
     def say(self, text: str) -> None:
-        """Tell the reader what is done, with the seconds since the beginning."""
+        """Print a progress message with the seconds since the start."""
         print_note(f"{text} ({time.monotonic() - self.begun:.0f} s)")
 
 
-def _add_runs(measure: ReleaseMeasure, ran: dict[str, Any], limit: float) -> ReleaseMeasure:
+def _add_runs(measure: ReleaseMeasure, result: dict[str, Any], limit: float) -> ReleaseMeasure:
     values, notes = dict(measure.values), measure.notes
-    if "median" in ran:
-        values["run-time"] = ran["median"]
+    if "median" in result:
+        values["run-time"] = result["median"]
     else:
-        notes = (*notes, f"it was not timed: {ran.get('failed', 'no word')}")
-        if str(ran.get("failed", "")).startswith("not done"):
+        notes = (*notes, f"the run was not timed: {result.get('failed', 'unknown error')}")
+        if str(result.get("failed", "")).startswith("not done"):
             values["run-time"] = limit
     return ReleaseMeasure(measure.version, measure.versions, values=values, notes=notes)
 

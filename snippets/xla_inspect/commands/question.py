@@ -1,4 +1,4 @@
-"""What all questions share on the command line: the subject, its arguments, the targets, the form of the answer."""
+"""The common options of all questions: the subject, its arguments, the targets, and the form of the answer."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xla_inspect.commands import time_limit
 from xla_inspect.commands.command_list import MISSING, NO, list_questions
 from xla_inspect.errors import InspectError, TargetUnavailableError
 from xla_inspect.questions import QUESTIONS, load_part
-from xla_inspect.targets import TARGETS, USUAL, available, count_devices, find
+from xla_inspect.targets import TARGETS, USUAL, available, count_devices, find_target
 from xla_inspect.terminal import open_answer_paper, print_note
 
 if TYPE_CHECKING:
@@ -22,64 +22,81 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser, *, many: bool = True) -> None:
-    """Add the arguments of each question, and of what else compiles the reader's code.
+    """Add the common arguments of questions and of other commands that compile the user's code.
 
     Args:
         parser: The parser of a subcommand.
-        many: Whether it takes more than one target.
+        many: Whether the subcommand accepts more than one target.
     """
-    about = parser.add_argument_group("what is asked about")
+    about = parser.add_argument_group("the program")
     about.add_argument("subject", metavar="SUBJECT", nargs="+", help=subjects.FORMS)
-    about.add_argument("--args", metavar="SHAPES", default="", help="its arguments, such as 'f32[64,128], i32[]'")
-    about.add_argument("--args-from", metavar="FILE.py:FUNCTION", default="", help="what makes them; shapes are taken")
-    about.add_argument("--mesh", metavar="AXES", default="", help="lay the devices out, such as data=4,fsdp=64")
-    about.add_argument("--donate", metavar="ARG", action="append", default=[], help="number or name; may repeat")
-    about.add_argument("--static", metavar="ARG", action="append", default=[], help="number or name; may repeat")
-    about.add_argument("--grad", action="store_true", help="its gradient, by the first argument")
-    about.add_argument("--vmap", metavar="N", type=int, default=0, help="mapped over a batch of N")
-    about.add_argument("--xla", metavar="NAME=VALUE", action="append", default=[], help="an option of XLA; may repeat")
-    about.add_argument("--only", metavar="NAME", default="", help="which function that a script compiles")
+    about.add_argument(
+        "--args", metavar="SHAPES", default="", help="shapes of the arguments, such as 'f32[64,128], i32[]'"
+    )
+    about.add_argument(
+        "--args-from",
+        metavar="FILE.py:FUNCTION",
+        default="",
+        help="a function whose results give the arguments' shapes",
+    )
+    about.add_argument("--mesh", metavar="AXES", default="", help="the device mesh, such as data=4,fsdp=64")
+    about.add_argument(
+        "--donate", metavar="ARG", action="append", default=[], help="donate an argument, by number or name; repeatable"
+    )
+    about.add_argument(
+        "--static",
+        metavar="ARG",
+        action="append",
+        default=[],
+        help="make an argument static, by number or name; repeatable",
+    )
+    about.add_argument("--grad", action="store_true", help="compile the gradient with respect to the first argument")
+    about.add_argument("--vmap", metavar="N", type=int, default=0, help="map the function over a batch of N")
+    about.add_argument(
+        "--xla", metavar="NAME=VALUE", action="append", default=[], help="set an option of XLA; repeatable"
+    )
+    about.add_argument("--only", metavar="NAME", default="", help="inspect this function of a script")
     repeat = {
         "action": "append",
-        "help": f"may repeat; one of {', '.join(TARGETS)}, also with a grid, as in tpu-v5e:2x4",
+        "help": f"{', '.join(TARGETS)}, optionally with a grid, as in tpu-v5e:2x4" + ("; repeatable" if many else ""),
     }
-    about.add_argument("--target", metavar="NAME", **(repeat if many else {"help": repeat["help"]}))  # type: ignore[arg-type]  # as argparse has it
-    how = parser.add_argument_group("how it is answered")
-    how.add_argument(
+    about.add_argument("--target", metavar="NAME", **(repeat if many else {"help": repeat["help"]}))  # type: ignore[arg-type]  # argparse's own types
+    group = parser.add_argument_group("options")
+    group.add_argument(
         "--load-limit",
         metavar="S",
         type=float,
         default=300.0,
-        help="seconds for your own code to load and be traced (default: %(default)g)",
+        help="the time limit in seconds for loading and tracing your code (default: %(default)g)",
     )
-    how.add_argument(
+    group.add_argument(
         "--lines-of",
         metavar="PACKAGE",
         default="",
-        help="name lines of this package or module, such as flax.linen, instead of your lines that call it",
+        help="show lines of this package or module, such as flax.linen, instead of your lines that call it",
     )
-    how.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
+    group.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
 
 
 def add_forms(parser: argparse.ArgumentParser) -> None:
-    """Add the forms in which an answer is given."""
-    how = parser.add_argument_group("its form")
-    how.add_argument("--json", action="store_true", help="print it as JSON")
-    how.add_argument("--html", metavar="FILE", type=Path, help="write it as a page too")
-    how.add_argument("--force", action="store_true", help="overwrite a file that is there")
-    how.add_argument("--no-times", action="store_true", help="leave out times, which are of one machine and moment")
+    """Add the options for the form of an answer."""
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="print the answer as JSON")
+    group.add_argument("--html", metavar="FILE", type=Path, help="also write the answer as a page")
+    group.add_argument("--force", action="store_true", help="overwrite existing files")
+    group.add_argument("--no-times", action="store_true", help="omit times, which differ between machines and runs")
 
 
 def read_request(options: argparse.Namespace) -> Request:
-    """Return what the options ask about.
+    """Return the request that the options describe.
 
     Raises:
-        InspectError: An option is of another form than it should be.
+        InspectError: An option has an invalid form.
     """
     if getattr(options, "whole", False) and options.lines_of:
-        message = f"{options.command} names the lines that call what is compiled, and takes no --lines-of"
+        message = f"{options.command} always shows the lines that call a compiled function; remove --lines-of"
         raise InspectError(message)
-    asked = options.target if isinstance(options.target, list) else [options.target]
+    targets = options.target if isinstance(options.target, list) else [options.target]
     return subjects.Request(
         words=tuple(options.subject),
         args=options.args,
@@ -92,34 +109,34 @@ def read_request(options: argparse.Namespace) -> Request:
         only=options.only,
         xla=subjects.read_flags(options.xla),
         whole=getattr(options, "whole", False),
-        devices=max((count_devices(name) for name in asked if name), default=1),
+        devices=max((count_devices(name) for name in targets if name), default=1),
     )
 
 
 CALLS: dict[str, Call] = {}
-"""The call of a notebook's cell that is asked about, by its text, while the question is answered."""
+"""The call of a notebook's cell, by its text, while its question is being answered."""
 
 
 def read_subject(request: Request, limit: float) -> Subject:
-    """Return what a request asks about, loaded.
+    """Load the subject of a request.
 
     Args:
-        request: What is asked about.
-        limit: Seconds that the reader's code may take.
+        request: The request.
+        limit: The time limit in seconds for the user's code.
 
     Raises:
-        InspectError: There is no such thing, or its arguments are missing.
+        InspectError: The subject does not exist, or its arguments are missing.
     """
     if call := CALLS.get(request.words[0]):
         return subjects.read_notebook_call(request, call)
     if request.whole and not request.is_script and not subjects.is_dump(request.words[0]):
-        message = f"that is asked about a whole script: run SCRIPT.py and its arguments, and not {request.words[0]!r}"
+        message = f"this command needs a whole script: pass run SCRIPT.py and its arguments, not {request.words[0]!r}"
         raise InspectError(message)
     if request.is_script:
-        # It takes the time that it takes.
+        # A script trains or serves for as long as it has to, so it has no time limit.
         return subjects.read_script(request)
     if len(request.words) > 1:
-        message = f"one subject at a time, and then options: {_explain_second(request.words)}"
+        message = f"pass one subject at a time: {_explain_second(request.words)}"
         raise InspectError(message)
     with time_limit.limited(f"loading {request.file}", request.file, limit):
         if subjects.is_saved(request.words[0]):
@@ -132,7 +149,7 @@ def read_subject(request: Request, limit: float) -> Subject:
 
 
 def _explain_second(words: Sequence[str]) -> str:
-    """Return what a second subject may have been meant for: a command, or the function of a file."""
+    """Return the likely meaning of a second subject: a command, or the function of a file."""
     first, second = words[:2]
     commands = list_questions()
     if command := next((word for word in (first, second) if word in commands), ""):
@@ -140,14 +157,14 @@ def _explain_second(words: Sequence[str]) -> str:
         return f"did you mean xla-inspect {command} {other}?"
     if ":" not in first and second.isidentifier():
         return f"did you mean {first}:{second}?"
-    return f"what is {second!r}?"
+    return f"remove {second!r}"
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Answer a question, and return the exit status.
 
     Raises:
-        InspectError: As `read_subject`, or the file of an answer is there already.
+        InspectError: As in `read_subject`, or the output file already exists.
         TargetUnavailableError: This machine can compile for none of the targets.
     """
     subject, answers, missing = find_answers(options)
@@ -155,7 +172,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
 
     captured = [*subject.saved.values()]
     absences = list_absences(captured[0], QUESTIONS[options.command].needs) if captured else {}
-    tell(answers, subject.name, options, out, others=subject.others, missing=absences)
+    print_answers(answers, subject.name, options, out, others=subject.others, missing=absences)
     for reason in missing:
         print_note(reason)
     if subject.failures:
@@ -163,7 +180,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
 
         file = read_request(options).file
         for target, error in subject.failures.items():
-            print_note(f"{target}: {user_code.explain(error, file)}")
+            print_note(f"{target}: {user_code.explain_user_error(error, file)}")
         return min(map(user_code.find_status, subject.failures.values()))
     if missing:
         return MISSING
@@ -171,23 +188,23 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def find_answers(options: argparse.Namespace) -> tuple[Subject, list[Answer], list[str]]:
-    """Return what is asked about, the answers, and why there are none for some of the targets.
+    """Return the subject, the answers, and the reasons for targets without an answer.
 
     Raises:
-        InspectError: As `run`.
+        InspectError: As in `run_command`.
     """
     question = load_part(options.command, "options")
     if take_names := getattr(question, "take_names", None):
         take_names(options)
     for target in options.target or ():
-        find(target)
+        find_target(target)
     subject = read_subject(read_request(options), options.load_limit)
     subject.is_timed, subject.lines_of = not options.no_times, options.lines_of
     targets, missing = choose_targets(getattr(question, "USUAL", USUAL), subject, options.target)
     return subject, list(question.ask(subject, targets, options)), missing
 
 
-def tell(  # noqa: PLR0913 - what is told, and all that is said beside it
+def print_answers(  # noqa: PLR0913 - the answers and the notes about them
     answers: Sequence[Answer],
     name: str,
     options: argparse.Namespace,
@@ -196,19 +213,19 @@ def tell(  # noqa: PLR0913 - what is told, and all that is said beside it
     others: Sequence[str] = (),
     missing: Mapping[str, str] | None = None,
 ) -> None:
-    """Print answers in the form that was asked for, and write the page of them.
+    """Print answers in the requested form, and write their page if requested.
 
     Args:
         answers: The answers.
-        name: What they are about.
-        options: The command line.
-        out: Where to.
-        others: What else could have been asked about.
-        missing: What is not known, and why.
+        name: The name of the subject.
+        options: The parsed options.
+        out: The output.
+        others: Other functions of the script that could be inspected.
+        missing: The reasons for missing information, by the name of a field of the capture.
     """
     from xla_inspect.answers import print_answer, tell_absences, write_json, write_page
 
-    also = f"also compiled by the script: {', '.join(others)} (--only NAME)"
+    also = f"the script also compiles: {', '.join(others)} (select one with --only NAME)"
     if options.json:
         texts = [write_json(answer, missing) for answer in answers]
         if others:
@@ -229,19 +246,19 @@ def tell(  # noqa: PLR0913 - what is told, and all that is said beside it
 
 
 def choose_targets(usual: Sequence[str], subject: Subject, asked: Sequence[str] | None) -> tuple[list[str], list[str]]:
-    """Return the targets that a question is about, and why those that were asked for cannot be compiled for.
+    """Return the available targets of a question, and the reasons why requested ones are unavailable.
 
     Raises:
-        TargetUnavailableError: None of those that were asked for can be.
-        InspectError: There is no such target.
+        TargetUnavailableError: All requested targets are unavailable.
+        InspectError: A target does not exist.
     """
     if subject.call is None:
         return list(asked or subject.saved), []
     if not asked:
         reasons = available()
         return [target for target in usual if not reasons[target]] or ["cpu"], []
-    found = {target: find(target) for target in dict.fromkeys(asked)}
-    missing = [TargetUnavailableError(name, target.obstacle) for name, target in found.items() if target.obstacle]
-    if len(missing) == len(found):
+    targets = {target: find_target(target) for target in dict.fromkeys(asked)}
+    missing = [TargetUnavailableError(name, target.obstacle) for name, target in targets.items() if target.obstacle]
+    if len(missing) == len(targets):
         raise missing[0]
-    return [name for name, target in found.items() if not target.obstacle], [str(error) for error in missing]
+    return [name for name, target in targets.items() if not target.obstacle], [str(error) for error in missing]

@@ -1,4 +1,4 @@
-"""`xla-inspect read`: the modules of a dump, or what is there of one of them and what is missing."""
+"""`xla-inspect read`: the modules of a dump, or the contents and gaps of one module."""
 
 from __future__ import annotations
 
@@ -21,29 +21,29 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "dump",
         metavar="DUMP[:MODULE]",
-        help="a folder that --xla_dump_to names, a .zip or .tar.gz of one, or a file of HLO as text or HloProto",
+        help="a folder written with --xla_dump_to, a .zip or .tar.gz of it, or a file with HLO text or an HloProto",
     )
-    parser.add_argument("--all", action="store_true", help="all modules, not the largest alone")
+    parser.add_argument("--all", action="store_true", help="show all modules, not only the largest")
     parser.add_argument("--debug", action="store_true", help="show the whole traceback of an error")
-    how = parser.add_argument_group("its form")
-    how.add_argument("--json", action="store_true", help="print it as JSON")
-    how.add_argument("--html", metavar="FILE", type=Path, help="write it as a page too")
-    how.add_argument("--force", action="store_true", help="overwrite a file that is there")
+    group = parser.add_argument_group("output")
+    group.add_argument("--json", action="store_true", help="print the answer as JSON")
+    group.add_argument("--html", metavar="FILE", type=Path, help="also write the answer as a page")
+    group.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """Print the modules of a dump, and return the exit status.
 
     Raises:
-        InspectError: It cannot be read, or holds no module; there is no such module, or the file of the page is there.
+        InspectError: The dump cannot be read or has no module with the name, or the output file already exists.
     """
     files, modules, path, name = open_dump(options.dump)
     left_out = files.left_out
     if name:
         module = pick_module(modules, name, path)
         contents = describe_dump(module, read_module(files, module), left_out, shlex.quote(options.dump))
-        question.tell([contents], files.title, options, out)
+        question.print_answers([contents], files.title, options, out)
     else:
         table = list_dump(files.title, modules, left_out, shlex.quote(path))
-        question.tell([replace(table, rows=len(modules)) if options.all else table], files.title, options, out)
+        question.print_answers([replace(table, rows=len(modules)) if options.all else table], files.title, options, out)
     return 0

@@ -1,4 +1,4 @@
-"""`xla-inspect report`: one HTML file in which to step through the passes of a function."""
+"""`xla-inspect report`: one HTML file to step through the passes of a function."""
 
 from __future__ import annotations
 
@@ -23,32 +23,34 @@ if TYPE_CHECKING:
     from xla_inspect.subject import Subject
 
 
-KEPT = {"machine": "the machine code of GPUs and TPUs", "reasons": "what the compiler said of its reasons"}
-"""What a capture can hold besides, by the name under which `Subject.capture` takes it."""
+KEPT = {"machine": "the machine code of GPUs and TPUs", "reasons": "compiler messages"}
+"""Optional contents of a capture, by the name of the argument of `Subject.capture`."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what is asked about, the targets, and where to write."""
+    """Add the common options and those of the output."""
     question.add_arguments(parser)
-    how = parser.add_argument_group("its form")
-    how.add_argument("-o", "--output", type=Path, metavar="FILE.html", help="default: FUNCTION.html")
+    group = parser.add_argument_group("output")
+    group.add_argument(
+        "-o", "--output", type=Path, metavar="FILE.html", help="the file to write (default: FUNCTION.html)"
+    )
     for name, what in KEPT.items():
-        how.add_argument(f"--no-{name}", action="store_true", help=f"leave out {what}, which takes one more compile")
-    how.add_argument(
+        group.add_argument(f"--no-{name}", action="store_true", help=f"omit {what}, to save one compilation")
+    group.add_argument(
         "--beside",
         metavar="SAVED.json",
         action="append",
         default=[],
-        help="a saved capture to stand beside it, as of another release or from before an edit; may repeat",
+        help="add a saved capture, such as one of another release or from before an edit; repeatable",
     )
-    how.add_argument("--force", action="store_true", help="overwrite a file that is there")
+    group.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
-    """Write the explorer of a program, say what was written and what is missing from it, and return the exit status.
+    """Write the explorer of a program, report its gaps, and return the exit status.
 
     Raises:
-        InspectError: As `question.read_subject`; or no target could be compiled for, or the file is there already or
+        InspectError: As in `question.read_subject`; or every target is unavailable, or the file already exists or
             cannot be written.
     """
     from xla_inspect.report.explorer import write_report
@@ -60,60 +62,60 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     path = options.output or Path(re.sub(r"[^\w.-]+", "_", subject.name) + ".html")
     check_output(path, force=options.force)
     targets, missing = question.choose_targets(USUAL, subject, options.target)
-    wanted = tuple(name for name in KEPT if not getattr(options, f"no_{name}"))
-    captures, lacking = capture_all(subject, targets, {"donate_argnums": ()} if request.donate else {}, wanted)
-    left_out = lacking + [f"{target} is left out: {reason}" for target, reason in captures.missing.items()]
+    contents = tuple(name for name in KEPT if not getattr(options, f"no_{name}"))
+    captures, lacking = capture_all(subject, targets, {"donate_argnums": ()} if request.donate else {}, contents)
+    gaps = lacking + [f"{target} omitted: {reason}" for target, reason in captures.missing.items()]
     if not captures:
-        raise InspectError("\n".join(left_out))
+        raise InspectError("\n".join(gaps))
     if reason := explain_no_assembly():
-        left_out += [f"{name} has no assembly: {reason}" for name in captures if find_entry(name).kind == "cpu"]
+        gaps += [f"{name} has no assembly: {reason}" for name in captures if find_entry(name).kind == "cpu"]
     donated = capture_all(subject, tuple(captures), {})[0] if request.donate else None
     write_file(path, write_report(captures, donated, beside=beside))
-    out.writelines(f"{line}\n" for line in (*missing, *left_out))
-    out.write(f"{path}: {path.stat().st_size:,} bytes; open it in a browser\n")
+    out.writelines(f"{line}\n" for line in (*missing, *gaps))
+    out.write(f"{path} with {path.stat().st_size:,} bytes was written; open it in a browser\n")
     return command_list.MISSING if missing else 0
 
 
 def read_beside(paths: Sequence[str]) -> dict[str, Capture]:
-    """Return the captures that are to stand beside the program, by how a reader names them: program and file.
+    """Return the captures to show next to the program, by labels with program and file.
 
     Raises:
-        InspectError: A file cannot be read, or holds no capture.
+        InspectError: A file cannot be read, or has no capture.
     """
-    found: dict[str, Capture] = {}
+    captures: dict[str, Capture] = {}
     for path in paths:
-        for saved in (read_saved(Request(words=(path,))).saved or {}).values():
-            found[f"{saved.program} ({Path(path).name})"] = saved
-    return found
+        for capture in (read_saved(Request(words=(path,))).saved or {}).values():
+            captures[f"{capture.program} ({Path(path).name})"] = capture
+    return captures
 
 
 def capture_all(
-    subject: Subject, targets: Sequence[str], settings: dict[str, Any], wanted: Sequence[str] = ()
+    subject: Subject, targets: Sequence[str], settings: dict[str, Any], contents: Sequence[str] = ()
 ) -> tuple[Captures, list[str]]:
-    """Return the captures of a program with its passes, a gap where a compiler gives up, and what they lack.
+    """Return the captures of a program with its passes, with gaps for failed compilations, and the missing contents.
 
     Args:
         subject: The program.
         targets: The targets.
         settings: As in `Subject.capture`.
-        wanted: Of `KEPT`, what to capture besides; where that cannot be had the capture is without, and it is said.
+        contents: The optional contents to capture, from `KEPT`. Unavailable contents are omitted and reported.
     """
     captures, missing = {}, {}
     lacking: list[str] = []
     for target in targets:
-        named = target if subject.call is None else subject.name_target(target)
+        key = target if subject.call is None else subject.name_target(target)
         try:
-            captured, refusals = subject.capture_most(named, wanted, passes=True, **settings)
+            capture, refusals = subject.capture_most(key, contents, passes=True, **settings)
             for name, error in refusals.items():
                 reason = error.reason if isinstance(error, TargetUnavailableError) else error
-                lacking.append(f"{named} is without {KEPT[name]}: {reason}")
+                lacking.append(f"{key} lacks {KEPT[name]}: {reason}")
         except InspectError:
             raise
         except RuntimeError as error:
-            missing[named] = str(error).partition("\n")[0]
+            missing[key] = str(error).partition("\n")[0]
             continue
-        if captured.error:
-            missing[named] = tell_failure(captured)
+        if capture.error:
+            missing[key] = tell_failure(capture)
         else:
-            captures[named] = captured
+            captures[key] = capture
     return Captures(captures, missing, (*captures, *missing)), lacking

@@ -1,4 +1,4 @@
-"""The project of a subject as a commit has it, in a folder of its own: nothing of the reader's checkout is touched."""
+"""The files of a subject's project at a commit, in a separate folder. The user's checkout stays unchanged."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 def check_out(words: Sequence[str], revision: str, folder: Path) -> tuple[tuple[str, ...], Path, tuple[str, ...]]:
-    """Write the files of a commit into a folder, and return the subject there.
+    """Write the files of a commit into a folder, and return the subject in this folder.
 
     Args:
         words: The subject, as on the command line.
@@ -24,11 +24,11 @@ def check_out(words: Sequence[str], revision: str, folder: Path) -> tuple[tuple[
         folder: An empty folder.
 
     Returns:
-        The words of the subject, what stands for the working folder, and the folders to import from: those of the
-        reader's checkout that Python imports from, as the commit has them.
+        The words of the subject, the folder that corresponds to the working folder, and the folders to import from,
+        which correspond to the folders of the user's checkout on Python's search path.
 
     Raises:
-        InspectError: The subject is in no repository, or that has no such commit, or the commit no such file.
+        InspectError: The subject is not in a repository, or the commit or the file does not exist.
     """
     place = words[1] if words[0] == "run" and len(words) > 1 else words[0].rpartition(":")[0] or words[0]
     is_file = place.endswith(".py")
@@ -38,9 +38,9 @@ def check_out(words: Sequence[str], revision: str, folder: Path) -> tuple[tuple[
         "" if revision.startswith("-") else _ask_git(root, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     )
     if not commit:
-        message = f"--rev {revision}: the repository {root} has no such commit; `git log --all` lists what it has"
+        message = f"--rev {revision}: the repository {root} has no such commit; `git log --all` lists its commits"
         raise InspectError(message)
-    # With an index of its own, git writes the files and leaves the reader's index and files as they are.
+    # With a separate index, git writes the files without changing the user's index and files.
     index = folder / "index"
     files = folder / "files"
     files.mkdir()
@@ -48,53 +48,53 @@ def check_out(words: Sequence[str], revision: str, folder: Path) -> tuple[tuple[
     _ask_git(root, "read-tree", commit, environment=environment)
     _ask_git(root, "checkout-index", "--all", f"--prefix={files}{os.sep}", environment=environment)
     inside = path.resolve().relative_to(root)
-    there = files / inside
-    if is_file and not there.is_file():
-        message = f"--rev {revision}: that commit has no {inside}; was the file renamed since?"
+    old_path = files / inside
+    if is_file and not old_path.is_file():
+        message = f"--rev {revision}: this commit has no {inside}; was the file renamed since then?"
         raise InspectError(message)
     here = Path.cwd().resolve()
-    working = files / here.relative_to(root) if here.is_relative_to(root) else there.parent
+    working = files / here.relative_to(root) if here.is_relative_to(root) else old_path.parent
     if is_file and not working.is_dir():
-        working = there.parent
+        working = old_path.parent
     if not working.is_dir():
-        message = f"--rev {revision}: that commit has no folder {here.relative_to(root)}"
+        message = f"--rev {revision}: this commit has no folder {here.relative_to(root)}"
         raise InspectError(message)
-    # Named from the working folder, as the reader did.
-    named = str(there.relative_to(working)) if there.is_relative_to(working) else str(there)
+    # The subject stays relative to the working folder, as the user typed it, so that answers show the same names.
+    name = str(old_path.relative_to(working)) if old_path.is_relative_to(working) else str(old_path)
     if not is_file:
-        moved = tuple(words)
+        subject = tuple(words)
     elif words[0] == "run":
-        moved = ("run", named, *words[2:])
+        subject = ("run", name, *words[2:])
     else:
-        moved = (named + words[0][len(place) :], *words[1:])
-    return moved, working, tuple(_find_paths(root, files))
+        subject = (name + words[0][len(place) :], *words[1:])
+    return subject, working, tuple(_find_paths(root, files))
 
 
 def _find_root(folder: Path, place: str) -> Path:
     if not folder.is_dir():
         message = f"no file {place}{suggest_file(folder / Path(place).name)}"
         raise InspectError(message)
-    found = _ask_git(folder, "rev-parse", "--show-toplevel")
-    if not found:
-        message = f"--rev: {place} is in no git repository, so there are no commits of it"
+    root = _ask_git(folder, "rev-parse", "--show-toplevel")
+    if not root:
+        message = f"--rev: {place} is not in a git repository, so it has no commits"
         raise InspectError(message)
-    return Path(found).resolve()
+    return Path(root).resolve()
 
 
 def _find_paths(root: Path, files: Path) -> list[str]:
-    """Return where a commit has the folders of the repository that Python imports from, as an editable install adds."""
+    """Return a commit's versions of the repository's folders on Python's search path, such as editable installs."""
     entries = [Path(entry).resolve() for entry in sys.path if entry]
     installed = {"site-packages", "dist-packages"}
     own = [entry for entry in entries if entry.is_relative_to(root) and not installed & set(entry.parts)]
-    there = [files / entry.relative_to(root) for entry in (*own, root / "src")]
-    return [str(folder) for folder in dict.fromkeys(there) if folder.is_dir() and folder != files]
+    folders = [files / entry.relative_to(root) for entry in (*own, root / "src")]
+    return [str(folder) for folder in dict.fromkeys(folders) if folder.is_dir() and folder != files]
 
 
 def _ask_git(folder: Path, *arguments: str, environment: Mapping[str, str] | None = None) -> str:
-    """Return what git answers, or an empty string where it refuses.
+    """Return the output of git, or an empty string if it fails.
 
     Raises:
-        InspectError: There is no git; or it refuses to write files, which an environment of its own is for.
+        InspectError: git is not installed, or a command with its own environment, which writes files, fails.
     """
     command = ["git", "-C", str(folder), *arguments]
     try:
@@ -102,10 +102,10 @@ def _ask_git(folder: Path, *arguments: str, environment: Mapping[str, str] | Non
             command, capture_output=True, text=True, encoding="utf-8", errors="replace", check=False, env=environment
         )
     except FileNotFoundError as error:
-        message = "--rev needs git, and there is none on this machine's PATH"
+        message = "--rev needs git, which is not on this machine's PATH; install git"
         raise InspectError(message) from error
     if answer.returncode and environment:
-        said = answer.stderr.strip().partition("\n")[0]
-        message = f"--rev: git {arguments[0]} failed in {folder}: {said}"
+        reason = answer.stderr.strip().partition("\n")[0]
+        message = f"--rev: git {arguments[0]} failed in {folder}: {reason}"
         raise InspectError(message)
     return "" if answer.returncode else answer.stdout.strip()

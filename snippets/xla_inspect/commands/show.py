@@ -1,4 +1,4 @@
-"""`xla-inspect show`: one stage of a function, in the terminal."""
+"""`xla-inspect show`: one stage of a program, in the terminal."""
 
 from __future__ import annotations
 
@@ -29,38 +29,38 @@ if TYPE_CHECKING:
     from xla_inspect.subject import Subject
 
 NVDISASM = "nvidia-cuda-nvdisasm"
-"""What turns a GPU's machine code into SASS."""
+"""The package that disassembles a GPU's machine code to SASS."""
 
 
 UNSAVED = (
-    "the capture was saved without its machine code; xla-inspect show SUBJECT --stage capture --machine -o FILE.json "
-    "saves it with"
+    "the capture was saved without machine code; to save it with machine code, run "
+    "xla-inspect show SUBJECT --stage capture --machine -o FILE.json"
 )
-"""What is said of a TPU's capture that lacks it."""
+"""The reason why a TPU's saved capture has no machine code."""
 
 LEFT_OUT = ("dense_resource<__elided__>", "constant({...})")
-"""What stands in a text in the place of a large literal: in StableHLO, and in HLO."""
+"""The placeholders for large literals in StableHLO and in HLO."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what is asked about, the target and the stage."""
+    """Add the common options and those for the stage."""
     question.add_arguments(parser, many=False)
-    how = parser.add_argument_group("its form")
-    how.add_argument("--stage", choices=STAGES, default="after", help="default: %(default)s")
-    how.add_argument("--kernel", metavar="NAME", default="", help="of the stage code, that of this kernel alone")
-    how.add_argument("--json", action="store_true", help="of the stage code: what the code takes and does, as JSON")
-    how.add_argument("--full", action="store_true", help="of the stage code: each kernel, and each step below HLO")
-    how.add_argument("--reasons", action="store_true", help="of the stage capture: what the compiler said, for why")
-    how.add_argument("--machine", action="store_true", help="of the stage capture: SASS of GPUs, bundles of TPUs")
-    how.add_argument("-o", "--output", metavar="FILE", type=Path, help="write it there (default: print it)")
-    how.add_argument("--force", action="store_true", help="overwrite a file that is there")
+    group = parser.add_argument_group("output")
+    group.add_argument("--stage", choices=STAGES, default="after", help="the stage to print (default: %(default)s)")
+    group.add_argument("--kernel", metavar="NAME", default="", help="code: print only the code of this kernel")
+    group.add_argument("--json", action="store_true", help="code: print a description of the code as JSON")
+    group.add_argument("--full", action="store_true", help="code: describe every kernel and every step below HLO")
+    group.add_argument("--reasons", action="store_true", help="capture: include compiler messages, which `why` needs")
+    group.add_argument("--machine", action="store_true", help="capture: include SASS of GPUs and bundles of TPUs")
+    group.add_argument("-o", "--output", metavar="FILE", type=Path, help="write to a file (default: print)")
+    group.add_argument("--force", action="store_true", help="overwrite existing files")
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
-    """Print one stage of a program, as far as the compiler came, and return the exit status.
+    """Print one stage of a program, as far as the compilation got, and return the exit status.
 
     Raises:
-        InspectError: As `question.read_subject`; or the file is there already.
+        InspectError: As in `question.read_subject`; or the output file already exists.
         TargetUnavailableError: This machine cannot compile for the target.
     """
     _check_stage(options)
@@ -78,18 +78,25 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
         raise InspectError(reason)
     text = STAGES[options.stage](compiled) + "\n"
     if is_code and (kind != "tpu" or options.json or options.full):
-        named = compiled.retold(program=subject.name)
-        asked = write_subject(options, target)
-        told = explain_code(named, asked, kernel=options.kernel, full=options.full, gap=gap)
-        text = f"{write_json(told)}\n" if options.json else f"{told}\n\n{text}"
+        answer = explain_code(
+            compiled.retold(program=subject.name),
+            write_subject(options, target),
+            kernel=options.kernel,
+            full=options.full,
+            gap=gap,
+        )
+        text = f"{write_json(answer)}\n" if options.json else f"{answer}\n\n{text}"
     if options.output:
         write_file(options.output, text)
     else:
         out.write(text)
     if marks := [mark for mark in LEFT_OUT if mark in text]:
-        print_note(f"large literals are left out: {' or '.join(marks)} stands in their place")
+        print_note(f"the placeholder {' or '.join(marks)} replaces large literals")
     if compiled.error:
-        print_note(f"the compiler for {compiled.target} gives up; what it left is above: {tell_failure(compiled)}")
+        print_note(
+            f"compiling for {compiled.target} failed: {tell_failure(compiled)}\n"
+            "the text above is the last result before the error"
+        )
         return command_list.NO
     for reason in filter(None, (gap, _find_stand_in(compiled, options.stage))):
         print_note(reason)
@@ -97,34 +104,34 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def _find_absence(compiled: Capture, stage: str) -> str:
-    """Return why a capture has nothing of a stage, of one that says so, or an empty string."""
+    """Return the reason why a capture lacks a stage, or an empty string."""
     field = _FIELDS.get(stage, stage)
     reason = compiled.missing.get(field, "")
     return f"{compiled.program} has no {stage}: {reason}" if reason and not getattr(compiled, field, "") else ""
 
 
 def _find_stand_in(compiled: Capture, stage: str) -> str:
-    """Return what is shown in the place of the optimized module, or an empty string."""
+    """Return the note about a module that replaces a missing optimized module, or an empty string."""
     return compiled.missing.get("after", "") if stage == "after" else ""
 
 
 _FIELDS = {"memory": "memory_report"}
-"""The field of a capture that a stage is, where that has another name."""
+"""The field of a capture for each stage whose name differs from its field."""
 
 
 def _check_stage(options: argparse.Namespace) -> None:
-    """Do nothing where the options are of the stage that is asked for.
+    """Check that the options apply to the requested stage.
 
     Raises:
-        InspectError: One of them is of another stage.
+        InspectError: An option applies only to another stage.
     """
     if options.stage != "code" and (options.json or options.full):
-        named = "--json" if options.json else "--full"
-        message = f"{named} is of the stage code; a whole capture as JSON is the stage capture"
+        option = "--json" if options.json else "--full"
+        message = f"{option} needs --stage code; for a whole capture as JSON, pass --stage capture"
         raise InspectError(message)
     if options.stage != "capture" and (options.reasons or options.machine):
-        named = "--reasons" if options.reasons else "--machine"
-        message = f"{named} says what to save, with --stage capture; the stage {options.stage} takes what it needs"
+        option = "--reasons" if options.reasons else "--machine"
+        message = f"{option} needs --stage capture; without it, the stage {options.stage} is already complete"
         raise InspectError(message)
 
 
@@ -133,10 +140,10 @@ def _has_sass(compiled: Capture) -> bool:
 
 
 def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tuple[Capture, str]:
-    """Return a capture that holds a stage, and what of it cannot be had here and what to do about it.
+    """Return a capture with the requested stage, and the gaps on this machine with their remedies.
 
     Raises:
-        InspectError: As `Subject.capture`; or a capture that was saved is to be saved with more than it holds.
+        InspectError: As in `Subject.capture`; or a saved capture lacks the contents to save.
     """
     if options.stage == "capture":
         return _capture_whole(subject, target, options), ""
@@ -147,18 +154,18 @@ def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tupl
         compiled, refusals = subject.capture_most(target, ("machine",))
         gap = next(iter(refusals.values()), UNSAVED)
         return compiled, "" if compiled.low_level or compiled.error else f"no bundles: {gap}"
-    # Of the CPU's code LLVM tells which loops it made vectors of, and why not of others.
+    # LLVM's remarks about vectorized loops of the CPU's code are part of the compiler messages.
     compiled = subject.capture(target, reasons=kind == "cpu" and not subject.saved)
     return compiled, "" if _has_sass(compiled) else explain_gap(target)
 
 
 def _capture_whole(subject: Subject, target: str, options: argparse.Namespace) -> Capture:
-    """Return the capture that is saved: with the module after each pass where reasons are kept, which name them."""
+    """Return the capture to save. Compiler messages refer to the modules after each pass, so it includes those too."""
     compiled = subject.capture(target, passes=options.reasons, reasons=options.reasons, machine=options.machine)
     if subject.saved and ((options.reasons and not compiled.log) or (options.machine and not _has_machine(compiled))):
-        message = f"{subject.name} is a capture that was saved without that: save it anew from the program"
+        message = f"{subject.name} was saved without these contents; save a new capture of the function itself"
         raise InspectError(message)
-    # What is saved keeps all call chains.
+    # The saved capture contains all call chains, so that any package's lines can be shown later.
     return compiled.own
 
 
@@ -167,43 +174,41 @@ def _has_machine(compiled: Capture) -> bool:
 
 
 def _keep_kernel(compiled: Capture, name: str) -> Capture:
-    """Return a capture with the code of one kernel alone.
+    """Return a capture with only the code of one kernel.
 
     Raises:
-        InspectError: It has none.
+        InspectError: The capture has no code of this kernel.
     """
-    # An instruction's name has dots where a symbol has not, and Triton's form is kept under the former.
+    # Triton code is stored under the instruction's name, which has dots. Other code is stored under the symbol.
     code = tuple(piece for piece in compiled.code if piece.kernel.replace(".", "_") == name.replace(".", "_"))
     low_level = tuple(each for each in compiled.low_level if name in {each.kernel, *each.instructions})
     if not (code or low_level):
         below = [each.kernel for each in compiled.low_level]
-        known = list(dict.fromkeys((*below, *(piece.kernel for piece in compiled.code))))
-        close = list_nearest(name, known, 3, 0.5) or known[:3]
-        message = f"there is no code of {name!r}; there is that of {', '.join(close) or 'none'}"
+        names = list(dict.fromkeys((*below, *(piece.kernel for piece in compiled.code))))
+        close = list_nearest(name, names, 3, 0.5) or names[:3]
+        message = f"there is no kernel {name!r} with code; the nearest kernels: {', '.join(close) or 'none'}"
         raise InspectError(message)
     return compiled.retold(code=code, low_level=low_level)
 
 
 def explain_gap(target: str) -> str:
-    """Return what of a target's code cannot be disassembled here and what to do about it, or an empty string."""
+    """Return the reason why a target's code cannot be disassembled on this machine, or an empty string."""
     kind = find_entry(target).kind
     if kind == "cpu" and (reason := explain_no_assembly()):
         return f"no assembly: {reason}"
     if kind == "gpu" and not find_version(NVDISASM):
-        return f"no SASS: {NVDISASM} not installed; run `{install_line('asm')}`"
+        return f"no SASS: {NVDISASM} is not installed; run `{install_line('asm')}`"
     return ""
 
 
 def _list_passes(compiled: Capture) -> str:
-    """Return a line per pass that changed the module."""
-    changed = [
-        f"{number:>3}  {change.pipeline}: {change.name}" for number, change in enumerate(compiled.passes, start=1)
-    ]
-    return "\n".join((f"{len(compiled.runs)} runs of passes; the module differs after these:", *changed))
+    """Return one line for each pass that changed the module."""
+    rows = [f"{number:>3}  {change.pipeline}: {change.name}" for number, change in enumerate(compiled.passes, start=1)]
+    return "\n".join((f"{len(compiled.runs)} pass runs, of which {len(rows)} changed the module:", *rows))
 
 
 def _describe_launch(launch: Launch) -> str:
-    """Return a launch in one line."""
+    """Return the description of a launch in one line."""
     thunk = launch.thunk
     size = ""
     if thunk and thunk.grid:
@@ -215,7 +220,7 @@ def _describe_launch(launch: Launch) -> str:
 
 
 def _print_code(compiled: Capture) -> str:
-    """Return all generated code, each piece under a line that names it; of a TPU's kernels first what each takes."""
+    """Return all generated code, each piece with a heading. For a TPU, the resources of its kernels come first."""
     pieces = (f"==== {code.kernel} ({code.language})\n{code.text}" for code in compiled.code)
     return "\n".join((*filter(None, [write_below(compiled)]), *pieces))
 
@@ -232,4 +237,4 @@ STAGES: Mapping[str, Callable[[Capture], str]] = {
     "code": _print_code,
     "capture": lambda compiled: compiled.to_json(),
 }
-"""What it can print, by the name of its stage."""
+"""The functions that print a stage, by its name."""

@@ -1,4 +1,4 @@
-"""`xla-inspect since`: a program under the releases of JAX between two, and the one that changed it."""
+"""`xla-inspect since`: the release of JAX that changed a program."""
 
 from __future__ import annotations
 
@@ -32,75 +32,79 @@ if TYPE_CHECKING:
 
 
 USUAL = ("compiles", "kernels", "memory", "copies", "collectives", "code")
-"""What is asked where the reader does not say."""
+"""The default questions."""
 
 SPAN = 10
-"""How many releases back the search begins where the reader does not say."""
+"""The number of releases before the last one at which the search begins by default."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add which releases are measured, and what is asked of them."""
+    """Add the options for the releases and the questions."""
     question.add_arguments(parser)
-    which = parser.add_argument_group("which releases, and what is asked of them")
-    which.add_argument("--from", metavar="VERSION", dest="first", default="", help="the oldest release of JAX")
-    which.add_argument("--to", metavar="VERSION", dest="last", default="", help="the newest; by default the one here")
-    which.add_argument(
+    group = parser.add_argument_group("releases and questions")
+    group.add_argument("--from", metavar="VERSION", dest="first", default="", help="the oldest release of JAX")
+    group.add_argument(
+        "--to", metavar="VERSION", dest="last", default="", help="the newest release (default: the installed one)"
+    )
+    group.add_argument(
         "--ask",
         metavar="QUESTION",
         action="append",
         default=[],
-        help=f"find where this changes; may repeat: {', '.join(QUESTIONS)}",
+        help=f"find the release that changed this; repeatable: {', '.join(QUESTIONS)}",
     )
-    which.add_argument("--every", action="store_true", help="measure every release, also where it tells nothing more")
-    which.add_argument("--run", action="store_true", help="time it on this machine's CPU too")
-    which.add_argument(
+    group.add_argument(
+        "--every", action="store_true", help="measure every release, not only those that bisection needs"
+    )
+    group.add_argument("--run", action="store_true", help="also measure the run time on this machine's CPU")
+    group.add_argument(
         "--install",
         metavar="REQUIREMENT",
         action="append",
         default=[],
-        help="what the program imports besides JAX, such as 'flax<0.11'; may repeat",
+        help="a package that the program imports besides JAX, such as 'flax<0.11'; repeatable",
     )
-    which.add_argument(
+    group.add_argument(
         "--compile-limit",
         metavar="S",
         type=float,
         default=COMPILE_LIMIT,
-        help="seconds that a release may take for it (default: %(default)g)",
+        help="the time limit in seconds for a compilation (default: %(default)g)",
     )
     question.add_forms(parser)
-    parser.add_argument_group("its form").add_argument(
+    parser.add_argument_group("issue").add_argument(
         "--issue", metavar="FILE.md", type=Path, help="write the text of an issue: reproducer, versions, differences"
     )
 
 
 def run_command(options: argparse.Namespace, out: TextIO) -> int:
-    """Find what changed, tell it, and return the exit status: 1 where anything did.
+    """Find changes between releases, print them, and return the exit status: 1 if there is a change.
 
     Raises:
-        InspectError: Something is wrong with what was asked, or no release can be measured.
+        InspectError: An option is invalid, or fewer than two releases can be measured.
     """
-    asked = _choose_questions(options)
+    questions = _choose_questions(options)
     options.target = list(split_list(options.target or ["cpu"]))
     request = question.read_request(options)
     tasks = [ReleaseTask(request, target) for target in dict.fromkeys(options.target)]
     for task in tasks:
         if reason := find_obstacle(task.target.kind):
             raise TargetUnavailableError(task.target.name, reason)
-    if "run-time" in asked and any(task.target.kind != "cpu" for task in tasks):
-        message = "--run times on this machine's CPU: leave --target out, or say --target cpu"
+    if "run-time" in questions and any(task.target.kind != "cpu" for task in tasks):
+        message = "--run measures on this machine's CPU; remove --target, or pass --target cpu"
         raise InspectError(message)
     span = _choose_span(options)
     try:
-        answers = list(_answer_each(tasks, span, asked, options))
+        answers = list(_answer_each(tasks, span, questions, options))
     except SystemExit as error:
-        # None of the reader's code runs in this process: it is a signal that asks it to end.
+        # None of the user's code runs in this process, so only a signal can have raised SystemExit.
         print_note("ended by a signal")
         return int(error.code or command_list.BAD_INPUT)
-    question.tell(answers, tasks[0].name, options, out)
+    question.print_answers(answers, tasks[0].name, options, out)
     if options.issue:
-        changed = next((answer for answer in answers if not answer.holds), answers[0])
+        answer = next((answer for answer in answers if not answer.holds), answers[0])
         source = Path(tasks[0].file).read_text(encoding="utf-8") if tasks[0].file else ""
-        write_file(options.issue, issue_text.write_issue(changed, source, write_subject(options, changed.target)))
+        write_file(options.issue, issue_text.write_issue(answer, source, write_subject(options, answer.target)))
     return command_list.OK if all(answer.holds for answer in answers) else command_list.NO
 
 
@@ -117,7 +121,7 @@ def _choose_questions(options: argparse.Namespace) -> tuple[str, ...]:
     asked = split_list(options.ask)
     for name in asked:
         if name not in QUESTIONS:
-            message = f"--ask {name}: there is no such question; there are {', '.join(QUESTIONS)}"
+            message = f"--ask {name}: there is no such question; the questions are {', '.join(QUESTIONS)}"
             raise InspectError(message)
     if "run-time" in asked:
         options.run = True
@@ -126,21 +130,21 @@ def _choose_questions(options: argparse.Namespace) -> tuple[str, ...]:
 
 
 def _choose_span(options: argparse.Namespace) -> tuple[str, ...]:
-    """Return the releases between the two that the options name, or between the one here and ten before it."""
-    print_note("asking which releases of JAX there are ...")
-    known = _list_known()
+    """Return the range of releases in the options; by default the ten releases up to the installed one."""
+    print_note("listing the releases of JAX ...")
+    releases = _list_known()
     here = find_version("jax") or ""
-    last = options.last or (here if here in known else known[-1])
-    if not options.first and last in known:
-        options.first = known[max(known.index(last) - SPAN, 0)]
-    return choose_span(known, options.first, last)
+    last = options.last or (here if here in releases else releases[-1])
+    if not options.first and last in releases:
+        options.first = releases[max(releases.index(last) - SPAN, 0)]
+    return choose_span(releases, options.first, last)
 
 
 def _list_known() -> tuple[str, ...]:
-    """Return all releases, or where the package index does not answer those that are installed.
+    """Return all releases, or the installed ones if the package index does not respond.
 
     Raises:
-        ReleaseError: It does not answer, and fewer than two are installed.
+        ReleaseError: The package index does not respond, and fewer than two releases are installed.
     """
     try:
         return list_releases()
@@ -148,5 +152,5 @@ def _list_known() -> tuple[str, ...]:
         installed = tuple(sorted(list_installed(), key=order))
         if len(installed) <= 1:
             raise
-        print_note(f"{str(error).partition(chr(10))[0]}; these are installed: {', '.join(installed)}")
+        print_note(f"{str(error).partition(chr(10))[0]}; using the installed releases: {', '.join(installed)}")
         return installed

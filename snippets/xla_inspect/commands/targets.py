@@ -1,4 +1,4 @@
-"""`xla-inspect targets`: which targets there are."""
+"""`xla-inspect targets`: the list of targets."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 
 def run_command(_: argparse.Namespace, out: TextIO) -> int:
-    """Print a line per target, its name, and `available` or why it is not, and return the exit status."""
+    """Print a line for each target, with `available` or the reason why it is not, and return the exit status."""
     width = max(map(len, TARGETS))
     out.writelines(f"{name:<{width}}  {reason or 'available'}\n" for name, reason in available().items())
     return 0

@@ -1,4 +1,4 @@
-"""How long the reader's code may take to load and to be traced: what hangs is ended, and its line told."""
+"""The time limit for loading and tracing the user's code. Code that hangs is ended, and its line is reported."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
 
 SLOW = 2.0
-"""Seconds after which it is said what takes so long."""
+"""The seconds after which a message names the slow activity."""
 
 IN_C = 1.0
-"""Seconds after the limit at which a process is ended that lets no other thread run, such as one in a loop in C."""
+"""The seconds after the limit at which a process ends that blocks all other threads, such as a loop in C."""
 
 end_process: Callable[[int], None] | None = None
-"""Function that ends this process with a status, where it is one of a command's own; else there is no limit."""
+"""The function that ends this process with a status, or None outside of a command's own process, without a limit."""
 
 stacks: TextIO | None = None
-"""File for the stack of code that lets no other thread run."""
+"""The file for the stack of code that blocks all other threads."""
 
 
 @contextmanager
 def limited(doing: str, file: str, seconds: float) -> Iterator[None]:
-    """Report that something takes long, and end the process where it takes longer than the limit.
+    """Report a slow activity, and end the process if it takes longer than the limit.
 
     Args:
         doing: The activity, such as `loading model.py`.
-        file: The reader's file, as it was named.
+        file: The user's file, as it was typed.
         seconds: The limit.
     """
     reader = threading.get_ident()
@@ -43,7 +43,7 @@ def limited(doing: str, file: str, seconds: float) -> Iterator[None]:
         if end_process is None:
             return
         faulthandler.cancel_dump_traceback_later()
-        print_note(explain(_find_place(reader, file), doing, seconds))
+        print_note(explain_timeout(_find_place(reader, file), doing, seconds))
         end_process(2)
 
     timers = [threading.Timer(SLOW, sys.stderr.write, [f"{doing} ...\n"]), threading.Timer(seconds, end)]
@@ -61,7 +61,7 @@ def limited(doing: str, file: str, seconds: float) -> Iterator[None]:
 
 
 def _find_place(thread: int, file: str) -> str:
-    """Return the innermost line of the file that a thread is in, else of other code of the reader's, else the file."""
+    """Return a thread's innermost line in the file, or else in other code of the user, or else the file."""
     from xla_inspect.commands import user_code
 
     frame = sys._current_frames().get(thread)  # noqa: SLF001 - documented
@@ -70,10 +70,10 @@ def _find_place(thread: int, file: str) -> str:
     return user_code.name_place(lines[::-1], own, file)
 
 
-def explain(place: str, doing: str, seconds: float) -> str:
-    """Return the message for code that ran out of its time."""
+def explain_timeout(place: str, doing: str, seconds: float) -> str:
+    """Return the message for code that exceeded its time limit."""
     return (
-        f"{place}: {doing} was not done after {seconds:g} s\n"
+        f"{place}: {doing} did not finish within {seconds:g} s\n"
         'end the loop or the wait there, put it under `if __name__ == "__main__":`, or raise the limit, as in '
         "--load-limit 3600"
     )

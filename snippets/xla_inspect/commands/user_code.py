@@ -1,4 +1,4 @@
-"""What is said where the reader's own code raises: what, at which of its lines, and what to do."""
+"""The messages about exceptions in the user's code: the error, its line, and the remedy."""
 
 from __future__ import annotations
 
@@ -21,34 +21,34 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _LONGEST = 400
-MEND = "mend that; with --debug you see how Python came there"
+FIX = "fix this error; --debug shows the traceback"
 
-OWN = "that is an error of xla-inspect and not of your code; please report it, with what --debug shows"
-_COMPILERS = "the compiler says so, and not Python; with --debug you see how Python came there"
+OWN = "this is an error in xla-inspect, not in your code; please report it with the output of --debug"
+_COMPILERS = "this error comes from the compiler, not from Python; --debug shows the traceback"
 _CALLED = re.compile(r"[\w.<>]+\(\) (?:missing|takes|got) ")
-"""How Python says that a function was called with other arguments than it takes, whoever called it."""
+"""Python's message about a call with the wrong arguments."""
 
 _ADVICE = {
     "JaxRuntimeError": _COMPILERS,
     "XlaRuntimeError": _COMPILERS,
     "TracerBoolConversionError": "branch with jax.lax.cond or jnp.where, or make the argument static: --static NAME",
-    "ConcretizationTypeError": "the value is not known when the program is traced: make the argument static, --static",
-    "TracerIntegerConversionError": "the value is not known when the program is traced: make it static, --static",
-    "TracerArrayConversionError": "use jax.numpy in the place of numpy there: a tracer has no values",
+    "ConcretizationTypeError": "the value is unknown during tracing; make the argument static: --static NAME",
+    "TracerIntegerConversionError": "the value is unknown during tracing; make the argument static: --static NAME",
+    "TracerArrayConversionError": "use jax.numpy instead of numpy there, since a tracer has no values",
     "NonConcreteBooleanIndexError": "use jnp.where(mask, x, 0), whose shape does not depend on values",
-    "UnexpectedTracerError": "a value of one trace is kept beyond it: return it instead",
-    "EOFError": 'nothing answers input() here; put it under `if __name__ == "__main__":`',
-    "ModuleNotFoundError": "install it where xla-inspect is installed, or start xla-inspect from the project's folder",
+    "UnexpectedTracerError": "the code stores a value of one trace and uses it in another; return the value instead",
+    "EOFError": 'input() gets no answer here; put it under `if __name__ == "__main__":`',
+    "ModuleNotFoundError": "install the module next to xla-inspect, or start xla-inspect from the project's folder",
 }
-"""What to do about errors that have an answer, by the name of their type."""
+"""The remedies for common errors, by the name of their type."""
 
 _HINTS = {
-    r"translation rule for primitive \S+ not found": "JAX has no implementation of it there: ask about another target, "
-    "or take another function",
-    r"Unable to initialize backend|No jellyfish device|Unknown backend": "JAX is told to run on a platform that is not "
-    "here: take jax_platforms out of the file; --target alone says what is compiled for, and needs no device",
+    r"translation rule for primitive \S+ not found": "JAX does not implement this primitive for the target; pass "
+    "another target, or use another function",
+    r"Unable to initialize backend|No jellyfish device|Unknown backend": "the code selects a platform that this "
+    "machine does not have; remove jax_platforms from the file, since --target selects the compiler without a device",
 }
-"""What to do about errors that say something, by a pattern of what they say."""
+"""The remedies for common errors, by a pattern of the error message."""
 
 _ABSENT = re.compile(
     r"operation \w*(?:cu|gpu|hip|roc|miopen)\w*\(.*\) failed"
@@ -62,33 +62,33 @@ ENDED = 'take out what ends Python, or put it under `if __name__ == "__main__":`
 
 
 class LeftError(BaseException):
-    """Raised by `os._exit` in the process, which would otherwise end in silence."""
+    """The exception of `os._exit` in the child process, which would otherwise end without a message."""
 
 
 def find_status(error: BaseException) -> int:
-    """Return the exit status of an error: whether something is missing here, or wrong with what was asked."""
+    """Return the exit status of an error: a missing library or target, or an error in the input."""
     is_missing = isinstance(error, TargetUnavailableError) or _ABSENT.search(_print(error))
     return MISSING if is_missing else BAD_INPUT
 
 
 def _explain_absence(place: str, text: str) -> str:
-    """Return that a library of a GPU's is not on this machine, which is no fault of the line that needs it."""
-    library = (_LIBRARY.findall(text) or ["a library of the GPU's"])[-1]
-    said = f"{place}: needs {library}, which is not on this machine, to be compiled for a GPU: {printable(text)}"
-    return f"{said}\nask about another target, such as --target cpu; or install the library with its GPU"
+    """Return the message about a GPU library that is missing on this machine."""
+    library = (_LIBRARY.findall(text) or ["a GPU library"])[-1]
+    problem = f"{place}: compiling this line for a GPU needs {library}, which this machine lacks: {printable(text)}"
+    return f"{problem}\npass another target, such as --target cpu, or use a machine with the library and its GPU"
 
 
-def explain(error: BaseException, file: str) -> str:
-    """Return what the reader's code raised, where, and in a second line what to do.
+def explain_user_error(error: BaseException, file: str) -> str:
+    """Return the message about an exception in the user's code: the error and its line, then the remedy.
 
     Args:
-        error: What it raised.
-        file: The file or module, as the reader named it.
+        error: The exception.
+        file: The file or module, as it was typed.
     """
     place = find_place(error, file)
     if isinstance(error, (SystemExit, LeftError)):
         call = f"sys.exit({error.code!r})" if isinstance(error, SystemExit) else f"os._exit({error.args[0]!r})"
-        return f"{place}: {call} ends Python before the command is done\n{ENDED}"
+        return f"{place}: {call} ends Python before the command is finished\n{ENDED}"
     if isinstance(error, InspectError):
         return str(error)
     name = type(error).__name__
@@ -102,24 +102,24 @@ def explain(error: BaseException, file: str) -> str:
     if hints or (refusal and refusal.remedy):
         return f"{place}: {name}: {printable(text)}\n{hints[0] if hints else refusal.remedy if refusal else ''}"
     if _is_own(error):
-        return f"{type(error).__name__}: {printable(_print(error)).strip()[:_LONGEST]}, asking about {file}\n{OWN}"
+        return f"{type(error).__name__}: {printable(_print(error)).strip()[:_LONGEST]}, while inspecting {file}\n{OWN}"
     return f"{place}: {name}: {printable(text)}\n{_advise(error, text, has_line=place != file)}"
 
 
 def _advise(error: BaseException, text: str, *, has_line: bool) -> str:
-    """Return what there is to do about an error of the reader's code, with its first line, at a line of it or at none.
+    """Return the remedy for an error in the user's code.
 
-    What is called at no line of the reader's is the function that is asked about.
+    A call with wrong arguments that comes from no line of the user is the call of the inspected function itself.
     """
     if _CALLED.match(text) and not has_line:
         keyword = "keyword-only" in text or "unexpected keyword" in text
-        given = "EXAMPLE_KWARGS, a dict in the file," if keyword else "EXAMPLE, a tuple in the file, or --args"
-        return f"{given} has to hold what the function is called with"
-    return next((_ADVICE[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _ADVICE), MEND)
+        source = "EXAMPLE_KWARGS, a dict in the file," if keyword else "EXAMPLE, a tuple in the file, or --args"
+        return f"{source} must have the arguments of the function"
+    return next((_ADVICE[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _ADVICE), FIX)
 
 
 def _is_own(error: BaseException) -> bool:
-    """Return whether this package raised an error, or called what raised it in Python's own library."""
+    """Return whether this package raised an error, directly or through Python's standard library."""
     if isinstance(error, SyntaxError) or _CALLED.match(_print(error)):
         return False
     library = Path(sysconfig.get_path("stdlib"))
@@ -135,26 +135,26 @@ def _is_own(error: BaseException) -> bool:
 
 
 def _find_shadow(error: BaseException) -> str:
-    """Return the advice where a file of the reader's hides a package that the error names, or an empty string."""
+    """Return the remedy if one of the user's files shadows a package in the error, or an empty string."""
     name = error.name if isinstance(error, ImportError) else getattr(getattr(error, "obj", None), "__name__", "")
     module = sys.modules.get(str(name or "").partition(".")[0])
     file = getattr(module, "__file__", None) or ""
     if Path(file).stem not in {*sys.stdlib_module_names, *packages_distributions()} or not _is_readers(file):
         return ""
-    return f"{shorten_path(file)} hides the package {Path(file).stem!r}: give the file another name"
+    return f"{shorten_path(file)} shadows the package {Path(file).stem!r}; rename the file"
 
 
 def _print(error: BaseException) -> str:
     try:
         return str(error)
-    except Exception:  # noqa: BLE001 - an error of the reader's, which cannot even say what it is
+    except Exception:  # noqa: BLE001 - the user's exception class may itself be broken
         return ""
 
 
 def find_place(error: BaseException, file: str) -> str:
-    """Return the innermost line of the reader's code that an error came through, as FILE:LINE, or the file alone.
+    """Return the innermost line of the user's code in an error's traceback, as FILE:LINE, or only the file.
 
-    That is a line of the file itself where there is one, else of another that is no installed package's.
+    A line of the file itself is preferred to a line of another file outside of installed packages.
     """
     own = str(Path(file).absolute())
     if isinstance(error, SyntaxError) and error.filename:
@@ -171,12 +171,12 @@ def find_place(error: BaseException, file: str) -> str:
 
 
 def name_place(frames: Sequence[tuple[str, int]], own: str, file: str) -> str:
-    """Return the last line of the reader's code among files with lines, preferably of one file.
+    """Return the last line of the user's code among frames, preferably of one file.
 
     Args:
         frames: The file and the line of each frame, the innermost last.
-        own: The preferred file.
-        file: The reader's name for that file.
+        own: The path of the preferred file.
+        file: The name of that file, as it was typed.
     """
     if lines := [line for name, line in frames if name == own]:
         return f"{file}:{lines[-1]}"
@@ -190,5 +190,5 @@ def _is_readers(name: str) -> bool:
 
 @cache
 def _list_installed() -> tuple[Path, ...]:
-    kept = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
-    return (*map(Path, sorted(kept)), Path(__file__).parents[1])
+    folders = {sysconfig.get_path(name) for name in ("stdlib", "platstdlib", "purelib", "platlib")}
+    return (*map(Path, sorted(folders)), Path(__file__).parents[1])

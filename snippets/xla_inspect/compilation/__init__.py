@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING
 from xla_inspect.lazy_names import lazy_names
 
 if TYPE_CHECKING:
-    from xla_inspect.compilation.api import begin, capture, capture_all, describe_program
+    from xla_inspect.compilation.api import begin_capture, capture, capture_all, describe_program
     from xla_inspect.compilation.capture_cache import ambient_flags, recall_text
     from xla_inspect.compilation.compiler_log import collect_log
     from xla_inspect.compilation.compiler_run import capture_program, compile_lowered
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from xla_inspect.compilation.lowering import PLATFORMS, Program, held_settings, lower, run_fresh
     from xla_inspect.compilation.meshes import make_mesh
     from xla_inspect.compilation.object_code import collect_assembly, explain_no_assembly
-    from xla_inspect.compilation.program_files import find_function, list_names, list_program_members
+    from xla_inspect.compilation.program_files import find_function, list_defined_names, list_program_members
     from xla_inspect.compilation.program_stages import Lowered
     from xla_inspect.compilation.registers import count_registers
     from xla_inspect.compilation.sass import disassemble
@@ -46,7 +46,7 @@ __all__ = [
     "Program",
     "RefusedHloError",
     "ambient_flags",
-    "begin",
+    "begin_capture",
     "capture",
     "capture_all",
     "capture_program",
@@ -61,7 +61,7 @@ __all__ = [
     "explain_no_assembly",
     "find_function",
     "held_settings",
-    "list_names",
+    "list_defined_names",
     "list_options",
     "list_program_members",
     "list_variables",

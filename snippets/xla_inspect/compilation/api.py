@@ -81,7 +81,7 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
         "specs": specs,
     }
     program = describe_program(fn, example_args, {**settings, **example_kwargs})
-    return begin(program, target, options, passes=passes, reasons=reasons, machine=machine)()
+    return begin_capture(program, target, options, passes=passes, reasons=reasons, machine=machine)()
 
 
 def describe_program(fn: Callable[..., Any], args: tuple[Any, ...], arguments: Mapping[str, Any]) -> Program:
@@ -108,7 +108,7 @@ def describe_program(fn: Callable[..., Any], args: tuple[Any, ...], arguments: M
     return program
 
 
-def begin(  # noqa: PLR0913 - what is compiled for what, and how much of it is kept
+def begin_capture(  # noqa: PLR0913 - what is compiled for what, and how much of it is kept
     program: Program,
     target: str,
     options: Mapping[str, str | int | bool] | None,
@@ -134,7 +134,7 @@ def begin(  # noqa: PLR0913 - what is compiled for what, and how much of it is k
     from xla_inspect.compilation import compiler_run
 
     asked = {"passes": passes, "timed": timed, "reasons": reasons, "machine": machine, "code": code}
-    read = compiler_run.capture_program(program, targets.find(target), options or {}, **asked)
+    read = compiler_run.capture_program(program, targets.find_target(target), options or {}, **asked)
     return (lambda: add_machine_code(read())) if machine else read
 
 
@@ -182,7 +182,7 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
     with ThreadPoolExecutor(1) as pool:
         for target in targets:
             try:
-                read = begin(
+                read = begin_capture(
                     program, target, (options or {}).get(target), passes=passes, reasons=reasons, machine=machine
                 )
             except TargetUnavailableError as error:

@@ -89,7 +89,7 @@ def hash_code(folder: Path = Path(__file__).parent) -> str:
     return hash_files(find_files(folder.glob("*.py"), {"xla_inspect": folder.parent}), folder.parent)
 
 
-def load(key: str) -> Capture | None:
+def load_cached(key: str) -> Capture | None:
     """Return the capture of a key, its long parts to be read when they are asked for, or None where there is none.
 
     A file that is damaged, or holds the capture of another key, is none: what is made anew takes its place.
@@ -144,7 +144,7 @@ def _load_text(key: str) -> str | None:
 def load_bytes(key: str) -> bytes | None:
     """Return the file of a key, or None where there is none."""
     folder = folders.find_cache()
-    return files.read(folder / f"{key}{SUFFIX}") if folder else None
+    return files.read_stored(folder / f"{key}{SUFFIX}") if folder else None
 
 
 def claim(key: str) -> files.Claim:
@@ -165,7 +165,7 @@ def store_bytes(key: str, data: bytes) -> None:
     if folder is None:
         return
     try:
-        files.write(folder / f"{key}{SUFFIX}", data)
+        files.write_whole(folder / f"{key}{SUFFIX}", data)
         _written[folder] = _written.get(folder, LIMIT) + len(data)
         if _written[folder] > LIMIT / 32:  # each look asks for the size of every file
             _written[folder] = 0

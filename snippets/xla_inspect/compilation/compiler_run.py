@@ -138,7 +138,7 @@ def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
 
 def recall(key: str) -> Callable[[], Capture] | None:
     """Return what gives the capture that the cache has under a key, or None where it has none."""
-    capture = capture_cache.load(key)
+    capture = capture_cache.load_cached(key)
     return None if capture is None else lambda: capture
 
 
@@ -164,7 +164,7 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
 
     def collect(executable: jax.stages.Compiled | None, error: str = "") -> Capture:
         with folder:
-            texts, written = dump_compile.read(Path(folder.name))
+            texts, written = dump_compile.read_dump_folder(Path(folder.name))
         how = {"is_stepped": passes, "is_timed": timed, "has_code": code}
         made = Compile(executable, texts, written, recording, error, begun, seconds, **how)
         return assemble(program, lowered, target, options, made)

@@ -195,7 +195,7 @@ def find_memory() -> Path | None:
         return None
 
 
-def read(folder: Path) -> tuple[ModuleTexts, dict[str, float]]:
+def read_dump_folder(folder: Path) -> tuple[ModuleTexts, dict[str, float]]:
     """Return the texts of the one program module in a folder, and when each of its files was written.
 
     Others may share the folder: small ones of JAX, and what a compiler takes out for another core, as that of TPU7x

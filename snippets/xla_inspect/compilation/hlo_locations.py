@@ -22,5 +22,5 @@ def located_hlo(fn: Callable[..., Any], *example_args: Any) -> str:  # noqa: ANN
 
     program = lowering.describe_call(fn, example_args, {}, {})
     with lowering.held_settings(program.project):
-        lowered = lowering.lower(program, targets.find("cpu"))
+        lowered = lowering.lower(program, targets.find_target("cpu"))
         return str(lowered.stage.as_text("hlo", debug_info=True))

@@ -34,7 +34,7 @@ def main() -> None:
                 jax_private.CompileCall(
                     base64.b64decode(request["module"]), base64.b64decode(request["options"]), tuple(request["devices"])
                 ),
-                targets.find(request["target"]).devices(),
+                targets.find_target(request["target"]).devices(),
             )
         except Exception as failure:  # noqa: BLE001 - whatever ends a compile is the answer
             error = str(failure) or type(failure).__name__

@@ -87,7 +87,7 @@ def find_function(module: ModuleType, function: str, file: str = "") -> Member:
     return Member("", program, example, getattr(module, "ARGUMENTS", {}))
 
 
-def list_names(file: Path) -> set[str]:
+def list_defined_names(file: Path) -> set[str]:
     """Return the names that a file defines, without running it."""
     names: set[str] = set()
     for node in ast.parse(file.read_text(encoding="utf-8")).body:

@@ -17,7 +17,7 @@ from xla_inspect.play.code_outline import outline
 from xla_inspect.play.failures import make_failure
 from xla_inspect.play.sent_program import SentProgram, lower_zeros, write_bytecode
 from xla_inspect.report.explorer import VERSION, describe_capture, describe_details
-from xla_inspect.targets import find, title
+from xla_inspect.targets import find_target, title
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -44,7 +44,7 @@ def run_compiler(connection: Connection, kind: str) -> None:
         kind: The kind of target that it compiles for.
     """
     place_dumps(Path.cwd())
-    target = find(WARM[kind])
+    target = find_target(WARM[kind])
     if not target.obstacle:
         shape = ((8, 8),)
         program = SentProgram("warm", "", {}, write_bytecode(lower_zeros(shape, shape, PLATFORMS[target.kind])))
@@ -73,7 +73,7 @@ def _compile(work: dict[str, Any], send: Send) -> None:
         data = describe_details(unpack(work["stored"].read_bytes()), code=True)
         send({"kind": "details", "data": data})
         return
-    target, program = find(work["target"]), pickle.loads(work["program"])  # noqa: S301 - of the same user's process
+    target, program = find_target(work["target"]), pickle.loads(work["program"])  # noqa: S301 - of the same user's process
     seconds = {"trace": program.traced.seconds, "lower": program.seconds}
     send({"kind": "lowered", "data": describe_lowered(program, target), "seconds": seconds})
     read = compile_lowered(program, program, target, {**pin_options(target), **work["options"]})

@@ -28,7 +28,7 @@ from xla_inspect.play.failures import describe_failure
 from xla_inspect.play.sent_program import pack_program
 from xla_inspect.process import STACKS
 from xla_inspect.subject import execute_file, load_file, put_on_path
-from xla_inspect.targets import find
+from xla_inspect.targets import find_target
 
 if TYPE_CHECKING:
     from multiprocessing.connection import Connection
@@ -58,7 +58,7 @@ def run_edit(connection: Connection, memory: int) -> None:
     shape = jax.ShapeDtypeStruct((8, 8), jnp.float32)
     program = describe_program(lambda x: jax.nn.softmax(jnp.sin(x) @ x), (shape,), {})
     for target in ("cpu", "h100", "tpu-v5e"):
-        lower(program, find(target))  # so that JAX loads what it loads when it first lowers a program
+        lower(program, find_target(target))  # so that JAX loads what it loads when it first lowers a program
     connection.send({"kind": "ready"})
     try:
         request = connection.recv()
@@ -153,7 +153,7 @@ class _Edit:
         return execute_file(self.path, f"{package}.{self.path.stem}")
 
     def _lower(self, subject: Subject, program: Program, asked: str) -> None:
-        target = find(subject.name_target(asked))
+        target = find_target(subject.name_target(asked))
         options = choose_options(subject, target.name)
         lowered = lower(program, target)
         sources = {self.request["file"]: self.request["code"]}

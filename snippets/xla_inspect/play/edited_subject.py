@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect.errors import InspectError
 from xla_inspect.play.argument_text import read_arguments
 from xla_inspect.subject import Request, find_listed, find_named, read_flags, read_member, read_mesh
-from xla_inspect.targets import find
+from xla_inspect.targets import find_target
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -64,7 +64,7 @@ def find_subject(module: ModuleType, file: str, name: str, arguments: str, optio
 
 def choose_options(subject: Subject, target: str) -> dict[str, str | int | bool]:
     """Return those of a program's options of XLA that the compiler for a target can know."""
-    own = find(target).kind
+    own = find_target(target).kind
     return {
         name: value
         for name, value in subject.options.items()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect.play.compilers import START
 from xla_inspect.play.failures import make_failure
 from xla_inspect.process import REASONS, find_line, name_end
-from xla_inspect.targets import find
+from xla_inspect.targets import find_target
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -161,7 +161,7 @@ class Edit:
         threading.Thread(target=self._compile, args=(target, message["target"], work), daemon=True).start()
 
     def _compile(self, asked: str, target: str, work: dict[str, Any]) -> None:
-        compiler, limit = self.pool.compiler(find(target).kind), self.pool.limits.compile
+        compiler, limit = self.pool.compiler(find_target(target).kind), self.pool.limits.compile
         for message in compiler.do(work, limit, self._cancelled):
             self.process.messages.put({**message, "compiled_for": asked})
         self.process.messages.put({"kind": "over", "compiled_for": asked})

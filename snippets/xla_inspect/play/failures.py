@@ -56,7 +56,7 @@ def describe_failure(error: BaseException, kind: str, file: Path) -> dict[str, A
         return make_failure(
             "syntax", f"{type(error).__name__}: {error.msg}", error.lineno, column=column, end_line=error.end_lineno
         )
-    line = find_line(error, file)
+    line = find_failing_line(error, file)
     if isinstance(error, MemoryError):
         return make_failure("memory", f"MemoryError: {_print(error) or 'there is no more memory for this code'}", line)
     if isinstance(error, SystemExit):
@@ -70,7 +70,7 @@ def describe_failure(error: BaseException, kind: str, file: Path) -> dict[str, A
     return make_failure(kind, f"{type(error).__name__}: {_print(error)}", line, hint=hint)
 
 
-def find_line(error: BaseException, file: Path) -> int | None:
+def find_failing_line(error: BaseException, file: Path) -> int | None:
     """Return the innermost line of a file that an error, or what caused it, came through."""
     name, seen = str(file), list[BaseException]()
     current: BaseException | None = error

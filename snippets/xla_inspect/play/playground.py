@@ -21,7 +21,7 @@ from xla_inspect.play.play_server import listen
 from xla_inspect.play.process_pool import Limits, ProcessPool
 from xla_inspect.spelling import suggest_file, suggest_name
 from xla_inspect.subject import find_root
-from xla_inspect.targets import TARGETS, USUAL, available, find, find_version
+from xla_inspect.targets import TARGETS, USUAL, available, find_target, find_version
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -104,7 +104,7 @@ def await_signal() -> Callable[[], None]:
 
 def list_kinds(targets: Iterable[str]) -> list[str]:
     """Return the kinds of some targets, sorted."""
-    return sorted({find(each).kind for each in targets})
+    return sorted({find_target(each).kind for each in targets})
 
 
 def read_file(named: str) -> dict[str, Any]:
@@ -165,9 +165,9 @@ def describe_machine(limits: Limits) -> dict[str, Any]:
         "targets": usual,
         "examples": list_examples(),
         "available": [
-            {"target": name, "title": find(name).title, "obstacle": obstacles[name] or None} for name in TARGETS
+            {"target": name, "title": find_target(name).title, "obstacle": obstacles[name] or None} for name in TARGETS
         ],
-        "flags": {name: [*_FLAGS[find(name).kind], *_ALL] for name in TARGETS if not obstacles[name]},
+        "flags": {name: [*_FLAGS[find_target(name).kind], *_ALL] for name in TARGETS if not obstacles[name]},
         "limits": {"code": limits.code, "compile": limits.compile, "memory": limits.memory},
         "versions": {**versions, "python": platform.python_version()},
         "command": "xla-inspect play" if sys.argv else "",

@@ -18,7 +18,7 @@ from xla_inspect.play.compilers import Compiler
 from xla_inspect.play.edits import Edit
 from xla_inspect.process import ForkedProcess, count_memory, preload
 from xla_inspect.process import Limits as ProcessLimits
-from xla_inspect.targets import find
+from xla_inspect.targets import find_target
 
 if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
@@ -223,7 +223,7 @@ class ProcessPool:
         if path is None or not path.is_file():
             text = "nothing is stored of this edit any more; change a character to compile it again"
             raise InspectError(text)
-        compiler = self.compiler(find(target).kind)
+        compiler = self.compiler(find_target(target).kind)
         (message,) = compiler.do({"stored": path}, self.limits.compile, threading.Event())
         if message["kind"] != "details":
             text = message.get("failure", {}).get("message", "it cannot be read")

@@ -68,7 +68,7 @@ def find_target(name: str) -> Target:
         argparse.ArgumentTypeError: There is no such target.
     """
     try:
-        return device.find(name)
+        return device.find_device(name)
     except InspectError as error:
         message = f"{error}, {device.NAME}" if ":" not in name else str(error)
         raise argparse.ArgumentTypeError(message) from error
@@ -133,8 +133,8 @@ def open_phase(paper: Paper, phase: Phase) -> None:
     """Print the title of a phase, how long it takes, and the question that it answers."""
     paper.title(f"Phase {phase.number} of 5: {phase.title} ({phase.minutes} minutes)")
     paper.say(phase.question)
-    if asked := flags.given():
-        listed = " ".join(f"--{name}={value}" if value else f"--{name}" for name, value in asked.items())
+    if answer := flags.given():
+        listed = " ".join(f"--{name}={value}" if value else f"--{name}" for name, value in answer.items())
         paper.say(f"Compiled with your {flags.VARIABLE}: {listed}")
 
 
@@ -159,7 +159,7 @@ def close_phase(paper: Paper, phase: Phase) -> None:
     paper.links(phase.references)
 
 
-def ask(paper: Paper, question: str) -> str:
+def ask_reader(paper: Paper, question: str) -> str:
     """Return what the reader answers, or an empty string where nobody is there to be asked."""
     if not (sys.stdin.isatty() and paper.stream.isatty()):
         return ""

@@ -87,12 +87,12 @@ def require(target: Target) -> None:
 
 def options_for(target: Target) -> dict[str, str | int | bool]:
     """Return the options of a capture: those of the device, and the reader's flags where a capture has its own."""
-    pinned, asked = pin_options(target), flags.given()
+    pinned, requested = pin_options(target), flags.given()
     options = dict(device.OPTIONS) if isinstance(target, device.Device) else {}
     for name in pinned:
-        if name in asked:
-            both = name in LISTS and pinned[name] != asked[name]
-            options[name] = f"{pinned[name]},{asked[name]}" if both else asked[name]
+        if name in requested:
+            both = name in LISTS and pinned[name] != requested[name]
+            options[name] = f"{pinned[name]},{requested[name]}" if both else requested[name]
     return options
 
 

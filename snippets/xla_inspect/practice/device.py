@@ -59,13 +59,13 @@ class Device(Target):
             raise TargetUnavailableError(self.name, f"JAX finds none ({cause}); {_HOW}") from error
 
 
-def find(name: str) -> Target:
+def find_device(name: str) -> Target:
     """Return the target of a short name, `gpu` among them.
 
     Raises:
         InspectError: There is no such target; the message lists those that there are.
     """
     if name != NAME:
-        return targets.find(name)
+        return targets.find_target(name)
     entry = targets.find_entry(NAME)
     return Device(NAME, entry.kind, entry.device, entry.topology)

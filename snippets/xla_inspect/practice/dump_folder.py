@@ -81,15 +81,15 @@ class DumpFile:
     bytes: int
 
 
-def list_files(folder: Path) -> list[DumpFile]:
+def list_dump_files(folder: Path) -> list[DumpFile]:
     """Return the files of a dump folder with what each is, by group and sort, in the order of their names."""
-    files = [describe(path) for path in sorted(folder.iterdir()) if path.is_file()]
+    files = [describe_dump_file(path) for path in sorted(folder.iterdir()) if path.is_file()]
     groups, kinds = list(GROUPS), [sort for _, _, sort in _KINDS]
     order = {sort: number for number, sort in reversed([*enumerate(kinds)])}
     return sorted(files, key=lambda file: (groups.index(file.group), order.get(file.sort, len(order))))
 
 
-def describe(path: Path) -> DumpFile:
+def describe_dump_file(path: Path) -> DumpFile:
     """Return what a file of a dump folder is."""
     name = strip_front(path.name)
     group_and_sort = next(((group, sort) for pattern, group, sort in _PATTERNS if pattern.fullmatch(name)), _UNKNOWN)

@@ -93,9 +93,9 @@ def _run(program: str, **changed: str) -> subprocess.CompletedProcess[bytes]:
 def _find_complaint(output: str) -> str:
     """Return what is wrong with the flags and what to do, from what XLA wrote before it ended the process."""
     if unknown := _UNKNOWN.search(output):
-        named = dict(_FLAG.findall(unknown[1]))
-        listed = ", ".join(f"--{name}" for name in named) or unknown[1].strip()
-        return f"{VARIABLE} has what this XLA does not know: {listed}{_suggest(named)}"
+        flag_name = dict(_FLAG.findall(unknown[1]))
+        listed = ", ".join(f"--{name}" for name in flag_name) or unknown[1].strip()
+        return f"{VARIABLE} has what this XLA does not know: {listed}{_suggest(flag_name)}"
     if value := _VALUE.search(output):
         kind = "see its type in XLA's xla.proto"
         return f"{VARIABLE} gives --{value[2]} the value {value[1]!r}, which XLA cannot read; {kind}"
@@ -112,8 +112,8 @@ def _find_complaint(output: str) -> str:
 
 def _suggest(unknown: dict[str, str]) -> str:
     """Return the known flags that unknown ones come near to, as the end of a sentence."""
-    known = _run(_NAMES, **{VARIABLE: ""}).stdout.decode(errors="replace").split()
-    near = [name for flag in unknown for name in difflib.get_close_matches(flag, known, 1, 0.75)]
+    flag_names = _run(_NAMES, **{VARIABLE: ""}).stdout.decode(errors="replace").split()
+    near = [name for flag in unknown for name in difflib.get_close_matches(flag, flag_names, 1, 0.75)]
     if near:
         return f". Did you mean {', '.join(f'--{name}' for name in near)}?"
-    return ". Mend it or unset the variable: XLA would end the process"
+    return ". Fix it or unset the variable: XLA would end the process"

@@ -106,9 +106,9 @@ def _count(opcodes: Iterable[str]) -> str:
     return ", ".join(f"{number} {opcode}" if number > 1 else opcode for opcode, number in counts) or "nothing"
 
 
-def compare(capture: Capture, equations: Equations) -> list[tuple[str, int, int, int]]:
+def count_by_stage(capture: Capture, equations: Equations) -> list[tuple[str, int, int, int]]:
     """Return what the jaxpr holds, the module that the compiler gets, and the optimized one, a row of counts each."""
-    taken = [atom for equation in equations for atom in equation.invars]
+    operands = [atom for equation in equations for atom in equation.invars]
     modules = [
         [
             instruction
@@ -124,15 +124,15 @@ def compare(capture: Capture, equations: Equations) -> list[tuple[str, int, int,
         return before, after
 
     primitives = equations.primitives
-    laid = [
+    layouts = [
         sum(instruction.shape.layout is not None and bool(instruction.shape.dimensions) for instruction in instructions)
         for instructions in modules
     ]
     return [
         ("equations, or instructions", len(equations), *map(len, modules)),  # type: ignore[list-item]  # of two
         ("inputs", len(equations.jaxpr.invars), *count("parameter")),
-        ("numbers of the program", sum(hasattr(atom, "val") for atom in taken), *count("constant")),
+        ("numbers of the program", sum(hasattr(atom, "val") for atom in operands), *count("constant")),
         ("repeated or reshaped", sum(primitives[name] for name in RESHAPING), *count(*RESHAPING)),
-        ("arrays with a layout", 0, *laid),  # type: ignore[list-item]  # of two
+        ("arrays with a layout", 0, *layouts),  # type: ignore[list-item]  # of two
         ("kernels", 0, 0, len(list_kernels(capture))),
     ]

@@ -66,8 +66,8 @@ class Repeat:
     ) -> Repeat:
         """Return a question on a function that its ENTRY answers, or all computations of its module."""
         module = compiled.module
-        shown = map(print_computation, module.computations if whole else (module.entry,))
-        return cls(inspect.getsource(function), question, answer, because, "\n".join(shown), "hlo")
+        texts = map(print_computation, module.computations if whole else (module.entry,))
+        return cls(inspect.getsource(function), question, answer, because, "\n".join(texts), "hlo")
 
     @property
     def choices(self) -> tuple[str, ...]:
@@ -161,26 +161,26 @@ def _prompt() -> Prompt:
 
 
 def _traces(_: Target) -> Repeat:
-    shown = _prompt().type(TRACED)
+    output = _prompt().type(TRACED)
     return Repeat(
         TRACED.strip(),
         "`twice` is called four times. How often does `g` print?",
-        sum(line.startswith("tracing g") for line in shown.splitlines()),
+        sum(line.startswith("tracing g") for line in output.splitlines()),
         "each shape and each element type is a program of its own; other numbers are not.",
-        shown,
+        output,
         "pycon",
     )
 
 
 def _seen(_: Target) -> Repeat:
-    shown = _prompt().type(MAPPED)
-    (dimensions,) = re.findall(r"^total sees [^[]*\[([\d,]*)\]", shown, re.MULTILINE)
+    output = _prompt().type(MAPPED)
+    (dimensions,) = re.findall(r"^total sees [^[]*\[([\d,]*)\]", output, re.MULTILINE)
     return Repeat(
         MAPPED.strip(),
         "`cubes` is f32[4,2,3], mapped along dimension 1. How many numbers does `a` hold inside `total`?",
         math.prod(map(int, dimensions.split(","))),
         f"the function sees what is left when the mapped dimension is taken out, f32[{dimensions}].",
-        shown,
+        output,
         "pycon",
     )
 
@@ -205,40 +205,40 @@ def _unrolled(_: Target) -> Repeat:
 
 
 def _entry(target: Target) -> Repeat:
-    compiled = compile_for(target, models.loss, models.PARAMS, models.X, models.Y)
+    compilation = compile_for(target, models.loss, models.PARAMS, models.X, models.Y)
     return Repeat.of_hlo(
         models.loss,
-        f"Compiled, its ENTRY has {plural(compiled.module.instruction_count(entry_only=True), 'line')}. "
+        f"Compiled, its ENTRY has {plural(compilation.module.instruction_count(entry_only=True), 'line')}. "
         "How many are kernels?",
-        compiled,
-        len(list_kernels(compiled)),
+        compilation,
+        len(list_kernels(compilation)),
         "parameters, constants, tuples and bitcasts run nothing.",
     )
 
 
 def _divides(target: Target) -> Repeat:
-    compiled = compile_for(target, share, LARGE)
-    left = compiled.module.opcode_counts()["divide"]
+    compilation = compile_for(target, share, LARGE)
+    remaining = compilation.module.opcode_counts()["divide"]
     return Repeat.of_hlo(
         share,
         "The program divides by what it computes. Will a kernel divide?",
-        compiled,
-        YES if left else NO,
-        f"{plural(left, 'division')} left; the reciprocal of a computed number cannot be worked out beforehand.",
+        compilation,
+        YES if remaining else NO,
+        f"{plural(remaining, 'division')} left; the reciprocal of a computed number cannot be worked out beforehand.",
         whole=True,
     )
 
 
 def _wastes(target: Target) -> Repeat:
-    compiled = compile_for(target, idle, LARGE)
-    removals = [(written, goal, *tables.find_remover(compiled, opcodes, goal)) for written, opcodes, goal in IDLE]
-    removed = "; ".join(f"{written}: {by}" for written, _, by, _ in removals)
+    compilation = compile_for(target, idle, LARGE)
+    removals = [(source, goal, *tables.find_remover(compilation, opcodes, goal)) for source, opcodes, goal in IDLE]
+    removed = "; ".join(f"{source}: {by}" for source, _, by, _ in removals)
     return Repeat.of_hlo(
         idle,
-        f"It wastes {len(IDLE)} things: {'; '.join(written for written, _, _ in IDLE)}. "
+        f"It wastes {len(IDLE)} things: {'; '.join(source for source, _, _ in IDLE)}. "
         "How many of them does the compiler leave in?",
-        compiled,
-        sum(left > goal for _, goal, _, left in removals),
+        compilation,
+        sum(remaining > goal for _, goal, _, remaining in removals),
         f"who removed each: {removed}.",
         whole=True,
     )
@@ -248,10 +248,10 @@ def _kernels(function: Callable[..., jax.Array], *example: jax.ShapeDtypeStruct)
     """Return what asks how many kernels a function launches."""
 
     def ask(target: Target) -> Repeat:
-        compiled = compile_for(target, function, *example)
+        compilation = compile_for(target, function, *example)
         shapes = ", ".join(str(list(argument.shape)) for argument in example)
         question = f"How many kernels does {function.__name__} launch, for {shapes}?"
-        return Repeat.of_hlo(function, question, compiled, len(list_kernels(compiled)), _describe(compiled))
+        return Repeat.of_hlo(function, question, compilation, len(list_kernels(compilation)), _describe(compilation))
 
     return ask
 
@@ -282,14 +282,14 @@ def _backwards(target: Target) -> Repeat:
 def _batched(_: Target) -> Repeat:
     vector, rows = models.shape(3), models.shape(32, 3)
     one, many = Equations(weigh, vector, vector), Equations(jax.vmap(weigh, in_axes=(0, None)), rows, vector)
-    added = ", ".join((many.primitives - one.primitives).elements())
+    additions = ", ".join((many.primitives - one.primitives).elements())
     return Repeat.of_jaxpr(
         weigh,
         f"It has {len(one)} equations. How many has `jax.vmap(weigh, in_axes=(0, None))`?",
         many,
         len(many),
-        f"there is no loop; what vmap adds for the operand that is not mapped is {added}."
-        if added
+        f"there is no loop; what vmap adds for the operand that is not mapped is {additions}."
+        if additions
         else "there is no loop, and the operations are as many as before.",
     )
 

@@ -1,4 +1,4 @@
-"""The phases of the practice: what each is called, how long it takes, and where to read on."""
+"""The phases of the practice: their titles, times, questions and references."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ class Phase:
     """One phase.
 
     Attributes:
-        name: Its short name, as `main --check` takes it.
-        number: Its place, from 1.
+        name: Its short name, as in `main --check`.
+        number: Its number, from 1.
         title: Its title.
-        minutes: How long it takes.
-        question: What it answers.
-        references: Where to read on: what is there, to its address.
+        minutes: The time that it takes.
+        question: The question that it answers.
+        references: The addresses of further reading, by title.
     """
 
     name: str
@@ -38,7 +38,7 @@ _ALL = (
         1,
         "Basics",
         15,
-        "How does one write a program that a compiler can take whole?",
+        "How do you write a program that a compiler can compile as a whole?",
         {
             "JAX: arrays and jax.numpy": f"{JAX}/101/arrays.html",
             "JAX: transformations": f"{JAX}/101/transformations.html",
@@ -53,7 +53,7 @@ _ALL = (
         2,
         "Jaxpr",
         20,
-        "What does JAX write down when it traces a function?",
+        "What does JAX record when it traces a function?",
         {
             "JAX: the jaxpr language": f"{JAX}/601/jaxpr.html",
             "JAX: how transformations trace": f"{JAX}/101/transformations.html",
@@ -65,7 +65,7 @@ _ALL = (
         3,
         "HLO",
         25,
-        "What does the compiler leave in its dump, and where in it are fusions, layouts and constants?",
+        "What does the compiler write into its dump, and where are the fusions, layouts and constants?",
         {
             "XLA: HLO dumps": f"{OPENXLA}/xla/hlo_dumps",
             "XLA: operation semantics": f"{OPENXLA}/xla/operation_semantics",
@@ -79,7 +79,7 @@ _ALL = (
         4,
         "Optimization",
         20,
-        "What did the compiler change, which pass did it, and how many kernels are left?",
+        "What does the compiler change, which pass does it, and how many kernels remain?",
         {
             "XLA: architecture": f"{OPENXLA}/xla/architecture",
             "XLA: HLO passes": f"{OPENXLA}/xla/hlo_passes",
@@ -92,7 +92,7 @@ _ALL = (
         5,
         "Grad and vmap",
         15,
-        "What do grad and vmap add to the jaxpr, and what to the kernels?",
+        "What do grad and vmap add to the jaxpr and to the kernels?",
         {
             "JAX: transformations": f"{JAX}/101/transformations.html",
             "JAX: the autodiff cookbook": f"{JAX}/301/cookbook.html",
@@ -105,7 +105,7 @@ PHASES: dict[str, Phase] = {phase.name: phase for phase in _ALL}
 """The phases by name, in order."""
 
 PUZZLES, CAPSTONE = "puzzles", "capstone"
-"""What `--check` calls the work after the phases: programs to score, and slow models to mend."""
+"""The names in `--check` of the work after the phases: programs to score, and slow models to fix."""
 
 CHECKED = (*PHASES, PUZZLES, CAPSTONE)
-"""What `main --check` can be asked for, in order."""
+"""The names that `main --check` accepts, in order."""

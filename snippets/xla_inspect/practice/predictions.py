@@ -1,6 +1,6 @@
-"""Questions that the reader answers before the listing that answers them; where nobody is there, nothing waits.
+"""Predictions that the reader makes before a listing shows the answer; without a reader, nothing waits.
 
-What is missed is kept beside the marks of the exercises, and asked once more, of another program, after a later phase.
+Missed predictions are stored next to the marks of the exercises, and a later phase asks them about another program.
 """
 
 from __future__ import annotations
@@ -21,42 +21,42 @@ if TYPE_CHECKING:
     from xla_inspect.terminal import Paper
 
 YES = "yes"
-"""A choice of questions that ask whether something is so."""
+"""The positive answer to a yes-or-no question."""
 
 NO = "no"
-"""The other choice."""
+"""The negative answer to a yes-or-no question."""
 
 
 class Forecast:
-    """What a reader said of a phase before it was shown.
+    """The reader's predictions in one phase.
 
     Args:
-        paper: What to print on.
-        phase: The phase, where what is missed is to be kept.
-        target: What to compile for where a question is asked once more, by default this CPU.
+        paper: The output.
+        phase: The phase, if missed predictions are to be stored.
+        target: The target to compile for if a question is asked again, by default this CPU.
     """
 
     def __init__(self, paper: Paper, phase: Phase | None = None, target: Target | None = None) -> None:
-        """Start with nothing asked."""
+        """Start without any questions."""
         self._paper = paper
         self._phase, self._target = phase, target
         self._asked: list[bool] = []
 
     @property
     def waits(self) -> bool:
-        """Whether somebody is there to answer."""
+        """Whether a reader at a terminal can answer."""
         return sys.stdin.isatty() and self._paper.stream.isatty()
 
     def commit(self, question: str, choices: Sequence[str] = (), *, listing: str = "") -> str:
-        """Ask a question, and return the answer; it waits for Enter, so that what comes next is not seen before.
+        """Ask a question, and return the answer. It waits for Enter, so that the reader does not see the output before.
 
         Args:
             question: The question.
-            choices: What may be answered, by default any whole number.
-            listing: Python that the question is about, shown where somebody reads it before the answer.
+            choices: The allowed answers, by default any whole number.
+            listing: The Python code that the question is about, shown before the answer if a reader is there.
 
         Returns:
-            A number, or one of the choices; an empty string where the reader skips it or nobody is there.
+            A number or one of the choices, or an empty string if the reader skips the question or nobody is there.
         """
         paper = self._paper
         if not self.waits:
@@ -67,19 +67,19 @@ class Forecast:
         paper.say(f"Predict: {question}")
         expected = " or ".join(choices) if choices else "a whole number"
         while True:
-            answer = self._read(f"Your answer, {expected} (Enter alone skips it):")
+            answer = self._read(f"Your answer, {expected} (press Enter to skip):")
             if not answer or (answer in choices if choices else answer.isdecimal() and answer.isascii()):
                 return answer if choices or not answer else str(int(answer))
             expected = f"{expected}, not {answer[:20]!r}"
 
     def reveal(self, said: str, answer: int | str, because: str, name: str = "") -> None:
-        """Say what is so, whether the reader had said it, and why it is so.
+        """Print the answer, whether the reader's prediction was right, and the reason.
 
         Args:
-            said: What `commit` returned.
-            answer: What is so.
-            because: Why, in a sentence.
-            name: What the phase calls the question, where it is to be asked once more if the answer is wrong.
+            said: The answer from `commit`.
+            answer: The right answer.
+            because: The reason, in a sentence.
+            name: The name of the question in the phase, if it is to be asked again after a wrong answer.
         """
         text, what = (f"{answer:,}", "it") if isinstance(answer, int) else (answer, "the answer")
         if not said:
@@ -92,44 +92,46 @@ class Forecast:
         self._paper.verdict(f"{first}: {because}", good=right)
 
     def note(self, name: str, said: str, answer: int | str) -> None:
-        """Keep whether an answer was wrong, where somebody gave one.
+        """Store whether an answer was wrong, if the reader gave one.
 
         Args:
-            name: What the phase calls the question; nothing is kept without one.
-            said: What `commit` returned.
-            answer: What is so.
+            name: The name of the question in the phase; nothing is stored without one.
+            said: The answer from `commit`.
+            answer: The right answer.
         """
         if self._phase and name and said and self.waits:
             Logbook().note_prediction(f"{self._phase.name}/{name}", missed=said != str(answer))
 
     def close(self) -> None:
-        """Say how many answers were right, where any was given, and ask once more what earlier phases left open."""
+        """Print the number of right answers, if any, and ask missed questions of other phases again."""
         if self._asked:
-            right, asked = sum(self._asked), len(self._asked)
-            self._paper.say(f"Of {plural(asked, 'prediction')} {right} came true.")
+            right, total = sum(self._asked), len(self._asked)
+            self._paper.say(f"You predicted {right} of {plural(total, 'answer')} correctly.")
 
         if self._phase and self.waits:
             self._repeat(self._phase)
 
     def _repeat(self, phase: Phase) -> None:
-        """Ask once more what was missed in other phases, each of another program."""
+        """Ask the missed questions of other phases again, each about another program."""
         from xla_inspect.practice import missed_questions
 
         logbook, paper = Logbook(), self._paper
         missed = [name for name in missed_questions.QUESTIONS if name in logbook.missed]
         names = [name for name in missed if not name.startswith(f"{phase.name}/")]
         if names:
-            paper.heading("Once more")
+            paper.heading("Missed questions again")
         for name in names:
             earlier = PHASES[name.partition("/")[0]]
-            paper.say(f"You missed this in phase {earlier.number}, {earlier.title}. Here it is for another program.")
-            asked = missed_questions.QUESTIONS[name](self._target or device.find("cpu"))
-            said = self.commit(asked.question, asked.choices, listing=asked.listing)
-            if not said:
+            paper.say(
+                f"You missed this question in phase {earlier.number}, {earlier.title}. Here it is for another program."
+            )
+            repeat = missed_questions.QUESTIONS[name](self._target or device.find_device("cpu"))
+            answer = self.commit(repeat.question, repeat.choices, listing=repeat.listing)
+            if not answer:
                 continue
             logbook.note_prediction(name, missed=False)
-            paper.show(asked.shown, asked.language)
-            self.reveal(said, asked.answer, asked.because)
+            paper.show(repeat.shown, repeat.language)
+            self.reveal(answer, repeat.answer, repeat.because)
 
     def _read(self, prompt: str) -> str:
         stream = self._paper.stream

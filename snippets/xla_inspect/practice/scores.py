@@ -1,4 +1,4 @@
-"""The scores of the puzzles on each target, as their page shows them."""
+"""The scores of the puzzles on each target, for the table on their page."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ from xla_inspect.report import markdown
 from xla_inspect.targets import TARGETS, title
 
 SHOWN = tuple(name for name in TARGETS if name in {"cpu", "h100", "tpu-v5e"})
-"""The targets that are compared."""
+"""The compared targets."""
 
 
 @dataclass(frozen=True, slots=True)
 class Score:
-    """What a puzzle's programs score on a target.
+    """The scores of a puzzle's programs on one target.
 
     Attributes:
-        name: The puzzle.
+        name: The name of the puzzle.
         target: The target, with as many devices as the puzzle needs.
-        start: The score of the program that is given.
+        start: The score of the original program.
         best: The score of the stored solution.
-        bound: What no program can go below, where that is known.
+        bound: The lower bound, if one is known.
     """
 
     name: str
@@ -40,9 +40,9 @@ def list_scores() -> list[Score]:
     for name, puzzle in PUZZLES.items():
         module = importlib.import_module(f"practice.solutions.puzzles.{name}")
         for target in map(puzzle.place, SHOWN):
-            if targets.find(target).obstacle:
+            if targets.find_target(target).obstacle:
                 continue
-            captures = [compile_puzzle(module, each, target) for each in ("start", "better")]
+            captures = [compile_puzzle(module, program, target) for program in ("start", "better")]
             start, best = map(puzzle.measure.take, captures)
             bound = puzzle.bound.score(captures[0]) if puzzle.bound else None
             rows.append(Score(name, target, start, best, bound))
@@ -50,20 +50,20 @@ def list_scores() -> list[Score]:
 
 
 def score_table(scores: list[Score]) -> CellMarkdown:
-    """Return a table with a row for each puzzle and target; the target that a puzzle is marked on is in bold."""
+    """Return a table with a row for each puzzle and target; the target on which a puzzle is marked is in bold."""
     rows = []
     for score in scores:
         puzzle = PUZZLES[score.name]
-        named = title(score.target.partition(":")[0])
+        target_title = title(score.target.partition(":")[0])
         rows.append(
             (
                 f"[{markdown.code(score.name)}](#exercise-{score.name.replace('_', '-')})",
-                f"**{named}**" if score.target == puzzle.choose_target() else named,
+                f"**{target_title}**" if score.target == puzzle.choose_target() else target_title,
                 f"{score.start:,}",
                 f"{score.best:,}",
                 "" if score.bound is None else f"{score.bound:,}",
                 f"bytes {puzzle.measure.words}" if puzzle.measure.in_bytes else puzzle.measure.words,
             )
         )
-    header = ["puzzle", "target", "start", "best known", "bound", "scored by"]
+    header = ["puzzle", "target", "start", "best known", "bound", "score"]
     return CellMarkdown(markdown.table(header, rows, numbers=[2, 3, 4]))

@@ -1,4 +1,4 @@
-"""What a capture holds, in rows: operations by category, kernels, fusions, layouts, constants, passes, decisions."""
+"""Facts about a capture as rows: operations by category, kernels, fusions, layouts, constants, passes, decisions."""
 
 from __future__ import annotations
 
@@ -26,33 +26,33 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Computation, Instruction, Module
 
 SHOWN = 60
-"""Characters that a literal may take."""
+"""The maximum number of characters of a literal."""
 
 
 def count_categories(module: Module) -> Counter[str]:
-    """Return how many instructions of each category a module has, those inside fusions included."""
+    """Return the number of instructions of each category in a module, including those inside fusions."""
     return Counter(categorise(instruction.opcode) for instruction in module.walk())
 
 
 def categories(before: Module, after: Module) -> list[tuple[str, int, int, str]]:
-    """Return a row per category: its name, how many before and after, and the opcodes whose number changed."""
+    """Return a row per category: its name, the counts before and after, and the opcodes whose counts changed."""
     counts = count_categories(before), count_categories(after)
     opcodes = before.opcode_counts(), after.opcode_counts()
     rows = []
     for name in CATEGORIES:
         if not any(count[name] for count in counts):
             continue
-        changed = [
+        changes = [
             f"{opcode} {opcodes[0][opcode]} to {opcodes[1][opcode]}"
             for opcode in sorted({*opcodes[0], *opcodes[1]})
             if categorise(opcode) == name and opcodes[0][opcode] != opcodes[1][opcode]
         ]
-        rows.append((name, counts[0][name], counts[1][name], ", ".join(changed)))
+        rows.append((name, counts[0][name], counts[1][name], ", ".join(changes)))
     return rows
 
 
 def describe_kernels(capture: Capture) -> list[tuple[str, str, str]]:
-    """Return a row per kernel: its name, its kind with what emits it, and what it does."""
+    """Return a row per kernel: its name, its kind with its emitter, and its operations."""
     fusions = {fusion.name: fusion for fusion in list_fusions(capture.module)}
     rows = []
     for launch in list_kernels(capture):
@@ -66,23 +66,23 @@ def describe_kernels(capture: Capture) -> list[tuple[str, str, str]]:
 
 
 def _name_work(launch: Launch) -> str:
-    """Return what a launch without a fusion does: its opcode, and the library function that it calls."""
+    """Return the opcode of a launch that is no fusion, and the library function that it calls."""
     return " ".join(filter(None, (launch.instruction.opcode, launch.instruction.custom_call_target)))
 
 
 def describe_opcodes(opcodes: Iterable[str]) -> str:
-    """Return the opcodes that do something, in order of appearance with their numbers, as in `2 multiply, add`."""
+    """Return the opcodes that do work, in order of appearance with their counts, such as `2 multiply, add`."""
     counts = Counter(opcode for opcode in opcodes if opcode not in IDLE)
     return ", ".join(f"{count} {opcode}" if count > 1 else opcode for opcode, count in counts.items()) or "nothing else"
 
 
 def list_shared(capture: Capture) -> list[tuple[str, str, str]]:
-    """Return a row per kernel whose result several kernels read: its name, its result's shape, and who reads it."""
+    """Return a row per kernel whose result several kernels read: its name, its result's shape, and the readers."""
     entry = capture.module.entry
     rows = []
     for launch in list_kernels(capture):
         if launch.name not in entry.by_name:
-            # It runs inside a loop or a branch.
+            # The kernel runs inside a loop or a branch.
             continue
         readers = list(dict.fromkeys(_list_readers(entry, launch.name)))
         if len(readers) > 1:
@@ -91,7 +91,7 @@ def list_shared(capture: Capture) -> list[tuple[str, str, str]]:
 
 
 def _list_readers(entry: Computation, name: str) -> Iterator[str]:
-    """Give the instructions of ENTRY that read a value, also through those that only rename it."""
+    """Yield the instructions of ENTRY that read a value, directly or through instructions that only rename it."""
     for user in entry.users(name):
         if user.opcode in IDLE:
             yield from _list_readers(entry, user.name)
@@ -113,7 +113,7 @@ def list_layouts(capture: Capture) -> list[tuple[str, str, str]]:
 
 
 def list_constants(module: Module) -> list[tuple[str, str, str]]:
-    """Return a row per constant: its value, its shape, and where it stands: ENTRY, or the fusion that it is part of."""
+    """Return a row per constant: its value, its shape, and its place, which is ENTRY or a fusion."""
     inside = fused_computations(module)
     return [
         (shorten(constant.literal or ""), constant.shape.plain, _place(constant, inside, module))
@@ -123,7 +123,7 @@ def list_constants(module: Module) -> list[tuple[str, str, str]]:
 
 
 def shorten(literal: str) -> str:
-    """Return a literal, shortened to what one line takes."""
+    """Return a literal, shortened to fit on one line."""
     text = " ".join(literal.split())
     return text if len(text) <= SHOWN else f"{text[: SHOWN - 3]}..."
 
@@ -138,7 +138,7 @@ def _place(constant: Instruction, inside: frozenset[str], module: Module) -> str
 
 
 def list_passes(capture: Capture) -> list[tuple[str, str, int]]:
-    """Return a row per pass that changed what the text shows: its name, what it did, and the instructions left."""
+    """Return a row per pass that visibly changed the module: its name, its changes, and the remaining instructions."""
     rows = []
     before = capture.unoptimized_module
     for step in capture.passes:
@@ -150,40 +150,40 @@ def list_passes(capture: Capture) -> list[tuple[str, str, int]]:
 
 
 def name_pass(name: str, pipeline: str) -> str:
-    """Return how a pass is called; what happens before the first pass of a pipeline is named by the pipeline."""
+    """Return the name of a pass; a change before the first pass of a pipeline is named after the pipeline."""
     return f"start of {pipeline}" if name == "pipeline-start" else name
 
 
 def find_remover(capture: Capture, opcodes: Collection[str], goal: int) -> tuple[str, int]:
-    """Return who first brought the number of some operations down to a goal, and how many there are in the end.
+    """Return the stage or pass that first reduced the number of some operations to a goal, and their final number.
 
-    What a fusion computes a second time counts twice, so there may be more in the end than once there were.
+    An operation that two fusions compute counts twice, so the final number may be larger than an earlier one.
 
     Args:
         capture: The program on one target.
         opcodes: HLO's names of the operations to count together.
-        goal: How many the program needs.
+        goal: The number that the program needs.
     """
-    left = count_executed(capture.after, opcodes)
+    remaining = count_executed(capture.after, opcodes)
     if count_operations(capture.stablehlo, opcodes) <= goal:
-        return "JAX, before the compiler got it", left
+        return "JAX, before compilation", remaining
     if count_executed(capture.before, opcodes) <= goal:
-        return "the import of StableHLO into HLO", left
+        return "the conversion of StableHLO to HLO", remaining
     for step in capture.passes:
         if count_executed(step.text, opcodes) <= goal:
-            return f"{name_pass(step.name, step.pipeline)}, in {step.pipeline}", left
-    return "no pass", left
+            return f"{name_pass(step.name, step.pipeline)}, in {step.pipeline}", remaining
+    return "no pass", remaining
 
 
 def list_decisions(capture: Capture) -> list[str]:
-    """Return what the compiler decided, a sentence each, counted from what it left."""
+    """Return sentences about the compiler's decisions, with numbers counted in its modules."""
     before, after = capture.unoptimized_module, capture.module
     work = sum(instruction.opcode not in IDLE for instruction in before.walk())
     launched = list_kernels(capture)
     fusions = {fusion.name: fusion for fusion in list_fusions(after)}
     decisions = [
-        f"{_number(work, 'operation')} that compute or move data became {_number(len(launched), 'kernel')}.",
-        f"Of {_number(len(capture.runs), 'run')} of passes, {len(list_passes(capture))} changed what the text shows.",
+        f"{_number(work, 'operation')} on data became {_number(len(launched), 'kernel')}.",
+        f"{len(list_passes(capture))} of {_number(len(capture.runs), 'run')} of passes changed the text of the module.",
     ]
     emitters = Counter(
         fusions[launch.name].custom_kind or fusions[launch.name].kind for launch in launched if launch.name in fusions
@@ -191,21 +191,24 @@ def list_decisions(capture: Capture) -> list[str]:
     if emitters:
         emitted = ", ".join(f"{count} x {name}" for name, count in emitters.most_common())
         alone = len(launched) - emitters.total()
-        decisions.append(f"Fusions by how they are emitted: {emitted}; {_number(alone, 'kernel')} without a fusion.")
+        decisions.append(f"Fusions by emitter: {emitted}. {_number(alone, 'kernel is', 'kernels are')} no fusion.")
     matmuls = [matmul.name for matmul in after.walk() if matmul.opcode in {"dot", "convolution"}]
     if matmuls:
         opcodes = sorted({matmul.opcode for matmul in after.walk() if matmul.opcode in {"dot", "convolution"}})
-        decisions.append(f"Matmuls: {len(matmuls)} left, written as {' and '.join(opcodes)}.")
+        decisions.append(
+            f"{_number(len(matmuls), 'matmul remains', 'matmuls remain')}, written as {' and '.join(opcodes)}."
+        )
     copies = [launch.is_async for launch in list_launches(capture) if launch.role == "copy"]
     if copies:
         decisions.append(
-            f"{_number(len(copies), 'copy', 'copies')} of a value as it is, {sum(copies)} started ahead of its reader."
+            f"{_number(len(copies), 'launch copies', 'launches copy')} a value unchanged; {sum(copies)} of them "
+            f"{'starts' if sum(copies) == 1 else 'start'} before the copy is needed."
         )
     decisions.append(f"The kernels read and write {format_bytes(main_memory_bytes(after))} of main memory.")
     memory = capture.memory
     decisions.append(
-        f"Memory: {format_bytes(memory.arguments)} of arguments, {format_bytes(memory.outputs)} of results, "
-        f"{format_bytes(memory.temporaries)} for values in between."
+        f"The program needs {format_bytes(memory.arguments)} for arguments, {format_bytes(memory.outputs)} for results "
+        f"and {format_bytes(memory.temporaries)} for temporary values."
     )
     return decisions
 

@@ -1,4 +1,4 @@
-"""The table of all questions, from which the subcommands, the panels of a dump and the list in the docs are made."""
+"""The table of all questions. The subcommands, the panels of a dump and the list in the docs come from it."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ class Question:
     """A question as commands and pages list it.
 
     Attributes:
-        text: The subject of its answer, in a line of the help.
-        needs: The fields of a capture that the answer depends on, of which a dump may lack some.
-        panel: The title of its panel on the page that opens a dump, or an empty string where that has none.
+        text: The subject of its answer, as one line of the help.
+        needs: The fields of a capture that the answer depends on. A dump may lack some of them.
+        panel: The title of its panel on the page that opens a dump, or an empty string if the question has no panel.
     """
 
     text: str
@@ -31,34 +31,34 @@ class Question:
 
 QUESTIONS: Mapping[str, Question] = {
     "summary": Question(
-        "the targets side by side: kernels, memory, collectives, and what to ask next",
+        "compare the targets: kernels, memory, collectives, and the commands to try next",
         ("after", "buffers", "files"),
         "Summary",
     ),
     "memory": Question(
-        "whether it fits, and what takes the memory of a device, by line, also where the compile fails",
+        "memory use by line of Python, and whether the program fits, even if its compilation fails",
         ("after", "buffers", "live_ranges", "files"),
         "Memory at the peak",
     ),
     "collectives": Question(
-        "what devices send each other: by line, bytes, axis of the mesh, overlap, and who asked for it",
+        "data that devices send each other: line, bytes, mesh axis, overlap, and who asked for it",
         ("after", "files"),
         "Collectives",
     ),
     "kernels": Question(
-        "each launch: its line, what is fused, its work and least time; with --trace, what a profile measured",
+        "each launch: its line, fused operations, work and least time; with --trace, its measured time",
         ("after", "thunks", "files"),
         "Kernels",
     ),
     "why": Question(
-        "why the compiler did that: two kernels, a copy, a layout, a collective; in its own words, and what helps",
+        "why the compiler made two kernels, a copy, a layout or a collective, and what would change it",
         ("before", "after", "passes", "log", "files"),
     ),
     "recompiles": Question(
-        "of a script, `run SCRIPT.py ARGS`: what is compiled, how long it takes, and why again",
+        "run a script (`run SCRIPT.py ARGS`) and list its compilations, their times, and the causes of recompiles",
     ),
     "passes": Question(
-        "where the time of a compile goes, pass by pass, and which part of the program makes the work",
+        "compile time by pass, and the parts of the program that cause the work",
         ("before", "passes", "runs", "times", "files"),
     ),
 }
@@ -72,10 +72,10 @@ def load_part(question: str, part: Literal["options", "finding"]) -> Any:  # noq
 
     Args:
         question: One of `QUESTIONS`.
-        part: `options` has `ask(subject, targets, options)`, which yields answers. It may have `add_arguments(parser)`,
-            for options of its own; `USUAL`, other targets than those that are usual where none is named; and
-            `take_names(options)`, where words behind the subject are no second subject. `finding` of a question with a
-            panel has `answer_dump(capture, asked)`.
+        part: `options` has `ask(subject, targets, options)`, which yields answers. It may also have
+            `add_arguments(parser)`, for options of its own; `USUAL`, the question's own default targets; and
+            `take_names(options)`, if the words after the subject are not a second subject. `finding` of a question
+            with a panel has `answer_dump(capture, asked)`.
     """
     package: Any = _find_package(question)
     return import_module(f"{package.__name__}.{part}")

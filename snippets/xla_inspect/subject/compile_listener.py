@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect import jax_private, targets
 from xla_inspect.analysis import Compilation
 from xla_inspect.subject.function_names import (
+    find_current_line,
     find_definition,
-    find_line,
     is_own,
     matches,
     name_event,
@@ -176,7 +176,7 @@ class Watch:
         if without or named:
             return (without or named)[-1]
         bare = name.removeprefix("jit(").removesuffix(")").removeprefix("jit_")
-        self._records.append(_Record(frozenset({_plain(name)}), bare, "", find_line(), own=True))
+        self._records.append(_Record(frozenset({_plain(name)}), bare, "", find_current_line(), own=True))
         return self._records[-1]
 
     def _trace(
@@ -231,7 +231,9 @@ class Watch:
 
         function, own = call.function, is_own(call.function)
         defined = find_definition(open_equinox(function, call.args) or function)
-        record = _Record(_list_event_names(function), name_function(function), defined, find_line(), own, source)
+        record = _Record(
+            _list_event_names(function), name_function(function), defined, find_current_line(), own, source
+        )
         if self.signed and not own and info is not None:
             record.signature = sign(function, info, call.args, call.kwargs)
         for phase, seconds in call.phases:

@@ -146,7 +146,7 @@ def _is_of_jax(file: str) -> bool:
     return Path(file).is_relative_to(Path(jax.__file__).parent)
 
 
-def find_line() -> str:
+def find_current_line() -> str:
     """Return the innermost line of the reader's own that this thread is in, as FILE:LINE.
 
     That is one of no installed package, else of another than JAX.

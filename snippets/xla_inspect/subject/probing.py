@@ -32,7 +32,7 @@ def probe(program: Program, target: str, options: Mapping[str, str | int | bool]
     # Not before: a script says how JAX is to start, which is imported with this.
     from xla_inspect.compilation import lower
 
-    found = targets.find(target)
+    found = targets.find_target(target)
     call = jax_private.describe_compile(lower(program, found).place(found), options)
     try:
         _process().compile(call, found.name)

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.analysis import use_lines_of
 from xla_inspect.captured import Capture
-from xla_inspect.compilation import begin, describe_program
+from xla_inspect.compilation import begin_capture, describe_program
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -43,7 +43,7 @@ def take_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
     options = given.pop("options", None)
     program = describe_program(fn, example_args, given)
     try:
-        made = begin(program, target, options, passes=passes, timed=False, reasons=reasons)()
+        made = begin_capture(program, target, options, passes=passes, timed=False, reasons=reasons)()
     except RuntimeError as error:
         left: Capture | None = getattr(error, "capture", None)
         if left is None:

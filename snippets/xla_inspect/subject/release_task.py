@@ -46,7 +46,7 @@ class ReleaseTask:
         self.request = request
         if request.mesh and ":" not in target:
             target = targets.place(target, math.prod(request.mesh.values()))
-        self.target: Target = targets.find(target)
+        self.target: Target = targets.find_target(target)
         word = request.words[0]
         if what := _name_kind(request):
             message = f"each release compiles a function anew, and {' '.join(request.words)!r} is {what}"

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from xla_inspect import targets
 from xla_inspect.analysis import use_lines_of
 from xla_inspect.captured import Times
-from xla_inspect.compilation import begin, describe_program
+from xla_inspect.compilation import begin_capture, describe_program
 from xla_inspect.errors import InspectError
 
 if TYPE_CHECKING:
@@ -113,7 +113,7 @@ class Subject:
         Raises:
             InspectError: There is no such target, or the table has no grid of so many devices.
         """
-        if self.call is None or ":" in target or (targets.find(target).base == "cpu" and self.call.devices == 1):
+        if self.call is None or ":" in target or (targets.find_target(target).base == "cpu" and self.call.devices == 1):
             return target
         return targets.place(target, self.call.devices)
 
@@ -179,7 +179,7 @@ class Subject:
         named = self.name_target(target)
         options = {**self.options, **settings.pop("options", {})} or None
         try:
-            return begin(self.program(**settings), named, options, **asked)()
+            return begin_capture(self.program(**settings), named, options, **asked)()
         except RuntimeError as error:
             left: Capture | None = getattr(error, "capture", None)
             if left is None:

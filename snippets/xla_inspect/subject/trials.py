@@ -18,7 +18,7 @@ from xla_inspect.compilation import pin_options
 from xla_inspect.subject import argument_changes, traced_changes
 from xla_inspect.subject.probing import probe
 from xla_inspect.subject.subject import Subject
-from xla_inspect.targets import USUAL, available, find
+from xla_inspect.targets import USUAL, available, find_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Collection, Iterable, Iterator
@@ -139,7 +139,7 @@ def _find_wanted(call: Call, capture: Capture) -> Mapping[int, Collection[tuple[
 
 
 def _list_options(subject: Subject, capture: Capture) -> Iterator[Trial]:
-    for option in OPTIONS.get(find(capture.target).kind, ()):
+    for option in OPTIONS.get(find_target(capture.target).kind, ()):
         name, _, value = option.partition("=")
         if name not in capture.options:
             options = {name: {"true": True, "false": False}.get(value, value)}
@@ -156,7 +156,7 @@ def _list_limits(subject: Subject, capture: Capture) -> Iterator[Trial]:
 
 def _list_schedulers(subject: Subject, capture: Capture) -> Iterator[Trial]:
     """Yield the option that orders instructions for little memory, which XLA has for a CPU alone."""
-    if find(capture.target).kind == "cpu" and SCHEDULER[0] not in capture.options:
+    if find_target(capture.target).kind == "cpu" and SCHEDULER[0] not in capture.options:
         change = f"the order of instructions that needs least memory (--xla {'='.join(SCHEDULER)})"
         yield Trial(change, subject, options=dict([SCHEDULER]))
 
@@ -165,7 +165,7 @@ def _list_passes(subject: Subject, capture: Capture, passes: Iterable[str]) -> I
     for name in dict.fromkeys(passes):
         if name and not NEEDED.search(name):
             # What is switched off for a capture's own sake, or by the reader, stays so.
-            held = (pin_options(find(capture.target)).get(DISABLE), subject.options.get(DISABLE), name)
+            held = (pin_options(find_target(capture.target)).get(DISABLE), subject.options.get(DISABLE), name)
             options = {DISABLE: ",".join(str(each) for each in held if each)}
             yield Trial(f"without the pass {name}", subject, options=options)
 

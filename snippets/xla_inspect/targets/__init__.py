@@ -7,7 +7,7 @@ from xla_inspect.targets.devices import (
     count_devices,
     describe_topology,
     explain_tiles,
-    find,
+    find_target,
     knows_gpu_option,
 )
 from xla_inspect.targets.environment import (
@@ -47,10 +47,10 @@ __all__ = [
     "describe_topology",
     "explain_absence",
     "explain_tiles",
-    "find",
     "find_entry",
     "find_hardware",
     "find_occasion",
+    "find_target",
     "find_version",
     "keep_devices",
     "knows_gpu_option",

@@ -81,7 +81,7 @@ class Target:
         return _find_cpus(self) if self.kind == "cpu" else _find_topology(self)
 
 
-def find(name: str) -> Target:
+def find_target(name: str) -> Target:
     """Return the target with a short name, which may include a topology (`tpu-v5e:2x4`, `h100:8`).
 
     Raises:
@@ -109,7 +109,7 @@ def available() -> dict[str, str]:
 
     JAX is not imported. If a missing package is the reason, it says which one to install.
     """
-    return {name: find(name).obstacle for name in TARGETS}
+    return {name: find_target(name).obstacle for name in TARGETS}
 
 
 def _find_cpus(target: Target) -> Sequence[jax.Device]:

@@ -152,7 +152,7 @@ def adapter(monkeypatch: pytest.MonkeyPatch) -> _Terms:
 
 def test_the_sentences_stand_in_one_file_by_address(adapter: _Terms, tmp_path: Path) -> None:
     assert adapter.terms == TERMS
-    term_links.publish(tmp_path, {"glossary.md": "glossary/"}.get)  # type: ignore[arg-type]  # it has them all
+    term_links.publish_terms(tmp_path, {"glossary.md": "glossary/"}.get)  # type: ignore[arg-type]  # it has them all
     assert json.loads((tmp_path / term_links.FILE).read_text(encoding="utf-8")) == {
         "glossary/#fusion": ["fusion", "One <launch>."],
         "glossary/#fusion-kind": ["fusion kind", "Its sort."],

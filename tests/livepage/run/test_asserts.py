@@ -143,6 +143,6 @@ def test_asserts_of_a_module_count_as_those_of_the_check_that_calls_it(
 
 
 def test_where_a_target_is_missing_a_check_may_wait_for_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(page_session, "is_whole", lambda: False)
+    monkeypatch.setattr(page_session, "has_every_target", lambda: False)
     site.write({"docs/a.md": '# A\n\n```python check="One kernel"\nfor kernels in []:\n    assert kernels == 1\n```\n'})
     assert site.render("a")[1] == []

@@ -128,6 +128,8 @@ def test_an_interrupt_names_the_line_that_runs(site: Site) -> None:
     timer = "threading.Timer(1, _thread.interrupt_main).start()"
     lines = ["import _thread, threading, time", timer, "while True:", "    time.sleep(0.01)"]
     site.write({"docs/a.md": f"# A\n\n{BLOCK}\n" + "\n".join(lines) + "\n```\n"})
-    code = "from pathlib import Path; from livepage import render_one; render_one.render(Path('docs/a.md'), Path.cwd())"
+    code = (
+        "from pathlib import Path; from livepage.render_one import render_page as f; f(Path('docs/a.md'), Path.cwd())"
+    )
     done = subprocess.run([sys.executable, "-c", code], cwd=site.root, capture_output=True, text=True, check=False)
     assert [line for line in done.stderr.splitlines() if "docs/a.md:7: interrupted while this line ran" in line] != []

@@ -30,7 +30,7 @@ def test_a_program_compiles_to_what_is_expected(path: Path) -> None:
         (pytest.fail if TARGETS_REQUIRED else pytest.skip)(f"{target}: {reason}")
     if program not in expected_outputs.list_programs():
         pytest.fail(f"{path.relative_to(ROOT)}: no program makes it; `scripts/update` removes it", pytrace=False)
-    if difference := expected_outputs.compare(
+    if difference := expected_outputs.compare_outputs(
         program, target, path.read_text(encoding="utf-8"), expected_outputs.make(program, target)
     ):
         pytest.fail(f"{difference}\n{expected_outputs.advise([program])}", pytrace=False)
@@ -51,7 +51,7 @@ def test_no_more_bytes_live_than_are_allocated(path: Path) -> None:
             tuples = {(value.instruction, value.index) for _, value in assignment.values() if value.shape.is_tuple}
             rest = [row for row in placed if row.kind != "constant" and (row.instruction, row.index) not in tuples]
             # The executable's own figure leaves out when what lies in the host's memory, S(5), is live.
-            if targets.find(target).kind == "gpu" and "S(5)" not in found.after:
+            if targets.find_target(target).kind == "gpu" and "S(5)" not in found.after:
                 assert find_peak(rest)[1] <= found.memory.peak
 
 
@@ -81,7 +81,7 @@ def test_what_a_target_refuses_is_said_in_its_words() -> None:
     member = expected_outputs.Member(
         "eigvals", jax.numpy.linalg.eigvals, (jax.ShapeDtypeStruct((8, 8), "float32"),), {}
     )
-    said = expected_outputs.describe(member, "tpu-v5e")
+    said = expected_outputs.describe_member(member, "tpu-v5e")
     assert said == "refused\n  MLIR translation rule for primitive 'eig' not found for platform tpu\n"
 
 
@@ -141,8 +141,8 @@ def test_a_program_that_does_not_exist_is_refused_by_name() -> None:
 def test_a_difference_names_the_member_of_a_family_and_shows_a_short_diff() -> None:
     old = "[first]\nkernels\n  a\n  b\n\n[second]\nkernels\n  c\nmemory in bytes\n  peak: 4\n"
     new = old.replace("peak: 4", "peak: 8")
-    assert expected_outputs.compare("family", "cpu", old, old) == ""
-    assert expected_outputs.compare("family", "cpu", old, new) == (
+    assert expected_outputs.compare_outputs("family", "cpu", old, old) == ""
+    assert expected_outputs.compare_outputs("family", "cpu", old, new) == (
         "family [second] on cpu: memory in bytes changed first, from 'peak: 4' to 'peak: 8'\n"
         "--- tests/expected/family/cpu.txt (expected)\n"
         "+++ tests/expected/family/cpu.txt (now)\n"
@@ -152,9 +152,9 @@ def test_a_difference_names_the_member_of_a_family_and_shows_a_short_diff() -> N
 
 def test_a_line_that_comes_or_goes_at_the_end_is_a_change_too() -> None:
     shorter, longer = "kernels\n  a\n", "kernels\n  a\n  b\n"
-    assert expected_outputs.compare("p", "cpu", shorter, longer).startswith(
+    assert expected_outputs.compare_outputs("p", "cpu", shorter, longer).startswith(
         "p on cpu: kernels changed first, from 'nothing' to 'b'"
     )
-    assert expected_outputs.compare("p", "cpu", longer, shorter).startswith(
+    assert expected_outputs.compare_outputs("p", "cpu", longer, shorter).startswith(
         "p on cpu: kernels changed first, from 'b' to 'nothing'"
     )

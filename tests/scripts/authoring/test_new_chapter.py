@@ -45,7 +45,7 @@ def list_files(folder: Path) -> dict[str, bytes]:
     ],
 )
 def test_a_title_gives_the_names_of_the_files(title: str, slug: str, name: str) -> None:
-    found = new_chapter.describe(title)
+    found = new_chapter.draft_chapter(title)
     assert (found.title, found.slug, found.name) == (" ".join(title.split()), slug, name)
 
 
@@ -66,7 +66,7 @@ def test_a_title_gives_the_names_of_the_files(title: str, slug: str, name: str) 
 )
 def test_a_title_that_cannot_be_one_is_refused_with_what_to_do(title: str, message: str) -> None:
     with pytest.raises(new_chapter.ChapterError) as caught:
-        new_chapter.describe(title)
+        new_chapter.draft_chapter(title)
     assert message in str(caught.value)
 
 
@@ -85,7 +85,7 @@ def test_a_title_that_clashes_or_breaks_a_rule_is_refused_and_nothing_is_written
 ) -> None:
     before = list_files(project)
     with pytest.raises(new_chapter.ChapterError) as caught:
-        new_chapter.plan(new_chapter.describe(title), SECTION, project)
+        new_chapter.plan(new_chapter.draft_chapter(title), SECTION, project)
     assert message in str(caught.value)
     assert list_files(project) == before
 
@@ -93,7 +93,7 @@ def test_a_title_that_clashes_or_breaks_a_rule_is_refused_and_nothing_is_written
 def test_a_chapter_stands_at_the_end_of_its_section() -> None:
     nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for section in new_chapter.SECTIONS:
-        changed = new_chapter.add_entry(nav, new_chapter.describe("What's next, then?"), section)
+        changed = new_chapter.add_entry(nav, new_chapter.draft_chapter("What's next, then?"), section)
         assert "".join(line for line in changed.splitlines(keepends=True) if "whats-next-then" not in line) == nav
         entries = yaml.safe_load(changed[changed.index("\nnav:") :])["nav"]
         [found] = [entry[section] for entry in entries if section in entry]
@@ -102,15 +102,15 @@ def test_a_chapter_stands_at_the_end_of_its_section() -> None:
 
 def test_a_section_that_is_not_there_is_refused_with_those_that_are() -> None:
     with pytest.raises(new_chapter.ChapterError, match="no section 'Extras' in its navigation; there are Understand, "):
-        new_chapter.add_entry("nav:\n  - Home: index.md\n", new_chapter.describe("A title"), "Extras")
+        new_chapter.add_entry("nav:\n  - Home: index.md\n", new_chapter.draft_chapter("A title"), "Extras")
 
 
 def test_when_one_file_cannot_be_written_all_is_as_it_was(project: Path) -> None:
     before = list_files(project)
-    files = new_chapter.plan(new_chapter.describe("A trial"), SECTION, project)
+    files = new_chapter.plan(new_chapter.draft_chapter("A trial"), SECTION, project)
     (project / "tests").write_text("a file where a folder must be", encoding="utf-8")
     with pytest.raises(OSError, match="tests"):
-        new_chapter.write(files)
+        new_chapter.write_files(files)
     (project / "tests").unlink()
     assert list_files(project) == before
 

@@ -144,7 +144,7 @@ def test_each_command_of_its_readme_runs_and_leaves_the_folder_alone(
 )
 def test_captures_go_where_the_users_system_keeps_caches(run, tmp_path: Path) -> None:  # noqa: ANN001
     printed = run("python", "-c", USE).stdout
-    assert printed.startswith("tanh on CPU, per device: needs 512 B; what there is depends on the machine.")
+    assert printed.startswith("tanh on CPU needs 512 B per device; the available memory depends on the machine.")
     assert "135 passes ran, 2 changed the module\nHloModule jit_tanh" in printed
     # The question's, and the one with the passes.
     kept = list_files(tmp_path / "home")

@@ -72,12 +72,12 @@ def change(folder: Path, old: str, new: str) -> None:
 
 def build(folder: Path) -> tuple[int, list[str]]:
     """Build the folder's site."""
-    return portable.build(folder, ROOT / ".cache" / "xla_inspect")
+    return portable.build_copy(folder, ROOT / ".cache" / "xla_inspect")
 
 
 def test_pages_build_whole_and_what_the_hook_makes_is_said_to_be_missing(folder: Path) -> None:
     assert build(folder) == (0, [])
-    assert portable.check(folder) == []
+    assert portable.check_pages(folder) == []
     text = (folder / "site" / "index.html").read_text(encoding="utf-8")
     assert text.count('<span class="value">') == 2
     assert 'href="deep/other/"' in text
@@ -125,7 +125,7 @@ def test_what_is_broken_though_nothing_was_logged_is_found(folder: Path) -> None
     text = text.replace("</h1>", '</h1><a href="../outside/">moved</a>', 1)
     home.write_text(text.replace('<span class="value">2</span>', "livepage-value-0"), encoding="utf-8")
     other.unlink()
-    found = portable.check(folder)
+    found = portable.check_pages(folder)
     assert "docs/deep/other.md: it was not built" in found
     assert "docs/index.md: 0 of 1 checks are on the page" in found
     assert "docs/index.md: 1 of 2 values are on the page" in found

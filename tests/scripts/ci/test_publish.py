@@ -120,19 +120,19 @@ def build(folder: Path) -> subprocess.CompletedProcess[str]:
 def test_only_a_finished_site_has_a_stamp_that_holds(folder: Path) -> None:
     site, page = folder / "site", folder / "docs/index.md"
     assert build(folder).returncode == 0
-    assert site_checksum.check(site) == ""
+    assert site_checksum.check_checksum(site) == ""
     html = (site / "index.html").read_text(encoding="utf-8")
     (site / "index.html").write_text(html.replace("2", "3"), encoding="utf-8")
     assert (
-        site_checksum.check(site)
+        site_checksum.check_checksum(site)
         == f"{site} is not what its build left: its files do not add up to the sum in built.json"
     )
     (site / "index.html").unlink()
-    assert site_checksum.check(site) == f"{site} lacks the page index.html, which its built.json names"
+    assert site_checksum.check_checksum(site) == f"{site} lacks the page index.html, which its built.json names"
     for code in ("1 / 0", "__import__('ctypes').CDLL(None)._exit(0)", "__import__('signal').raise_signal(9)"):
         page.write_text(GOOD.replace("1 + 1", code), encoding="utf-8")
         assert build(folder).returncode != 0
-        assert "holds no finished site" in site_checksum.check(site)
+        assert "holds no finished site" in site_checksum.check_checksum(site)
 
 
 def test_publishing_refuses_a_site_without_its_pages(folder: Path, tmp_path_factory: pytest.TempPathFactory) -> None:

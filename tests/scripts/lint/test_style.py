@@ -14,7 +14,7 @@ from mkdocs.utils import meta
 from common import ROOT
 from lint import style
 
-PAGES = style.list_pages()
+PAGES = style.list_prose_files()
 type Find = Callable[[str], list[tuple[int, str]]]
 
 
@@ -43,7 +43,7 @@ def prose_files() -> list[Path]:
 
 
 def test_a_page_keeps_the_style(page: Path) -> None:
-    if found := style.check(page, ROOT):
+    if found := style.check_style(page, ROOT):
         pytest.fail("\n".join(map(str, found)), pytrace=False)
 
 
@@ -75,7 +75,7 @@ def find(tmp_path: Path) -> Find:
         page = tmp_path / "docs" / "page.md"
         page.parent.mkdir(exist_ok=True)
         page.write_text(textwrap.dedent(text).removeprefix("\n"), encoding="utf-8")
-        return [(finding.line, finding.what) for finding in style.check(page, tmp_path)]
+        return [(finding.line, finding.what) for finding in style.check_style(page, tmp_path)]
 
     return check
 
@@ -114,7 +114,7 @@ def test_what_stands_in_a_notebook_is_checked_too(tmp_path: Path) -> None:
     path = tmp_path / "docs" / "page.py"
     path.parent.mkdir()
     path.write_text("# %% [markdown]\n# # Title\n#\n# One. Two.\n\n# %%\nx = 1\n# One. Two.\n", encoding="utf-8")
-    assert [(finding.file, finding.line) for finding in style.check(path, tmp_path)] == [("docs/page.py", 4)]
+    assert [(finding.file, finding.line) for finding in style.check_style(path, tmp_path)] == [("docs/page.py", 4)]
 
 
 def test_mending_gives_each_sentence_its_line_and_leaves_all_else() -> None:

@@ -30,7 +30,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 def test_a_page_types_no_number(page: Path) -> None:
-    if found := typed_numbers.check(page, ROOT):
+    if found := typed_numbers.check_numbers(page, ROOT):
         pytest.fail("\n".join(map(str, found)), pytrace=False)
 
 
@@ -46,7 +46,7 @@ def find(tmp_path: Path) -> Find:
         page = tmp_path / "docs" / "page.md"
         page.parent.mkdir(exist_ok=True)
         page.write_text(textwrap.dedent(text).removeprefix("\n"), encoding="utf-8")
-        return [(finding.line, finding.number) for finding in typed_numbers.check(page, tmp_path)]
+        return [(finding.line, finding.number) for finding in typed_numbers.check_numbers(page, tmp_path)]
 
     return check
 

@@ -16,7 +16,7 @@ HOME = ROOT / "docs" / "index.md"
 @pytest.mark.long("each falsehood runs a page or a check")
 @pytest.mark.usefixtures("all_targets")
 def test_every_falsehood_on_the_home_page_is_noticed() -> None:
-    source, shown = mutations.read(HOME)
+    source, shown = mutations.read_pieces(HOME)
     found = list(mutations.list_mutations(HOME, source, shown, random.Random(0)))  # noqa: S311 - a sample, no secret
     kinds = {mutation.what.split()[0].rstrip(":") for mutation in found}
     assert {"assert", "value"} <= kinds
@@ -24,6 +24,6 @@ def test_every_falsehood_on_the_home_page_is_noticed() -> None:
 
 
 def test_a_change_that_alters_nothing_is_not_noticed() -> None:
-    source, _ = mutations.read(HOME)
+    source, _ = mutations.read_pieces(HOME)
     same = mutations.Mutation(HOME, 1, "nothing", 0, source.pieces[0].code)
     assert not same.is_noticed(source)

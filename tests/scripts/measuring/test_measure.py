@@ -51,7 +51,7 @@ def test_without_a_gpu_it_says_so_and_writes_nothing(tmp_path: Path) -> None:
 
 def test_no_times_of_a_gpu_are_recorded_that_nobody_measured() -> None:
     path = ROOT / "docs/data/kernel-times.json"
-    found = stamps.read(path) if path.exists() else {}
+    found = stamps.read_sealed(path) if path.exists() else {}
     for target in found.keys() - {"script", "versions", stamps.SEAL}:
         assert find_entry(target).kind == "gpu"
         device = found[target]
@@ -62,10 +62,10 @@ def test_no_times_of_a_gpu_are_recorded_that_nobody_measured() -> None:
 
 def test_what_the_profiler_of_this_cpu_saw_is_what_the_capture_launches(tmp_path: Path) -> None:
     out = tmp_path / "times.json"
-    stamps.write(out, "scripts/measure", {"jax": "1.0"}, {"h100": {"kept": True}})
+    stamps.write_sealed(out, "scripts/measure", {"jax": "1.0"}, {"h100": {"kept": True}})
     ended = run("--platform", "cpu", "--runs", "3", "--out", str(out), "layer")
     assert ended.returncode == 0, ended.stderr
-    record = stamps.read(out)
+    record = stamps.read_sealed(out)
     assert record["versions"] == record["cpu"]["versions"]
     assert record["h100"] == {"kept": True}
     program = record["cpu"]["programs"]["layer"]

@@ -12,7 +12,7 @@ FILE = ROOT / "docs" / "data" / "peer-costs.json"
 
 
 def read() -> dict[str, dict[str, Any]]:
-    costs: dict[str, dict[str, Any]] = stamps.read(FILE)["costs"]
+    costs: dict[str, dict[str, Any]] = stamps.read_sealed(FILE)["costs"]
     return costs
 
 
@@ -30,4 +30,4 @@ def test_a_measurement_says_what_it_took_when_and_where() -> None:
 
 def test_it_was_measured_of_the_version_that_is_pinned() -> None:
     """What an install takes is another matter for another version: `scripts/peers --costs NAME` measures it."""
-    assert stamps.list_aged(stamps.read(FILE)["versions"]) == []
+    assert stamps.list_aged(stamps.read_sealed(FILE)["versions"]) == []

@@ -164,7 +164,7 @@ def test_what_the_time_was_too_short_for_is_named_as_not_run(small: Path) -> Non
 def test_a_difference_weighs_more_than_what_was_not_run(capsys: pytest.CaptureFixture[str]) -> None:
     verdicts = peer_runs.PeerVerdict
     outcomes = [peer_runs.PeerOutcome("a", verdicts.NOT_RUN), peer_runs.PeerOutcome("b", verdicts.DIFFERS)]
-    assert peer_runs.judge(outcomes) == 1
+    assert peer_runs.report_outcomes(outcomes) == 1
     assert capsys.readouterr().out.splitlines()[:2] == ["differs from its record: b", "NOT RUN: a"]
 
 
@@ -177,6 +177,6 @@ def test_an_unknown_name_is_answered_with_the_known_ones() -> None:
 
 def test_only_the_start_of_a_long_difference_is_printed() -> None:
     old, new = ({"texts": {"t": [f"{word} {n}" for n in range(200)]}} for word in ("old", "new"))
-    described = peer_runs.describe(json.dumps(old), json.dumps(new)).splitlines()
+    described = peer_runs.describe_difference(json.dumps(old), json.dumps(new)).splitlines()
     assert len(described) == peer_runs.LONGEST + 2
     assert described[-1].endswith(" lines more")

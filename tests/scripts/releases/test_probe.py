@@ -74,7 +74,7 @@ def test_what_the_probe_finds_is_what_a_capture_finds(release: Release) -> None:
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
 def test_a_release_is_told_what_captures_tell_their_compiler(target: str, tmp_path: Path) -> None:
     (task,) = measuring.list_tasks(["layer"], [target])
-    told = measuring.describe(task, {}, tmp_path)
+    told = measuring.build_probe_task(task, {}, tmp_path)
     kind = task["kind"]
     whole = {**PINNED[kind], **list_options(kind, tmp_path)}
     whole.pop("xla_dump_to")  # which the probe adds, a folder for each task
@@ -104,13 +104,13 @@ def test_a_compiler_that_ends_the_process_costs_that_program_alone(
     (task,) = TASKS
     broken = {**task, "file": "raw/cpu/broken.json.gz"}
     (tmp_path / "ends.py").write_text("import os\nos._exit(6)\n", encoding="utf-8")
-    described = measuring.describe(task, {}, tmp_path)
+    described = measuring.build_probe_task(task, {}, tmp_path)
     place = {"id": broken["file"], "file": str(tmp_path / "ends.py"), "module": ""}
-    monkeypatch.setattr(measuring, "describe", lambda *_: {**described, **place})
+    monkeypatch.setattr(measuring, "build_probe_task", lambda *_: {**described, **place})
     heard: list[str] = []
     measuring.measure_release(here, [broken], heard.append)
     assert heard[0] == "0.12.0.1: the compiler ended its process (exit status 6) at raw/cpu/broken.json.gz"
-    assert measuring.read(here, broken) == {"failed": "the compiler ended its process (exit status 6)"}
+    assert measuring.load_result(here, broken) == {"failed": "the compiler ended its process (exit status 6)"}
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ I1120 20:42:12.327289 4713 hlo_pass_pipeline.cc:174]   HLO pass layout-normaliza
 def test_public_names_are_those_that_a_module_defines_or_gives_on() -> None:
     source = "import os\nfrom a import b as b, c\nfrom d import (e as f)\ndef g(): ...\nh = 1\n_i = 2\n"
     assert list(public_names.list_defined(ast.parse(source).body)) == ["b", "f", "g", "h", "_i"]
-    found = public_names.list_names()
+    found = public_names.list_public_names()
     assert {"jit", "grad", "ShapeDtypeStruct"} <= set(found["jax"])
     assert {"dot", "cumsum"} <= set(found["jax.numpy"])
     assert not {"xla_computation", "partial", "np"} & set(found["jax"])
@@ -247,7 +247,7 @@ def test_a_sentence_that_became_false_is_told_by_page_and_line(release: Release)
         replace(release, disagreements=(old,)),
         replace(release, jax="0.13.0", pages={"docs/fusion.md": {"check": 2}}, disagreements=(old, new)),
     )
-    text = change_summary.describe(step)
+    text = change_summary.describe_step(step)
     assert "### Sentences on the site that became false: 1" in text
     assert "`docs/fusion.md:97` | One kernel | AssertionError: left was 2, right was 1 |" in text
     assert "It always was false" not in text

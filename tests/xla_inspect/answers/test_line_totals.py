@@ -16,14 +16,14 @@ def test_a_line_has_the_sum_of_its_launches_and_the_largest_is_first() -> None:
     ]
     table = tell_lines(lines, "time", lambda amount: f"{amount} s")
     assert table.rows[0] == ("4.0 s", "57%", "2", "a.py:1 x")
-    assert table.rows[-1][-1] == "no line kept"
+    assert table.rows[-1][-1] == "no line known"
 
 
 @pytest.mark.parametrize("number", [FEW_LINES, FEW_LINES + 3])
-def test_how_many_lines_there_are_is_said_where_not_all_are_shown(number: int) -> None:
+def test_the_title_counts_the_lines_if_not_all_are_shown(number: int) -> None:
     table = tell_lines(sum_lines([(f"a.py:{at}", "", 1.0) for at in range(number)]), "time", str)
     assert len(table.rows) == FEW_LINES
-    assert table.title.endswith(f"of {number} lines") == (number > FEW_LINES)
+    assert table.title.endswith(f"largest of {number})") == (number > FEW_LINES)
 
 
 def test_nothing_takes_no_share_of_nothing() -> None:
@@ -39,9 +39,9 @@ ROWS = [
 
 
 @pytest.mark.parametrize(
-    ("where", "title"), [("model.py:5", "By scope in model.py:5"), ("", "By scope of what has no line")]
+    ("where", "title"), [("model.py:5", "By scope in model.py:5"), ("", "By scope for values without a line")]
 )
-def test_a_line_that_holds_most_or_what_has_no_line_is_told_by_its_scopes(where: str, title: str) -> None:
+def test_a_line_with_most_of_the_amount_is_broken_down_by_scope(where: str, title: str) -> None:
     scopes = sum_scopes([(where if line == "model.py:5" else line, *rest) for line, *rest in ROWS])
     assert [(each.text, each.launches, each.amount) for each in scopes] == [
         ("layer_0/mlp", 2, 7.0),

@@ -66,7 +66,7 @@ ARGUMENTS: dict[str, tuple[list[str], str]] = {
     "no function": (["m.py"], "which function of it, as in m.py:NAME?"),
     "only a colon": ([":"], "is not FILE.py:FUNCTION"),
     "an address": (["https://example.org/m.py:f"], "no file"),
-    "two subjects": (["m.py:f", "m.py:f"], "one subject at a time"),
+    "two subjects": (["m.py:f", "m.py:f"], "pass one subject at a time"),
     "no such target": (["m.py:f", "--target", "h1000"], "no target is named 'h1000'"),
     "a topology that is no number": (["m.py:f", "--target", "h100:x"], "after the colon must be a number of devices"),
     "no devices": (["m.py:f", "--target", "h100:0"], "the part after the colon must be"),
@@ -77,7 +77,7 @@ ARGUMENTS: dict[str, tuple[list[str], str]] = {
     "donates what is not there": (["m.py:f", "--donate", "7"], "donate_argnums=(7,)"),
     "static what is not there": (["m.py:f", "--static", "nope"], "nope"),
     "donates what is static": (["m.py:f", "--static", "0", "--donate", "0"], ""),
-    "a page that is there": (["m.py:f", "--html", "m.py"], "m.py is there already"),
+    "a page that is there": (["m.py:f", "--html", "m.py"], "m.py already exists"),
     "a page in no folder": (["m.py:f", "--html", "no/page.html"], "there is no folder no"),
     "a batch below none": (["m.py:f", "--vmap", "-2"], ""),
     "the gradient of integers": (["m.py:f", "--grad", "--args", "i32[4,4]"], ""),
@@ -88,9 +88,9 @@ ARGUMENTS: dict[str, tuple[list[str], str]] = {
 
 ADVICE = {
     "exits at import": 'take out what ends Python, or put it under `if __name__ == "__main__":`',
-    "missing import": "install it",
+    "missing import": "install the module",
     "python if on a tracer": "branch with jax.lax.cond",
-    "syntax error": "mend that; with --debug you see how Python came there",
-    "wrong arity": "EXAMPLE, a tuple in the file, or --args has to hold what the function is called with",
+    "syntax error": "fix this error; --debug shows the traceback",
+    "wrong arity": "EXAMPLE, a tuple in the file, or --args must have the arguments of the function",
 }
 """The beginning of the second line of the error, for one case of each kind."""

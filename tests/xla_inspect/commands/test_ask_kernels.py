@@ -23,7 +23,7 @@ def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPat
     monkeypatch.setenv("XLA_INSPECT_CACHE", str(tmp_path_factory.getbasetemp() / "kernels_cache"))
 
 
-def test_a_launch_may_be_named_after_the_subject_or_by_its_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_launch_name_may_follow_the_subject_or_the_option(capsys: pytest.CaptureFixture[str]) -> None:
     made = capture(scanned, *EXAMPLE, target="h100", passes=False)
     name = next(thunk.name for thunk in made.thunks if thunk.symbol.startswith("sort"))
     asked = ["kernels", SUBJECT, "--target", "h100"]
@@ -32,7 +32,7 @@ def test_a_launch_may_be_named_after_the_subject_or_by_its_option(capsys: pytest
     assert command_line.run_here([*asked, "--kernel", name]) == 0
     assert capsys.readouterr().out == first
     assert first.startswith(f"{name} is a ")
-    assert " a thread, 0 B spilled" in first
+    assert " per thread, 0 B spilled" in first
 
 
 def test_the_command_that_shows_the_code_of_a_kernel_shows_it_alone(capsys: pytest.CaptureFixture[str]) -> None:
@@ -49,7 +49,7 @@ def test_the_command_that_shows_the_code_of_a_kernel_shows_it_alone(capsys: pyte
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_registers_that_cannot_be_counted_are_said(
+def test_the_reason_for_unknown_registers_is_reported(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def refuse(*_: object) -> None:
@@ -59,10 +59,10 @@ def test_registers_that_cannot_be_counted_are_said(
     monkeypatch.setattr("xla_inspect.compilation.registers.count_registers", refuse)
     assert command_line.run_here(["kernels", SUBJECT, "--target", "h100"]) == 0
     said = " ".join(capsys.readouterr().out.split())
-    assert "Registers are not known here: nvidia-cuda-nvcc is not installed; run `pip install`." in said
+    assert "registers is not known on this machine: nvidia-cuda-nvcc is not installed; run `pip install`." in said
 
 
-def test_a_name_that_one_target_has_is_told_there_and_one_that_none_has_is_refused(
+def test_a_launch_name_of_one_target_is_shown_and_an_unknown_name_is_rejected(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     made = capture(scanned, *EXAMPLE, target="h100", passes=False)
@@ -76,7 +76,7 @@ def test_a_name_that_one_target_has_is_told_there_and_one_that_none_has_is_refus
     assert "there is no launch 'nothing_like_it'" in capsys.readouterr().err
 
 
-def test_a_profile_is_of_the_target_of_its_kind_and_is_written_with_lines_once(
+def test_a_profile_is_matched_with_the_target_of_its_kind_and_labelled_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     made = capture(scanned, *EXAMPLE, target="h100", passes=False)
@@ -92,31 +92,29 @@ def test_a_profile_is_of_the_target_of_its_kind_and_is_written_with_lines_once(
     assert all("scanned.py:" in record["name"] for record in labelled)
     before = out.read_bytes()
     assert command_line.run_here(asked) == 2
-    assert "is there already" in capsys.readouterr().err
+    assert "already exists" in capsys.readouterr().err
     assert out.read_bytes() == before
     assert command_line.run_here([*asked, "--force"]) == 0
 
 
-def test_a_profile_of_another_device_is_not_written_with_lines_that_are_not_its(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_profile_of_another_device_is_not_labelled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     made = capture(scanned, *EXAMPLE, target="h100", passes=False)
     trace = profiles.write_chrome(tmp_path / "trace.json", profiles.profile_gpu(made))
     asked = ["kernels", SUBJECT, "--trace", str(trace), "--target", "cpu"]
     assert command_line.run_here(asked) == 1
-    assert capsys.readouterr().out.startswith("trace.json is of a GPU")
+    assert capsys.readouterr().out.startswith("trace.json comes from a GPU")
     assert command_line.run_here([*asked, "--label", str(tmp_path / "out.json")]) == 2
-    assert "name the target that it is of" in capsys.readouterr().err
+    assert "pass the target that it was recorded on" in capsys.readouterr().err
     assert not (tmp_path / "out.json").exists()
 
 
-def test_a_label_without_a_profile_and_a_file_that_is_none_are_refused_without_a_compile(
+def test_a_label_without_a_profile_is_rejected_before_compilation(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = tmp_path / "wrong.json"
     wrong.write_text("no profile", encoding="utf-8")
     for arguments, said in (
-        (["--label", str(tmp_path / "out.json")], "say which with --trace FILE"),
+        (["--label", str(tmp_path / "out.json")], "pass the profile with --trace FILE"),
         (["--trace", str(wrong)], "is no profile that is known here"),
         (["--trace", str(tmp_path / "none")], "No such file"),
     ):

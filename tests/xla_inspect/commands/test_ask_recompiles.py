@@ -65,14 +65,14 @@ def test_a_training_script_has_a_step_that_can_be_asked_about(name: str, capsys:
     assert status == 0
     assert out.startswith(f"{next(iter(SCRIPTS[name]))}: ")
     others = [*SCRIPTS[name]][1:]
-    assert (f"also compiled by the script: {', '.join(others)} (--only NAME)\n" in out) == bool(others)
+    assert (f"the script also compiles: {', '.join(others)} (select one with --only NAME)\n" in out) == bool(others)
 
 
 UNEVEN = "import jax, numpy as np\nstep = jax.jit(lambda x: x * 2)\nfor n in (8, 8, 7):\n    step(np.ones(n))\n"
 
 
 @pytest.mark.parametrize(
-    ("at_most", "status", "said"), [("2", 0, "1 function"), ("1", 1, "more often than 1: <lambda>")]
+    ("at_most", "status", "said"), [("2", 0, "1 function"), ("1", 1, "more than 1 time: <lambda>")]
 )
 def test_the_answer_fits_in_80_columns_and_is_no_where_more_is_compiled_than_is_allowed(
     at_most: str, status: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
@@ -81,7 +81,7 @@ def test_the_answer_fits_in_80_columns_and_is_no_where_more_is_compiled_than_is_
     script.write_text(UNEVEN, encoding="utf-8")
     found, out, _ = ask(capsys, "recompiles", "--at-most", at_most, "run", str(script))
     assert found == status
-    assert out.startswith("2 compiles of 1 function")
+    assert out.startswith("2 compilations of 1 function")
     assert said in " ".join(out.split())
     assert max(map(len, out.splitlines())) <= 80
 
@@ -182,7 +182,7 @@ def test_a_compile_is_charged_to_the_function_that_jax_names(
 def test_a_function_is_no_script(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = ask(capsys, "recompiles", f"{FOLDER / 'digits.py'}:train_step")
     assert (status, out) == (2, "")
-    assert "asked about a whole script" in err
+    assert "needs a whole script" in err
 
 
 def test_a_script_that_raises_is_told_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -219,7 +219,7 @@ def test_a_script_starts_jax_as_it_says_and_else_with_the_devices_of_the_target(
     words = [asked] if asked.startswith("--target") else []
     assert command_line.main(["recompiles", *words, "run", str(script), asked]) == 0
     printed = capfd.readouterr()
-    assert printed.out.startswith("1 compile of 1 function")
+    assert printed.out.startswith("1 compilation of 1 function")
     assert f"{DEVICES[asked]} float64\n" in printed.err
 
 
@@ -250,6 +250,6 @@ def test_a_script_sees_what_it_sees_when_python_runs_it(tmp_path: Path, monkeypa
     asked = [sys.executable, "-m", "xla_inspect", "recompiles", "run", "sees.py", "--json"]
     done = subprocess.run(asked, capture_output=True, text=True, check=True, env=clean)
     lines = done.stderr.splitlines()
-    assert lines[0] == "xla-inspect: --json: passed to the script; an option of xla-inspect stands before `run`"
+    assert lines[0] == "xla-inspect: --json: passed to the script; put options of xla-inspect before `run`"
     assert [json.loads(line) for line in lines if line.startswith("[")] == [json.loads(expected[0])]
     assert expected[1] in lines

@@ -75,11 +75,11 @@ def test_a_saved_capture_says_what_it_lacks_and_cannot_be_tried(
     saved.write_text(capture(layernorm, *EXAMPLE).to_json(), encoding="utf-8")
     assert command_line.run_here(["why", str(saved), "mean"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "show SUBJECT --stage capture --reasons -o FILE.json saves it with" in printed
+    assert "show SUBJECT --stage capture --reasons -o FILE.json" in printed
     assert "the log holds no attempt" not in printed
     assert "--try" not in printed
     assert command_line.run_here(["why", str(saved), "mean", "--try", "all"]) == 2
-    assert "there is no program to compile with a change" in capsys.readouterr().err
+    assert "is a saved capture, which cannot be compiled with changes" in capsys.readouterr().err
 
 
 def test_a_dump_tells_how_to_get_the_reasons_that_it_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
@@ -89,7 +89,7 @@ def test_a_dump_tells_how_to_get_the_reasons_that_it_lacks(tmp_path: Path, capsy
     dump.write_text(capture(layernorm, *EXAMPLE).after, encoding="utf-8")
     assert command_line.run_here(["why", str(dump), "layernorm"]) == 0
     printed = " ".join(capsys.readouterr().out.split())
-    assert "The compiler gave no reasons: a dump holds nothing of what the compiler said of its reasons" in printed
+    assert "There are no compiler messages: a dump holds nothing of what the compiler said of its reasons" in printed
     assert "TF_CPP_VMODULE=hlo_pass_pipeline=1" in printed
 
 
@@ -97,11 +97,11 @@ def test_a_dump_tells_how_to_get_the_reasons_that_it_lacks(tmp_path: Path, capsy
     ("words", "said"),
     [
         ([LAYERNORM, "meann"], "the nearest are mean"),
-        ([LAYERNORM, ":1"], "the nearest lines that have some"),
-        ([LAYERNORM, "a", "b"], "one thing at a time: a, b"),
-        ([LAYERNORM, "--apart", "mean"], "name two things with a comma between them"),
+        ([LAYERNORM, ":1"], "the nearest lines with instructions"),
+        ([LAYERNORM, "a", "b"], "pass one part at a time, not a, b"),
+        ([LAYERNORM, "--apart", "mean"], "pass two parts with a comma between them"),
         ([LAYERNORM, "mean", "--try", "magic"], "there is no 'magic' to try"),
-        ([LAYERNORM, "--try", "all"], "--try is asked of one thing"),
+        ([LAYERNORM, "--try", "all"], "--try needs a part of the program"),
         ([str(PROGRAMS)], "programs holds "),
         (["dump.txt"], "there is no file or folder dump.txt"),
     ],

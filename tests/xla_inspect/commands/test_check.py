@@ -75,7 +75,7 @@ def test_who_broke_a_budget_decides_the_exit_status(capsys: pytest.CaptureFixtur
     out = " ".join(capsys.readouterr().out.split())
     assert "1 of 3 bounds hold, 2 broken (your program changed)." in out
     assert "Your program changed since the record, and the compiler did not: model.py." in out
-    assert "stands between them until fusion is over" in out
+    assert "separates them until fusion is complete" in out
     # The same, had the record been made of this program by another compiler.
     records = json.loads(RECORD.read_text(encoding="utf-8"))
     was = records["programs"]["gate cpu"]["fingerprint"]

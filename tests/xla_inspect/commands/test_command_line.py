@@ -42,10 +42,10 @@ def test_python_runs_it_by_the_name_of_the_package_too() -> None:
         ("stablehlo", "module @jit_layer"),
         ("before", "HloModule jit_layer"),
         ("after", "HloModule jit_layer, is_scheduled=true"),
-        ("passes", "150 runs of passes"),
+        ("passes", "150 pass runs, of which "),
         ("buffers", "BufferAssignment:"),
         ("kernels", "ynn_fusion"),
-        ("code", "layer on CPU: 1 kernel: 1 on vectors of 256 bits; 1 of 1 innermost loop\nvectorized.\n"),
+        ("code", "layer on CPU: 1 kernel with 256-bit vectors; 1 of 1 innermost loop vectorized.\n"),
     ],
 )
 def test_show_prints_a_stage(stage: str, start: str, capsys: pytest.CaptureFixture[str]) -> None:
@@ -64,7 +64,8 @@ def test_report_writes_one_file_and_plans_the_memory_with_an_argument_donated(
         == command_line.run_here([*asked, str(donated), "--donate", "0"])
         == 0
     )
-    assert capsys.readouterr().out.startswith(f"{plain}: {plain.stat().st_size:,} bytes; open it in a browser\n")
+    size = f"{plain.stat().st_size:,}"
+    assert capsys.readouterr().out.startswith(f"{plain} with {size} bytes was written; open it in a browser\n")
     assert donated.stat().st_size > plain.stat().st_size
 
 
@@ -92,9 +93,9 @@ def test_a_report_is_written_without_what_the_compiler_will_not_give_and_says_so
     path = tmp_path / "layer.html"
     assert command_line.run_here(["report", f"{LAYER}:layer", "--target", "tpu-v5e", "-o", str(path)]) == 0
     said = capsys.readouterr().out
-    assert "tpu-v5e is without the machine code of GPUs and TPUs: the compiler ended its process\n" in said
-    assert "without what the compiler said" not in said
-    assert f"{path}: " in said
+    assert "tpu-v5e lacks the machine code of GPUs and TPUs: the compiler ended its process\n" in said
+    assert "lacks compiler messages" not in said
+    assert f"{path} with " in said
 
 
 def test_each_compile_is_named_while_it_lasts(capsys: pytest.CaptureFixture[str]) -> None:
@@ -111,12 +112,12 @@ DOES = {
     "leaves as it is traced": ("import os\ndef f(x):\n    os._exit(0)", ":3: os._exit(0) ends Python", ENDS),
     "crashes": (
         "import ctypes\ndef f(x):\n    ctypes.string_at(0)",
-        ":3: the process that ran it ended before it was done (signal SIGSEGV)",
-        "what runs there crashed",
+        ":3: the process that ran this file ended early (signal SIGSEGV)",
+        "the code at this line crashed",
     ),
     "is killed": (
         "import os\ndef f(x):\n    os.kill(os.getpid(), 9)",
-        ": the process that ran it ended before it was done (signal SIGKILL)",
+        ": the process that ran this file ended early (signal SIGKILL)",
         "the system ends a process so when memory runs out",
     ),
 }
@@ -175,7 +176,7 @@ def test_a_compile_that_runs_out_of_memory_shows_the_stage_and_what_the_compiler
     assert command_line.run_here(["show", f"{file}:large", "--target", "tpu-v5e", "--stage", stage]) == 1
     printed = capsys.readouterr()
     assert printed.out.startswith(start)
-    said = "xla-inspect: the compiler for tpu-v5e gives up; what it left is above: out of HBM ("
+    said = "xla-inspect: compiling for tpu-v5e failed: out of HBM ("
     assert said in printed.err
 
 
@@ -186,8 +187,8 @@ def test_a_report_has_the_other_targets_where_one_gives_up(tmp_path: Path, capsy
     given = ["--target", "tpu-v5e", "--target", "cpu", "-o", str(page)]
     assert command_line.run_here(["report", f"{file}:large", *given]) == 0
     first, second = capsys.readouterr().out.splitlines()
-    assert first.startswith("tpu-v5e is left out: out of HBM (")
-    assert second.startswith(f"{page}: ")
+    assert first.startswith("tpu-v5e omitted: out of HBM (")
+    assert second.startswith(f"{page} with ")
 
 
 SLOW = """

@@ -81,7 +81,7 @@ def test_one_side_may_have_another_option(capsys: pytest.CaptureFixture[str]) ->
         ),
         (
             "f.py:f --with=--donate=0 --with xla_a=true",
-            diff.Side("as it is", ("f.py:f",), ""),
+            diff.Side("unchanged", ("f.py:f",), ""),
             diff.Side("with --donate=0 xla_a=true", ("f.py:f",), "", ("--donate=0", "--xla", "xla_a=true")),
         ),
         (
@@ -98,14 +98,14 @@ def test_the_command_line_says_which_two_are_compared(words: str, left: diff.Sid
 @pytest.mark.parametrize(
     ("words", "said"),
     [
-        (["train.py:step"], "name a second SUBJECT, or say --rev"),
+        (["train.py:step"], "pass a second SUBJECT, --rev"),
         (["train.py:step", "train.py:step", "--rev", "HEAD"], "diff compares two"),
         (["train.py:step", "--rev", "no-such"], "has no such commit"),
         (["train.py:step", "--rev", "--all"], "expected one argument"),
-        (["gone.py:step", "--rev", "HEAD"], "that commit has no gone.py"),
-        (["/gone.py:step", "--rev", "HEAD"], "in no git repository"),
-        (["train.py:gone", "--rev", "HEAD"], "so there is nothing to compare with: that was HEAD"),
-        (["train.py:step", "--with", "xla"], "write an option of XLA with its value"),
+        (["gone.py:step", "--rev", "HEAD"], "this commit has no gone.py"),
+        (["/gone.py:step", "--rev", "HEAD"], "not in a git repository"),
+        (["train.py:gone", "--rev", "HEAD"], "no comparison, because HEAD failed"),
+        (["train.py:step", "--with", "xla"], "pass an option of XLA with its value"),
     ],
 )
 @pytest.mark.usefixtures("project")

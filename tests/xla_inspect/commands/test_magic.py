@@ -72,7 +72,7 @@ def outputs() -> Mapping[str, str]:
     return {**shown, "end": done.stderr}
 
 
-FIRST = "scores on CPU, per device: needs "
+FIRST = "scores on CPU needs "
 EXPECTED: Mapping[str, str] = {
     "load": "[CpuDevice(id=0)]",
     "devices": "[CpuDevice(id=0)]",
@@ -84,11 +84,11 @@ EXPECTED: Mapping[str, str] = {
     "misspelt option": "xla-inspect memory: there is no option '--taget'; did you mean '--target'?\n",
     "help": "usage: xla-inspect memory ",
     "first screen": "usage: xla-inspect COMMAND",
-    "no call": "xla: the last line of the cell is the call to be asked about",
+    "no call": "xla: the last line of the cell must be the call to inspect",
     "no target": "xla: no target is named 'tpu-v9'",
     "stage": "{ lambda ; a:f32[64,32]",
-    "spread": "scores on CPU x 8, per device: needs ",
-    "of files": "xla: diff reads files",
+    "spread": "scores on CPU x 8 needs ",
+    "of files": "xla: diff needs a file",
     "of no library": "xla: --lines-of: there is no package 'flax' here; the program has lines of no package",
     "capture": "<Capture of scores for cpu: ",
 }
@@ -132,5 +132,5 @@ def test_options_of_the_call_are_applied_in_a_cell(outputs: Mapping[str, str]) -
 
 @pytest.mark.usefixtures("all_targets")
 def test_nothing_is_printed_when_the_kernel_ends(outputs: Mapping[str, str]) -> None:
-    assert "scores on TPU v5e, per device: " in outputs["tpu"]
+    assert "scores on TPU v5e needs " in outputs["tpu"]
     assert "SIGTERM" not in outputs["end"]

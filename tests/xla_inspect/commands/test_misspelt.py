@@ -19,7 +19,7 @@ if TYPE_CHECKING:
         ("memroy", "there is no command 'memroy'; did you mean 'memory'?"),
         ("kernls model.py:layer", "there is no command 'kernls'; did you mean 'kernels'?"),
         ("mem model.py:layer", "there is no command 'mem'; did you mean 'memory'?"),
-        ("zzz", "'zzz' is no command, and no file or folder here; the commands are summary, "),
+        ("zzz", "'zzz' is neither a command nor a file or folder; the commands are summary, "),
         ("model.py layer", "did you mean model.py:layer?"),
         ("model.py:layer memory", "did you mean xla-inspect memory model.py:layer?"),
         ("--target cpu memory model.py:layer", "did you mean xla-inspect memory model.py:layer?"),
@@ -86,8 +86,8 @@ def test_an_error_of_the_tool_itself_is_not_the_readers_to_mend(
     monkeypatch.setattr(question, "choose_targets", _place_in_package(cast("FunctionType", fail)))
     assert command_line.run_here(["memory", f"{file}:f", "--target", "cpu"]) == 2
     *_, first, second = capsys.readouterr().err.splitlines()
-    assert first == f"xla-inspect: KeyError: 'missing', asking about {file}"
-    assert second == "that is an error of xla-inspect and not of your code; please report it, with what --debug shows"
+    assert first == f"xla-inspect: KeyError: 'missing', while inspecting {file}"
+    assert second == "this is an error in xla-inspect, not in your code; please report it with the output of --debug"
 
 
 def _place_in_package(function: FunctionType) -> FunctionType:

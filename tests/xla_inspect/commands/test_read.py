@@ -78,15 +78,15 @@ def test_each_question_is_answered_without_jax(dump: Path, tmp_path: Path) -> No
     assert "was imported" not in done.stderr
     told = dict(part.split("\n", 1) for part in done.stdout.split("## ")[1:-1])
     parts = {question: told[question.format(dump, tmp_path, after)] for question in QUESTIONS}
-    assert "dump holds 1 module" in parts[QUESTIONS[0]]
-    there, missing = parts[QUESTIONS[1]].split("What they do not tell")
+    assert "dump contains 1 module" in parts[QUESTIONS[0]]
+    there, missing = parts[QUESTIONS[1]].split("Missing information")
     assert "the optimized module" in there
     assert "cannot be read" not in there
     assert "the jaxpr" in missing
     assert "test_read.py:" in parts["summary {0}"]
-    assert "on CPU, per device: needs" in parts["memory {0}:jit_step"]
-    assert "not told: there is no buffer assignment in this dump" in " ".join(parts["memory {2}"].split())
-    assert "What changed the module, by instructions" in parts["passes {0} --changes"]
+    assert " on CPU needs " in parts["memory {0}:jit_step"]
+    assert "is not known: there is no buffer assignment in this dump" in " ".join(parts["memory {2}"].split())
+    assert "Passes that changed the module" in parts["passes {0} --changes"]
     assert (tmp_path / "report.html").stat().st_size > 100_000
     assert json.loads(parts["memory {0} --json"])["needed_bytes"] > 2 * 16 * 16 * 4
 
@@ -98,7 +98,7 @@ def ask(*words: str) -> tuple[int, str]:
 
 def test_what_is_missing_is_told_as_text_and_as_json(dump: Path) -> None:
     _, text = ask("why", str(dump))
-    assert "Not told by these files: the compiler's reasons (a dump holds nothing of" in " ".join(text.split())
+    assert "These files lack: the compiler's reasons (a dump holds nothing of" in " ".join(text.split())
     _, written = ask("why", str(dump), "--json")
     assert json.loads(written)["absent"]["log"].startswith("a dump holds nothing of")
 
@@ -109,9 +109,9 @@ def test_what_was_compiled_again_is_told_with_the_arguments_that_differ(tmp_path
         write_module(tmp_path / "d", number, "jit_step", f"{header}\n\nENTRY e {{\n  ROOT c = f32[] constant(1)\n}}\n")
     status, text = ask("recompiles", str(tmp_path / "d"))
     assert status == 0
-    assert text.startswith("d holds 3 modules; compiled more than once: jit_step 3 times.")
+    assert text.startswith("d contains 3 modules. Compiled more than once: jit_step 3 times.")
     assert "module_0003  argument 0: f32[4] became f32[8]" in text
-    assert "module_0005  the arguments are alike" in text
+    assert "module_0005  same arguments" in text
     assert ask("recompiles", str(tmp_path / "d"), "--at-most", "2")[0] == 1
     _, written = ask("recompiles", str(tmp_path / "d"), "--json")
     assert json.loads(written)["functions"][0]["modules"][0]["arguments"] == ["f32[4]", "s32[]"]
@@ -181,6 +181,6 @@ def test_the_table_of_gigabytes_takes_little_memory(tmp_path: Path) -> None:
         [sys.executable, "-c", MEMORY, str(tmp_path / "d")], capture_output=True, text=True, check=True, timeout=60
     )
     *told, last = done.stdout.splitlines()
-    assert told[0] == "d holds 40 modules, 2 GiB."
+    assert told[0] == "d contains 40 modules with 2 GiB."
     status, kilobytes = map(int, last.split())
     assert (status, kilobytes < 150_000) == (0, True), kilobytes

@@ -39,7 +39,7 @@ def test_json_of_the_code_keeps_to_its_schema_and_has_no_listing(
 def test_one_kernel_alone_is_summed_up_and_listed_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.run_here([*CODE, "--target", "h100", "--kernel", "loop_maximum_fusion"]) == 0
     told = capsys.readouterr().out
-    assert told.startswith("layer on NVIDIA H100: 1 kernel; ")
+    assert told.startswith("layer on NVIDIA H100: 1 kernel. ")
     assert "gemm_fusion" not in told
     assert told.index("regs") < told.index("==== loop_maximum_fusion (llvm)")
 
@@ -47,10 +47,10 @@ def test_one_kernel_alone_is_summed_up_and_listed_alone(capsys: pytest.CaptureFi
 @pytest.mark.parametrize(
     ("stage", "option", "said"),
     [
-        ("after", "--json", "--json is of the stage code"),
-        ("kernels", "--full", "--full is of the stage code"),
-        ("after", "--reasons", "--reasons says what to save, with --stage capture"),
-        ("code", "--machine", "--machine says what to save, with --stage capture; the stage code takes what it needs"),
+        ("after", "--json", "--json needs --stage code"),
+        ("kernels", "--full", "--full needs --stage code"),
+        ("after", "--reasons", "--reasons needs --stage capture"),
+        ("code", "--machine", "--machine needs --stage capture; without it, the stage code is already complete"),
     ],
 )
 def test_an_option_of_another_stage_is_refused_with_what_it_is_of(
@@ -64,10 +64,8 @@ def test_an_option_of_another_stage_is_refused_with_what_it_is_of(
 def test_all_of_a_tpus_code_is_told_with_the_steps_below_hlo(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.run_here([*CODE, "--target", "tpu-v5e", "--full"]) == 0
     told = capsys.readouterr().out
-    assert told.startswith("layer on TPU v5e: 1 kernel of ")
-    assert (
-        told.index("fusion: the steps that changed it") < told.index("post-GVN") < told.index("==== fusion (bundles)")
-    )
+    assert told.startswith("layer on TPU v5e: 1 kernel with ")
+    assert told.index("Steps that changed fusion") < told.index("post-GVN") < told.index("==== fusion (bundles)")
 
 
 @pytest.fixture
@@ -106,10 +104,10 @@ def test_a_capture_saved_with_both_answers_why_and_shows_its_code_without_a_comp
 def test_a_capture_saved_without_says_how_to_save_it_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     named = save("tpu-v5e", tmp_path / "layer.json")
     assert command_line.run_here(["show", *named, "--stage", "code"]) == 0
-    assert "show SUBJECT --stage capture --machine -o FILE.json saves it with" in capsys.readouterr().err
+    assert "show SUBJECT --stage capture --machine -o FILE.json" in capsys.readouterr().err
     assert command_line.run_here(["why", *named, "fusion"]) == 0
     told = " ".join(capsys.readouterr().out.split())
-    assert "show SUBJECT --stage capture --reasons -o FILE.json saves it with" in told
+    assert "show SUBJECT --stage capture --reasons -o FILE.json" in told
     assert command_line.run_here(["show", *named, "--stage", "capture", "--machine"]) == 2
     assert "saved without that" in capsys.readouterr().err
 
@@ -117,7 +115,7 @@ def test_a_capture_saved_without_says_how_to_save_it_with(tmp_path: Path, capsys
 @pytest.mark.usefixtures("all_targets")
 def test_a_kernel_that_is_not_there_is_answered_with_the_nearest(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.run_here([*CODE, "--target", "h100", "--kernel", "loop_maximum"]) == 2
-    assert "there is that of loop_maximum_fusion" in capsys.readouterr().err
+    assert "the nearest kernels: loop_maximum_fusion" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -153,7 +151,7 @@ def test_where_libtpu_fails_below_hlo_its_words_are_told_and_the_code_is_shown_w
     ("target", "missing", "said"),
     [
         ("cpu", "capstone", "no assembly: capstone not installed"),
-        ("h100", "nvidia-cuda-nvdisasm", "no SASS: nvidia-cuda-nvdisasm not installed"),
+        ("h100", "nvidia-cuda-nvdisasm", "no SASS: nvidia-cuda-nvdisasm is not installed"),
     ],
 )
 def test_code_that_cannot_be_disassembled_is_shown_as_far_as_it_can_and_what_is_missing_is_told(

@@ -71,7 +71,7 @@ def test_the_release_the_pass_and_the_line_are_told_and_written(
     assert command_line.main([*words, "--html", "found.html", "--issue", "found.md"]) == 1
     told = capsys.readouterr()
     text = " ".join(told.out.split())
-    assert text.startswith("step on CPU, JAX 0.90.0 to 0.93.0: 0.92.0 is the first that differs: kernels (")
+    assert text.startswith("step on CPU, JAX 0.90.0 to 0.93.0: the first release with a change is 0.92.0: kernels (")
     assert "pass fusion" in text
     assert "The line is step.py:" in text
     assert "0.91.0 was not measured: JAX 0.91.0 has no wheels" in text
@@ -102,16 +102,16 @@ def test_a_program_that_no_release_changed_is_no_alarm(
 @pytest.mark.parametrize(
     ("words", "status", "said"),
     [
-        (["step.py:step", "--ask", "speed"], 2, "--ask speed: there is no such question; there are compiles, kernels"),
+        (["step.py:step", "--ask", "speed"], 2, "there is no such question; the questions are compiles, kernels"),
         (["step.py:step", "--from", "0.93.0", "--to", "0.90.0"], 2, "--from 0.93.0 is not before --to 0.90.0"),
         (["step.py:step", "--from", "0.89.0", "--to", "0.93.0"], 2, "the nearest are 0.90.0"),
         (["step.py:step", "--target", "h1000"], 2, "h1000"),
-        (["step.py:step", "--target", "h100", "--run"], 2, "--run times on this machine's CPU"),
+        (["step.py:step", "--target", "h100", "--run"], 2, "--run measures on this machine's CPU"),
         (["missing.py:step"], 2, "no file missing.py"),
         (["step.py"], 2, "which function of it"),
         (["run", "step.py"], 2, "each release compiles a function anew, and 'run step.py' is a script"),
         (["step.py:other", "--from", "0.92.0", "--to", "0.93.0"], 2, "has no attribute 'other'"),
-        (["step.py:step", "--html", "step.py"], 2, "step.py is there already"),
+        (["step.py:step", "--html", "step.py"], 2, "step.py already exists"),
         (["step.py:step", "--issue", "no/folder.md"], 2, "there is no folder no"),
     ],
 )
@@ -146,7 +146,7 @@ def test_without_the_index_what_is_installed_serves(
     monkeypatch.setattr(since, "list_installed", lambda: ("0.93.0", "0.9.0"))
     assert command_line.main(["since", "step.py:step", "--from", "0.91.0", "--to", "0.93.0"]) == 2
     told = capsys.readouterr().err
-    assert "the package index does not answer; these are installed: 0.9.0, 0.93.0" in told
+    assert "the package index does not answer; using the installed releases: 0.9.0, 0.93.0" in told
     assert "--from 0.91.0: there is no such release" in told
     monkeypatch.setattr(since, "list_installed", lambda: ())
     assert command_line.main(["since", "step.py:step", "--from", "0.91.0", "--to", "0.93.0"]) == 2

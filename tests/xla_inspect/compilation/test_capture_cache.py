@@ -207,7 +207,7 @@ def test_what_was_not_used_for_longest_is_evicted(
     for age, key in enumerate(("used", "old", "new")):
         capture_cache.store(key, layers["cpu"])
         os.utime(folder / f"{key}.gz", (age + 1, age + 1))
-    assert capture_cache.load("used") == layers["cpu"]
+    assert capture_cache.load_cached("used") == layers["cpu"]
     monkeypatch.setattr(capture_cache, "LIMIT", 3.5 * (folder / "new.gz").stat().st_size)
     capture_cache.store("newest", layers["cpu"])
     assert sorted(path.name for path in folder.iterdir()) == ["new.gz", "newest.gz", "used.gz"]

@@ -16,7 +16,7 @@ import pytest
 from xla_inspect import Capture, InspectError, capture
 from xla_inspect.analysis import list_kernels
 from xla_inspect.compilation import PINNED, dump_compile
-from xla_inspect.targets import ENTRIES, TILING_MODEL, find
+from xla_inspect.targets import ENTRIES, TILING_MODEL, find_target
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -127,14 +127,14 @@ def test_a_compile_that_is_refused_before_it_begins_leaves_no_capture() -> None:
 def test_dumps_that_are_missing_are_put_down_to_the_flags_only_where_there_are_such(
     flags: str, asked: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = dump_compile.read
+    read = dump_compile.read_dump_folder
 
     def read_none(folder: Path) -> tuple[ModuleTexts, dict[str, float]]:
         for path in folder.glob("module_*"):
             path.unlink()
         return read(folder)
 
-    monkeypatch.setattr(dump_compile, "read", read_none)
+    monkeypatch.setattr(dump_compile, "read_dump_folder", read_none)
     monkeypatch.setenv("XLA_FLAGS", flags)
     monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
     with pytest.raises(InspectError) as caught:
@@ -171,12 +171,12 @@ def test_the_cost_model_chooses_the_tiles_of_each_gpus_matmuls(target: str) -> N
 @pytest.mark.usefixtures("all_targets")
 def test_a_plugin_without_the_cost_models_option_compiles_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump_compile, "knows_gpu_option", lambda _: False)
-    assert dump_compile.pin_options(find("h100")) == PINNED["gpu"]
+    assert dump_compile.pin_options(find_target("h100")) == PINNED["gpu"]
     matrix = jax.ShapeDtypeStruct((512, 512), jnp.bfloat16)
     assert capture(multiply, matrix, matrix, target="h100", passes=False).options == PINNED["gpu"]
 
 
 def test_no_other_target_and_no_gpu_of_this_machine_is_given_tiles_by_the_cost_model() -> None:
     assert [name for name in ENTRIES if ENTRIES[name].has_tiling_model] == GPUS
-    assert dump_compile.pin_options(find("tpu-v5e")) == {}
-    assert dump_compile.pin_options(find("cpu")) == PINNED["cpu"]
+    assert dump_compile.pin_options(find_target("tpu-v5e")) == {}
+    assert dump_compile.pin_options(find_target("cpu")) == PINNED["cpu"]

@@ -36,7 +36,7 @@ GENERATIONS = ("tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
 def call(all_targets: None) -> CompileCall:  # noqa: ARG001 - a fixture that skips
     """What asks for the layer on a TPU v5e."""
     program = describe_program(layer.layer, layer.EXAMPLE, {})
-    target = targets.find("tpu-v5e")
+    target = targets.find_target("tpu-v5e")
     with lowering.held_settings(program.project):
         return jax_private.describe_compile(lowering.lower(program, target).place(target), {})
 

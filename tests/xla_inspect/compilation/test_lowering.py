@@ -33,7 +33,7 @@ def describe(name: str) -> lowering.Program:
 
 def lower(program: lowering.Program, target: str) -> Lowered:
     with lowering.held_settings(program.project):
-        return lowering.lower(program, targets.find(target))
+        return lowering.lower(program, targets.find_target(target))
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -44,7 +44,7 @@ def test_a_program_is_lowered_for_its_kind_as_for_a_device_and_again_as_the_firs
     program, again = describe(name), describe(name)
     for_kind = lower(program, KINDS[kind][0])
     with lowering.held_settings(again.project):
-        chosen = targets.find(KINDS[kind][0])
+        chosen = targets.find_target(KINDS[kind][0])
         for_device = lowering._lower_traced(again.traced, chosen, chosen.devices()[0])  # noqa: SLF001 - to compare with
     assert for_kind.stablehlo_locations == for_device.stablehlo_locations
     assert (for_kind.jaxpr, for_kind.jaxpr_locations) == (for_device.jaxpr, for_device.jaxpr_locations)
@@ -94,7 +94,7 @@ def test_what_was_lowered_once_is_compiled_for_each_target_as_if_it_were_lowered
     once = lower(program, KINDS[kind][0])
     before = once.stablehlo_locations
     for name in KINDS[kind]:
-        target = targets.find(name)
+        target = targets.find_target(name)
         alone = lower(describe("softmax"), name)
         options = {"xla_gpu_autotune_level": 0} if kind == "gpu" else {}
         compiled = [each.place(target).compile(options).as_text() for each in (once, alone)]

@@ -13,7 +13,7 @@ from jax.sharding import PartitionSpec as P
 
 from xla_inspect import InspectError, TargetUnavailableError, capture, capture_all, jax_private
 from xla_inspect.compilation import meshes
-from xla_inspect.targets import find
+from xla_inspect.targets import find_target
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -211,6 +211,6 @@ def test_a_device_of_a_tpu_is_what_jax_has_on_the_hardware() -> None:
 
 
 def test_an_axis_may_be_a_part_of_a_physical_one() -> None:
-    mesh = meshes.make_mesh({"fsdp": 128, "tensor": 4}, find("tpu-v5p:8x8x8"))
+    mesh = meshes.make_mesh({"fsdp": 128, "tensor": 4}, find_target("tpu-v5p:8x8x8"))
     assert dict(mesh.shape) == {"fsdp": 128, "tensor": 4}
     assert [device.coords for device in mesh.devices[0]] == [[at, 0, 0] for at in range(4)], "neighbours"

@@ -26,13 +26,13 @@ def compile_recorded(target: str) -> tuple[pass_runs.Recording, ModuleTexts]:
     from programs import softmax
 
     program = lowering.describe_call(softmax.softmax, softmax.EXAMPLE, {}, {})
-    chosen = targets.find(target)
+    chosen = targets.find_target(target)
     with lowering.held_settings(program.project):
         stage = lowering.lower(program, chosen).place(chosen)
         with dump_compile.Folder() as folder:
             with pass_runs.recorded() as recording:
                 dump_compile.compile_with_dumps(stage, chosen, dump_compile.PINNED[chosen.kind], Path(folder))
-            return recording, dump_compile.read(Path(folder))[0]
+            return recording, dump_compile.read_dump_folder(Path(folder))[0]
 
 
 def test_the_profiler_lists_the_runs_that_a_gpu_compile_records_of_itself_and_those_after_scheduling() -> None:

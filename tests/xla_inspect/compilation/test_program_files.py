@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 from xla_inspect import InspectError
-from xla_inspect.compilation.program_files import Member, find_function, list_names, list_program_members
+from xla_inspect.compilation.program_files import Member, find_function, list_defined_names, list_program_members
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -75,4 +75,4 @@ def test_what_is_missing_is_told(names: dict[str, Any], message: str) -> None:
 def test_names_are_read_without_running_the_file(tmp_path: Path) -> None:
     file = tmp_path / "own.py"
     file.write_text("raise ValueError\nEXAMPLE = A = (1,)\nB: int = 2\ndef own(x):\n    C = 3\n", encoding="utf-8")
-    assert list_names(file) == {"EXAMPLE", "A", "B", "own"}
+    assert list_defined_names(file) == {"EXAMPLE", "A", "B", "own"}

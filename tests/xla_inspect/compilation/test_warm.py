@@ -47,7 +47,7 @@ def test_the_cache_reads_long_parts_when_they_are_asked_for(layers: Captures, mo
     made = layers["h100"]
     capture_cache.store("k", made)
     read = note(monkeypatch, storage, "_read_part", lambda _, names: names[0])
-    found = capture_cache.load("k")
+    found = capture_cache.load_cached("k")
     assert found is not None
     known = ("program", "target", "memory", "cost", "thunks", "sources", "pass_names", "instruction_counts", "files")
     assert [getattr(found, name) for name in known] == [getattr(made, name) for name in known]
@@ -82,9 +82,9 @@ def test_damage_in_any_part_is_found_at_once(layers: Captures, folder: Path, pla
     data = bytearray(file.read_bytes())
     data[int(place * len(data))] ^= 0xFF
     file.write_bytes(data)
-    assert capture_cache.load("k") is None
+    assert capture_cache.load_cached("k") is None
     file.write_bytes(bytes(data) + b"more")
-    assert capture_cache.load("k") is None
+    assert capture_cache.load_cached("k") is None
 
 
 @pytest.mark.usefixtures("folder")

@@ -24,7 +24,7 @@ from xla_inspect.questions.collectives import find_exchanges
 from xla_inspect.questions.kernels import rank_launches
 from xla_inspect.questions.memory import explain_memory
 from xla_inspect.questions.summary import summarize
-from xla_inspect.targets import find, find_entry
+from xla_inspect.targets import find_entry, find_target
 
 from .test_archive import pack_tar
 
@@ -43,7 +43,7 @@ def pair(
     del all_targets
     folder = tmp_path_factory.mktemp("dump")
     target = request.param
-    dump(find(target), folder, mlp.mlp, *mlp.EXAMPLE)
+    dump(find_target(target), folder, mlp.mlp, *mlp.EXAMPLE)
     taken = capture(mlp.mlp, *mlp.EXAMPLE, target=target)
     return taken, read_whole(Files.from_folder(folder)), folder
 
@@ -177,7 +177,7 @@ def test_elements_that_a_dump_picks_where_they_are_used_change_no_answer(
             find_exchanges("f", taken, {"d": 4}),
         )
         lines = "\n".join(map(str, answers)).splitlines()
-        return [line for line in lines if "compiled here in" not in line]
+        return [line for line in lines if "compile time" not in line]
 
     # As XLA dumps where nobody asks for anything else.
     compact = answer(lambda *given, **named: {**list_options(*given, **named), "xla_dump_compact_gte": True})
@@ -265,7 +265,7 @@ def test_hardware_that_nothing_is_compiled_for_here_is_named_as_its_files_do(
     held = Files.from_mapping(content)
     read = read_capture(held, list_modules(held)[0])
     assert (read.target, find_entry(read.target).title) == (target, title)
-    assert str(explain_memory(read, "")).startswith(f"f on {title}, per device: takes 32 B for arguments and results")
+    assert str(explain_memory(read, "")).startswith(f"f on {title} needs 32 B per device for arguments and results")
     assert title in str(summarize("f", [read], ""))
 
 

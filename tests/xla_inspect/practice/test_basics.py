@@ -17,19 +17,19 @@ def pairs() -> list[dict[str, str]]:
 
 
 def test_an_array_stays_as_it_was_and_a_branch_on_data_is_refused(pairs: list[dict[str, str]]) -> None:
-    unchanged = basics.begin().type(pairs[0]["jax"])
+    unchanged = basics.open_prompt().type(pairs[0]["jax"])
     assert unchanged.endswith("Array([7., 0., 0.], dtype=float32)\n>>> x\nArray([0., 0., 0.], dtype=float32)")
-    branched = basics.begin().type(pairs[2]["jax"])
+    branched = basics.open_prompt().type(pairs[2]["jax"])
     assert "TracerBoolConversionError: " in branched
     assert branched.endswith("Array([3., 3., 3.], dtype=float32)")
 
 
 def test_jit_runs_python_once_for_each_shape() -> None:
-    assert basics.begin().type(basics.JIT).count("\ntracing f for JitTracer") == 2
+    assert basics.open_prompt().type(basics.JIT).count("\ntracing f for JitTracer") == 2
 
 
 def test_a_step_of_training_lowers_the_loss() -> None:
-    prompt = basics.begin()
+    prompt = basics.open_prompt()
     prompt.type(basics.MODEL)
     shown = prompt.type(basics.STEP)
     before, after = map(float, re.findall(r"^Array\(([\d.]+), dtype=float32\)$", shown, re.MULTILINE))

@@ -34,7 +34,7 @@ def said_of(shell: InteractiveShell, text: str, capsys: pytest.CaptureFixture[st
 def test_a_cell_that_is_not_written_says_so(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
     text = starter(find_exercise(KEY))
     line = next(at for at, line in enumerate(text.split("\n"), 2) if "TODO(human)" in line)
-    assert said_of(shell, text, capsys).strip() == f"not yet written: cell:{line} waits for follow"
+    assert said_of(shell, text, capsys).strip() == f"not yet written: cell:{line} needs follow"
 
 
 def test_a_cell_that_calls_what_is_not_written_says_so_too(

@@ -170,7 +170,7 @@ def test_in_a_terminal_a_command_is_coloured_and_says_the_same(tmp_path: Path) -
     model = jax.make_jaxpr(models.mlp)(models.PARAMS, models.X).pretty_print(use_color=False)
     assert "".join(f"    {line}\n" for line in model.splitlines()) in plain
     assert "You said 9, and it is 7: " in plain
-    assert "Your answer, a whole number, not 'abc' (Enter alone skips it): " in plain
+    assert "Your answer, a whole number, not 'abc' (press Enter to skip): " in plain
     assert "Of 1 prediction 0 came true." in plain
     assert Logbook(tmp_path).missed == ["jaxpr/equations"]
     assert "starting JAX ...\r\x1b[K" in text

@@ -20,19 +20,19 @@ if TYPE_CHECKING:
 
 def test_without_flags_a_capture_is_that_of_the_pages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("XLA_FLAGS", raising=False)
-    assert compiler.options_for(device.find("cpu")) == {}
-    assert compiler.options_for(device.find("h100")) == {}
+    assert compiler.options_for(device.find_device("cpu")) == {}
+    assert compiler.options_for(device.find_device("h100")) == {}
 
 
 def test_a_flag_that_a_capture_sets_itself_gives_way_to_the_readers(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XLA_FLAGS", "--xla_gpu_autotune_level=1 --xla_disable_hlo_passes=fusion,cse")
-    assert compiler.options_for(device.find("h100")) == {"xla_gpu_autotune_level": "1"}
+    assert compiler.options_for(device.find_device("h100")) == {"xla_gpu_autotune_level": "1"}
     both = f"{PINNED['cpu']['xla_disable_hlo_passes']},fusion,cse"
-    assert compiler.options_for(device.find("cpu")) == {"xla_disable_hlo_passes": both}
+    assert compiler.options_for(device.find_device("cpu")) == {"xla_disable_hlo_passes": both}
 
 
 def test_a_pass_that_the_reader_switches_off_does_not_run(monkeypatch: pytest.MonkeyPatch) -> None:
-    cpu = device.find("cpu")
+    cpu = device.find_device("cpu")
     usual = compiler.compile_for(cpu, models.decay, models.shape(1024, 256))
     monkeypatch.setenv("XLA_FLAGS", "--xla_disable_hlo_passes=fusion")
     unfused = compiler.compile_for(cpu, models.decay, models.shape(1024, 256))
@@ -45,7 +45,7 @@ def test_a_target_that_is_not_here_is_refused_before_anything_is_compiled(
 ) -> None:
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
     with pytest.raises(TargetUnavailableError):
-        compiler.dump(device.find("gpu"), tmp_path, models.decay, models.shape(4))
+        compiler.dump(device.find_device("gpu"), tmp_path, models.decay, models.shape(4))
     assert list(tmp_path.iterdir()) == []
 
 
@@ -53,13 +53,13 @@ DUMPS = """
 from xla_inspect.practice import compiler, device
 compiler.start_jax()
 from xla_inspect.practice import models
-compiler.compile_for(device.find("cpu"), models.decay, models.shape(1024, 256))
+compiler.compile_for(device.find_device("cpu"), models.decay, models.shape(1024, 256))
 compiler.start_jax()
 """
 
 
 def test_dumps_that_the_reader_asks_for_are_written_though_the_capture_is_in_the_cache(tmp_path: Path) -> None:
-    compiler.compile_for(device.find("cpu"), models.decay, models.shape(1024, 256))
+    compiler.compile_for(device.find_device("cpu"), models.decay, models.shape(1024, 256))
     folder = tmp_path / "dump"
     environment = {**os.environ, "XLA_FLAGS": f"--xla_dump_to={folder}"}
     ended = subprocess.run([sys.executable, "-c", DUMPS], env=environment, capture_output=True, text=True, check=False)

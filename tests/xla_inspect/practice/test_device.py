@@ -10,15 +10,15 @@ from xla_inspect.practice import compiler, device, models, tables
 
 
 def test_the_other_targets_are_those_of_the_package() -> None:
-    assert device.find("h100:8") == targets.find("h100:8")
+    assert device.find_device("h100:8") == targets.find_target("h100:8")
     assert (*targets.TARGETS, "gpu") == device.NAMES
     with pytest.raises(InspectError, match="no target is named 'gpus'"):
-        device.find("gpus")
+        device.find_device("gpus")
 
 
 def test_a_gpu_that_jax_was_not_told_of_is_an_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
-    found = device.find("gpu")
+    found = device.find_device("gpu")
     assert "set JAX_PLATFORMS=cuda,cpu before Python starts" in found.obstacle
     with pytest.raises(TargetUnavailableError):
         compiler.compile_for(found, models.decay, models.shape(4))
@@ -30,15 +30,15 @@ def test_a_gpu_that_jax_does_not_find_is_an_error_that_says_what_jax_said(monkey
     monkeypatch.setenv("JAX_PLATFORMS", "cuda,cpu")
     # JAX has started for the CPU alone, as where there is no driver.
     with pytest.raises(TargetUnavailableError, match=r"JAX finds none .*cuda.*--target h100 needs no GPU"):
-        device.find("gpu").devices()
+        device.find_device("gpu").devices()
 
 
 def test_a_program_is_compiled_for_the_gpu_that_jax_gives(monkeypatch: pytest.MonkeyPatch) -> None:
     # A GPU that is not here stands for one that is: what is done with it until it runs is the same.
-    monkeypatch.setattr(device.Device, "devices", lambda _: targets.find("h100").devices())
+    monkeypatch.setattr(device.Device, "devices", lambda _: targets.find_target("h100").devices())
     monkeypatch.setenv("JAX_PLATFORMS", "cuda,cpu")
     monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
-    found = compiler.compile_for(device.find("gpu"), models.center, models.shape(1024, 256))
+    found = compiler.compile_for(device.find_device("gpu"), models.center, models.shape(1024, 256))
     assert (found.target, found.options["xla_gpu_autotune_level"]) == ("gpu", 4)
     assert tables.describe_kernels(found) == [
         ("triton_softmax.1", "kCustom __triton", "reduce, 2 broadcast, multiply, subtract")

@@ -102,8 +102,8 @@ def try_out(sandbox: Sandbox, tmp_path: Path) -> Trial:
 def test_names_prove_a_fault(proofs: dict[str, str], try_out: Trial) -> None:
     verdict, said = try_out(proofs)
     assert (verdict.verdict, said) == ("right", "")
-    assert [remark.text for remark in verdict.remarks if remark.text.endswith(": mended")] == [
-        f"{fault}: mended" for fault in proofs
+    assert [remark.text for remark in verdict.remarks if remark.text.endswith(": fixed")] == [
+        f"{fault}: fixed" for fault in proofs
     ]
     assert any("bytes read and written" in line for line in verdict.remarks[-1].lines)
 
@@ -131,21 +131,21 @@ def test_a_line_proves_a_fault_also_under_the_name_that_it_has_elsewhere(
 @pytest.mark.parametrize(
     ("changes", "expected"),
     [
-        ({"sort": None}, "the dump shows 4 faults, and 3 of them are proved"),
-        (dict.fromkeys(EXPECTED), "the dump shows 4 faults, and 0 of them are proved"),
-        ({"sort": "NAME"}, "sort: this line of the dump does not show it"),
-        ({"transpose": "NAME"}, "transpose: this line of the dump does not show it"),
-        ({"sort": "f32[2048,128]{1,0} copy("}, "sort: this line of the dump does not show it"),
-        ({"sort": "f32[] parameter("}, "lines of the dump read so, and not all of them show it"),
+        ({"sort": None}, "the dump shows 4 faults, but you have proven only 3"),
+        (dict.fromkeys(EXPECTED), "the dump shows 4 faults, but you have proven only 0"),
+        ({"sort": "NAME"}, "sort: this line of the dump does not show the fault"),
+        ({"transpose": "NAME"}, "transpose: this line of the dump does not show the fault"),
+        ({"sort": "f32[2048,128]{1,0} copy("}, "sort: this line of the dump does not show the fault"),
+        ({"sort": "f32[] parameter("}, "lines of the dump match, but not all of them show the fault"),
         ({"sort": "f32[8]{0} sort("}, "sort: no line of the dump has `f32[8]{0} sort(`"),
         ({"sort": "sort.99"}, "sort: no instruction of the dump is called `sort.99`"),
         ({"sort": "%NAME = f32[8]{0} sort(%x)"}, "is in the dump, but its line reads otherwise"),
-        ({"sort": 3}, "3 is no line of the dump"),
-        ({"sort": ""}, "'' is no line of the dump"),
-        ({"sort": "what sorts(the rows"}, "is no line of the dump"),
+        ({"sort": 3}, "3 is neither a line of the dump"),
+        ({"sort": ""}, "'' is neither a line of the dump"),
+        ({"sort": "what sorts(the rows"}, "is neither a line of the dump"),
         ({"onehot": "NAME"}, "no fault is called 'onehot'; did you mean 'one_hot'?"),
-        ({7: "NAME"}, "no fault is called 7; the eight are callback, constant"),
-        (dict.fromkeys(FAULTS, "NAME"), "this line of the dump does not show it"),
+        ({7: "NAME"}, "no fault is called 7; the eight faults are callback, constant"),
+        (dict.fromkeys(FAULTS, "NAME"), "this line of the dump does not show the fault"),
     ],
 )
 def test_what_is_not_proved_is_told_without_giving_the_others_away(
@@ -164,7 +164,7 @@ def test_what_is_not_proved_is_told_without_giving_the_others_away(
 
 def test_what_is_no_dict_is_refused(try_out: Trial) -> None:
     verdict, said = try_out(["sort"])
-    assert (verdict.verdict, "a dict is asked for" in said) == ("wrong", True), said
+    assert (verdict.verdict, "must be a dict" in said) == ("wrong", True), said
 
 
 @pytest.mark.long("otherwise each exercise is marked with its solution")

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
 def test_every_file_that_a_compile_leaves_is_known(target: str, tmp_path: Path) -> None:
-    compiler.dump(device.find(target), tmp_path, models.classify, models.PARAMS, models.X)
-    files = dump_folder.list_files(tmp_path)
+    compiler.dump(device.find_device(target), tmp_path, models.classify, models.PARAMS, models.X)
+    files = dump_folder.list_dump_files(tmp_path)
     assert sorted(file.path.name for file in files) == sorted(
         path.name for path in tmp_path.iterdir() if path.is_file()
     )
@@ -57,5 +57,5 @@ def test_every_file_that_a_compile_leaves_is_known(target: str, tmp_path: Path) 
 )
 def test_a_file_is_described_by_its_name(name: str, group: str, said: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("four", encoding="utf-8")
-    found = dump_folder.describe(tmp_path / name)
+    found = dump_folder.describe_dump_file(tmp_path / name)
     assert (found.group, found.said, found.bytes) == (group, said, 4)

@@ -90,30 +90,30 @@ def watching(folder: Path) -> Iterator[Learner]:
 def test_a_file_is_marked_as_it_is_saved_and_the_next_one_is_gone_on_with(folder: Path, learner: Learner) -> None:
     primitives, follow = (BY_KEY[f"jaxpr/{name}"] for name in ("primitives", "follow"))
     file = folder / "jaxpr" / "primitives.py"
-    shown = learner.wait_for("not yet written: ", "waits for count", "0 of ", "to end, and Enter.")
+    shown = learner.wait_for("not yet written: ", "needs count", "0 of ", "to quit, then Enter.")
     assert "\x1b[2J" in shown
     assert str(file) in shown.replace("\r\n", " ").replace(" ", "") or "primitives.py" in shown
     file.write_text(f"{file.read_text(encoding='utf-8')}\ndef count(jaxpr):\n    return {{}}\n", encoding="utf-8")
-    learner.wait_for("wrong", "WRONG: ", "--hint jaxpr/primitives", "to end, and Enter.")
+    learner.wait_for("wrong", "WRONG: ", "--hint jaxpr/primitives", "to quit, then Enter.")
     # The line that is shown is that of the file as it is now, not as the process saw it first.
     broken = "\n\n\n\ndef count(jaxpr):\n    return jaxpr.nothing\n"
     file.write_text(file.read_text(encoding="utf-8") + broken, encoding="utf-8")
-    learner.wait_for("AttributeError", "return jaxpr.nothing", "to end, and Enter.")
+    learner.wait_for("AttributeError", "return jaxpr.nothing", "to quit, then Enter.")
     learner.type("h")
     learner.wait_for("jaxpr/primitives: hint 1 of 3", " ".join(primitives.hints[0].split())[:40])
     # As an editor does that puts a new file in the place of the old one.
     beside = file.with_suffix(".new")
     shutil.copy(primitives.solution, beside)
     beside.replace(file)
-    learner.wait_for("right", "Learnt: ", "1 of ", f"follow.py: {follow.title}", "to end, and Enter.")
+    learner.wait_for("right", "Learnt: ", "1 of ", f"follow.py: {follow.title}", "to quit, then Enter.")
     learner.type("n")
-    learner.wait_for("from_jaxpr", "not yet written", "to end, and Enter.")
+    learner.wait_for("from_jaxpr", "not yet written", "to quit, then Enter.")
     learner.type("q")
     assert learner.process.wait(30) == 0
 
 
 def test_when_all_are_right_it_ends_and_says_where_to_go_on(folder: Path, learner: Learner) -> None:
-    learner.wait_for("to end, and Enter.")
+    learner.wait_for("to quit, then Enter.")
     for name, following in (("primitives", "follow"), ("follow", "from_jaxpr"), ("from_jaxpr", "")):
         shutil.copy(BY_KEY[f"jaxpr/{name}"].solution, folder / "jaxpr" / f"{name}.py")
         learner.wait_for("right", f"{following}.py" if following else "xla-inspect report FILE.py:FUNCTION")
@@ -121,7 +121,7 @@ def test_when_all_are_right_it_ends_and_says_where_to_go_on(folder: Path, learne
 
 
 def test_an_interrupt_ends_it_with_its_status_and_no_traceback(learner: Learner) -> None:
-    learner.wait_for("to end, and Enter.")
+    learner.wait_for("to quit, then Enter.")
     learner.interrupt()
     shown = learner.wait_for("0 of ")
     assert learner.process.wait(30) == 130
@@ -131,16 +131,16 @@ def test_an_interrupt_ends_it_with_its_status_and_no_traceback(learner: Learner)
 def test_a_terminal_without_escapes_gets_none(folder: Path) -> None:
     learner = Learner(folder, "basics/mlp", TERM="dumb")
     try:
-        assert "\x1b" not in learner.wait_for("basics/mlp: Write a two-layer", "to end, and Enter.")
+        assert "\x1b" not in learner.wait_for("basics/mlp: Write a two-layer", "to quit, then Enter.")
     finally:
         learner.close()
 
 
 def test_a_file_that_is_gone_and_comes_back_is_marked_again(folder: Path, learner: Learner) -> None:
-    learner.wait_for("to end, and Enter.")
+    learner.wait_for("to quit, then Enter.")
     file = folder / "jaxpr" / "primitives.py"
     text = file.read_text(encoding="utf-8")
     file.unlink()
     time.sleep(1)
     file.write_text(text + "\n\ndef broken(:\n", encoding="utf-8")
-    learner.wait_for("Python cannot read this", "to end, and Enter.")
+    learner.wait_for("Python cannot read this", "to quit, then Enter.")

@@ -47,7 +47,7 @@ def test_a_variable_without_a_dash_names_a_file_of_flags(tmp_path: Path, monkeyp
 
 
 UNKNOWN = "XLA_FLAGS has what this XLA does not know"
-ABORTED = "Mend it or unset the variable: XLA would end the process"
+ABORTED = "Fix it or unset the variable: XLA would end the process"
 UNREAD = "which XLA cannot read; see its type in XLA's xla.proto"
 NO_FILE = "what does not start with a dash is the name of a file of flags, and there is no such file"
 FORM = "Flags start with two dashes, as in XLA_FLAGS=--xla_dump_to=dump"

@@ -50,7 +50,7 @@ def test_a_solution_is_what_was_written_and_what_is_learnt_from_it(folder: Path)
     assert BY_KEY["basics/mlp"].learnt in said
     assert "--check basics/mlp" in said
     Logbook(folder).note(BY_KEY["basics/mlp"], RIGHT)
-    assert "Yours was right too" in say(hints.show_solution, "basics/mlp", folder)
+    assert "Your solution was right too" in say(hints.show_solution, "basics/mlp", folder)
 
 
 def test_the_list_has_every_exercise_says_what_is_right_and_what_comes_next(folder: Path) -> None:
@@ -61,7 +61,7 @@ def test_the_list_has_every_exercise_says_what_is_right_and_what_comes_next(fold
         assert f" {state}{exercise.key} {exercise.minutes} {exercise.level} {exercise.title.rstrip('.')}" in said
     assert said.count(" right ") == 1 + said.count(" right.")
     assert f"] 1 of {len(EXERCISES)} " in said
-    assert "Go on with " in said
+    assert "Continue with " in said
     assert "--watch basics/gradient" in said
 
 

@@ -26,16 +26,16 @@ def test_every_dump_is_written_and_named_with_what_it_is(tmp_path: Path, capsys:
     out = capsys.readouterr().out
     names = [path.name for path in folder.iterdir()]
     assert len(names) > 30
-    assert f"Compiling this leaves {len(names)} files" in out
+    assert f"Compiling this function writes {len(names)} files" in out
     named = [path for path in folder.iterdir() if f" {path.name} " in out]
     for path in named:
         line = next(line for line in out.splitlines() if path.name in line.split())
-        assert line.endswith((f"  {dump_folder.describe(path).said}", "  likewise"))
+        assert line.endswith((f"  {dump_folder.describe_dump_file(path).said}", "  (same)"))
     assert len(named) + sum(map(int, re.findall(r"^    and (\d+) more ", out, re.MULTILINE))) == len(names)
-    assert {dump_folder.describe(path).sort for path in folder.iterdir()} - {
-        dump_folder.describe(path).sort for path in named
+    assert {dump_folder.describe_dump_file(path).sort for path in folder.iterdir()} - {
+        dump_folder.describe_dump_file(path).sort for path in named
     } == set()
-    assert f"They lie in {folder}." in " ".join(out.split())
+    assert f"The files are in {folder}." in " ".join(out.split())
 
 
 def test_what_lay_in_the_folder_before_is_not_taken_for_a_dump(
@@ -45,7 +45,7 @@ def test_what_lay_in_the_folder_before_is_not_taken_for_a_dump(
     (tmp_path / "notes.md").write_text("mine", encoding="utf-8")
     assert hlo_dump.main(["--to", str(tmp_path)]) == 0
     out = capsys.readouterr().out
-    assert f"Compiling this leaves {len(list(tmp_path.iterdir())) - 2} files" in out
+    assert f"Compiling this function writes {len(list(tmp_path.iterdir())) - 2} files" in out
     assert "    before_optimizations.txt " not in out
     assert "notes.md" not in out
 
@@ -65,7 +65,7 @@ def test_what_lies_in_the_folder_of_the_readers_flags_is_said(tmp_path: Path, ru
     ended = run("hlo_dump", XLA_FLAGS=f"--xla_dump_to={folder}")
     names = [path.name for path in folder.iterdir() if path.is_file()]
     assert ended.status == 0
-    assert f"{len(names)} files lie in {folder} now:" in " ".join(ended.out.split())
+    assert f"{len(names)} files are in {folder} now:" in " ".join(ended.out.split())
     [after] = [name for name in names if "jit_classify" in name and name.endswith("cpu_after_optimizations.txt")]
     assert f"    {after} " in ended.out
 
@@ -74,11 +74,11 @@ def test_what_lies_in_the_folder_of_the_readers_flags_is_said(tmp_path: Path, ru
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
 def test_each_equation_stands_beside_what_came_of_it(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert hlo_dump.main(["--target", target]) == 0
-    out = capsys.readouterr().out.split("3.7 The jaxpr beside its HLO")[1]
+    out = capsys.readouterr().out.split("3.7 The jaxpr next to its HLO")[1]
     assert re.search(r"^    r1 = sub pixels, 127\.5 +subtract +add in \w", out, re.MULTILINE)
     said = " ".join(out.split())
-    assert "9 equations became 16 instructions; 8 more stand for inputs and numbers." in said
-    assert "`r5 = add r3, r4` alone takes 4." in said
+    assert "9 equations became 16 instructions; 8 more represent inputs and numbers." in said
+    assert "`r5 = add r3, r4` alone has 4." in said
 
 
 def test_without_a_folder_nothing_is_kept_and_the_reader_is_told_how(
@@ -125,7 +125,7 @@ def test_the_readers_flags_are_named(capsys: pytest.CaptureFixture[str], monkeyp
 def test_dumps_are_not_mixed_with_those_of_another_compile(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     (tmp_path / "module_0000.jit_f.before_optimizations.txt").write_text("", encoding="utf-8")
     assert hlo_dump.main(["--to", str(tmp_path)]) == 1
-    assert "it holds dumps already" in capsys.readouterr().err
+    assert "the folder already contains dumps" in capsys.readouterr().err
     assert len(list(tmp_path.iterdir())) == 1
 
 

@@ -43,9 +43,9 @@ def test_what_the_gradient_does_not_need_is_gone_before_the_compiler_gets_it() -
 def test_grad_and_vmap_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     assert jaxpr_demo.main(["--phase", "5"]) == 0
     out = " ".join(capsys.readouterr().out.split())
-    assert "The loss has 2 matmuls. How many has its gradient?" in out
-    assert "It is 5: backwards, " in out
-    assert "3 of the equations make what no result depends on, the loss itself: " in out
-    assert "It has 5 equations. How many has the mapped one?" in out
+    assert "The loss has 2 matmuls. How many does its gradient have?" in out
+    assert "It is 5: in the backward pass, " in out
+    assert "3 of the equations compute only the loss itself, " in out
+    assert "This jaxpr has 5 equations. How many does the mapped one have?" in out
     assert "It is 7: there is no loop" in out
     assert re.search(r"all 11 34 23", out)

@@ -83,7 +83,7 @@ def test_what_is_left_is_told_with_its_kernel(target: str, matmul: str) -> None:
 
 
 def test_the_stages_are_counted_alike() -> None:
-    counts = {name: numbers for name, *numbers in jaxpr_to_hlo.compare(capture(*CLASSIFY), Equations(*CLASSIFY))}
+    counts = {name: numbers for name, *numbers in jaxpr_to_hlo.count_by_stage(capture(*CLASSIFY), Equations(*CLASSIFY))}
     assert counts["equations, or instructions"][:2] == [9, 24]
     assert counts["inputs"] == [5, 5, 5]
     assert counts["numbers of the program"] == [3, 2, 3]

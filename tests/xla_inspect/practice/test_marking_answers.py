@@ -60,7 +60,7 @@ def test_one_exercise_is_marked_alone_and_the_next_is_named(folder: Path) -> Non
     assert (status, said.count("[1 of 1] jaxpr/from_jaxpr: "), "1 exercise: 1 right." in said) == (0, 1, True)
     assert f"Learnt: {BY_KEY['jaxpr/from_jaxpr'].learnt}" in " ".join(said.split())
     assert f"] 1 of {len(BY_KEY)} " in " ".join(said.split())
-    end = f"Go on with {name_file(folder / 'hlo' / 'read_dump.py')}, and check it: "
+    end = f"Continue with {name_file(folder / 'hlo' / 'read_dump.py')}, and check it: "
     command = f"uv run python -m xla_inspect.main --check hlo/read_dump --exercises {folder}"
     assert " ".join(said.split()).endswith(end + command)
 
@@ -119,7 +119,7 @@ def test_each_cause_is_judged_for_itself(sandbox: Sandbox, tmp_path: Path) -> No
     verdict = mark(plant("capstone/model", tmp_path, HEAD + padded), sandbox)
     bad = {remark.text.partition(",")[0]: remark for remark in verdict.remarks if not remark.good}
     assert list(bad) == ["shape", "donation"]
-    assert "what `jnp` does outside of `step` is compiled for each shape too" in bad["shape"].text
+    assert "operations of `jnp` outside `step` are compiled for each shape too" in bad["shape"].text
     assert any(line.startswith("compiled _pad for (float32[50,128]") for line in bad["shape"].lines)
 
 

@@ -136,7 +136,7 @@ def test_the_program_of_six_kernels_and_a_copy_launches_these() -> None:
 def test_additions_are_neither_reordered_nor_cancelled_and_a_division_loses_its_rounding() -> None:
     task, x = BY_KEY["optimization/vanish"].task, jax.ShapeDtypeStruct((64, 128), jax.numpy.float32)
     assert "neither reorders nor cancels additions" in task
-    assert "`x + 1 - 1` is not `x`" in task
+    assert "`x + 1 - 1` by `x`" in task
     for program in (lambda x: x + 1.0 - 1.0, lambda x: 1e8 + x + 1.0, lambda x: (x + 1e8) + (x - 1e8)):
         counts = [each.opcode_counts() for each in (capture(program, x).unoptimized_module, capture(program, x).module)]
         sums = [count["add"] + count["subtract"] for count in counts]
@@ -149,5 +149,5 @@ def test_the_slow_model_when_it_is_run_says_which_shapes_it_compiles_for() -> No
     file = BY_KEY["capstone/model"].file.with_name("slow.py")
     done = subprocess.run([sys.executable, str(file)], check=True, capture_output=True, text=True)
     first, *shapes = done.stdout.splitlines()
-    assert first == "step is compiled 5 times, for pieces of these shapes:"
+    assert first == "step is compiled 5 times for pieces of these shapes:"
     assert shapes == [f"[{rows},128]" for rows in (64, 48, 33, 17, 5)]

@@ -55,9 +55,9 @@ TROUBLES = {
         "if x[0] > 0",
         "TracerBoolConversionError: Attempted boolean conversion",
     ),
-    "returns nothing": ("x + v", "", "def curve", "it returns None (is a `return` missing?), and f32[64] is asked for"),
-    "returns two": ("return (x, v)", "", "def curve", "it returns (f32[64], f32[64]), and f32[64] is asked for"),
-    "returns another shape": ("return x[:3]", "", "def curve", "it returns f32[3], and f32[64] is asked for"),
+    "returns nothing": ("x + v", "", "def curve", "it returns None (is a `return` missing?) instead of f32[64]"),
+    "returns two": ("return (x, v)", "", "def curve", "it returns (f32[64], f32[64]) instead of f32[64]"),
+    "returns another shape": ("return x[:3]", "", "def curve", "it returns f32[3] instead of f32[64]"),
     "returns a text": ("return 'x'", "", "", "'str'"),
     "exits": (
         "return x",
@@ -77,7 +77,7 @@ TROUBLES = {
         "if len(x):\n    return x\nelse:\n    return v\nraise NotImplementedError",
         "",
         "raise NotImplementedError",
-        "still raises, below the answer of `curve`; delete it",
+        "still raises below your code in `curve`; delete it",
     ),
 }
 
@@ -166,11 +166,7 @@ def test_settings_of_the_shell_do_not_reach_the_exercises(tmp_path: Path, monkey
 
 def test_a_function_that_is_gone_is_asked_for_by_name(sandbox: Sandbox, tmp_path: Path) -> None:
     exercise = plant("transforms/hessian_vector", tmp_path, "curve = 3")
-    assert (
-        mark(exercise, sandbox)
-        .remarks[0]
-        .text.endswith("has no function `curve` any more; the check calls it by that name")
-    )
+    assert mark(exercise, sandbox).remarks[0].text.endswith("no longer has a function `curve`, which the check calls")
 
 
 def test_an_answer_of_another_type_is_told_with_its_line(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -178,7 +174,7 @@ def test_an_answer_of_another_type_is_told_with_its_line(sandbox: Sandbox, tmp_p
     exercise = plant("transforms/count_products", tmp_path, answers)
     number = exercise.text.splitlines().index('LOSS = "two"') + 1
     assert mark(exercise, sandbox).remarks[0].text == (
-        f"{exercise.file.as_posix()}:{number}: `LOSS` is 'two', and an answer of type int is asked for"
+        f"{exercise.file.as_posix()}:{number}: `LOSS` is 'two', but the answer must be of type int"
     )
 
 
@@ -191,7 +187,7 @@ def test_a_file_that_is_gone_is_to_be_got_back(sandbox: Sandbox, tmp_path: Path)
     exercise = Exercise("hlo", "donate", tmp_path)
     verdict = mark(exercise, sandbox)
     assert verdict.verdict == "wrong"
-    assert "hlo/donate.py was removed; get it back with `git checkout " in verdict.remarks[0].text
+    assert "hlo/donate.py is missing; restore it with `git checkout " in verdict.remarks[0].text
 
 
 def test_without_a_clone_the_exercises_are_said_to_come_with_it(

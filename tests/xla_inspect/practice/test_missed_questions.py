@@ -29,7 +29,7 @@ COMPILED = [name for name in QUESTIONS if name.startswith(("hlo", "optimization"
 
 
 def ask(name: str, target: str = "cpu") -> missed_questions.Repeat:
-    return QUESTIONS[name](device.find(target))
+    return QUESTIONS[name](device.find_device(target))
 
 
 @pytest.mark.parametrize("name", QUESTIONS)

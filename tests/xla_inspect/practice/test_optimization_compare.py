@@ -13,7 +13,7 @@ from xla_inspect import optimization_compare
 def test_guesses_are_compared_with_the_compiler(guesses: str, right: int, capsys: pytest.CaptureFixture[str]) -> None:
     assert optimization_compare.main(["--predict", guesses]) == 0
     out = capsys.readouterr().out
-    assert f"{right} of 3 as you said." in out
+    assert f"{right} of 3 predictions were right." in out
     rows = re.findall(r"^    (decay|center|gated) +(\d+) +(\d+)  ", out, re.MULTILINE)
     expected = [part.strip() for part in guesses.split(",")]
     assert rows == [
@@ -25,20 +25,18 @@ def test_guesses_are_compared_with_the_compiler(guesses: str, right: int, capsys
 def test_the_answers_come_after_the_last_program(capsys: pytest.CaptureFixture[str]) -> None:
     assert optimization_compare.main([]) == 0
     out = capsys.readouterr().out
-    assert out.index("def gated") < out.index("The answers, CPU:")
-    assert "as you said" not in out
+    assert out.index("def gated") < out.index("The answers for CPU:")
+    assert "predictions were right" not in out
 
 
 @pytest.mark.parametrize("guesses", ["1,2", "1,2,3,4", "a,b,c", "1,-1,1", ""])
 def test_what_is_no_guess_is_refused(guesses: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert optimization_compare.main(["--predict", guesses]) == 2
-    assert (
-        f"give three whole numbers with commas between, such as 1,1,1, and not {guesses!r}" in capsys.readouterr().err
-    )
+    assert f"pass three whole numbers separated by commas, such as 1,1,1, not {guesses!r}" in capsys.readouterr().err
 
 
 def test_each_waste_is_removed_by_someone(capsys: pytest.CaptureFixture[str]) -> None:
     assert optimization_compare.main([]) == 0
-    table = capsys.readouterr().out.split("end to each waste")[1].split("4.5")[0]
+    table = capsys.readouterr().out.split("These passes removed the wasted work")[1].split("4.5")[0]
     assert len(re.findall("import of StableHLO|algsimp, in|cse, in", table)) == len(optimization_compare.WASTE)
     assert "no pass" not in table

@@ -34,7 +34,7 @@ def test_a_right_answer_is_told_with_its_reason(monkeypatch: pytest.MonkeyPatch)
     forecast.reveal(said, 7, "so it is.")
     forecast.close()
     assert "7, as you said: so it is." in screen.getvalue()
-    assert "Of 1 prediction 1 came true." in screen.getvalue()
+    assert "You predicted 1 of 1 answer correctly." in screen.getvalue()
 
 
 def test_a_wrong_answer_is_told_beside_the_right_one(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -44,7 +44,7 @@ def test_a_wrong_answer_is_told_beside_the_right_one(monkeypatch: pytest.MonkeyP
     forecast.close()
     assert "You said 5, and it is 7: so it is." in screen.getvalue()
     assert "You said yes, and the answer is no: it is not." in screen.getvalue()
-    assert "Of 2 predictions 0 came true." in screen.getvalue()
+    assert "You predicted 0 of 2 answers correctly." in screen.getvalue()
 
 
 @pytest.mark.parametrize("nonsense", ["abc", "-3", "1.5", "²", "7 kernels", "\x1b[A", "x" * 1000])
@@ -61,7 +61,7 @@ def test_enter_alone_and_the_end_of_the_input_skip_a_question(typed: str, monkey
     forecast.reveal(forecast.commit("How many?"), 1234, "so it is.")
     forecast.close()
     assert "It is 1,234: so it is." in screen.getvalue()
-    assert "came true" not in screen.getvalue()
+    assert "You predicted" not in screen.getvalue()
 
 
 def test_where_nobody_is_there_nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -85,11 +85,11 @@ def answer(typed: str, phase: str, monkeypatch: pytest.MonkeyPatch) -> str:
 def test_what_was_missed_is_asked_once_more_in_a_later_phase_of_another_program(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    assert "Once more" not in answer("3\n", "basics", monkeypatch)
+    assert "Missed questions again" not in answer("3\n", "basics", monkeypatch)
     assert Logbook().missed == ["basics/traces"]
     later = answer("3\n", "jaxpr", monkeypatch)
-    assert "Once more" in later
-    assert f"You missed this in phase 1, {PHASES['basics'].title}. Here it is for another program." in later
+    assert "Missed questions again" in later
+    assert f"You missed this question in phase 1, {PHASES['basics'].title}. Here it is for another program." in later
     assert later.index("twice(jnp.ones((1, 3)))") < later.index("Your answer") < later.index(">>> def g(x)")
     assert "3, as you said: each shape and each element type" in later
     assert Logbook().missed == []
@@ -122,7 +122,7 @@ def test_where_nobody_is_there_nothing_is_kept_or_asked_once_more(monkeypatch: p
     forecast.reveal("3", 4, "so it is.", "kernels")
     before = stream.getvalue()
     forecast.close()
-    assert stream.getvalue().removeprefix(before) == "Of 1 prediction 0 came true.\n\n"
+    assert stream.getvalue().removeprefix(before) == "You predicted 0 of 1 answer correctly.\n\n"
     assert Logbook().missed == ["basics/traces"]
 
 
@@ -135,7 +135,7 @@ LISTED = {
         [],
         ["The compiler's decisions", "def center", "def gated", "The answers"],
     ),
-    "transforms": (jaxpr_demo.main, ["--phase", "5"], ["grad(loss)  more", "gradient, in the order", "5.4 vmap"]),
+    "transforms": (jaxpr_demo.main, ["--phase", "5"], ["grad(loss)  added", "gradient, in launch order", "5.4 vmap"]),
 }
 
 
@@ -164,7 +164,7 @@ def test_a_listing_is_held_back_until_its_question_is_answered(phase: str, monke
     assert f"Of {questions if phase != 'optimization' else 1} prediction" in words[-1]
     assert all(name in missed_questions.QUESTIONS for name in Logbook().missed)
     assert len(Logbook().missed) == questions - (
-        int(re.findall(r"(\d) of 3 as you said", words[-1])[0])
+        int(re.findall(r"(\d) of 3 predictions were right", words[-1])[0])
         if phase == "optimization"
         else words[-1].count(", as you said")
     )

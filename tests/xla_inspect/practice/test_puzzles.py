@@ -94,12 +94,12 @@ WRONG = {
             "def better(x):\n    states = [jnp.tanh(x[0])]\n    for row in x[1:]:\n"
             "        states.append(jnp.tanh(row + 0.5 * states[-1]))\n    return jnp.stack(states)\n"
         ),
-        "kernels in the program, and 8 are allowed",
+        "kernels in the program, but only 8 are allowed",
     ),
     "attention, row by row": (
         "attention",
         "def better(q, k, v):\n    return jax.lax.map(lambda row: jax.nn.softmax(row @ k.T / 8.0) @ v, q)\n",
-        "launches, and 1,000 are allowed",
+        "launches, but only 1,000 are allowed",
     ),
     "attention, large blocks": (
         "attention",
@@ -150,12 +150,12 @@ WRONG = {
     "sharded, held whole": (
         "sharded",
         START + "SPECS = (P(), P(), P())\n",
-        "bytes of arguments on each device, and 4,325,376 are allowed",
+        "bytes of arguments on each device, but only 4,325,376 are allowed",
     ),
     "sharded, no specs": (
         "sharded",
         START + "SPECS = 3\n",
-        "`SPECS` is 3, and a tuple of 3 PartitionSpecs is asked for",
+        "`SPECS` is 3, but it must be a tuple of 3 PartitionSpecs",
     ),
     "hoist, in the other order": (
         "hoist",
@@ -177,12 +177,12 @@ WRONG = {
             "    return jax.pure_callback(lambda t, i: np.asarray(t)[np.asarray(i)], "
             "jax.ShapeDtypeStruct((32, 64), jnp.float32), table, ids)\n"
         ),
-        "a callback takes the work back to Python",
+        "a callback does the work in Python",
     ),
     "another shape": (
         "hoist",
         "def better(xs, w, v):\n    return xs\n",
-        "it returns f32[32,256], and f32[256] is asked for",
+        "it returns f32[32,256] instead of f32[256]",
     ),
     "examples that were changed": (
         "cache",
@@ -261,8 +261,8 @@ def better(weights, x):
 def test_without_the_compiler_a_puzzle_is_scored_on_the_cpu_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
     solved = BY_KEY["puzzles/narrow"]
     folder = solved.folder / "solutions"
-    find = targets.find
-    monkeypatch.setattr(targets, "find", lambda name: find(name) if name == "cpu" else _Missing())
+    find = targets.find_target
+    monkeypatch.setattr(targets, "find_target", lambda name: find(name) if name == "cpu" else _Missing())
     submission = Submission(type(solved)(solved.phase, solved.name, folder, solved.folder))
     remarks = [*check_puzzles.check(submission)]
     assert all(remark.good for remark in remarks)

@@ -31,12 +31,12 @@ WRONG = (
 def mlp(params, x):
     return jnp.maximum(x @ params.w1 + params.b1, 0.0) @ params.w2 + params.b2
 """,
-        "so that each operation runs alone",
+        "so each operation runs alone",
         "compiled matmul for (float32[32,64], float32[64,128])",
     ),
     Wrong(
         "basics/mlp",
-        "a loop over the examples",
+        "loop over the examples",
         """
 @jax.jit
 def mlp(params, x):
@@ -53,7 +53,7 @@ def mlp(params, x):
 def gradient(params, x, y):
     return jax.jacfwd(loss)(params, x, y)
 """,
-        "times the operations of the loss, and a gradient in reverse about three times",
+        "times the operations of the loss, but a reverse-mode gradient needs only about three times",
         "f32[8,1140]",
     ),
     Wrong(
@@ -63,7 +63,7 @@ def gradient(params, x, y):
 def pairwise(xs, ys):
     return jnp.stack([jnp.stack([distance(x, y) for y in ys]) for x in xs])
 """,
-        "a Python loop is written out",
+        "a Python loop is unrolled",
         "unstack(f32[8,3])",
     ),
     Wrong(
@@ -73,7 +73,7 @@ def pairwise(xs, ys):
 def pairwise(xs, ys):
     return jax.lax.map(lambda x: jax.vmap(lambda y: distance(x, y))(ys), xs)
 """,
-        "the program holds a loop",
+        "the program contains a loop",
         "scan(",
     ),
     Wrong(
@@ -91,7 +91,7 @@ def train(weights, gradients, rates):
         weights = update(weights, gradient, rate)
     return weights
 """,
-        "four steps compile 4 programs, where one serves: lines that are alike differ in what they do not list",
+        "four steps compile 4 programs, but one is enough: equal lines differ in a static argument",
         "compiled update for (float32[256], float32[256])",
     ),
     Wrong(
@@ -110,7 +110,7 @@ def train(weights, gradients, rates):
         weights = update(weights, gradient, rate)
     return weights
 """,
-        "four steps compile 2 programs, where one serves: a rate of type int makes another program",
+        "four steps compile 2 programs, but one is enough: a rate of type int needs another program",
         "compiled move for (float32[256], float32[256], int32[])",
     ),
     Wrong(
@@ -125,7 +125,7 @@ def train(weights, gradients, rates):
         weights = update(weights, gradient, rate)
     return weights
 """,
-        "no program takes weights, gradient and rate together",
+        "no program has the weights, the gradient and the rate as arguments",
         "compiled multiply for",
     ),
     Wrong(
@@ -137,7 +137,7 @@ def pairwise(xs, ys):
     shape = jax.ShapeDtypeStruct((len(xs), len(ys)), jnp.float32)
     return jax.pure_callback(lambda a, b: np.linalg.norm(a[:, None] - b[None], axis=-1), shape, xs, ys)
 """,
-        "a callback takes the work back to Python, where no compiler sees it",
+        "a callback does the work in Python, where the compiler cannot see it",
         "pure_callback(",
     ),
     Wrong(
@@ -148,7 +148,7 @@ def count(jaxpr):
     names = [equation.primitive.name for equation in jaxpr.eqns]
     return {name: names.count(name) for name in names}
 """,
-        "`max` 0 times and not 2; these stand in jaxprs that an equation holds",
+        "`max` 0 times instead of 2; these equations are in inner jaxprs",
         "= max(",
     ),
     Wrong(
@@ -169,7 +169,7 @@ def count(jaxpr):
 def follow(jaxpr, argument):
     return [each.primitive.name for each in jaxpr.eqns if jaxpr.invars[argument] in each.invars]
 """,
-        "after 1 right it names nothing more, where the jaxpr has `add`, which depends on it",
+        "after 1 right name, it returns nothing more, but `add` depends on it",
         "= add(",
     ),
     Wrong(
@@ -180,7 +180,7 @@ def original(a, b):
     d = jnp.tanh(a @ b)
     return d / jnp.linalg.norm(d, axis=1, keepdims=True)
 """,
-        "although the numbers are the same. First the original's, then yours:",
+        "although the numbers are the same. The original's comes first, then yours:",
         "= jit d",
     ),
     Wrong(
@@ -214,7 +214,7 @@ HALVES = 1
 def alternate(x, w):
     return x.at[::2].multiply(w).at[1::2].set(jnp.tanh(x[1::2]))
 """,
-        "6 kernels are launched, and one fusion is asked for. Here a `scatter`",
+        "the program launches 6 kernels instead of one fusion. The reason: a `scatter`",
         "wrapped_scatter",
     ),
     Wrong(
@@ -224,7 +224,7 @@ def alternate(x, w):
 def lookup(table, ids):
     return jnp.asarray(TABLE)[ids] * 8.0
 """,
-        "carries 131,072 bytes of constants",
+        "contains 131,072 bytes of constants",
         "f32[512,64]{1,0} constant({...})",
     ),
     Wrong(
@@ -241,7 +241,7 @@ def update(params, momentum, gradient):
     ),
     Wrong(
         "hlo/donate",
-        "the gradient is given away",
+        "the gradient is donated",
         """
 from functools import partial
 
@@ -264,7 +264,7 @@ def update(params, momentum, gradient):
     momentum = 0.9 * momentum + gradient
     return params - 0.1 * momentum, momentum
 """,
-        "the gradient is given away too",
+        "the gradient is donated too",
         "input_output_alias=",
     ),
     Wrong(

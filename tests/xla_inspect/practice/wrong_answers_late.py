@@ -26,7 +26,7 @@ def count(module):
 def find_pass(found, opcode):
     return next((each.name for each in found.passes if not each.module.opcode_counts()[opcode]), None)
 """,
-        "of `broadcast` it says 'topk-decomposer', and 'algsimp' is right",
+        "for `broadcast`, it returns 'topk-decomposer' instead of 'algsimp'",
         "  3 after pass 2 comparison-expander",
     ),
     Wrong(
@@ -41,7 +41,7 @@ def find_pass(found, opcode):
             return each.name
         before = now
 """,
-        "of `call` it says 'call-inliner', and None is right",
+        "for `call`, it returns 'call-inliner' instead of None",
         "small-while-loop-hoisting",
     ),
     Wrong(
@@ -87,7 +87,7 @@ JOINED = 1
 NETWORK = 4
 ORDERED = 3
 """,
-        "not 4. `network` launches these. You changed `network`, and asked is of the one that was given.",
+        "not 4. `network` launches these. You changed `network`, but the question is about the original function.",
         "fusion(",
     ),
     Wrong(
@@ -134,7 +134,7 @@ def curve(x, v):
     columns = [jax.jvp(jax.grad(energy), (x,), (each,))[1] for each in one]
     return sum(column * each for column, each in zip(columns, v))
 """,
-        "for 32 numbers and 3649 for 64 numbers: a Python loop is written out",
+        "for 32 numbers and 3649 for 64 numbers: a Python loop is unrolled",
         "f32[64]",
     ),
     Wrong(
@@ -161,7 +161,7 @@ def curve(x, v):
 
     return jnp.concatenate([part(at) for at in jnp.arange(len(x)).reshape(2, -1)])
 """,
-        "times the operations of the gradient, and a derivative of it in one direction about three times",
+        "times the operations of the gradient, but a directional derivative of it needs only about three times",
         "f32[32,64]",
     ),
     Wrong(

@@ -14,14 +14,14 @@ sys.path.insert(0, str(Path(__file__).parents[1]))  # tests are found by path
 from messages import find_message
 
 from xla_inspect.releases.gpu_figures import adapt_figures, count_figures
-from xla_inspect.targets import TARGETS, find, find_entry, read_spec
+from xla_inspect.targets import TARGETS, find_entry, find_target, read_spec
 
 GPUS = [name for name in TARGETS if find_entry(name).kind == "gpu"]
 
 
 @pytest.fixture(scope="module")
 def plugin() -> Path:
-    if reason := find("h100").obstacle:
+    if reason := find_target("h100").obstacle:
         pytest.skip(reason)
     spec = importlib.util.find_spec("jax_plugins.xla_cuda13")
     assert spec

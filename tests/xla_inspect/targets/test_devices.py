@@ -9,7 +9,7 @@ from jax import ShapeDtypeStruct
 from jax.sharding import Mesh, NamedSharding, PartitionSpec
 
 from xla_inspect import TARGETS, InspectError, TargetUnavailableError, available, capture
-from xla_inspect.targets import TILING_MODEL, devices, explain_tiles, find, knows_gpu_option
+from xla_inspect.targets import TILING_MODEL, devices, explain_tiles, find_target, knows_gpu_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -23,24 +23,24 @@ def test_an_unknown_target_is_answered_with_those_there_are() -> None:
 @pytest.mark.parametrize("name", ["h100:many", "h100:", "h100:2x4", "tpu-v5e:2x", "cpu:0"])
 def test_a_malformed_topology_is_refused(name: str) -> None:
     with pytest.raises(InspectError, match="the part after the colon must be"):
-        find(name)
+        find_target(name)
 
 
 @pytest.mark.usefixtures("all_targets")
 def test_a_topology_that_does_not_exist_is_refused_in_the_compilers_words() -> None:
     with pytest.raises(InspectError, match=r"'tpu-v5e:9x9': the compiler rejects this topology: INVALID_ARGUMENT"):
-        find("tpu-v5e:9x9").devices()
+        find_target("tpu-v5e:9x9").devices()
 
 
 def test_a_cpu_may_stand_for_several_devices() -> None:
-    rows = NamedSharding(Mesh(find("cpu:8").devices(), ("x",)), PartitionSpec("x"))
+    rows = NamedSharding(Mesh(find_target("cpu:8").devices(), ("x",)), PartitionSpec("x"))
     example = ShapeDtypeStruct((16, 8), "float32", sharding=rows)
     assert "num_partitions=8" in capture(lambda x: x.sum(), example, target="cpu:8").after
 
 
 @pytest.mark.usefixtures("all_targets")
 def test_a_target_may_have_several_devices() -> None:
-    assert [len(find(name).devices()) for name in ("h100", "h100:8", "tpu-v5e", "tpu-v5e:2x4")] == [1, 8, 4, 8]
+    assert [len(find_target(name).devices()) for name in ("h100", "h100:8", "tpu-v5e", "tpu-v5e:2x4")] == [1, 8, 4, 8]
 
 
 def test_a_target_without_its_packages_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -33,9 +33,9 @@ def test_what_a_device_description_says_is_what_the_datasheet_says(target: str) 
 def test_a_tpus_device_has_its_share_of_the_chip(target: str) -> None:
     found = find_hardware(target)
     assert found is not None
-    topology = targets.find(target).topology
+    topology = targets.find_target(target).topology
     chips = math.prod(map(int, topology.split("x")))
-    assert len(targets.find(target).devices()) == chips * found.devices
+    assert len(targets.find_target(target).devices()) == chips * found.devices
     assert found.source.startswith("https://docs.cloud.google.com/tpu/docs/")
 
 

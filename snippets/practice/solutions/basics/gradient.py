@@ -1,4 +1,4 @@
-"""Take the gradient of a loss with respect to all parameters at once: a solution."""
+"""Compute the gradient of a loss with respect to all parameters at once: a solution."""
 
 from typing import NamedTuple
 
@@ -16,16 +16,16 @@ class Params(NamedTuple):
 
 
 def mlp(params: Params, x: jax.Array) -> jax.Array:
-    """Return what the network makes of a batch: f32[8,6] -> f32[8,4]."""
+    """Return the output of the network for a batch: f32[8,6] -> f32[8,4]."""
     return jnp.maximum(x @ params.w1 + params.b1, 0.0) @ params.w2 + params.b2
 
 
 def loss(params: Params, x: jax.Array, y: jax.Array) -> jax.Array:
-    """Return the mean square error of a batch, f32[]."""
+    """Return the mean squared error of a batch, f32[]."""
     return jnp.mean((mlp(params, x) - y) ** 2)
 
 
 def gradient(params: Params, x: jax.Array, y: jax.Array) -> Params:
-    """Return the gradient of the loss, in the form of the parameters."""
+    """Return the gradient of the loss, with the structure of the parameters."""
     result: Params = jax.grad(loss)(params, x, y)
     return result

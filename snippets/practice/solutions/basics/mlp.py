@@ -1,4 +1,4 @@
-"""Write a two-layer network as a pure function, and jit it: a solution."""
+"""Write a two-layer network as a pure function and jit it: a solution."""
 
 from typing import NamedTuple
 
@@ -17,6 +17,6 @@ class Params(NamedTuple):
 
 @jax.jit
 def mlp(params: Params, x: jax.Array) -> jax.Array:
-    """Return what the network makes of a batch: f32[32,64] -> f32[32,16]."""
+    """Return the output of the network for a batch: f32[32,64] -> f32[32,16]."""
     hidden = jnp.maximum(x @ params.w1 + params.b1, 0.0)
     return hidden @ params.w2 + params.b2

@@ -1,11 +1,11 @@
-"""Apply a function of two vectors to every pair, without a loop: a solution."""
+"""Apply a function of two vectors to every pair without a loop: a solution."""
 
 import jax
 import jax.numpy as jnp
 
 
 def distance(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return how far two points lie apart: f32[3], f32[3] -> f32[]."""
+    """Return the distance between two points: f32[3], f32[3] -> f32[]."""
     return jnp.sqrt(jnp.sum((a - b) ** 2))
 
 

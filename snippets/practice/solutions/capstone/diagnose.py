@@ -1,4 +1,4 @@
-"""Find out for yourself why a model is slow, prove it by its dump, and mend it: a solution."""
+"""Find out why a model is slow, prove it with lines of its dump, and fix it: a solution."""
 
 from functools import partial
 
@@ -21,7 +21,7 @@ FAULTS: dict[str, str] | None = {
 def step(
     weights: patient.Weights, positions: jax.Array, memory: jax.Array, position: jax.Array, ids: jax.Array
 ) -> tuple[jax.Array, jax.Array]:
-    """Return the shares of the words that may follow, and the memory with a piece in it, from a position on."""
+    """Return the probabilities of the next words, and the memory with a piece written at a position."""
     tokens = jnp.take(weights["table"], ids, axis=0)
     tokens = tokens + jax.lax.dynamic_slice(positions, (position, 0), tokens.shape)
     hidden = jnp.tanh(tokens @ weights["mix"])

@@ -1,4 +1,4 @@
-"""Find four reasons why a model is slow, and mend them: a solution."""
+"""Find four reasons why a model is slow, and fix them: a solution."""
 
 from collections.abc import Sequence
 from functools import partial
@@ -11,8 +11,8 @@ from practice.capstone.slow import LENGTH, LONGEST, WIDTH, Layer
 
 
 def apply(layer: Layer, tokens: jax.Array) -> jax.Array:
-    """Return what a layer makes of some tokens: f32[64,128] -> f32[64,128]."""
-    # A row for each token: maximum and exponentials are fused with the matmul that makes the row.
+    """Return the output of a layer for some tokens: f32[64,128] -> f32[64,128]."""
+    # Each token has a row, so maximum and exponentials are fused with the matmul that computes the row.
     scores = tokens @ layer["topics"]
     shares = jnp.exp(scores - jnp.max(scores, axis=1, keepdims=True))
     shares = shares / jnp.sum(shares, axis=1, keepdims=True)
@@ -21,23 +21,23 @@ def apply(layer: Layer, tokens: jax.Array) -> jax.Array:
 
 @partial(jax.jit, donate_argnames="memory")
 def step(layers: Layer, memory: jax.Array, start: int, piece: jax.Array, is_token: jax.Array) -> jax.Array:
-    """Return the memory with what the layers make of those rows of a piece in it that are tokens, from a row on."""
+    """Return the memory with the output of the layers for the tokens of a padded piece, written at row `start`."""
 
     def body(tokens: jax.Array, layer: Layer) -> tuple[jax.Array, None]:
         return apply(layer, tokens), None
 
     tokens, _ = jax.lax.scan(body, piece, layers)
-    there = jax.lax.dynamic_slice(memory, (start, 0), tokens.shape)
-    return jax.lax.dynamic_update_slice(memory, jnp.where(is_token, tokens, there), (start, 0))
+    old = jax.lax.dynamic_slice(memory, (start, 0), tokens.shape)
+    return jax.lax.dynamic_update_slice(memory, jnp.where(is_token, tokens, old), (start, 0))
 
 
 def read(layers: list[Layer], pieces: Sequence[np.ndarray]) -> jax.Array:
     """Return the memory after a text: pieces of up to 64 tokens, f32[n,128] -> f32[4096,128]."""
-    stacked = jax.tree.map(lambda *each: jnp.stack(each), *layers)
+    stacked = jax.tree.map(lambda *arrays: jnp.stack(arrays), *layers)
     memory = jnp.zeros((LENGTH, WIDTH))
     position = 0
     for piece in pieces:
-        # A window that reached beyond the memory's end would be moved back, and the piece with it.
+        # A window that extended beyond the memory's end would be moved back together with the piece.
         start = min(position, LENGTH - LONGEST)
         here = slice(position - start, position - start + len(piece))
         padded, is_token = np.zeros((LONGEST, WIDTH), np.float32), np.zeros((LONGEST, 1), bool)

@@ -1,4 +1,4 @@
-"""Take a table out of the program: a solution."""
+"""Turn a table from a constant into an argument of the program: a solution."""
 
 import jax
 import numpy as np

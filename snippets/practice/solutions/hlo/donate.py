@@ -1,4 +1,4 @@
-"""Let a training step write its results where its arguments lie: a solution."""
+"""Let a training step write its results into the buffers of its arguments: a solution."""
 
 from functools import partial
 

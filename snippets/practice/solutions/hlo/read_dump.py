@@ -1,4 +1,4 @@
-"""Read a dump: where are the fusions, the layouts and the constants? A solution, as of Linux on x86-64."""
+"""Read a dump: where are the fusions, the layouts and the constants? A solution for Linux on x86-64."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""Count the primitives of a program, also those inside inner jaxprs: a solution."""
+"""Count the primitives of a program, including those in inner jaxprs: a solution."""
 
 from collections import Counter
 
@@ -6,10 +6,10 @@ from jax.extend import core
 
 
 def count(jaxpr: core.Jaxpr) -> dict[str, int]:
-    """Return how often each primitive occurs in a jaxpr and in those that its equations hold."""
-    found: Counter[str] = Counter()
+    """Return how often each primitive occurs in a jaxpr and in its inner jaxprs."""
+    counts: Counter[str] = Counter()
     for equation in jaxpr.eqns:
-        found[equation.primitive.name] += 1
+        counts[equation.primitive.name] += 1
         for inner in core.jaxprs_in_params(equation.params):
-            found.update(count(inner))
-    return dict(found)
+            counts.update(count(inner))
+    return dict(counts)

@@ -6,5 +6,5 @@ from xla_inspect.hlo import Module, categorise
 
 
 def count(module: Module) -> dict[str, int]:
-    """Return how many instructions of each category there are: `{"element-wise": 4, "structure": 7}`."""
+    """Return the number of instructions of each category: `{"element-wise": 4, "structure": 7}`."""
     return dict(Counter(categorise(instruction.opcode) for instruction in module.walk()))

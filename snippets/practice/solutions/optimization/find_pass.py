@@ -1,16 +1,16 @@
-"""Say which pass got rid of an operation: a solution."""
+"""Find the pass that removed an operation: a solution."""
 
 from xla_inspect import Capture
 
 
-def find_pass(found: Capture, opcode: str) -> str | None:
-    """Return the name of the pass after which an opcode is removed for good, or None."""
-    count = found.unoptimized_module.opcode_counts()[opcode]
+def find_pass(capture: Capture, opcode: str) -> str | None:
+    """Return the name of the pass that removes an opcode for good, or None."""
+    count = capture.unoptimized_module.opcode_counts()[opcode]
     name = None
-    for change in found.passes:
+    for change in capture.passes:
         before, count = count, change.module.opcode_counts()[opcode]
         if count:
-            # It is there, or there again.
+            # The module still contains it, or contains it again.
             name = None
         elif before:
             name = change.name

@@ -1,4 +1,4 @@
-"""Predict how many kernels three programs launch: a solution, as of Linux on x86-64."""
+"""Predict how many kernels three programs launch: a solution for Linux on x86-64."""
 
 import jax
 import jax.numpy as jnp
@@ -17,17 +17,17 @@ EXAMPLES = {
 
 
 def joined(x: jax.Array, y: jax.Array) -> jax.Array:
-    """Return two halves, each through a function of its own, joined and scaled: f32[128,128]."""
+    """Return the concatenation of two transformed arrays, scaled: f32[128,128]."""
     return jnp.concatenate([jnp.exp(x), jnp.sin(y)]) * 2 + 1
 
 
 def network(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return two layers without biases: f32[64,64]."""
+    """Return the output of two layers without biases: f32[64,64]."""
     return jnp.tanh(x @ w) @ v
 
 
 def ordered(x: jax.Array) -> jax.Array:
-    """Return the exponentials of each row in order, twice as large: f32[64,128]."""
+    """Return the sorted exponentials of each row, multiplied by two: f32[64,128]."""
     return jnp.sort(jnp.exp(x), axis=-1) * 2
 
 

@@ -1,4 +1,4 @@
-"""Compute attention without its matrix of scores in memory: a solution."""
+"""Compute attention without storing the whole matrix of scores: a solution."""
 
 import jax
 import jax.numpy as jnp
@@ -13,12 +13,12 @@ EXAMPLE = (shape(2048, 64),) * 3
 
 
 def start(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
-    """Return attention with one head: f32[2048,64] three times -> f32[2048,64]."""
+    """Return attention with one head: three arrays f32[2048,64] -> f32[2048,64]."""
     return jax.nn.softmax(q @ k.T / 8.0, axis=-1) @ v
 
 
 def better(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
-    """Return the same."""
+    """Return the same result as `start`."""
 
     def attend(rows: jax.Array) -> jax.Array:
         return jax.nn.softmax(rows @ k.T / 8.0, axis=-1) @ v

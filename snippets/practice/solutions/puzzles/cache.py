@@ -1,4 +1,4 @@
-"""Write one row of a cache, and touch nothing else: a solution."""
+"""Write one row of a cache without reading or writing the rest: a solution."""
 
 from functools import partial
 
@@ -15,12 +15,12 @@ EXAMPLE = (shape(4096, 128), shape(128), jax.ShapeDtypeStruct((), jnp.int32))
 
 
 def start(cache: jax.Array, row: jax.Array, position: jax.Array) -> jax.Array:
-    """Return a cache with one row replaced: -> f32[4096,128]."""
-    here = jnp.arange(len(cache))[:, None] == position
-    return jnp.where(here, row, cache)
+    """Return a cache with one row replaced, f32[4096,128]."""
+    is_row = jnp.arange(len(cache))[:, None] == position
+    return jnp.where(is_row, row, cache)
 
 
 @partial(jax.jit, donate_argnames="cache")
 def better(cache: jax.Array, row: jax.Array, position: jax.Array) -> jax.Array:
-    """Return the same."""
+    """Return the same result as `start`."""
     return jax.lax.dynamic_update_slice(cache, row[None], (position, 0))

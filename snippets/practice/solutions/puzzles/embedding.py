@@ -1,4 +1,4 @@
-"""Look rows up without a single operation on numbers: a solution."""
+"""Look up rows without a single arithmetic operation: a solution."""
 
 import jax
 import jax.numpy as jnp
@@ -18,5 +18,5 @@ def start(table: jax.Array, ids: jax.Array) -> jax.Array:
 
 
 def better(table: jax.Array, ids: jax.Array) -> jax.Array:
-    """Return the same."""
+    """Return the same result as `start`."""
     return jnp.take(table, ids, axis=0, mode="clip")

@@ -1,4 +1,4 @@
-"""Keep the states of a recurrence without moving those that are there: a solution."""
+"""Store the states of a recurrence without moving the earlier ones: a solution."""
 
 import jax
 import jax.numpy as jnp
@@ -23,7 +23,7 @@ def start(x: jax.Array) -> jax.Array:
 
 
 def better(x: jax.Array) -> jax.Array:
-    """Return the same."""
+    """Return the same result as `start`."""
 
     def turn(state: jax.Array, row: jax.Array) -> tuple[jax.Array, jax.Array]:
         state = jnp.tanh(row + 0.5 * state)

@@ -1,4 +1,4 @@
-"""Take out of a loop what does not change in it: a solution."""
+"""Move work that does not change out of a loop: a solution."""
 
 import jax
 import jax.numpy as jnp
@@ -13,7 +13,7 @@ EXAMPLE = (shape(32, 256), shape(256, 64), shape(64, 256))
 
 
 def start(xs: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return the last state of a recurrence: -> f32[256]."""
+    """Return the last state of a recurrence, f32[256]."""
 
     def turn(state: jax.Array, x: jax.Array) -> tuple[jax.Array, None]:
         return jnp.tanh(state + x @ (w @ v)), None
@@ -22,7 +22,7 @@ def start(xs: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
 
 
 def better(xs: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return the same."""
+    """Return the same result as `start`."""
 
     def turn(state: jax.Array, row: jax.Array) -> tuple[jax.Array, None]:
         return jnp.tanh(state + row), None

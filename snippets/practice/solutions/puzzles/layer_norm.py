@@ -1,4 +1,4 @@
-"""Normalize rows and read them as seldom as you can: a solution."""
+"""Normalize rows with as few reads as possible: a solution."""
 
 import jax
 import jax.numpy as jnp
@@ -13,14 +13,14 @@ EXAMPLE = (shape(512, 1024), shape(1024), shape(1024))
 
 
 def start(x: jax.Array, scale: jax.Array, shift: jax.Array) -> jax.Array:
-    """Return each row less its mean, over its standard deviation, scaled and shifted: -> f32[512,1024]."""
+    """Return the normalized rows, scaled and shifted, f32[512,1024]."""
     mean = jnp.mean(x, axis=-1, keepdims=True)
     variance = jnp.mean((x - mean) ** 2, axis=-1, keepdims=True)
     return (x - mean) / jnp.sqrt(variance + 1e-5) * scale + shift
 
 
 def better(x: jax.Array, scale: jax.Array, shift: jax.Array) -> jax.Array:
-    """Return the same."""
+    """Return the same result as `start`."""
     zero = jnp.float32(0)
     total, squares = jax.lax.reduce(
         (x, x * x), (zero, zero), lambda one, other: (one[0] + other[0], one[1] + other[1]), (1,)

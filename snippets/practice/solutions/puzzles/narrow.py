@@ -1,4 +1,4 @@
-"""Move half of the bytes where half of the bits will do: a solution."""
+"""Move half as many bytes by using half as many bits: a solution."""
 
 import jax
 import jax.numpy as jnp
@@ -13,11 +13,11 @@ EXAMPLE = (shape(1024, 256), shape(256, 1024), shape(1024, 256))
 
 
 def start(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return two layers with a gelu between them: -> f32[1024,256]."""
+    """Return the output of two layers with a gelu between them, f32[1024,256]."""
     return jax.nn.gelu(x @ w) @ v
 
 
 def better(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return the same, or nearly: -> f32[1024,256]."""
-    x, w, v = (each.astype(jnp.bfloat16) for each in (x, w, v))
+    """Return nearly the same result as `start`, f32[1024,256]."""
+    x, w, v = (array.astype(jnp.bfloat16) for array in (x, w, v))
     return jnp.dot(jax.nn.gelu(x @ w), v, preferred_element_type=jnp.float32)

@@ -1,4 +1,4 @@
-"""Compute again what would have to be kept: a solution."""
+"""Recompute values instead of storing them: a solution."""
 
 from collections.abc import Sequence
 
@@ -15,24 +15,24 @@ EXAMPLE = ([shape(64, 64)] * 16, shape(4096, 64))
 
 
 def layer(x: jax.Array, w: jax.Array) -> jax.Array:
-    """Return one layer: f32[4096,64], f32[64,64] -> f32[4096,64]."""
+    """Return the output of one layer: f32[4096,64], f32[64,64] -> f32[4096,64]."""
     return jnp.tanh(x @ w)
 
 
 def loss(weights: Sequence[jax.Array], x: jax.Array) -> jax.Array:
-    """Return the sum of the squares of what the last layer makes, f32[]."""
+    """Return the sum of the squares of the last layer's output, f32[]."""
     for w in weights:
         x = layer(x, w)
     return jnp.sum(x * x)
 
 
 def start(weights: Sequence[jax.Array], x: jax.Array) -> list[jax.Array]:
-    """Return the gradient of the loss with respect to the weights: f32[64,64] sixteen times."""
+    """Return the gradient of the loss with respect to the weights, sixteen arrays f32[64,64]."""
     return list(jax.grad(loss)(weights, x))
 
 
 def better(weights: Sequence[jax.Array], x: jax.Array) -> list[jax.Array]:
-    """Return the same."""
+    """Return the same result as `start`."""
 
     @jax.checkpoint
     def block(x: jax.Array, block_weights: Sequence[jax.Array]) -> jax.Array:

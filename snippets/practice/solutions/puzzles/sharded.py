@@ -1,4 +1,4 @@
-"""Exchange as little as you can between eight devices: a solution."""
+"""Exchange as few bytes as possible between eight devices: a solution."""
 
 import jax
 import jax.numpy as jnp
@@ -16,7 +16,7 @@ START = (P(), P("model", None), P(None, "model"))
 
 
 def start(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return two layers with a gelu between them: -> f32[32,1024]."""
+    """Return the output of two layers with a gelu between them, f32[32,1024]."""
     return jax.nn.gelu(x @ w) @ v
 
 
@@ -24,6 +24,6 @@ SPECS: tuple[P, ...] | None = (P(), P(None, "model"), P("model", None))
 
 
 def better(x: jax.Array, w: jax.Array, v: jax.Array) -> jax.Array:
-    """Return the same, sharded in any way."""
+    """Return the same result as `start`, with any sharding."""
     columns: jax.Array = jax.lax.with_sharding_constraint(jax.nn.gelu(x @ w) @ v, P(None, "model"))
     return columns

@@ -16,7 +16,7 @@ class Params(NamedTuple):
 
 
 def loss(params: Params, x: jax.Array, y: jax.Array) -> jax.Array:
-    """Return the mean square error of a batch, f32[8,6], f32[8,4] -> f32[]."""
+    """Return the mean squared error of a batch: f32[8,6], f32[8,4] -> f32[]."""
     hidden = jnp.maximum(x @ params.w1 + params.b1, 0.0)
     return jnp.mean((hidden @ params.w2 + params.b2 - y) ** 2)
 

@@ -1,15 +1,15 @@
-"""Multiply a vector by the matrix of second derivatives, without that matrix: a solution."""
+"""Multiply a vector by the matrix of second derivatives without computing the matrix: a solution."""
 
 import jax
 import jax.numpy as jnp
 
 
 def energy(x: jax.Array) -> jax.Array:
-    """Return Rosenbrock's function of a vector, f32[64] -> f32[]."""
+    """Return the Rosenbrock function of a vector: f32[64] -> f32[]."""
     return jnp.sum((x[1:] - x[:-1] ** 2) ** 2 + (1.0 - x[:-1]) ** 2)
 
 
 def curve(x: jax.Array, v: jax.Array) -> jax.Array:
-    """Return the Hessian at x times v: f32[64], f32[64] -> f32[64]."""
+    """Return the product of the Hessian at x and v: f32[64], f32[64] -> f32[64]."""
     derivative: jax.Array = jax.jvp(jax.grad(energy), (x,), (v,))[1]
     return derivative

@@ -1,4 +1,4 @@
-"""Compute the norm of each example's gradient, without a loop: a solution."""
+"""Compute the norm of each example's gradient without a loop: a solution."""
 
 from typing import NamedTuple
 
@@ -16,7 +16,7 @@ class Params(NamedTuple):
 
 
 def loss(params: Params, x: jax.Array, y: jax.Array) -> jax.Array:
-    """Return the mean square error of one example, f32[6], f32[4] -> f32[]."""
+    """Return the mean squared error of one example: f32[6], f32[4] -> f32[]."""
     hidden = jnp.maximum(x @ params.w1 + params.b1, 0.0)
     return jnp.mean((hidden @ params.w2 + params.b2 - y) ** 2)
 

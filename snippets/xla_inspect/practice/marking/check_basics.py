@@ -1,4 +1,4 @@
-"""What the exercises on jit, grad and vmap are judged by."""
+"""Checks of the exercises on jit, grad and vmap."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import jax.numpy as jnp
 import numpy as np
 
 from xla_inspect.compilation import capture
+from xla_inspect.plural import plural
 from xla_inspect.practice.marking import check_helpers
 from xla_inspect.practice.marking.verdict import Remark, bad, good, judge
 
@@ -21,14 +22,14 @@ if TYPE_CHECKING:
 _SHAPE = re.compile(r"\w+\[[\d,]*\]")
 
 LAYERS = 2
-"""Layers of the network, each with one matmul."""
+"""The number of layers of the network, each with one matmul."""
 
 DEARER = 5
-"""How many times the operations of a loss its gradient in reverse may take; it takes about three."""
+"""The maximum ratio of the operations of a gradient and its loss; a reverse-mode gradient needs about three."""
 
 
 def check_mlp(submission: Submission) -> Iterator[Remark]:
-    """Two matmuls in one program, of which each call uses all parameters."""
+    """Check for one program with two matmuls that uses all parameters."""
     mlp, where = submission.function("mlp"), submission.locate("mlp")
     make = submission.function("Params")
     sizes = ((64, 128), (128,), (128, 16), (16,))
@@ -41,22 +42,22 @@ def check_mlp(submission: Submission) -> Iterator[Remark]:
         w1, b1, w2, b2, rows = (np.asarray(array) for array in (*weights, x))
         expected = np.maximum(rows @ w1 + b1, 0) @ w2 + b2
         check_helpers.expect_numbers(mlp(weights, x) if earlier is None else earlier, expected, where)
-    yield good("the numbers are right, for two sets of parameters")
-    taken = capture(mlp, *check_helpers.shapes(params, x))
-    matmuls = check_helpers.find_all(taken.module, "dot")
+    yield good("the numbers are right for two sets of parameters")
+    compilation = capture(mlp, *check_helpers.shapes(params, x))
+    matmuls = check_helpers.find_all(compilation.module, "dot")
     yield judge(
         len(matmuls) == LAYERS,
-        "the compiled program holds two matmuls, one for each layer",
-        f"{where}: the compiled program holds {len(matmuls)} matmuls, and two layers need two; is a loop "
-        "over the examples written out? `@` takes the whole batch",
+        "the compiled program contains two matmuls, one for each layer",
+        f"{where}: the compiled program contains {plural(len(matmuls), 'matmul')}, but two layers need two; did you "
+        "loop over the examples? `@` multiplies the whole batch",
         check_helpers.lines(matmuls),
         "hlo",
     )
     yield judge(
         len(first) == 1,
         "a call compiles one program",
-        f"{where}: one call compiles {len(first)} programs, so that each operation runs alone and nothing is fused; "
-        "decorate the function with `@jax.jit`",
+        f"{where}: one call compiles {plural(len(first), 'program')}, so each operation runs alone and nothing is "
+        "fused; decorate the function with `@jax.jit`",
         first,
     )
     with check_helpers.compiles() as second:
@@ -65,23 +66,23 @@ def check_mlp(submission: Submission) -> Iterator[Remark]:
 
 
 def check_gradient(submission: Submission) -> Iterator[Remark]:
-    """The right numbers, for about three times the work of the loss."""
+    """Check for the right numbers, with about three times the work of the loss."""
     gradient, loss, make = (submission.function(name) for name in ("gradient", "loss", "Params"))
     where = submission.locate("gradient")
     sizes = ((6, 10), (10,), (10, 4), (4,))
     params = make(*(check_helpers.random(*size, seed=seed, scale=0.5) for seed, size in enumerate(sizes)))
     x, y = check_helpers.random(8, 6, seed=7), check_helpers.random(8, 4, seed=8)
     check_helpers.expect(gradient, (params, x, y), _derive(params, x, y), where)
-    yield good("the numbers are those of a derivation by hand")
+    yield good("the numbers agree with a gradient derived by hand")
     example = check_helpers.shapes(params, x, y)
-    taken, alone = capture(gradient, *example), capture(loss, *example)
-    times = taken.cost.flops / alone.cost.flops
-    matmuls = check_helpers.find_all(taken.module, "dot")
+    compilation, alone = capture(gradient, *example), capture(loss, *example)
+    times = compilation.cost.flops / alone.cost.flops
+    matmuls = check_helpers.find_all(compilation.module, "dot")
     yield judge(
         times <= DEARER,
-        f"the compiled program takes {times:.1f} times the operations of the loss, with {len(matmuls)} matmuls",
-        f"{where}: the compiled program takes {times:.0f} times the operations of the loss, and a gradient in reverse "
-        "about three times; is the loss computed once for each parameter? See how large its matmuls are:",
+        f"the compiled program needs {times:.1f} times the operations of the loss, with {len(matmuls)} matmuls",
+        f"{where}: the compiled program needs {times:.0f} times the operations of the loss, but a reverse-mode "
+        "gradient needs only about three times; do you compute the loss once for each parameter? Its matmuls are:",
         check_helpers.lines(sorted(matmuls, key=lambda matmul: -matmul.shape.bytes)),
         "hlo",
     )
@@ -98,7 +99,7 @@ def _derive(params: Any, x: Any, y: Any) -> Any:  # noqa: ANN401 - the reader's 
 
 
 def check_pairwise(submission: Submission) -> Iterator[Remark]:
-    """As many equations for many pairs as for few, and no loop."""
+    """Check for the same number of equations for few and many pairs, and for no loop."""
     pairwise, where = submission.function("pairwise"), submission.locate("pairwise")
     jaxprs = {}
     for n, m in ((4, 6), (8, 12)):
@@ -106,56 +107,56 @@ def check_pairwise(submission: Submission) -> Iterator[Remark]:
         expected = np.sqrt(((xs[:, None, :].astype(np.float64) - ys[None]) ** 2).sum(-1))
         check_helpers.expect(pairwise, (xs, ys), expected, where)
         jaxprs[f"{n} x {m} pairs"] = jax.make_jaxpr(pairwise)(xs, ys)
-    yield good("the numbers are right, for 4 x 6 pairs and for 8 x 12")
+    yield good("the numbers are right for 4 x 6 and for 8 x 12 pairs")
     yield from check_helpers.judge_loops(jaxprs, "row", where)
 
 
 def _is_step(shapes: list[str]) -> bool:
-    """Return whether a program with arguments of these shapes does a step or a part of one, and not only stacks."""
+    """Return whether a program with arguments of these shapes computes a step or a part of it, and not only stacks."""
     stacks = len(shapes) > len(("weights", "gradient")) and len(set(shapes)) == 1
     return len(shapes) > 1 and "float32[256]" in shapes and not stacks
 
 
 def check_compile_once(submission: Submission) -> Iterator[Remark]:
-    """One compile of the step for all rates."""
+    """Check for one compilation of the step for all rates."""
     train, where = submission.function("train"), submission.locate("train")
     start, *slopes = (check_helpers.random(256, seed=seed) for seed in range(5))
     weights, gradients = jnp.asarray(start), [jnp.asarray(slope) for slope in slopes]
-    seen = []
+    compilations = []
     for rates in ((0.1, 0.05, 1, 0.025), (0.2, 2, 0.3, 0.7)):
-        # NumPy's, so that nothing is compiled for it.
+        # The expected numbers come from NumPy, so that JAX compiles nothing for them.
         expected = start - sum(rate * slope for rate, slope in zip(rates, slopes, strict=True))
         with check_helpers.compiles() as lines:
             result = train(weights, gradients, rates)
         check_helpers.expect_shapes(lambda weights=result: weights, (), jax.ShapeDtypeStruct((256,), np.float32), where)
         check_helpers.expect_numbers(result, expected, where)
-        seen.append(lines)
-    yield good("the numbers are right, for two lists of rates")
-    first, second = seen
+        compilations.append(lines)
+    yield good("the numbers are right for two lists of rates")
+    first, second = compilations
     steps = [line for line in first if _is_step(_SHAPE.findall(line))]
     if not first:
-        yield bad(f"{where}: nothing is compiled at all; are these JAX's operations, and is `update` jitted?")
+        yield bad(f"{where}: JAX compiles nothing; do you use JAX's operations, and is `update` jitted?")
         return
     reasons = []
     if len(set(steps)) < len(steps):
-        reasons.append("lines that are alike differ in what they do not list, a static argument, which is in the key")
+        reasons.append("equal lines differ in a static argument, which is part of the key but is not listed")
     elif not any(len(_SHAPE.findall(line)) >= len(("weights", "gradient", "rate")) for line in steps):
         reasons.append(
-            "no program takes weights, gradient and rate together, so that operations run alone; is the "
-            "whole of `update` jitted?"
+            "no program has the weights, the gradient and the rate as arguments, so operations run alone; is the whole "
+            "function `update` jitted?"
         )
     if any("int32" in line for line in steps):
-        reasons.append("a rate of type int makes another program than one of type float")
+        reasons.append("a rate of type int needs another program than a rate of type float")
     yield judge(
         len(steps) == 1 and not reasons,
         "all steps share one compiled program",
-        f"{where}: four steps compile {len(steps)} programs, where one serves: "
+        f"{where}: four steps compile {plural(len(steps), 'program')}, but one is enough: "
         + ("; ".join(reasons) or "their arguments differ"),
         steps,
     )
     yield judge(
         not second,
         "other rates compile nothing",
-        f"{where}: other rates compile again; is each value part of the key, or each list of types?",
+        f"{where}: JAX compiles again for other rates; is each value part of the key, or each list of types?",
         second,
     )

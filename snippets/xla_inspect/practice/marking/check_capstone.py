@@ -1,4 +1,4 @@
-"""What the capstone is judged by: what a model compiles while it reads, and the program of its step."""
+"""Checks of the first capstone: the programs that a model compiles while it reads, and the program of its step."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import jax
 import numpy as np
 
 from xla_inspect.compilation import capture
+from xla_inspect.plural import plural
 from xla_inspect.practice.marking import check_helpers
 from xla_inspect.practice.marking.check_diagnose import check_diagnose
 from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, good, judge
@@ -24,35 +25,35 @@ if TYPE_CHECKING:
 __all__ = ["check_diagnose", "check_model"]
 
 FIRST, SECOND, FULL = (64, 48, 17, 64, 5), (50, 29, 64), (*(64,) * 63, 60, 4)
-"""How many tokens the pieces of three texts have; the last fills the memory."""
+"""The numbers of tokens in the pieces of three texts; the last text fills the memory."""
 
 TEXTS = {
     FIRST: "the memory after a text",
     SECOND: "the memory after another text",
-    FULL: "the memory after a text that fills it, where a window that reaches beyond the end is moved back",
+    FULL: "the memory after a text that fills it (a window that extends beyond the end is moved back)",
 }
-"""What the memory is called after each text."""
+"""The description of the memory after each text."""
 
 TABLE = (
-    "slow and mended (a loop launches its counter and the slices of the stacked weights too: more launches, of a "
-    "program that no longer grows with the layers):"
+    "slow and fixed (a loop has more launches, because it also launches its counter and the slices of the stacked "
+    "weights, but the program no longer grows with the layers):"
 )
 
 
 @dataclass
 class Recorder:
-    """A `step` that notes with which arguments it is called.
+    """A wrapper of `step` that records the arguments of each call.
 
     Attributes:
-        step: What is called.
-        calls: Positional and named arguments of each call, shapes in place of arrays.
+        step: The function to call.
+        calls: The positional and keyword arguments of each call, with shapes instead of arrays.
     """
 
     step: Callable[..., Any]
     calls: list[tuple[tuple[Any, ...], dict[str, Any]]] = field(default_factory=list)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:  # noqa: ANN401 - whatever the reader's step takes
-        """Note the arguments, and call it."""
+        """Record the arguments, and call the function."""
         self.calls.append(jax.tree.map(_abstract, (args, kwargs)))
         return self.step(*args, **kwargs)
 
@@ -63,13 +64,13 @@ def _abstract(leaf: Any) -> Any:  # noqa: ANN401 - a leaf is whatever the reader
 
 @dataclass(frozen=True)
 class Reading:
-    """What a model did with the texts.
+    """The results of a model that read the texts.
 
     Attributes:
-        memories: What it returned for each.
-        compiled: What it compiled during each, a line for each program.
-        step: The program of its step, for the longest piece that it was given.
-        name: What the function of the step is called in those lines.
+        memories: The memory after each text.
+        compiled: The programs that it compiled for each text, one line each.
+        step: The program of its step for the longest piece.
+        name: The name of the step's function in those lines.
     """
 
     memories: list[np.ndarray]
@@ -79,29 +80,29 @@ class Reading:
 
     @property
     def of_step(self) -> list[str]:
-        """The compiles of the step alone."""
+        """The compilations of only the step, for the first text."""
         return [line for line in self.compiled[0] if line.startswith(f"compiled {self.name} for")]
 
 
 def check_model(submission: Submission) -> Iterator[Remark]:
-    """The same memory as the slow model's, and none of its four causes."""
+    """Check for the same memory as the slow model's, and for none of its four faults."""
     where = submission.locate("step")
     slow = submission.companion("slow")
     layers = slow.make_layers()
     before, after = _watch(slow, layers, "slow.py"), _watch(submission.module, layers, submission.where)
     for (lengths, description), expected, memory in zip(TEXTS.items(), before.memories, after.memories, strict=True):
         if memory.shape != expected.shape:
-            returned, asked = map(check_helpers.say_shape, (memory, expected))
-            raise WrongError(bad(f"{submission.locate('read')}: it returns {returned}, and {asked} is asked for"))
+            returned, requested = map(check_helpers.say_shape, (memory, expected))
+            raise WrongError(bad(f"{submission.locate('read')}: it returns {returned} instead of {requested}"))
         end = sum(lengths)
         if np.any(memory[end:]):
             text = (
-                f"{submission.locate('read')}: a text of {end} tokens leaves numbers in rows of the memory behind it, "
-                "which should stay zero; rows that only fill a piece up are no tokens, so let `step` keep what is there"
+                f"{submission.locate('read')}: after a text of {plural(end, 'token')}, later rows of the memory are "
+                "not zero; padding rows of a piece are no tokens, so `step` must not change the memory in those rows"
             )
             raise WrongError(bad(text))
         check_helpers.expect_numbers(memory, expected, f"{submission.locate('read')}, {description}", tolerance=1e-3)
-    yield good(f"the memory is that of the slow model, after {len(TEXTS)} texts, of which one fills it")
+    yield good(f"the memory equals that of the slow model after {len(TEXTS)} texts, one of which fills it")
     yield from _judge_shapes(after, submission.locate("read"))
     yield from _judge_transposition(before.step, after.step, where)
     yield from _judge_donation(after.step, (slow.LENGTH, slow.WIDTH), where)
@@ -110,63 +111,64 @@ def check_model(submission: Submission) -> Iterator[Remark]:
 
 
 def _watch(model: ModuleType, layers: list[dict[str, jax.Array]], where: str) -> Reading:
-    """Let a model read the texts, and return what it did."""
+    """Let a model read the texts, and return the results."""
     step = getattr(model, "step", None)
     if not callable(step) or not hasattr(step, "lower"):
-        raise WrongError(bad(f"{where}: `step` is no jitted function; decorate it with `jax.jit`"))
+        raise WrongError(bad(f"{where}: `step` is not a jitted function; decorate it with `jax.jit`"))
     recorder = Recorder(step)
-    memories, compiled = [], []
+    memories, compilations = [], []
     vars(model)["step"] = recorder
     try:
         for seed, lengths in enumerate(TEXTS):
             pieces = [check_helpers.random(length, 128, seed=10 * seed + at) for at, length in enumerate(lengths)]
             with check_helpers.compiles() as lines:
                 memories.append(np.asarray(model.read(layers, pieces)))
-            compiled.append(lines)
+            compilations.append(lines)
     finally:
         vars(model)["step"] = step
-    asked = sum(map(len, TEXTS))
-    if len(recorder.calls) < asked:
-        text = f"{where}: `read` called `step` {len(recorder.calls)} times for {asked} pieces; let it take each"
+    total = sum(map(len, TEXTS))
+    if len(recorder.calls) < total:
+        times = plural(len(recorder.calls), "time")
+        text = f"{where}: `read` called `step` {times} for {total} pieces; call it for each piece"
         raise WrongError(bad(text))
     args, kwargs = recorder.calls[0]
     name = getattr(step, "__name__", "step")
-    return Reading(memories, compiled, capture(step, *args, **kwargs), name)
+    return Reading(memories, compilations, capture(step, *args, **kwargs), name)
 
 
 def _judge_shapes(after: Reading, where: str) -> Iterator[Remark]:
     again = [line for lines in after.compiled[1:] for line in lines]
     yield judge(
         len(after.of_step) == 1,
-        "shape: `step` is compiled once, for pieces of all lengths",
-        f"shape, {where}: `step` is compiled {len(after.of_step)} times while a text of {len(FIRST)} pieces is read; "
-        "its key is the shape of each argument",
+        "shape: `step` is compiled once for pieces of all lengths",
+        f"shape, {where}: `step` is compiled {plural(len(after.of_step), 'time')} for a text of {len(FIRST)} pieces; "
+        "the shape of each argument is part of its key",
         after.of_step,
     )
     if len(after.of_step) == 1:
         yield judge(
             not again,
-            "shape: other texts, with pieces of other lengths, compile nothing",
-            f"shape, {where}: other texts, with pieces of other lengths, compile {len(again)} programs; what `jnp` "
-            "does outside of `step` is compiled for each shape too, and NumPy's is not",
+            "shape: other texts with pieces of other lengths compile nothing",
+            f"shape, {where}: other texts with pieces of other lengths compile {plural(len(again), 'program')}; "
+            "operations of `jnp` outside `step` are compiled for each shape too, but those of NumPy are not",
             again,
         )
 
 
 def _judge_transposition(before: Capture, after: Capture, where: str) -> Iterator[Remark]:
-    """Whether the exponentials are fused with the matmul before them, where this compiler does that at all."""
+    """Judge whether the exponentials are fused with the matmul before them, if this compiler supports that."""
     exponentials = check_helpers.find_all(after.module, "exponential")
     apart = [instruction for instruction in exponentials if not _has_matmul(after.module, instruction)]
     matmuls = [instruction for instruction in check_helpers.find_all(after.module, "dot") if _is_turned(instruction)]
     lines = [*check_helpers.lines(matmuls), *check_helpers.place_lines(apart)]
     yield judge(
         not matmuls and not (apart and _fuses_matmuls(before)),
-        "transposition: no matmul takes a transposed operand, and the exponentials are fused with the one before them"
+        "transposition: no matmul reads a transposed operand, and the exponentials are fused with the matmul"
         if not apart
-        else "transposition: no matmul takes a transposed operand",
-        f"transposition, {where}: {len(matmuls)} matmuls contract the first dimension of what they take "
-        "(`lhs_contracting_dims={0}`), which is a transposed matrix, and the exponentials are in a fusion without the "
-        "matmul; let a row belong to each token",
+        else "transposition: no matmul reads a transposed operand",
+        f"transposition, {where}: {plural(len(matmuls), 'matmul reads', 'matmuls read')} a transposed matrix "
+        "(`lhs_contracting_dims={0}`), and the exponentials are in a fusion without the matmul; store each token in a "
+        "row instead of a column",
         lines,
         "hlo",
     )
@@ -181,13 +183,13 @@ def _has_matmul(module: Module, instruction: Instruction) -> bool:
 
 
 def _fuses_matmuls(slow: Capture) -> bool:
-    """Return whether this machine's compiler has fusions of a library that takes matmuls and reductions alike."""
+    """Return whether this machine's compiler uses a library that fuses matmuls with reductions (YNNPACK)."""
     return "ynn_fusion" in slow.after
 
 
 def _judge_donation(after: Capture, least: tuple[int, int], where: str) -> Iterator[Remark]:
-    """Whether the memory, which may have more rows than it returns, is written where it lies."""
-    taken = list(after.module.aliases.values())
+    """Judge whether the memory, which may have more rows than the result, is updated in place."""
+    donations = list(after.module.aliases.values())
     same = [
         instruction
         for instruction in after.module.entry
@@ -198,10 +200,10 @@ def _judge_donation(after: Capture, least: tuple[int, int], where: str) -> Itera
     size = same[0].shape.bytes if same else 0
     header_parts = check_helpers.read_header(after, "HloModule", "input_output")
     yield judge(
-        any(number in memory for number in taken) and not copies,
-        "donation: the memory is updated where it lies",
-        f"donation, {where}: the memory is copied, {size:,} bytes a step, since the caller may still "
-        "need the old one; no `input_output_alias` for it stands in the first line:",
+        any(number in memory for number in donations) and not copies,
+        "donation: the memory is updated in place",
+        f"donation, {where}: each step copies the memory, {size:,} bytes, because the caller may still need the old "
+        "one; the first line of the module has no `input_output_alias` for it:",
         [*header_parts, *check_helpers.lines(copies)],
         "hlo",
     )
@@ -215,16 +217,16 @@ def _judge_loop(after: Capture, layers: int, where: str) -> Iterator[Remark]:
     matmuls = check_helpers.find_all(after.module, "dot")
     yield judge(
         len(matmuls) < layers,
-        f"loop: {len(matmuls)} matmuls stand in the program, for {layers} layers",
-        f"loop, {where}: {len(matmuls)} matmuls stand in the program, {len(matmuls) // layers} for each of "
-        f"{layers} layers: the Python loop is written out, and so is every kernel",
+        f"loop: the program contains {plural(len(matmuls), 'matmul')} for {layers} layers",
+        f"loop, {where}: the program contains {plural(len(matmuls), 'matmul')}, {len(matmuls) // layers} for each of "
+        f"{layers} layers: the Python loop is unrolled, which repeats every kernel",
         check_helpers.lines(matmuls),
         "hlo",
     )
 
 
 def _compare(before: Reading, after: Reading) -> Iterator[str]:
-    """Yield the table of what was and what is."""
+    """Yield the lines of a table that compares the slow and the fixed model."""
     texts = {
         "kernels compiled": (check_helpers.count_kernels(before.step), check_helpers.count_kernels(after.step)),
         "launches of a step": (check_helpers.count_launches(before.step), check_helpers.count_launches(after.step)),
@@ -232,8 +234,8 @@ def _compare(before: Reading, after: Reading) -> Iterator[str]:
         "new memory for its result": tuple(
             reading.step.memory.outputs - reading.step.memory.aliased for reading in (before, after)
         ),
-        f"compiles for {len(TEXTS)} texts": tuple(sum(map(len, reading.compiled)) for reading in (before, after)),
-        "of these, of the step": tuple(
+        f"compilations, {len(TEXTS)} texts": tuple(sum(map(len, reading.compiled)) for reading in (before, after)),
+        "compilations of the step": tuple(
             sum(line.startswith(f"compiled {reading.name} for") for lines in reading.compiled for line in lines)
             for reading in (before, after)
         ),

@@ -1,4 +1,4 @@
-"""What the second capstone is judged by: faults, each proved by a line of the dump, and the cure."""
+"""Checks of the second capstone: faults, each proven by a line of the dump, and their fixes."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
     from xla_inspect.practice.marking.submission import Submission
 
 _NAMED = re.compile(r"\s*(?:ROOT\s+)?%?([\w.-]+)\s*(=.*)?$", re.DOTALL)
-"""A line of a dump, or the name of its instruction."""
+"""A line of a dump, or only the name of its instruction."""
 
 _MADE = re.compile(r"\s*\(?\w+\[[^=]*\}?\s+[\w-]+\(")
-"""What a line makes, from its shape to its opcode, as in `f32[8]{0} add(`."""
+"""The part of a line from the shape to the opcode, such as `f32[8]{0} add(`."""
 
 SCALES = (1.0, 1.0, 8.0)
-"""How large the numbers of each input are."""
+"""The standard deviations of the random numbers in each input."""
 
 
 def check_diagnose(submission: Submission) -> Iterator[Remark]:
-    """All faults found, each proved by its line, and none of the eight left."""
+    """Check that all faults are proven by lines of the dump, and that none of the eight remains in the fixed step."""
     patient = submission.companion("patient")
     before = capture(patient.step, *patient.EXAMPLE, passes=False)
     diagnosis = [*_judge_faults(submission, before)]
@@ -45,97 +45,102 @@ def check_diagnose(submission: Submission) -> Iterator[Remark]:
     step, where = submission.function("step"), submission.locate("step")
     example = submission.given.EXAMPLE
     _expect_same(submission, patient, where)
-    yield good(f"the shares and the memory are those of the slow model, for {len(SCALES)} inputs")
+    yield good(f"the probabilities and the memory equal those of the slow model for {len(SCALES)} inputs")
     after = capture(step, *example, passes=False)
     for fault, find in FAULTS.items():
         proofs = find(after)
         if proofs or find(before):
             yield judge(
                 not proofs,
-                f"{fault}: mended",
-                f"{fault}, {where}: these lines of what your `step` compiles to show it",
+                f"{fault}: fixed",
+                f"{fault}, {where}: these lines of your compiled `step` show the fault",
                 check_helpers.lines(proofs),
                 "hlo",
             )
-    yield Remark(good=True, text="slow and mended:", lines=tuple(_compare(before, after)))
+    yield Remark(good=True, text="slow and fixed:", lines=tuple(_compare(before, after)))
 
 
 def _judge_faults(submission: Submission, before: Capture) -> Iterator[Remark]:
-    """Judge each fault that was written down, and say how many more there are, and not which."""
-    where, written = submission.locate("FAULTS"), getattr(submission.module, "FAULTS", None)
-    if not isinstance(written, dict):
-        yield bad(f"{where}: `FAULTS` is {written!r}, and a dict is asked for, from a fault to the line that proves it")
+    """Judge each fault in `FAULTS`, and report the number of missing faults, but not their names."""
+    where, faults = submission.locate("FAULTS"), getattr(submission.module, "FAULTS", None)
+    if not isinstance(faults, dict):
+        yield bad(f"{where}: `FAULTS` is {faults!r}, but it must be a dict from each fault to the line that proves it")
         return
-    found = 0
-    for fault, line in written.items():
+    proven = 0
+    for fault, line in faults.items():
         if fault not in FAULTS:
-            yield bad(f"{where}: no fault is called {fault!r}; {suggest_name(str(fault), FAULTS, 'the eight are')}")
+            yield bad(
+                f"{where}: no fault is called {fault!r}; {suggest_name(str(fault), FAULTS, 'the eight faults are')}"
+            )
             continue
-        shown, refused = _look_up(line, before)
+        instructions, refused = _look_up(line, before)
         if refused:
             yield bad(f"{where}: {fault}: {refused}")
             continue
         proofs = FAULTS[fault](before)
-        proves = all(each in proofs for each in shown)
-        found += proves
+        proves = all(instruction in proofs for instruction in instructions)
+        names = " and ".join(f"`%{instruction.name}`" for instruction in instructions)
+        proven += proves
         yield judge(
             proves,
-            f"{fault}: {' and '.join(f'`%{each.name}`' for each in shown)} {'shows' if len(shown) == 1 else 'show'} it",
-            f"{where}: {fault}: this line of the dump does not show it"
-            if len(shown) == 1
-            else f"{where}: {fault}: {len(shown)} lines of the dump read so, and not all of them show it",
-            [print_instruction(each) for each in shown],
+            f"{fault}: {names} {'shows' if len(instructions) == 1 else 'show'} it",
+            f"{where}: {fault}: this line of the dump does not show the fault"
+            if len(instructions) == 1
+            else f"{where}: {fault}: {len(instructions)} lines of the dump match, but not all of them show the fault",
+            [print_instruction(instruction) for instruction in instructions],
             "hlo",
         )
     there = sum(bool(find(before)) for find in FAULTS.values())
     yield judge(
-        found >= there,
-        f"{plural(there, 'fault')} in the dump, and all of them found",
-        f"{where}: the dump shows {plural(there, 'fault')}, and {found} of them {'is' if found == 1 else 'are'} proved",
+        proven >= there,
+        f"you have proven all faults in the dump: {there}",
+        f"{where}: the dump shows {plural(there, 'fault')}, but you have proven only {proven}",
     )
 
 
 def _look_up(line: object, before: Capture) -> tuple[list[Instruction], str]:
-    """Return the instructions of this machine's dump that a text stands for, or why there are none.
+    """Return the instructions of this machine's dump that match a text, or the reason why there are none.
 
-    A name, or a number in it, may be that of another machine's dump, so a line whose name is not found is looked up by
-    what it makes: its shape and its opcode.
+    A name, or a number in it, may come from another machine's dump, so a line whose name is not found is looked up by
+    its shape and opcode.
     """
     match = _NAMED.match(line) if isinstance(line, str) else None
-    made = line.strip() if isinstance(line, str) and _MADE.match(line) else ""
-    if match is None and not made:
-        return [], f"{line!r} is no line of the dump, and no name of an instruction"
+    signature = line.strip() if isinstance(line, str) and _MADE.match(line) else ""
+    if match is None and not signature:
+        return [], f"{line!r} is neither a line of the dump nor the name of an instruction"
     everything = [*before.module.walk()]
-    named = [each for each in everything if match and each.name == match[1]][:1]
-    if named and match and match[2] and not _is_like(match[2], print_instruction(named[0])):
-        printed = print_instruction(named[0])[:100]
-        named, refused = [], f"`%{match[1]}` is in the dump, but its line reads otherwise: {printed}"
+    matches = [instruction for instruction in everything if match and instruction.name == match[1]][:1]
+    if matches and match and match[2] and not _is_like(match[2], print_instruction(matches[0])):
+        text = print_instruction(matches[0])[:100]
+        matches, refused = [], f"`%{match[1]}` is in the dump, but its line reads otherwise: {text}"
     else:
-        refused = f"no instruction of the dump is called `{match[1]}`" if match else f"no line of the dump has `{made}`"
-    made = made or (match[2] if match else None) or ""
-    if not named and made:
-        named = [each for each in everything if _is_like(made, print_instruction(each))]
-    return named, "" if named else refused
+        refused = (
+            f"no instruction of the dump is called `{match[1]}`" if match else f"no line of the dump has `{signature}`"
+        )
+    signature = signature or (match[2] if match else None) or ""
+    if not matches and signature:
+        matches = [instruction for instruction in everything if _is_like(signature, print_instruction(instruction))]
+    return matches, "" if matches else refused
 
 
 def _is_like(written: str, printed: str) -> bool:
-    """Return whether a line begins as the dump has it, up to its operands; metadata and spaces do not matter."""
-    ours, theirs = (" ".join(each.partition("(")[0].split()) for each in (written, printed.partition(" = ")[2]))
+    """Return whether a line equals one of the dump up to its operands; metadata and spaces do not matter."""
+    ours, theirs = (" ".join(line.partition("(")[0].split()) for line in (written, printed.partition(" = ")[2]))
     return ours.removeprefix("= ") == theirs
 
 
 def _expect_same(submission: Submission, patient: ModuleType, where: str) -> None:
-    """Do nothing where the numbers are those of the slow model.
+    """Check that the numbers equal those of the slow model.
 
     Raises:
-        WrongError: They differ, or are computed where no compiler sees it.
+        WrongError: They differ, or Python computes them in a callback.
     """
     step = submission.function("step")
     check_helpers.expect_shapes(step, submission.given.EXAMPLE, jax.eval_shape(patient.step, *patient.EXAMPLE), where)
     mine = step if hasattr(step, "lower") else jax.jit(step)
     for seed, scale in enumerate(SCALES):
         weights, memory, position, ids = make_arguments(patient.EXAMPLE, seed, scale)
-        # A piece that reaches beyond the end is moved back; this one does not.
+        # A piece that extended beyond the end would be moved back, so the position leaves room for it.
         position = position % (patient.LENGTH - patient.PIECE)
         expected = patient.step(weights, memory, position, ids)
         result = mine(weights, patient.POSITIONS, memory.copy(), position, ids)
@@ -143,11 +148,11 @@ def _expect_same(submission: Submission, patient: ModuleType, where: str) -> Non
 
 
 def _compare(before: Capture, after: Capture) -> Iterator[str]:
-    """Yield the table of what was and what is."""
+    """Yield the lines of a table that compares the slow and the fixed model."""
     measured: dict[str, Callable[[Capture], int]] = {
         "kernels": check_helpers.count_kernels,
         "bytes read and written": check_helpers.bytes_moved,
-        "new memory for its results": lambda found: found.memory.outputs - found.memory.aliased,
+        "new memory for its results": lambda capture: capture.memory.outputs - capture.memory.aliased,
     }
     for what, count in measured.items():
         yield f"{what:<28}{count(before):>12,}  ->{count(after):>12,}"

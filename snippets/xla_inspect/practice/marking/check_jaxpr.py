@@ -1,8 +1,9 @@
-"""What the exercises on jaxprs are judged by."""
+"""Checks of the exercises on jaxprs."""
 
 from __future__ import annotations
 
 from itertools import zip_longest
+from string import ascii_lowercase
 from typing import TYPE_CHECKING, Any
 
 import jax
@@ -10,6 +11,7 @@ import jax.numpy as jnp
 from jax.extend import core
 
 from xla_inspect.compilation import count_primitives, walk_equations
+from xla_inspect.plural import plural
 from xla_inspect.practice.marking import check_helpers
 from xla_inspect.practice.marking.verdict import Remark, WrongError, bad, good, judge
 from xla_inspect.practice.models import shape
@@ -52,32 +54,36 @@ def _mixed(x: jax.Array, w: jax.Array) -> jax.Array:
 
 
 def check_primitives(submission: Submission) -> Iterator[Remark]:
-    """The same counts as our own walk."""
+    """Compare the counts with those of the project's own walk over the jaxpr."""
     count, where = submission.function("count"), submission.locate("count")
     programs = {"a layer": _layer, "jitted functions": _inner, "a loop": _loop, "two branches": _branches}
     for name, program in programs.items():
         jaxpr = jax.make_jaxpr(program)(X, W)
         counts, expected = count(jaxpr), dict(count_primitives(jaxpr))
         if not isinstance(counts, dict):
-            raise WrongError(bad(f"{where}: it returns {check_helpers.say_shape(counts)}, and a dict is asked for"))
+            raise WrongError(bad(f"{where}: it returns {check_helpers.say_shape(counts)} instead of a dict"))
         strange = next((key for key in counts if not isinstance(key, str)), None)
         if strange is not None:
             kind = type(strange).__name__
-            raise WrongError(bad(f"{where}: a key of the dict is of type {kind}, and names are asked for, each a str"))
+            raise WrongError(
+                bad(f"{where}: a key of the dict is of type {kind}, but each key must be a name of type str")
+            )
         wrong = sorted(key for key in {*counts, *expected} if counts.get(key, 0) != expected.get(key, 0))
-        differences = ", ".join(f"`{key}` {counts.get(key, 0)} times and not {expected.get(key, 0)}" for key in wrong)
+        differences = ", ".join(
+            f"`{key}` {plural(counts.get(key, 0), 'time')} instead of {expected.get(key, 0)}" for key in wrong
+        )
         outer = {id(equation) for equation in jaxpr.eqns}
         inside = [
             equation
             for equation in walk_equations(jaxpr)
             if id(equation) not in outer and equation.primitive.name in wrong
         ]
-        reason = "; these stand in jaxprs that an equation holds" if inside else "; these are the equations"
+        reason = "; these equations are in inner jaxprs" if inside else "; these are the equations"
         listing = list(map(check_helpers.print_equation, inside)) or check_helpers.equations(jaxpr, *wrong)
         yield judge(
             not wrong,
             f"{name}: {sum(expected.values())} equations of {len(expected)} primitives",
-            f"{where}: of the program with {name} it counts {differences}{reason}",
+            f"{where}: in the program with {name}, it counts {differences}{reason}",
             listing,
             "jaxpr",
         )
@@ -86,7 +92,7 @@ def check_primitives(submission: Submission) -> Iterator[Remark]:
 
 
 def check_follow(submission: Submission) -> Iterator[Remark]:
-    """The same equations as our own walk."""
+    """Compare the equations with those of the project's own walk over the jaxpr."""
     follow, where = submission.function("follow"), submission.locate("follow")
     for name, program in {"a layer": _layer, "normalized rows": _normal, "sines and cosines": _mixed}.items():
         jaxpr = jax.make_jaxpr(program)(X, W)
@@ -94,18 +100,19 @@ def check_follow(submission: Submission) -> Iterator[Remark]:
             answer = follow(jaxpr, argument)
             expected = _reach(jaxpr, argument)
             if not isinstance(answer, list):
-                raise WrongError(bad(f"{where}: it returns {check_helpers.say_shape(answer)}, and a list is asked for"))
+                raise WrongError(bad(f"{where}: it returns {check_helpers.say_shape(answer)} instead of a list"))
             names = [equation.primitive.name for equation in expected]
             part = next((at for at, pair in enumerate(zip_longest(answer, names)) if pair[0] != pair[1]), None)
             if part is not None:
-                named = f"`{answer[part]}`" if part < len(answer) else "nothing more"
+                answered = f"`{answer[part]}`" if part < len(answer) else "nothing more"
+                dependent = f"`{names[part]}` depends on it:" if part < len(names) else "no more equations depend on it"
                 text = (
-                    f"{where}: {name}, argument {argument}: after {part} right it names {named}, where the jaxpr has "
-                    + (f"`{names[part]}`, which depends on it:" if part < len(names) else "no more that depends on it")
+                    f"{where}: {name}, argument {argument}: after {plural(part, 'right name')}, it returns {answered}, "
+                    f"but {dependent}"
                 )
                 yield bad(text, [check_helpers.print_equation(step) for step in expected[part : part + 1]], "jaxpr")
                 return
-        yield good(f"{name}: right for both arguments, of {len(jaxpr.eqns)} equations")
+        yield good(f"{name}: right for both arguments, with {plural(len(jaxpr.eqns), 'equation')}")
 
 
 def _reach(jaxpr: core.Jaxpr, argument: int) -> list[core.JaxprEqn]:
@@ -119,25 +126,25 @@ def _reach(jaxpr: core.Jaxpr, argument: int) -> list[core.JaxprEqn]:
 
 
 def check_from_jaxpr(submission: Submission) -> Iterator[Remark]:
-    """The same equations, wired in the same way."""
+    """Check for the same equations with the same connections."""
     original, where = submission.function("original"), submission.locate("original")
     ours, theirs = jax.make_jaxpr(_normal)(X, W), _trace(original)
     for number, (ours_line, their_line) in enumerate(zip_longest(_wire(ours), _wire(theirs)), 1):
         if ours_line != their_line:
             numbers = ", although the numbers are the same" if _agree(original) else ""
-            text = f"{where}: equation {number} of its jaxpr differs{numbers}. First the original's, then yours:"
+            text = f"{where}: equation {number} of its jaxpr differs{numbers}. The original's comes first, then yours:"
             yield bad(text, [ours_line or "no such equation", their_line or "no such equation"], "jaxpr")
             return
     yield judge(
         _outputs(ours) == _outputs(theirs),
-        f"all {len(ours.eqns)} equations are the same, and so is what is returned",
-        f"{where}: the equations are the same, but it returns another of their results",
+        f"all {len(ours.eqns)} equations and the result are the same",
+        f"{where}: the equations are the same, but it returns the result of another equation",
         [f"returns {_outputs(theirs)}, the original {_outputs(ours)}"],
     )
 
 
 def _trace(function: Callable[..., Any]) -> core.Jaxpr:
-    """Return the jaxpr of the reader's function, opened where it is jitted as a whole."""
+    """Return the jaxpr of the reader's function, or its inner jaxpr if the whole function is jitted."""
     jaxpr = jax.make_jaxpr(function)(X, W)
     while len(jaxpr.eqns) == 1 and jaxpr.eqns[0].primitive.name == "jit":
         (inner,) = core.jaxprs_in_params(jaxpr.eqns[0].params)
@@ -146,7 +153,7 @@ def _trace(function: Callable[..., Any]) -> core.Jaxpr:
 
 
 def _wire(jaxpr: core.Jaxpr) -> list[str]:
-    """Return the equations with variables that are numbered in the order in which they are made."""
+    """Return the equations with variables named in the order in which they are defined."""
     numbers = _number(jaxpr)
 
     def say(variable: Any) -> str:  # noqa: ANN401 - a variable or a literal
@@ -160,8 +167,11 @@ def _wire(jaxpr: core.Jaxpr) -> list[str]:
 
 
 def _number(jaxpr: core.Jaxpr) -> dict[Any, str]:
-    made = [*jaxpr.constvars, *jaxpr.invars, *(result for equation in jaxpr.eqns for result in equation.outvars)]
-    return {variable: "abcdefghijklmnopqrstuvwxyz"[at] if at < 26 else f"v{at}" for at, variable in enumerate(made)}  # noqa: PLR2004 - letters
+    variables = [*jaxpr.constvars, *jaxpr.invars, *(result for equation in jaxpr.eqns for result in equation.outvars)]
+    return {
+        variable: ascii_lowercase[at] if at < len(ascii_lowercase) else f"v{at}"
+        for at, variable in enumerate(variables)
+    }
 
 
 def _outputs(jaxpr: core.Jaxpr) -> str:
@@ -170,9 +180,9 @@ def _outputs(jaxpr: core.Jaxpr) -> str:
 
 
 def _agree(function: Callable[..., Any]) -> bool:
-    """Return whether a function gives the numbers of the original."""
+    """Return whether a function returns the same numbers as the original."""
     a, b = check_helpers.random(16, 8), check_helpers.random(8, 4, seed=1)
     try:
         return bool(jnp.allclose(function(a, b), _normal(a, b), rtol=1e-4, atol=1e-5))
-    except Exception:  # noqa: BLE001 - the difference was told already
+    except Exception:  # noqa: BLE001 - the caller reports the difference anyway
         return False

@@ -1,4 +1,4 @@
-"""What the exercises on optimization are judged by."""
+"""Checks of the exercises on optimization."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from xla_inspect.practice.marking.submission import Submission
 
 EQUATIONS, PRIMITIVES = 6, 4
-"""How roundabout the program that vanishes has to be at least."""
+"""The minimum number of equations and primitives of the program that is optimized away."""
 
 
 def _probabilities(x: jax.Array, w: jax.Array) -> jax.Array:
@@ -52,17 +52,17 @@ def _capture_all() -> dict[str, Capture]:
 
 
 def check_categories(submission: Submission) -> Iterator[Remark]:
-    """The same counts as our own, before and after."""
+    """Compare the counts with the project's own, before and after optimization."""
     count, where = submission.function("count"), submission.locate("count")
-    for name, compiled in _capture_all().items():
-        for stage, module in (("before", compiled.unoptimized_module), ("after", compiled.module)):
+    for name, compilation in _capture_all().items():
+        for stage, module in (("before", compilation.unoptimized_module), ("after", compilation.module)):
             counts = count(module)
             if not isinstance(counts, dict):
-                raise WrongError(bad(f"{where}: it returns {check_helpers.say_shape(counts)}, and a dict is asked for"))
+                raise WrongError(bad(f"{where}: it returns {check_helpers.say_shape(counts)} instead of a dict"))
             expected = Counter(categorise(instruction.opcode) for instruction in module.walk())
             wrong = [key for key in sorted({*counts, *expected}) if counts.get(key, 0) != expected[key]]
             differences = ", ".join(
-                f"{counts.get(key, 0)} of category `{key}` and not {expected[key]}" for key in wrong
+                f"{counts.get(key, 0)} of category `{key}` instead of {expected[key]}" for key in wrong
             )
             yield judge(
                 not wrong,
@@ -83,32 +83,32 @@ def _elsewhere(module: Module, categories: list[str]) -> list[str]:
 
 
 def check_find_pass(submission: Submission) -> Iterator[Remark]:
-    """The same passes as our own search, also for opcodes that come and go."""
+    """Compare the passes with those of the project's own search, also for opcodes that come and go."""
     find_pass, where = submission.function("find_pass"), submission.locate("find_pass")
-    asked = {
+    opcodes = {
         "probabilities": ("negate", "reshape", "exponential"),
         "the best four": ("topk", "sort", "broadcast"),
         "standard scores": ("compare", "sqrt", "cosine"),
         "running sums": ("call",),
     }
-    for name, compiled in (_capture_all() | {"running sums": capture(_sums, shape(8, 8))}).items():
-        for opcode in asked[name]:
-            stages = {"before": compiled.unoptimized_module} | {
-                f"{n} {p.name}": p.module for n, p in enumerate(compiled.passes, 1)
+    for name, compilation in (_capture_all() | {"running sums": capture(_sums, shape(8, 8))}).items():
+        for opcode in opcodes[name]:
+            stages = {"before": compilation.unoptimized_module} | {
+                f"{n} {p.name}": p.module for n, p in enumerate(compilation.passes, 1)
             }
             counts = {stage: module.opcode_counts()[opcode] for stage, module in stages.items()}
-            expected, answer = _find(counts), find_pass(compiled, opcode)
+            expected, answer = _find(counts), find_pass(compilation, opcode)
             yield judge(
                 answer == expected,
-                f"{name}: `{opcode}` " + (f"was taken out by `{expected}`" if expected else "is not taken out"),
-                f"{where}: {name}: of `{opcode}` it says {answer!r}, and {expected!r} is right. "
-                "Where its number changes:",
+                f"{name}: `{opcode}` " + (f"was removed by `{expected}`" if expected else "was not removed"),
+                f"{where}: {name}: for `{opcode}`, it returns {answer!r} instead of {expected!r}. "
+                "The number of these instructions changes here:",
                 _tell(counts),
             )
 
 
 def _tell(counts: dict[str, int]) -> list[str]:
-    """Return how often an opcode stood in the module as it came, and after each pass that changed that."""
+    """Return the number of instructions before the passes, and after each pass that changed it."""
     pairs = zip([None, *counts.values()], counts.items(), strict=False)
     return [
         f"{count:>3} {stage if stage == 'before' else f'after pass {stage}'}"
@@ -133,16 +133,16 @@ def check_vanish(submission: Submission) -> Iterator[Remark]:
         check_helpers.expect(nothing, (argument,), argument, where, tolerance=1e-6)
     yield good("it returns its argument, whatever that is")
     jaxpr = jax.make_jaxpr(nothing)(x)
-    used = check_helpers.used(jaxpr)
-    listed = [check_helpers.print_equation(equation) for equation in used]
+    equations = check_helpers.used(jaxpr)
+    listed = [check_helpers.print_equation(equation) for equation in equations]
     yield judge(
-        len(used) >= EQUATIONS,
-        f"the result depends on {len(used)} equations",
-        f"{where}: the result depends on {len(used)} equations, and at least {EQUATIONS} are asked for",
+        len(equations) >= EQUATIONS,
+        f"the result depends on {len(equations)} equations",
+        f"{where}: the result depends on {len(equations)} equations, and at least {EQUATIONS} are asked for",
         listed,
         "jaxpr",
     )
-    names = {equation.primitive.name for equation in used}
+    names = {equation.primitive.name for equation in equations}
     yield judge(
         len(names) >= PRIMITIVES,
         f"they are of {len(names)} primitives",
@@ -150,13 +150,15 @@ def check_vanish(submission: Submission) -> Iterator[Remark]:
         listed,
         "jaxpr",
     )
-    compiled = capture(nothing, *check_helpers.shapes(x))
-    launched = [left.opcode for left in compiled.module.entry if left.opcode not in {"parameter", "bitcast"}]
+    compilation = capture(nothing, *check_helpers.shapes(x))
+    launched = [
+        remaining.opcode for remaining in compilation.module.entry if remaining.opcode not in {"parameter", "bitcast"}
+    ]
     yield judge(
         launched in ([], ["copy"]),
         "nothing is left but a copy of the parameter",
         f"{where}: the compiler could not prove that this is nothing; what is left computes",
-        [*check_helpers.lines(check_helpers.inside(compiled.module)), *check_helpers.kernel_lines(compiled)],
+        [*check_helpers.lines(check_helpers.inside(compilation.module)), *check_helpers.kernel_lines(compilation)],
         "hlo",
     )
 

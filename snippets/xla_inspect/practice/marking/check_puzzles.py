@@ -1,4 +1,4 @@
-"""What the puzzles are judged by: the numbers of the start for several inputs, and a score that the compiler says."""
+"""Checks of the puzzles: the same numbers as the start for several inputs, and a score computed by the compiler."""
 
 from __future__ import annotations
 
@@ -21,27 +21,27 @@ if TYPE_CHECKING:
     from xla_inspect.practice.marking.submission import Submission
 
 SCALES = (1.0, 1.0, 10.0)
-"""How large the numbers of each input are."""
+"""The standard deviations of the random numbers in each input."""
 
 NEAR = 50
-"""What part of the best known score may be added to it: a loop that is written in another way counts a little more."""
+"""The part, 1 / 50, by which a score may exceed the best known: a loop written in another way counts a little more."""
 
 
 def check(submission: Submission) -> Iterator[Remark]:
-    """The numbers of the start, and a score no worse than the best that is known."""
+    """Check for the numbers of the start, and for a score close to the best known score."""
     puzzle = PUZZLES[submission.exercise.name]
-    given, where = submission.given, submission.locate("better")
+    original, where = submission.given, submission.locate("better")
     submission.function("better")
     vars(submission.module).update(
-        {name: vars(given)[name] for name in ("EXAMPLE", "MESH", "START") if name in vars(given)}
+        {name: vars(original)[name] for name in ("EXAMPLE", "MESH", "START") if name in vars(original)}
     )
     yield _expect_same(submission, puzzle, where)
     target = puzzle.choose_target()
     if target != puzzle.target:
-        reason = targets.find(puzzle.target).obstacle
-        named = title(puzzle.target.partition(":")[0])
-        yield good(f"scored on the CPU, since the {named} compiler is missing here: {reason}")
-    start, best = (compile_puzzle(given, name, target) for name in ("start", "better"))
+        reason = targets.find_target(puzzle.target).obstacle
+        target_title = title(puzzle.target.partition(":")[0])
+        yield good(f"scored on the CPU, because the {target_title} compiler is missing on this machine: {reason}")
+    start, best = (compile_puzzle(original, name, target) for name in ("start", "better"))
     mine = compile_puzzle(submission.module, "better", target)
     limits = [*_judge_limits(puzzle, start, mine, where)]
     yield from limits
@@ -50,26 +50,26 @@ def check(submission: Submission) -> Iterator[Remark]:
 
 
 def _expect_same(submission: Submission, puzzle: Puzzle, where: str) -> Remark:
-    """Return that the numbers are those of the start.
+    """Return a remark that the numbers equal those of the start.
 
     Raises:
-        WrongError: They differ, or are computed where no compiler sees it.
+        WrongError: They differ, or Python computes them in a callback.
     """
-    given, better = submission.given, submission.function("better")
-    if "SPECS" in vars(given):
+    original, better = submission.given, submission.function("better")
+    if "SPECS" in vars(original):
         _expect_specs(submission)
-    with _one_device(getattr(given, "MESH", {})):
-        expected_shape = jax.eval_shape(given.start, *given.EXAMPLE)
-        check_helpers.expect_shapes(better, given.EXAMPLE, expected_shape, where)
+    with _one_device(getattr(original, "MESH", {})):
+        expected_shape = jax.eval_shape(original.start, *original.EXAMPLE)
+        check_helpers.expect_shapes(better, original.EXAMPLE, expected_shape, where)
         for seed, scale in enumerate(SCALES):
-            arguments = make_arguments(given.EXAMPLE, seed, scale)
-            expected = jax.jit(given.start)(*arguments)
+            arguments = make_arguments(original.EXAMPLE, seed, scale)
+            expected = jax.jit(original.start)(*arguments)
             check_helpers.expect_numbers(_run(better, arguments), expected, where, puzzle.tolerance)
-    return good(f"the numbers are those of `start`, for {len(SCALES)} inputs")
+    return good(f"the numbers equal those of `start` for {len(SCALES)} inputs")
 
 
 def _one_device(mesh: Mapping[str, int]) -> AbstractContextManager[object]:
-    """Return a mesh of one device that has the axes of another, so that a program may name them."""
+    """Return a mesh of one device with the axis names of another mesh, so that a program can refer to them."""
     if not mesh:
         return nullcontext()
     automatic = (jax.sharding.AxisType.Auto,) * len(mesh)
@@ -82,10 +82,10 @@ def _run(better: Callable[..., Any], arguments: tuple[Any, ...]) -> Any:  # noqa
 
 def _expect_specs(submission: Submission) -> None:
     specs: Any = getattr(submission.module, "SPECS", None)
-    shards = isinstance(specs, tuple | list) and all(isinstance(each, jax.sharding.PartitionSpec) for each in specs)
+    shards = isinstance(specs, tuple | list) and all(isinstance(spec, jax.sharding.PartitionSpec) for spec in specs)
     if not shards or len(specs) != len(submission.given.EXAMPLE):
-        asked = len(submission.given.EXAMPLE)
-        text = f"{submission.locate('SPECS')}: `SPECS` is {specs!r}, and a tuple of {asked} PartitionSpecs is asked for"
+        length = len(submission.given.EXAMPLE)
+        text = f"{submission.locate('SPECS')}: `SPECS` is {specs!r}, but it must be a tuple of {length} PartitionSpecs"
         raise WrongError(bad(text))
     vars(submission.module)["SPECS"] = tuple(specs)
 
@@ -95,30 +95,30 @@ def _judge_limits(puzzle: Puzzle, start: Capture, mine: Capture, where: str) -> 
         count, most = limit.take(mine), limit.most(start)
         yield judge(
             count <= most,
-            f"{count:,} {limit.words}, of {most:,} that are allowed",
-            f"{where}: it takes {count:,} {limit.words}, and {most:,} are allowed",
+            f"{count:,} of {most:,} allowed {limit.words}",
+            f"{where}: it uses {count:,} {limit.words}, but only {most:,} are allowed",
             check_helpers.kernel_lines(mine),
             "hlo",
         )
 
 
 def _judge_score(puzzle: Puzzle, start: Capture, best: Capture, mine: Capture, where: str) -> Remark:
-    """Return the score beside that of the start, the best known, and the bound."""
-    scores = [puzzle.measure.take(found) for found in (mine, start, best)]
+    """Return the score with the start's score, the best known score and the bound."""
+    scores = [puzzle.measure.take(capture) for capture in (mine, start, best)]
     bound = ""
     if puzzle.bound:
-        bound = f"; no program can go below {puzzle.bound.score(start):,}, since {puzzle.bound.reason}"
+        bound = f"; no program can have less than {puzzle.bound.score(start):,}, because {puzzle.bound.reason}"
     on = title(mine.target.partition(":")[0])
-    told = (
+    text = (
         f"score: {puzzle.measure.tell(scores[0])}, {on}. `start` has {scores[1]:,}; the best known is "
         f"{scores[2]:,}{bound}"
     )
     if scores[0] < scores[2]:
-        return good(f"{told}. Yours is better than the best that was known")
+        return good(f"{text}. Your score is better than the best known score")
     return judge(
         scores[0] <= scores[2] + scores[2] // NEAR,
-        told,
-        f"{where}: {told}. This is what yours runs:",
+        text,
+        f"{where}: {text}. Your program launches these kernels:",
         check_helpers.kernel_lines(mine),
         "hlo",
     )

@@ -1,4 +1,4 @@
-"""What the exercises on what grad and vmap add are judged by."""
+"""Checks of the exercises on grad and vmap."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ import jax
 import numpy as np
 
 from xla_inspect.compilation import capture, walk_equations
+from xla_inspect.plural import plural
 from xla_inspect.practice.marking import check_helpers
 from xla_inspect.practice.marking.verdict import Remark, good, judge
 from xla_inspect.practice.models import shape
@@ -22,36 +23,36 @@ if TYPE_CHECKING:
     from xla_inspect.practice.marking.submission import Submission
 
 SMALL, LARGE = 32, 64
-"""How many numbers the vectors have that the Hessian is multiplied by."""
+"""The lengths of the vectors that the Hessian is multiplied by."""
 
 DEARER = 8
-"""How many times the operations of a gradient its derivative in one direction may take."""
+"""The maximum ratio of the operations of a directional derivative of a gradient and the gradient itself."""
 
 SIZES = ((6, 10), (10,), (10, 4), (4,))
 
 
 def check_count_products(submission: Submission) -> Iterator[Remark]:
-    """The matmuls that the jaxprs hold."""
+    """Compare the answers with the matmuls in the jaxprs."""
     loss = submission.given.loss
     params, x, y = submission.given.Params(*(shape(*size) for size in SIZES)), shape(8, 6), shape(8, 4)
     many = (shape(32, 8, 6), shape(32, 8, 4))
     programs = {
         "LOSS": ("`loss`", loss, (params, x, y)),
         "GRADIENT": ("`jax.grad(loss)`", jax.grad(loss), (params, x, y)),
-        "WITH_INPUT": ("the gradient with respect to the input too", jax.grad(loss, argnums=(0, 1)), (params, x, y)),
+        "WITH_INPUT": ("the gradient that includes the input", jax.grad(loss, argnums=(0, 1)), (params, x, y)),
         "PER_EXAMPLE": ("`vmap` of the gradient", jax.vmap(jax.grad(loss), in_axes=(None, 0, 0)), (params, *many)),
     }
     for name, (words, program, example) in programs.items():
         matmuls = check_helpers.equations(jax.make_jaxpr(program)(*example), "dot_general")
-        explanation = f"The jaxpr of {words} holds these matmuls.{submission.say_changed('loss')}"
+        explanation = f"The jaxpr of {words} contains these matmuls.{submission.say_changed('loss')}"
         yield replace(
-            submission.judge(name, len(matmuls), f"{words} holds {len(matmuls)}", explanation, matmuls),
+            submission.judge(name, len(matmuls), f"{words} has {plural(len(matmuls), 'matmul')}", explanation, matmuls),
             language="jaxpr",
         )
 
 
 def check_per_example(submission: Submission) -> Iterator[Remark]:
-    """The right norms, by a program that does not grow with the batch."""
+    """Check for the right norms from a program that does not grow with the batch."""
     norms, loss, make = (submission.function(name) for name in ("norms", "loss", "Params"))
     where = submission.locate("norms")
     params = make(*(check_helpers.random(*size, seed=seed, scale=0.5) for seed, size in enumerate(SIZES)))
@@ -64,25 +65,26 @@ def check_per_example(submission: Submission) -> Iterator[Remark]:
         )
         check_helpers.expect(norms, (params, xs, ys), expected, where)
         jaxprs[f"{batch} examples"] = jax.make_jaxpr(norms)(params, xs, ys)
-    yield good("the numbers are those of one gradient after the other")
+    yield good("the numbers equal the norms of separately computed gradients")
     yield from check_helpers.judge_loops(jaxprs, "example", where)
 
 
 def check_hessian_vector(submission: Submission) -> Iterator[Remark]:
-    """The right result, no value as large as the matrix, and not the work that the matrix takes."""
+    """Check for the right result without a value as large as the matrix and without the work for the matrix."""
     curve, where = submission.function("curve"), submission.locate("curve")
     jaxprs = {}
     for size in (LARGE, SMALL):
         x, v = check_helpers.random(size, seed=1), check_helpers.random(size, seed=2)
         check_helpers.expect(curve, (x, v), _multiply(x, v), where)
         jaxprs[size] = jax.make_jaxpr(curve)(x, v)
-    yield good("the numbers are those of the matrix, derived by hand")
+    yield good("the numbers agree with the Hessian, derived by hand")
     values = sorted(walk_equations(jaxprs[LARGE]), key=_size, reverse=True)
     large = [equation for equation in values if _size(equation) >= LARGE**2]
     yield judge(
         not large,
         "no value of the jaxpr is as large as the matrix",
-        f"{where}: {len(large)} values of the jaxpr have as many numbers as the matrix, {LARGE**2:,}",
+        f"{where}: {plural(len(large), 'value')} of the jaxpr {'has' if len(large) == 1 else 'have'} as many numbers "
+        f"as the matrix, {LARGE**2:,}",
         dict.fromkeys(check_helpers.print_equation(equation) for equation in large),
         "jaxpr",
     )
@@ -94,9 +96,9 @@ def check_hessian_vector(submission: Submission) -> Iterator[Remark]:
     times = _count_flops(curve, 2) / _count_flops(jax.grad(submission.given.energy), 1)
     yield judge(
         times <= DEARER,
-        f"the compiled program takes {times:.1f} times the operations of the gradient",
-        f"{where}: the compiled program takes {times:.0f} times the operations of the gradient, and a derivative of it "
-        "in one direction about three times. Its largest values are",
+        f"the compiled program needs {times:.1f} times the operations of the gradient",
+        f"{where}: the compiled program needs {times:.0f} times the operations of the gradient, but a directional "
+        "derivative of it needs only about three times. Its largest values are",
         [check_helpers.print_equation(equation) for equation in values],
         "jaxpr",
     )
@@ -111,7 +113,7 @@ def _size(equation: core.JaxprEqn) -> int:
 
 
 def _multiply(x: np.ndarray, v: np.ndarray) -> np.ndarray:
-    """Return the Hessian of Rosenbrock's function times a vector, derived by hand, in float64."""
+    """Return the product of the Rosenbrock function's Hessian and a vector, derived by hand, in float64."""
     a, b = x[:-1].astype(np.float64), x[1:].astype(np.float64)
     result = np.zeros(len(x))
     result[:-1] += (12 * a**2 - 4 * b + 2) * v[:-1] - 4 * a * v[1:]

@@ -1,4 +1,4 @@
-"""Eight faults that a dump shows, each with the instructions that prove it."""
+"""Eight faults that can be seen in a dump, each with a function that finds the instructions that prove it."""
 
 from __future__ import annotations
 
@@ -14,87 +14,123 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction
 
 LARGE = 64 * 1024
-"""Bytes from which an array is worth a fault."""
+"""The minimum bytes of an array that counts as a fault."""
 
 ALIKE, ROUNDS = 4, 16
-"""How many matmuls of one shape are a loop written out, and how many rounds take one row after the other."""
+"""The number of equal matmuls that counts as an unrolled loop, and the iterations that count as a loop over rows."""
 
 
-def _with_fusions(found: Capture, instructions: list[Instruction]) -> list[Instruction]:
-    """Return instructions, and the fusions that hold them."""
-    held = {each.computation for each in instructions} & fused_computations(found.module)
-    fusions = [each for each in found.module.walk() if is_fusion(each) and held.intersection(each.called)]
+def _with_fusions(capture: Capture, instructions: list[Instruction]) -> list[Instruction]:
+    """Return instructions, and the fusions that contain them."""
+    computations = {instruction.computation for instruction in instructions} & fused_computations(capture.module)
+    fusions = [
+        instruction
+        for instruction in capture.module.walk()
+        if is_fusion(instruction) and computations.intersection(instruction.called)
+    ]
     return [*instructions, *fusions]
 
 
-def _find_callbacks(found: Capture) -> list[Instruction]:
+def _find_callbacks(capture: Capture) -> list[Instruction]:
     return [
-        each
-        for each in found.module.walk()
-        if each.opcode == "custom-call" and "callback" in each.attributes.get("custom_call_target", "")
+        instruction
+        for instruction in capture.module.walk()
+        if instruction.opcode == "custom-call" and "callback" in instruction.attributes.get("custom_call_target", "")
     ]
 
 
-def _find_constants(found: Capture) -> list[Instruction]:
-    return [each for each in found.module.walk() if each.opcode == "constant" and each.shape.bytes >= LARGE]
+def _find_constants(capture: Capture) -> list[Instruction]:
+    return [
+        instruction
+        for instruction in capture.module.walk()
+        if instruction.opcode == "constant" and instruction.shape.bytes >= LARGE
+    ]
 
 
-def _find_copies(found: Capture) -> list[Instruction]:
-    parameters = {each.name for each in found.module.entry if each.opcode == "parameter"}
-    copies = [each for each in found.module.entry if each.opcode == "copy" and each.shape.bytes >= LARGE]
-    return [each for each in copies if parameters.intersection(each.operands)]
+def _find_copies(capture: Capture) -> list[Instruction]:
+    parameters = {instruction.name for instruction in capture.module.entry if instruction.opcode == "parameter"}
+    copies = [
+        instruction
+        for instruction in capture.module.entry
+        if instruction.opcode == "copy" and instruction.shape.bytes >= LARGE
+    ]
+    return [instruction for instruction in copies if parameters.intersection(instruction.operands)]
 
 
-def _find_one_hots(found: Capture) -> list[Instruction]:
-    """Return comparisons of numbers with places, what fuses them, and the matmuls that read them."""
+def _find_one_hots(capture: Capture) -> list[Instruction]:
+    """Return comparisons of numbers with positions, the fusions that contain them, and the matmuls that read them."""
     proofs: list[Instruction] = []
-    for computation in found.module.computations:
-        places = [each for each in computation if each.opcode == "iota" and len(each.shape.dimensions) > 1]
-        names = {each.name for each in places}
+    for computation in capture.module.computations:
+        places = [
+            instruction
+            for instruction in computation
+            if instruction.opcode == "iota" and len(instruction.shape.dimensions) > 1
+        ]
+        names = {instruction.name for instruction in places}
         compared = [
-            each
-            for each in computation
-            if each.opcode == "compare" and names.intersection(each.operands) and "EQ" in each.attributes["direction"]
+            instruction
+            for instruction in computation
+            if instruction.opcode == "compare"
+            and names.intersection(instruction.operands)
+            and "EQ" in instruction.attributes["direction"]
         ]
         proofs += [*places, *compared] if compared else []
-    proofs = _with_fusions(found, proofs)
-    made = {each.name for each in proofs}
-    matmuls = [each for each in found.module.entry if made.intersection(each.operands) and _has_matmul(found, each)]
-    inside = [each for fusion in matmuls for name in fusion.called for each in found.module.computation(name)]
-    return [*proofs, *matmuls, *(each for each in inside if each.opcode == "dot")] if matmuls else []
-
-
-def _has_matmul(found: Capture, instruction: Instruction) -> bool:
-    inside = [each for name in instruction.called for each in found.module.computation(name)]
-    return instruction.opcode == "dot" or (is_fusion(instruction) and any(each.opcode == "dot" for each in inside))
-
-
-def _find_rows(found: Capture) -> list[Instruction]:
-    inside = {each.instruction.computation for each in list_kernels(found) if (each.runs or 1) >= ROUNDS}
-    loops = [each for each in found.module.walk() if each.opcode == "while"]
-    return [each for each in loops if inside.intersection(each.called)]
-
-
-def _find_sorts(found: Capture) -> list[Instruction]:
-    return _with_fusions(found, [each for each in found.module.walk() if each.opcode == "sort"])
-
-
-def _find_transposes(found: Capture) -> list[Instruction]:
-    moved = [each for each in found.module.walk() if each.opcode == "transpose" and each.shape.bytes >= LARGE]
-    turned = [
-        each
-        for each in found.module.walk()
-        if each.opcode == "dot"
-        and each.attributes.get("lhs_contracting_dims") == "{0}"
-        and len(found.module.operands(each)[0].shape.dimensions) > 1
+    proofs = _with_fusions(capture, proofs)
+    names_of_proofs = {instruction.name for instruction in proofs}
+    matmuls = [
+        instruction
+        for instruction in capture.module.entry
+        if names_of_proofs.intersection(instruction.operands) and _has_matmul(capture, instruction)
     ]
-    return _with_fusions(found, [*moved, *turned])
+    inside = [
+        instruction for fusion in matmuls for name in fusion.called for instruction in capture.module.computation(name)
+    ]
+    return (
+        [*proofs, *matmuls, *(instruction for instruction in inside if instruction.opcode == "dot")] if matmuls else []
+    )
 
 
-def _find_unrolled(found: Capture) -> list[Instruction]:
-    matmuls = [each for each in found.module.walk() if each.opcode == "dot"]
-    counts = Counter(str(each.shape) for each in matmuls)
-    return _with_fusions(found, [each for each in matmuls if counts[str(each.shape)] >= ALIKE])
+def _has_matmul(capture: Capture, instruction: Instruction) -> bool:
+    inside = [inner for name in instruction.called for inner in capture.module.computation(name)]
+    return instruction.opcode == "dot" or (is_fusion(instruction) and any(inner.opcode == "dot" for inner in inside))
+
+
+def _find_rows(capture: Capture) -> list[Instruction]:
+    inside = {
+        instruction.instruction.computation
+        for instruction in list_kernels(capture)
+        if (instruction.runs or 1) >= ROUNDS
+    }
+    loops = [instruction for instruction in capture.module.walk() if instruction.opcode == "while"]
+    return [instruction for instruction in loops if inside.intersection(instruction.called)]
+
+
+def _find_sorts(capture: Capture) -> list[Instruction]:
+    return _with_fusions(
+        capture, [instruction for instruction in capture.module.walk() if instruction.opcode == "sort"]
+    )
+
+
+def _find_transposes(capture: Capture) -> list[Instruction]:
+    moved = [
+        instruction
+        for instruction in capture.module.walk()
+        if instruction.opcode == "transpose" and instruction.shape.bytes >= LARGE
+    ]
+    turned = [
+        instruction
+        for instruction in capture.module.walk()
+        if instruction.opcode == "dot"
+        and instruction.attributes.get("lhs_contracting_dims") == "{0}"
+        and len(capture.module.operands(instruction)[0].shape.dimensions) > 1
+    ]
+    return _with_fusions(capture, [*moved, *turned])
+
+
+def _find_unrolled(capture: Capture) -> list[Instruction]:
+    matmuls = [instruction for instruction in capture.module.walk() if instruction.opcode == "dot"]
+    counts = Counter(str(instruction.shape) for instruction in matmuls)
+    return _with_fusions(capture, [instruction for instruction in matmuls if counts[str(instruction.shape)] >= ALIKE])
 
 
 FAULTS: Mapping[str, Callable[[Capture], list[Instruction]]] = {
@@ -107,4 +143,4 @@ FAULTS: Mapping[str, Callable[[Capture], list[Instruction]]] = {
     "transpose": _find_transposes,
     "unrolled": _find_unrolled,
 }
-"""The faults by name, each with what finds the instructions that prove it."""
+"""The faults by name, each with the function that finds the instructions that prove it."""

@@ -1,4 +1,4 @@
-"""Mark an exercise each time that its file is saved, in a process that stays warm, and go on with the next."""
+"""Marking of an exercise each time its file is saved, in a process that stays warm, and then of the next one."""
 
 from __future__ import annotations
 
@@ -26,24 +26,26 @@ if TYPE_CHECKING:
     from xla_inspect.terminal import Paper
 
 PAUSE = 0.25
-"""Seconds between two looks at the files."""
+"""The seconds between two checks of the files."""
 
 CLEAR = "\x1b[2J\x1b[3J\x1b[H"
 
-KEYS = "Saving the file marks it again. Type h for a hint, s for a solution, n for the next one, q to end, and Enter."
+KEYS = (
+    "Save the file to mark it again. Type h for a hint, s for a solution, n for the next one or q to quit, then Enter."
+)
 
 
 class Watch:
-    """The exercises that are watched, and the one that is worked at.
+    """The watched exercises and the current one.
 
     Args:
-        exercises: Which are watched.
-        folder: The folder of the exercises, where it is not the project's own.
-        paper: What to print on.
+        exercises: The exercises to watch.
+        folder: The folder of the exercises, by default the project's.
+        paper: The output.
     """
 
     def __init__(self, exercises: tuple[Exercise, ...], folder: Path | None, paper: Paper) -> None:
-        """Begin with the first that was not right yet."""
+        """Start with the first exercise that was not right yet."""
         self._exercises = exercises
         self._folder = folder
         self._paper = paper
@@ -53,7 +55,7 @@ class Watch:
         self.current = self._logbook.find_open(exercises) or exercises[0]
 
     def mark_saved(self, sandbox: Sandbox) -> None:
-        """Mark until all are right, or until somebody asks for the end."""
+        """Mark saved exercises until all are right or the reader quits."""
         self._seen = {exercise: _stamp(exercise) for exercise in self._exercises}
         if sys.stdin.isatty():
             threading.Thread(target=_read_keys, args=(self._typed,), daemon=True).start()
@@ -78,12 +80,12 @@ class Watch:
         following = self._logbook.find_open(self._exercises)
         if verdict.verdict == RIGHT and following is not None:
             self.current = following
-            paper.say(f"Go on with {name_file(following.file)}: {following.safe_title}")
+            paper.say(f"Continue with {name_file(following.file)}: {following.safe_title}")
         if following is not None:
-            paper.say(KEYS if sys.stdin.isatty() else "Saving the file marks it again; Ctrl-C ends.")
+            paper.say(KEYS if sys.stdin.isatty() else "Save the file to mark it again; press Ctrl-C to quit.")
 
     def _obey(self, typed: str, sandbox: Sandbox) -> bool:
-        """Do what a key asks for, and return whether to go on."""
+        """Run the action of a key, and return whether to continue."""
         match typed:
             case "h":
                 hints.show_hint(self._paper, self.current.key, self._folder)
@@ -101,11 +103,11 @@ class Watch:
         return True
 
     def _find_saved(self) -> Exercise | None:
-        """Return an exercise whose file is another than when it was last looked at, once it is written whole."""
-        for exercise, seen in self._seen.items():
+        """Return an exercise whose file has changed and is completely written."""
+        for exercise, last in self._seen.items():
             stamp = _stamp(exercise)
-            if stamp in {seen, None}:
-                # An editor may put a file in the place of another, and for a moment there is none.
+            if stamp in {last, None}:
+                # An editor may replace a file by another one, and for a moment there is none.
                 continue
             time.sleep(PAUSE / 5)
             if _stamp(exercise) == stamp:
@@ -118,13 +120,13 @@ def watch(called: str, folder: Path | None, paper: Paper, limit: float = LIMIT) 
     """Mark exercises as their files are saved, and return the exit status.
 
     Args:
-        called: A phase, an exercise or all, as `find_exercises` takes them.
+        called: A phase, an exercise or all, as in `find_exercises`.
         folder: The folder of the exercises, by default the project's own.
-        paper: What to print on.
-        limit: Seconds that each may take.
+        paper: The output.
+        limit: The maximum seconds for each exercise.
 
     Raises:
-        InspectError: There is nothing that is called so.
+        InspectError: There is no exercise of that name.
     """
     exercises = find_exercises(called or ALL, folder)
     with Sandbox(limit) as sandbox:
@@ -140,7 +142,7 @@ def watch(called: str, folder: Path | None, paper: Paper, limit: float = LIMIT) 
 
 
 def _stamp(exercise: Exercise) -> tuple[int, int] | None:
-    """Return what changes when a file is saved, or None where there is no file."""
+    """Return the time and size of a file, which change when it is saved, or None without a file."""
     try:
         status = exercise.file.stat()
     except OSError:
@@ -149,6 +151,6 @@ def _stamp(exercise: Exercise) -> tuple[int, int] | None:
 
 
 def _read_keys(typed: queue.SimpleQueue[str]) -> None:
-    """Pass on each line that is typed."""
+    """Put each typed line into the queue."""
     for line in sys.stdin:
         typed.put(line.strip().lower())

@@ -1,4 +1,4 @@
-"""The exercises as data: each a Python file with a place to write in; its hints and its solution are kept apart."""
+"""The exercises as data: each is a Python file to complete, with hints and a solution in other files."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ from xla_inspect.practice.phases import CHECKED
 from xla_inspect.spelling import list_nearest
 
 MARK = "TODO(human)"
-"""What stands where the reader writes."""
+"""The text that marks the place where the reader writes."""
 
 FOLDER = CHECKOUT / "snippets" / "practice" if CHECKOUT else Path("practice")
-"""Where the exercises lie unless the reader says: in the project's checkout, else below the working folder."""
+"""The default folder of the exercises: in the project's checkout, or else below the working folder."""
 
 LEVELS = 5
 """The level of the most difficult exercise; that of the easiest is 1."""
 
-# The name, the minutes that it takes somebody new to it, about, and the level.
+# The name, the approximate minutes for a beginner, and the level.
 _LISTED = {
     "basics": (("mlp", 2, 1), ("gradient", 1, 1), ("pairwise", 3, 2), ("compile_once", 3, 2)),
     "jaxpr": (("primitives", 4, 3), ("follow", 5, 3), ("from_jaxpr", 3, 2)),
@@ -50,10 +50,10 @@ _LISTED = {
 
 @dataclass(frozen=True, slots=True)
 class Place:
-    """Where the reader is to write.
+    """A place where the reader has to write.
 
     Attributes:
-        name: The function or the answer that is missing.
+        name: The name of the missing function or answer.
         line: The one-based line of the file.
     """
 
@@ -66,12 +66,12 @@ class Exercise:
     """One exercise.
 
     Attributes:
-        phase: The phase that it belongs to, one of `phases.CHECKED`.
-        name: Its name in the phase, that of its file.
-        folder: The folder that holds the phases' folders, and the solutions in one of their own.
-        originals: The like of it with what was given, where `folder` holds the reader's file alone.
-        minutes: How long it takes, about.
-        level: How difficult it is, from 1 to `LEVELS`.
+        phase: Its phase, one of `phases.CHECKED`.
+        name: Its name in the phase, which is the name of its file.
+        folder: The folder that contains the folders of the phases and of the solutions.
+        originals: The folder with the original files, if `folder` contains only the reader's file.
+        minutes: The approximate time that it takes.
+        level: Its difficulty, from 1 to `LEVELS`.
     """
 
     phase: str
@@ -83,7 +83,7 @@ class Exercise:
 
     @property
     def key(self) -> str:
-        """The phase and the name, as in `hlo/donate`."""
+        """The phase and the name, such as `hlo/donate`."""
         return f"{self.phase}/{self.name}"
 
     @property
@@ -126,12 +126,12 @@ class Exercise:
 
     @property
     def title(self) -> str:
-        """What is to be done, in one sentence: the first line of the file."""
+        """The first line of the file's docstring: the task in one sentence."""
         return (ast.get_docstring(self.tree) or self.name).splitlines()[0]
 
     @property
     def safe_title(self) -> str:
-        """The same, or nothing where the file is no Python, or was removed."""
+        """The title, or an empty string if the file is missing or is not valid Python."""
         try:
             return self.title
         except (SyntaxError, ValueError, InspectError):
@@ -139,30 +139,30 @@ class Exercise:
 
     @property
     def task(self) -> str:
-        """The task in Markdown: the rest of what the file says of itself."""
+        """The rest of the file's docstring: the task in Markdown."""
         return (ast.get_docstring(self.tree) or "").partition("\n")[2].strip("\n")
 
     @property
     def hints(self) -> tuple[str, ...]:
-        """Hints in Markdown, each of which says more than the one before."""
+        """Hints in Markdown, each more detailed than the previous one."""
         return tuple(" ".join(hint.split()) for hint in self._guidance.get("hints", ()))
 
     @property
     def learnt(self) -> str:
-        """What somebody knows who has done it, in one sentence of Markdown."""
+        """The lesson of the exercise, in Markdown."""
         return str(self._guidance.get("learnt", ""))
 
     @property
     def _guidance(self) -> dict[str, Any]:
-        """What is kept beside the exercises of its phase; that of the project where a folder has none."""
+        """The hints and the lesson from the phase's file, or from the project's if the folder has none."""
         files = [folder / "hints" / f"{self.phase}.toml" for folder in (self.originals or self.folder, FOLDER)]
         file = next((file for file in files if file.is_file()), None)
-        held: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8")) if file else {}
-        return dict(held.get(self.name, {}))
+        entries: dict[str, Any] = tomllib.loads(file.read_text(encoding="utf-8")) if file else {}
+        return dict(entries.get(self.name, {}))
 
     @cached_property
     def places(self) -> tuple[Place, ...]:
-        """Where something is still to be written: functions that raise NotImplementedError, and answers that are None.
+        """The places that are not written yet: functions that raise NotImplementedError, and answers that are None.
 
         Raises:
             SyntaxError: The file is no Python.
@@ -178,7 +178,7 @@ class Exercise:
 
     @property
     def leftovers(self) -> tuple[Place, ...]:
-        """Where a function raises NotImplementedError below its answer, so that it never comes to it.
+        """The unreachable lines that raise NotImplementedError after the reader's code.
 
         Raises:
             SyntaxError: The file is no Python.
@@ -194,7 +194,7 @@ class Exercise:
 
     @property
     def _bound(self) -> dict[str, ast.FunctionDef | ast.Assign | ast.AnnAssign]:
-        """What each name of the file is bound to; of several bindings the last, as when the file is run."""
+        """The last binding of each name in the file."""
         bindings: dict[str, ast.FunctionDef | ast.Assign | ast.AnnAssign] = {}
         for node in self.tree.body:
             if isinstance(node, ast.FunctionDef):
@@ -208,7 +208,7 @@ def _read(file: Path) -> str:
     try:
         return file.read_text(encoding="utf-8")
     except FileNotFoundError:
-        message = f"{name_file(file)} was removed; get it back with `git checkout {name_file(file)}`"
+        message = f"{name_file(file)} is missing; restore it with `git checkout {name_file(file)}`"
         raise InspectError(message) from None
     except (OSError, UnicodeDecodeError) as error:
         message = f"{name_file(file)} cannot be read: {error}"
@@ -216,7 +216,7 @@ def _read(file: Path) -> str:
 
 
 def _reached(body: list[ast.stmt]) -> list[ast.stmt]:
-    """Return the statements of a block up to the one that always leaves it, that one included."""
+    """Return the statements of a block up to and including the first one that always leaves it."""
     return body[: next((at for at, node in enumerate(body, 1) if _leaves(node)), len(body))]
 
 
@@ -243,12 +243,12 @@ def _names(node: ast.Assign | ast.AnnAssign) -> list[str]:
 
 
 def check_line(*names: str, folder: Path = FOLDER) -> str:
-    """Return what marks exercises of a folder, a line for each name of one or of a phase."""
+    """Return the commands that mark exercises or phases of a folder, one line for each name."""
     return "\n".join(_write_line("--check", name, folder) for name in names)
 
 
 def option_line(option: str, exercise: Exercise) -> str:
-    """Return what asks the command something of an exercise, such as `--hint`."""
+    """Return the command with an option for an exercise, such as `--hint`."""
     return _write_line(option, exercise.key, exercise.folder)
 
 
@@ -260,7 +260,7 @@ def _write_line(option: str, name: str, folder: Path) -> str:
 
 
 def name_file(file: Path) -> str:
-    """Return a file's path from the working folder where it lies there, else from the project, else all of it."""
+    """Return a file's path relative to the working folder or to the project, or else its absolute path."""
     roots = (Path.cwd(), folders.find_project(file.parent))
     root = next((root for root in roots if root and file.is_relative_to(root)), None)
     return (file.relative_to(root) if root else file).as_posix()
@@ -274,31 +274,31 @@ EXERCISES = tuple(
 """All exercises, in order."""
 
 ALL = "all"
-"""What stands for all phases."""
+"""The name that selects all phases."""
 
 
 def find_exercises(called: str, folder: Path | None = None) -> tuple[Exercise, ...]:
     """Return the exercises of a phase, or one of them.
 
     Args:
-        called: The phase by its name or its number (the capstone comes after the last), `all`, or an exercise: its
-            name, alone or after its phase's as in `basics/mlp`, or the path of its file.
+        called: A phase by its name or number (the capstone comes last), `all`, or an exercise: its
+            name, alone or after its phase's name as in `basics/mlp`, or the path of its file.
         folder: The folder of the exercises, by default `FOLDER`.
 
     Raises:
-        InspectError: There is no such thing; the message lists what there is.
+        InspectError: There is no such phase or exercise; the message lists all of them.
     """
-    asked = Path(called.strip().lower().replace("-", "_").replace("\\", "/")).as_posix().removesuffix(".py")
-    if asked.isdecimal() and 1 <= int(asked) <= len(CHECKED):
-        asked = CHECKED[int(asked) - 1]
+    name = Path(called.strip().lower().replace("-", "_").replace("\\", "/")).as_posix().removesuffix(".py")
+    if name.isdecimal() and 1 <= int(name) <= len(CHECKED):
+        name = CHECKED[int(name) - 1]
     exercises = [
         exercise
         for exercise in EXERCISES
-        if asked in {ALL, exercise.phase, exercise.name} or f"/{asked}".endswith(f"/{exercise.key}")
+        if name in {ALL, exercise.phase, exercise.name} or f"/{name}".endswith(f"/{exercise.key}")
     ]
     if not exercises:
         keys = [exercise.key for exercise in EXERCISES]
-        near = list_nearest(asked, [*CHECKED, *keys, *(exercise.name for exercise in EXERCISES)])
+        near = list_nearest(name, [*CHECKED, *keys, *(exercise.name for exercise in EXERCISES)])
         message = (
             f"no phase and no exercise is called {called!r}"
             + (f"; did you mean {near[0]}?" if near else ".")

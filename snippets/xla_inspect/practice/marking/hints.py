@@ -1,4 +1,4 @@
-"""What a reader asks for on the way: the exercises with what is done, a hint more each time, and a solution."""
+"""Help on the way: the list of exercises with the reader's progress, hints one by one, and solutions."""
 
 from __future__ import annotations
 
@@ -23,41 +23,47 @@ if TYPE_CHECKING:
     from xla_inspect.terminal import Paper
 
 CELLS = 30
-"""How long the bar is."""
+"""The length of the progress bar, in characters."""
 
 
 def draw_bar(done: int, whole: int) -> str:
-    """Return how many of some exercises are right, as a bar and in numbers."""
+    """Return the number of right exercises as a progress bar and in digits."""
     filled = CELLS * done // max(whole, 1)
     return f"[{'#' * filled}{'-' * (CELLS - filled)}] {done} of {whole}"
 
 
 def show_progress(paper: Paper, folder: Path | None = None) -> None:
-    """Print how many of all exercises are right."""
+    """Print the number of right exercises among all."""
     logbook = Logbook(folder)
     paper.say(draw_bar(sum(map(logbook.is_right, EXERCISES)), len(EXERCISES)))
 
 
 def list_exercises(paper: Paper, folder: Path | None = None) -> None:
-    """Print all exercises: whether each was right, its file, its minutes, its level and its title."""
+    """Print all exercises, each with its state, name, minutes, level and title."""
     logbook, exercises = Logbook(folder), find_exercises(ALL, folder)
     rows = [
-        ("right" if logbook.is_right(each) else "", each.key, each.minutes, each.level, each.title.rstrip("."))
-        for each in exercises
+        (
+            "right" if logbook.is_right(exercise) else "",
+            exercise.key,
+            exercise.minutes,
+            exercise.level,
+            exercise.title.rstrip("."),
+        )
+        for exercise in exercises
     ]
     paper.heading("The exercises")
-    paper.say(f"Each is a file of {name_file(exercises[0].folder)}; levels are from 1 to {LEVELS}.")
+    paper.say(f"Each exercise is a file in {name_file(exercises[0].folder)}. Levels range from 1 to {LEVELS}.")
     paper.table(("", "exercise", "about min", "level", "what to do"), rows, numbers=(2, 3))
     show_progress(paper, folder)
     if following := logbook.find_open(exercises):
-        paper.say(f"Go on with {name_file(following.file)}. This marks it each time you save it:")
+        paper.say(f"Continue with {name_file(following.file)}. This command marks it each time you save it:")
         paper.show(option_line("--watch", following))
     else:
         tell_where_to_go(paper)
 
 
 def show_hint(paper: Paper, called: str, folder: Path | None = None) -> None:
-    """Print the hints of an exercise that were shown before, and one more.
+    """Print the hints of an exercise that were shown before, and the next one.
 
     Raises:
         InspectError: There is no such exercise.
@@ -71,10 +77,10 @@ def show_hint(paper: Paper, called: str, folder: Path | None = None) -> None:
         paper.item(hint)
     paper.say("")
     if number < len(hints):
-        paper.say("Asked again, this shows one more:")
+        paper.say("Run the command again for one more hint:")
         paper.show(option_line("--hint", exercise))
     else:
-        paper.say("These are all. A solution is shown by")
+        paper.say("There are no more hints. This command shows a solution:")
         paper.show(option_line("--solution", exercise))
 
 
@@ -82,7 +88,7 @@ def show_solution(paper: Paper, called: str, folder: Path | None = None) -> None
     """Print the solution of an exercise.
 
     Raises:
-        InspectError: There is no such exercise, or its solution was removed.
+        InspectError: There is no such exercise, or its solution is missing.
     """
     from xla_inspect.practice.notebook import extract_solution
 
@@ -92,20 +98,22 @@ def show_solution(paper: Paper, called: str, folder: Path | None = None) -> None
     paper.say(exercise.learnt)
     if Logbook(folder).is_right(exercise):
         paper.say(
-            "Yours was right too. Compare them: what is done in another way, and does it compile to another program?"
+            "Your solution was right too. Compare them: where do they differ, and do they compile to the same program?"
         )
     else:
-        paper.say("Other programs are right too: what counts is what the compiler makes of yours. This marks it:")
+        paper.say(
+            "Other programs can be right too, because only the compiled program counts. This command marks yours:"
+        )
         paper.show(check_line(exercise.key, folder=exercise.folder))
 
 
 def tell_where_to_go(paper: Paper) -> None:
-    """Print where to go on after the last exercise."""
-    paper.say("That is the whole practice. Go on with a program of your own: this steps through its passes.")
+    """Print what to do after the last exercise."""
+    paper.say("You have finished the practice. Continue with your own program: this command steps through its passes.")
     paper.show(run_line("xla-inspect report FILE.py:FUNCTION"))
 
 
 def _choose(called: str, folder: Path | None) -> Exercise:
-    """Return the exercise that is called so; of several, the first that was not right yet."""
+    """Return the exercise of that name; of several, the first that was not right yet."""
     exercises = find_exercises(called, folder)
     return Logbook(folder).find_open(exercises) or exercises[0]

@@ -1,7 +1,7 @@
-"""What a reader has done: which exercises were right, how many hints were shown, and which predictions were missed.
+"""The reader's progress: right exercises, the number of hints shown, and missed predictions.
 
-It lies in `.practice/` of the project that the exercises belong to, which git ignores, else in their own folder. A file
-that cannot be read counts as empty, and one that cannot be written is given up in silence: nothing depends on it.
+The file is in `.practice/` of the exercises' project, which git ignores, or else in their own folder. A file that
+cannot be read counts as empty, and a failure to write it is ignored, because nothing depends on it.
 """
 
 from __future__ import annotations
@@ -24,53 +24,53 @@ RIGHT_ONCE, HINTS, MISSED = "right", "hints", "missed"
 
 
 class Logbook:
-    """What is done of the exercises of a folder.
+    """The stored progress on the exercises of a folder.
 
     Args:
         folder: The folder of the exercises, by default `FOLDER`.
     """
 
     def __init__(self, folder: Path | None = None) -> None:
-        """Read what there is."""
+        """Locate the file; it is read when it is needed."""
         folder = (folder or FOLDER).absolute()
         home = folders.find_project(folder) or folder
         self.file = home / ".practice" / "progress.json"
         self._place = folder.relative_to(home).as_posix()
 
     def is_right(self, exercise: Exercise) -> bool:
-        """Return whether an exercise was right when it was marked last."""
+        """Return whether an exercise was right when it was last marked."""
         return self._read().get(exercise.key, {}).get(RIGHT_ONCE) == 1
 
     def find_open(self, exercises: Iterable[Exercise]) -> Exercise | None:
-        """Return the first of some exercises that was not right when it was marked last, or None."""
+        """Return the first exercise that was not right when it was last marked, or None."""
         return next((exercise for exercise in exercises if not self.is_right(exercise)), None)
 
     def note(self, exercise: Exercise, verdict: str) -> None:
-        """Keep how an exercise was marked."""
+        """Store the verdict on an exercise."""
         self._write(exercise.key, RIGHT_ONCE, int(verdict == RIGHT))
 
     def count_hints(self, exercise: Exercise) -> int:
-        """Return how many hints were shown."""
+        """Return the number of hints shown for an exercise."""
         return self._read().get(exercise.key, {}).get(HINTS, 0)
 
     def note_hints(self, exercise: Exercise, number: int) -> None:
-        """Keep how many hints were shown."""
+        """Store the number of hints shown for an exercise."""
         self._write(exercise.key, HINTS, number)
 
     @property
     def missed(self) -> list[str]:
-        """The predictions that were missed and not asked once more yet, by name."""
+        """The names of missed predictions that were not asked again yet."""
         return [name for name, number in self._read().get(MISSED, {}).items() if number]
 
     def note_prediction(self, name: str, *, missed: bool) -> None:
-        """Keep whether a prediction is to be asked once more."""
+        """Store whether a prediction is to be asked again."""
         if missed != (name in self.missed):
             self._write(MISSED, name, int(missed))
 
     def _read(self) -> dict[str, dict[str, int]]:
-        """Return what is kept of this folder, by exercise and of predictions, less what is not of that form."""
-        kept = _read_json(self.file).get(self._place)
-        entries = kept.items() if isinstance(kept, dict) else ()
+        """Return the stored entries of this folder by exercise, without malformed entries."""
+        stored = _read_json(self.file).get(self._place)
+        entries = stored.items() if isinstance(stored, dict) else ()
         return {
             key: {name: number for name, number in entry.items() if type(number) is int and number >= 0}
             for key, entry in entries
@@ -82,12 +82,12 @@ class Logbook:
         entries.setdefault(key, {})[name] = number
         whole = _read_json(self.file) | {self._place: entries}
         with suppress(OSError):
-            store.write(self.file, (json.dumps(whole, indent=1, sort_keys=True) + "\n").encode())
+            store.write_whole(self.file, (json.dumps(whole, indent=1, sort_keys=True) + "\n").encode())
 
 
 def _read_json(file: Path) -> dict[str, object]:
-    """Return the object that a file holds, or an empty one."""
+    """Return the JSON object in a file, or an empty one."""
     with suppress(OSError, ValueError, RecursionError):
-        held = json.loads(file.read_bytes())
-        return held if isinstance(held, dict) else {}
+        content = json.loads(file.read_bytes())
+        return content if isinstance(content, dict) else {}
     return {}

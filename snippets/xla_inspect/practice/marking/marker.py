@@ -1,4 +1,4 @@
-"""Mark exercises in a process beside this one, say what was found, and return what the command exits with."""
+"""Marking of exercises in a separate process, with the printed results and the exit status of the command."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ from xla_inspect.practice.marking.exercises import (
 )
 from xla_inspect.practice.marking.logbook import Logbook
 from xla_inspect.practice.marking.sandbox import Sandbox
-from xla_inspect.practice.marking.submission import describe
+from xla_inspect.practice.marking.submission import describe_exception
 from xla_inspect.practice.marking.verdict import RIGHT, UNWRITTEN, WRONG, ExerciseVerdict, good
 from xla_inspect.practice.progress import doing
 from xla_inspect.terminal import open_paper
@@ -35,26 +35,26 @@ if TYPE_CHECKING:
     from xla_inspect.terminal import Paper
 
 LIMIT = 60.0
-"""Seconds that an exercise may take, its compiles included; the slowest solution takes a few."""
+"""The maximum seconds for an exercise, including compilation; the slowest solution takes a few seconds."""
 
 STATUS = {RIGHT: 0, WRONG: 1, UNWRITTEN: 3}
-"""What the command exits with; where several hold, something wrong outweighs something not yet written."""
+"""The exit status for each verdict; a wrong exercise outweighs one that is not written yet."""
 
 
 def run_marking(
     names: Sequence[str], folder: Path | None = None, limit: float = LIMIT, paper: Paper | None = None
 ) -> int:
-    """Mark some exercises, print what was found, and return the exit status.
+    """Mark some exercises, print the results, and return the exit status.
 
     Args:
-        names: Phases and exercises, as `find_exercises` takes them; none for all.
+        names: Phases and exercises, as in `find_exercises`; none for all.
         folder: The folder of the exercises, by default `FOLDER`.
-        limit: Seconds that each exercise may take.
-        paper: What to print on, by default the standard output.
+        limit: The maximum seconds for each exercise.
+        paper: The output, by default the standard output.
 
     Returns:
-        0 where all is right, 1 where something is wrong, else 3 where something is not yet written; 2 where there is
-        nothing that is called so.
+        0 if all exercises are right, 1 if any is wrong, else 3 if any is not written yet; 2 if there is no exercise of
+        that name.
     """
     paper = paper or open_paper()
     try:
@@ -81,7 +81,7 @@ def run_marking(
 
 
 def mark_and_report(exercise: Exercise, sandbox: Sandbox, paper: Paper, logbook: Logbook) -> ExerciseVerdict:
-    """Mark an exercise, print what was found, note whether it is right, and return what is said of it."""
+    """Mark an exercise, print and record the result, and return it."""
     verdict = mark(exercise, sandbox)
     logbook.note(exercise, verdict.verdict)
     report(exercise, verdict, paper)
@@ -89,35 +89,35 @@ def mark_and_report(exercise: Exercise, sandbox: Sandbox, paper: Paper, logbook:
 
 
 def mark(exercise: Exercise, sandbox: Sandbox) -> ExerciseVerdict:
-    """Return what is to be said of an exercise; one that is not yet written, or is no Python, is not run."""
+    """Return the verdict on an exercise, which is not run if it is not written yet or is not valid Python."""
     try:
         places = exercise.places
     except (InspectError, SyntaxError, ValueError) as error:
-        return ExerciseVerdict(WRONG, (describe(error, exercise.file),))
+        return ExerciseVerdict(WRONG, (describe_exception(error, exercise.file),))
     if places:
         return ExerciseVerdict(UNWRITTEN, (), places=places)
     with doing(f"running {exercise.key}"):
         verdict = sandbox.mark(exercise)
-    left = [
-        good(f"{name_file(exercise.file)}:{place.line} still raises, below the answer of `{place.name}`; delete it")
+    leftovers = [
+        good(f"{name_file(exercise.file)}:{place.line} still raises below your code in `{place.name}`; delete it")
         for place in exercise.leftovers
     ]
-    return replace(verdict, remarks=(*verdict.remarks, *left))
+    return replace(verdict, remarks=(*verdict.remarks, *leftovers))
 
 
 def report(exercise: Exercise, verdict: ExerciseVerdict, paper: Paper, *, cell: bool = False) -> None:
-    """Print what is said of an exercise.
+    """Print the verdict on an exercise.
 
     Args:
         exercise: The exercise.
-        verdict: What is said of it.
-        paper: What to print on.
-        cell: Whether its file holds the cell of a notebook, which is then named so.
+        verdict: The verdict with its remarks.
+        paper: The output.
+        cell: Whether its file contains the cell of a notebook, which is then called a cell.
     """
     file = name_file(exercise.file)
     name = "cell" if cell else file
     if verdict.verdict == UNWRITTEN:
-        places = [f"{name}:{place.line} waits for {place.name}" for place in verdict.places]
+        places = [f"{name}:{place.line} needs {place.name}" for place in verdict.places]
         paper.verdict(
             f"not yet written: {', '.join(places or [remark.text for remark in verdict.remarks])}", good=False
         )
@@ -129,49 +129,49 @@ def report(exercise: Exercise, verdict: ExerciseVerdict, paper: Paper, *, cell: 
     ]
     if verdict.printed:
         number = verdict.printed_lines
-        text = f"{file} prints {plural(number, 'line')}; a check does not need it:"
+        text = f"{file} prints {plural(number, 'line')}, which the check does not need:"
         items.append((text, verdict.printed, "text"))
     for text, lines, language in items:
         paper.item(text.replace(file, name))
         if lines:
             paper.show("\n".join(lines), language)
     if not (items and items[-1][1]):
-        # A list ends without an empty line, and a listing with one.
+        # A list ends without an empty line, but a listing ends with one.
         paper.show("")
     if verdict.verdict == RIGHT and exercise.learnt:
-        paper.say(f"Learnt: {exercise.learnt}")
+        paper.say(f"Lesson: {exercise.learnt}")
     if verdict.verdict == WRONG and cell:
-        paper.say("Mend the cell and check again; three hints stand below it.")
+        paper.say("Fix the cell and check again. Three hints are below it.")
     elif verdict.verdict == WRONG:
-        paper.say(f"Mend {file} and check again. A hint, and one more each time:")
+        paper.say(f"Fix {file} and check again. This command shows a hint, and one more each time:")
         paper.show(option_line("--hint", exercise))
 
 
 def summarise(verdicts: Sequence[tuple[Exercise, ExerciseVerdict]], paper: Paper) -> None:
-    """Print how many exercises are right, and which to go on with."""
+    """Print the number of right exercises, and the exercise to continue with."""
     counts = Counter(verdict.verdict for _, verdict in verdicts)
     words_by_kind = ((RIGHT, "right"), (WRONG, "wrong"), (UNWRITTEN, "not yet written"))
     text = ", ".join(f"{counts[kind]} {words}" for kind, words in words_by_kind if counts[kind])
-    paper.heading("All together")
+    paper.heading("Summary")
     paper.verdict(f"{plural(len(verdicts), 'exercise')}: {text}.", good=counts[RIGHT] == len(verdicts))
     if counts[UNWRITTEN]:
         paper.say(
-            f"In each file the task stands at the top, and `{MARK}` marks the place; `--hint` with the name of an "
-            "exercise shows a hint, and one more each time."
+            f"The task is at the top of each file, and `{MARK}` marks the place for your code. `--hint` with the name "
+            "of an exercise shows a hint, and one more each time."
         )
     folder = verdicts[-1][0].folder
     hints.show_progress(paper, folder)
     order = [exercise for kind in (WRONG, UNWRITTEN) for exercise, verdict in verdicts if verdict.verdict == kind]
     if order:
-        paper.say(f"Go on with {name_file(order[0].file)}, and check it:")
+        paper.say(f"Continue with {name_file(order[0].file)}, and check it:")
         paper.show(check_line(order[0].key, folder=order[0].folder))
         return
     keys = [exercise.key for exercise in EXERCISES]
     later = EXERCISES[keys.index(verdicts[-1][0].key) + 1 :]
-    # What comes next; after the last, what was left out before.
+    # The next exercise is a later one, or after the last one an earlier one that was skipped.
     following = Logbook(folder).find_open((*later, *EXERCISES))
     if following is None:
         hints.tell_where_to_go(paper)
         return
-    paper.say(f"Go on with {name_file(replace(following, folder=folder).file)}, and check it:")
+    paper.say(f"Continue with {name_file(replace(following, folder=folder).file)}, and check it:")
     paper.show(check_line(following.key, folder=folder))

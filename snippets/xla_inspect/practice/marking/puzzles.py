@@ -1,6 +1,6 @@
-"""The puzzles as data: what each is scored by and on which target, what it may take, and what no program can go below.
+"""The puzzles as data: the measure, target, limits and lower bound of each.
 
-The best known score is that of the stored solution, compiled when it is asked for; the bound is worked out from sizes.
+The best known score is the score of the stored solution, compiled on request. The bound is computed from sizes.
 """
 
 from __future__ import annotations
@@ -25,12 +25,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Measure:
-    """What a program is scored by; less is better.
+    """The measure of a score; a lower score is better.
 
     Attributes:
-        words: What is counted, as in `kernels`.
-        take: Counts it in a capture.
-        in_bytes: Whether it is a number of bytes.
+        words: The counted thing, such as `kernels`.
+        take: Returns the score of a capture.
+        in_bytes: Whether the score is a number of bytes.
     """
 
     words: str
@@ -42,16 +42,16 @@ class Measure:
         return f"{format_bytes(score)} ({score:,} bytes) {self.words}" if self.in_bytes else f"{score:,} {self.words}"
 
 
-def _count_beside(found: Capture) -> int:
-    """Return the bytes that are needed at once beside arguments and results."""
-    memory = found.memory
-    # The CPU's peak leaves its temporaries out, and the TPU counts none but in its peak.
+def _count_beside(capture: Capture) -> int:
+    """Return the temporary memory of a program: the peak without arguments and results, in bytes."""
+    memory = capture.memory
+    # The CPU's peak does not include its temporaries, and the TPU reports temporaries only as part of its peak.
     return max(memory.temporaries, memory.peak - memory.arguments - memory.outputs + memory.aliased)
 
 
 KERNELS = Measure("kernels", check_helpers.count_kernels)
 MOVED = Measure("read and written", check_helpers.bytes_moved, in_bytes=True)
-BESIDE = Measure("beside arguments and result", _count_beside, in_bytes=True)
+BESIDE = Measure("of temporary memory", _count_beside, in_bytes=True)
 WORK = Measure("operations", lambda found: Count(found.module).computation(found.module.entry).flops)
 SENT = Measure("sent by each device", lambda found: sum(_sent(each) for each in list_collectives(found.module)), True)  # noqa: FBT003 - in bytes
 
@@ -62,12 +62,12 @@ def _sent(exchange: Any) -> int:  # noqa: ANN401 - a collective
 
 @dataclass(frozen=True)
 class Limit:
-    """What a program may take besides its score.
+    """A limit on a program besides its score.
 
     Attributes:
-        words: What is limited.
-        take: Counts it.
-        most: The most that is allowed, from the capture of the start.
+        words: The limited thing, such as `launches`.
+        take: Returns its number in a capture.
+        most: Returns the maximum, from the capture of the start.
     """
 
     words: str
@@ -77,11 +77,11 @@ class Limit:
 
 @dataclass(frozen=True)
 class Bound:
-    """A score below which no program can be.
+    """A lower bound for the score of any program.
 
     Attributes:
-        score: The score, from the capture of the start.
-        reason: Why no program can go below it.
+        score: Returns the bound, from the capture of the start.
+        reason: The reason why no program can have a lower score.
     """
 
     score: Callable[[Capture], int]
@@ -90,15 +90,15 @@ class Bound:
 
 @dataclass(frozen=True)
 class Puzzle:
-    """How a puzzle is scored.
+    """The scoring of a puzzle.
 
     Attributes:
-        measure: What is counted.
-        target: For which target it is compiled where this machine can.
-        instead: For which target otherwise.
-        bound: What no program can go below, where that is known.
-        limits: What else the program may take.
-        tolerance: How much its numbers may differ, of the largest.
+        measure: The measure of the score.
+        target: The target, if this machine can compile for it.
+        instead: The target to use otherwise.
+        bound: The lower bound, if one is known.
+        limits: Further limits on the program.
+        tolerance: The maximum difference of its numbers, as a fraction of the largest number.
     """
 
     measure: Measure
@@ -109,8 +109,8 @@ class Puzzle:
     tolerance: float = 5e-4
 
     def choose_target(self) -> str:
-        """Return for which target it is compiled here."""
-        return self.instead if targets.find(self.target).obstacle else self.target
+        """Return the target for which the puzzle is compiled on this machine."""
+        return self.instead if targets.find_target(self.target).obstacle else self.target
 
     def place(self, target: str) -> str:
         """Return a target with as many devices as the puzzle needs."""
@@ -119,13 +119,13 @@ class Puzzle:
 
 
 GRIDS = {"tpu-v5e": "2x4"}
-"""How eight devices lie where their number alone is no topology."""
+"""The topology of eight devices for targets that need more than their number."""
 
 
 def _list_sizes(start: Capture) -> list[int]:
-    """Return the bytes of each argument on a device, and those of the result."""
+    """Return the bytes of each argument and of the result on one device."""
     entry = start.module.entry
-    return [*(each.shape.bytes for each in entry.parameters), entry.root.shape.bytes]
+    return [*(parameter.shape.bytes for parameter in entry.parameters), entry.root.shape.bytes]
 
 
 def _count_row_twice(start: Capture) -> int:
@@ -135,7 +135,7 @@ def _count_row_twice(start: Capture) -> int:
 
 ONCE = Bound(
     lambda start: sum(_list_sizes(start)),
-    "each argument is read once, and the result written once",
+    "each argument is read once and the result is written once",
 )
 
 PUZZLES: Mapping[str, Puzzle] = {
@@ -148,7 +148,7 @@ PUZZLES: Mapping[str, Puzzle] = {
     "layer_norm": Puzzle(MOVED, bound=ONCE),
     "narrow": Puzzle(MOVED, "h100", bound=ONCE, tolerance=2e-2),
     "cache": Puzzle(
-        MOVED, bound=Bound(_count_row_twice, "the row and the position are read once, and the row written once")
+        MOVED, bound=Bound(_count_row_twice, "the row and the position are read once and the row is written once")
     ),
     "attention": Puzzle(BESIDE, limits=(Limit("launches", check_helpers.count_launches, lambda _: 1000),)),
     "remat": Puzzle(
@@ -177,12 +177,12 @@ PUZZLES: Mapping[str, Puzzle] = {
 
 
 def compile_puzzle(module: ModuleType, name: str, target: str) -> Capture:
-    """Return the capture of the start of a puzzle, or of what is to be better.
+    """Return the capture of the start or the improved program of a puzzle.
 
     Args:
-        module: The puzzle's file, or its solution, executed.
+        module: The executed module of the puzzle's file or its solution.
         name: `start` or `better`.
-        target: For which target.
+        target: The target to compile for.
     """
     sharded: dict[str, Any] = {}
     if mesh := getattr(module, "MESH", None):
@@ -191,7 +191,7 @@ def compile_puzzle(module: ModuleType, name: str, target: str) -> Capture:
 
 
 def make_arguments(example: Any, seed: int, scale: float) -> Any:  # noqa: ANN401 - pytrees of shapes, and of arrays
-    """Return arrays of random numbers for a puzzle: whole ones are places of the first argument's rows."""
+    """Return random arrays for a puzzle; integers are row numbers of the first argument."""
     leaves, tree = jax.tree.flatten(example)
     rows = leaves[0].shape[0]
     arrays = [

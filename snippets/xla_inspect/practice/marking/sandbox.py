@@ -64,7 +64,7 @@ class Sandbox:
             InspectError: The process does not start.
         """
         process = self._process or self._start()
-        asked = {
+        request = {
             "phase": exercise.phase,
             "name": exercise.name,
             "folder": str(exercise.folder.absolute()),
@@ -72,7 +72,7 @@ class Sandbox:
             "limit": self._limit,
             "stacks": str(self._stacks),
         }
-        process.send(json.dumps(asked))
+        process.send(json.dumps(request))
         line = process.listen(self._limit + GRACE)
         if not line:
             return self._bury(process, exercise)

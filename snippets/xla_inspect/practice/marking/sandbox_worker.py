@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 from xla_inspect.lazy_names import lazy_names
 from xla_inspect.practice.marking.exercises import Exercise, name_file
-from xla_inspect.practice.marking.submission import Submission, describe
+from xla_inspect.practice.marking.submission import Submission, describe_exception
 from xla_inspect.practice.marking.verdict import RIGHT, UNWRITTEN, WRONG, Remark, WrongError
 from xla_inspect.practice.phases import PUZZLES
 
@@ -96,14 +96,14 @@ def main() -> None:
     targets.settle()
     _answer(answers, {"ready": True})
     for line in questions:
-        asked = json.loads(line)
-        originals = Path(asked["originals"])
+        request = json.loads(line)
+        originals = Path(request["originals"])
         if (around := str(originals.parent)) not in sys.path:
             # The exercises import what is given to them as `practice.capstone.slow`.
             sys.path.insert(0, around)
-        exercise = Exercise(asked["phase"], asked["name"], Path(asked["folder"]), originals)
-        with Path(asked["stacks"]).open("w", encoding="utf-8") as stacks:
-            faulthandler.dump_traceback_later(asked["limit"], exit=True, file=stacks)
+        exercise = Exercise(request["phase"], request["name"], Path(request["folder"]), originals)
+        with Path(request["stacks"]).open("w", encoding="utf-8") as stacks:
+            faulthandler.dump_traceback_later(request["limit"], exit=True, file=stacks)
             try:
                 answer = examine(exercise)
             finally:
@@ -171,10 +171,10 @@ def _check(exercise: Exercise, remarks: list[Remark]) -> str:
     except WrongError as error:
         remarks.append(error.remark)
     except NotImplementedError as error:
-        remark_of_error = describe(error, exercise.file)
+        remark_of_error = describe_exception(error, exercise.file)
         remarks.append(remark_of_error)
         if remark_of_error.text.startswith(f"{name_file(exercise.file)}:"):
             return UNWRITTEN
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - the reader is told, whatever it is
-        remarks.append(describe(error, exercise.file))
+        remarks.append(describe_exception(error, exercise.file))
     return RIGHT if all(remark.good for remark in remarks) else WRONG

@@ -1,4 +1,4 @@
-"""What the reader wrote: the file as a module, and what goes wrong in it told with file and line."""
+"""The reader's file as a module, and descriptions of its errors with file and line."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from xla_inspect.practice.marking.exercises import Exercise
 
 _CALLED = re.compile(r"(?:\w+\.)*(\w+)\(\) (?:takes|missing|got)")
-"""How Python says that a function of the reader's takes other arguments than those it was called with."""
+"""Python's message for a call with arguments that a function does not accept."""
 
 
 class Submission:
@@ -37,23 +37,23 @@ class Submission:
     """
 
     def __init__(self, exercise: Exercise) -> None:
-        """Execute the file as a module of its own, with its folder on the path as when it is run."""
+        """Execute the file as a module, with its folder on the path as if it was run directly."""
         self.file = exercise.file
         self.exercise = exercise
         self.module = _execute(self.file, f"practice_{exercise.phase}_{exercise.name}")
 
     @property
     def where(self) -> str:
-        """The file as it is named to the reader."""
+        """The name of the file in messages."""
         return name_file(self.file)
 
     @cached_property
     def given(self) -> ModuleType:
-        """What the file gives, as it was before the reader tried something with it: the solution leaves it alone."""
+        """The original definitions of the file, taken from the solution, in case the reader has changed them."""
         return _execute(self.exercise.solution, f"given_{self.exercise.phase}_{self.exercise.name}")
 
     def companion(self, name: str) -> ModuleType:
-        """Return a module that comes with the exercise, as it was given."""
+        """Return the original version of a module that belongs to the exercise."""
         folder = self.exercise.originals or self.exercise.folder
         return _execute(folder / self.exercise.phase / f"{name}.py", f"given_{self.exercise.phase}_{name}")
 
@@ -61,22 +61,22 @@ class Submission:
         """Return a function of the file.
 
         Raises:
-            WrongError: It has none of that name.
+            WrongError: The file has no function of that name.
         """
         member = getattr(self.module, name, None)
         if not callable(member):
-            raise WrongError(bad(f"{self.where} has no function `{name}` any more; the check calls it by that name"))
+            raise WrongError(bad(f"{self.where} no longer has a function `{name}`, which the check calls"))
         return member  # type: ignore[no-any-return]  # whatever the reader wrote
 
     def judge(self, name: str, expected: object, right: str, wrong: str, lines: Iterable[str]) -> Remark:
-        """Return what is to be said of an answer that the reader filled in.
+        """Return the remark on an answer that the reader filled in.
 
         Args:
-            name: What it is called in the file.
-            expected: The answer that is right; a list may stand for a tuple, and a name may begin with `%`.
-            right: What to say where it is this one.
-            wrong: What to say after `not ...` where it is another.
-            lines: The lines of HLO that show it.
+            name: The name of the answer in the file.
+            expected: The right answer. A list is accepted for a tuple, and a name may begin with `%`.
+            right: The remark for the right answer.
+            wrong: The sentence after `not ...` for another answer.
+            lines: The lines of HLO that prove it.
         """
         member = getattr(self.module, name, None)
         answer = (
@@ -89,40 +89,42 @@ class Submission:
         if type(answer) is not type(expected):
             state = "is not defined" if not hasattr(self.module, name) else f"is {member!r}"
             kind = type(expected).__name__
-            return bad(f"{self.locate(name)}: `{name}` {state}, and an answer of type {kind} is asked for")
+            return bad(f"{self.locate(name)}: `{name}` {state}, but the answer must be of type {kind}")
         return judge(answer == expected, right, f"{self.locate(name)}: not {answer!r}. {wrong}", lines, "hlo")
 
     def say_changed(self, name: str) -> str:
-        """Return a sentence where a function that the file gives is another by now, or nothing."""
+        """Return a note if the reader has changed a function of the original file, or an empty string."""
         original = ast.parse(self.exercise.solution_text)
         texts = [
             [ast.dump(node) for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
             for tree in (self.exercise.tree, original)
         ]
-        return "" if texts[0] == texts[1] else f" You changed `{name}`, and asked is of the one that was given."
+        return (
+            "" if texts[0] == texts[1] else f" You changed `{name}`, but the question is about the original function."
+        )
 
     def locate(self, name: str) -> str:
-        """Return the file and the line where a function or an answer of the file stands."""
+        """Return the file and the line of a function or an answer."""
         code = getattr(getattr(getattr(self.module, name, None), "__wrapped__", None), "__code__", None)
         code = code or getattr(getattr(self.module, name, None), "__code__", None)
         lines = self.file.read_text(encoding="utf-8").splitlines()
-        named = [
+        numbers = [
             number for number, line in enumerate(lines, 1) if line.startswith((f"{name} =", f"{name}:", f"{name}="))
         ]
-        line = code.co_firstlineno if code and code.co_filename == str(self.file.absolute()) else (named or [1])[-1]
+        line = code.co_firstlineno if code and code.co_filename == str(self.file.absolute()) else (numbers or [1])[-1]
         return f"{self.where}:{line}"
 
 
 def _execute(file: Path, name: str) -> ModuleType:
-    """Return a file as a module of that name, executed with its folder on the path as when it is run."""
+    """Return a file as an executed module of that name, with its folder on the path as if it was run directly."""
     spec = importlib.util.spec_from_file_location(name, file.absolute())
     if spec is None or spec.loader is None:
-        raise WrongError(bad(f"{name_file(file)} is no Python file"))
+        raise WrongError(bad(f"{name_file(file)} is not a Python file"))
     module = importlib.util.module_from_spec(spec)
     sys.modules[name] = module
     sys.path.insert(0, str(file.parent.absolute()))
     try:
-        # A file that makes errors of warnings does so for itself.
+        # A file may turn warnings into errors, which must not affect other code.
         with warnings.catch_warnings():
             spec.loader.exec_module(module)
     finally:
@@ -130,11 +132,11 @@ def _execute(file: Path, name: str) -> ModuleType:
     return module
 
 
-def describe(error: BaseException, file: Path) -> Remark:
-    """Return what an exception says, with the line of the reader's file that it passed last.
+def describe_exception(error: BaseException, file: Path) -> Remark:
+    """Return the message of an exception, with the last line of the reader's file in its traceback.
 
     Args:
-        error: What was raised.
+        error: The exception.
         file: The reader's file.
     """
     if isinstance(error, SyntaxError) and error.filename == str(file):
@@ -153,7 +155,7 @@ def describe(error: BaseException, file: Path) -> Remark:
     line = frames[-1].lineno or 1
     source = linecache.getline(str(file.absolute()), line).strip()
     explanation = (
-        "the file ends the process here; an exercise only defines what is asked for"
+        "the file ends the process here, but an exercise should only define functions and answers"
         if kind == "SystemExit"
         else message
     )
@@ -161,10 +163,10 @@ def describe(error: BaseException, file: Path) -> Remark:
 
 
 def _find_called(message: str, file: Path) -> str:
-    """Return the line, after a colon, of the function that was called with other arguments than it takes, if any."""
-    called = _CALLED.match(message)
+    """Return a colon and the line of the function that was called with wrong arguments, or an empty string."""
+    match = _CALLED.match(message)
     lines = enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
-    return next((f":{at}" for at, text in lines if called and re.match(rf"(?:async )?def {called[1]}\b", text)), "")
+    return next((f":{at}" for at, text in lines if match and re.match(rf"(?:async )?def {match[1]}\b", text)), "")
 
 
 def _is(filename: str, file: Path) -> bool:
@@ -172,7 +174,7 @@ def _is(filename: str, file: Path) -> bool:
 
 
 def _shorten(message: str) -> str:
-    """Return what an exception says, and no more of it than fits on a few lines."""
+    """Return the message of an exception, shortened to a few lines."""
     words = " ".join(message.split())
     limit = 400
     return words if len(words) <= limit else f"{words[:limit].rpartition(' ')[0]} ..."

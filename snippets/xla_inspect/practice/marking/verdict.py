@@ -1,4 +1,4 @@
-"""What is said of an exercise: the verdict, and remarks of a sentence and the lines of the dump that it speaks of."""
+"""The result of marking an exercise: the verdict, and remarks with the lines of the dump that they refer to."""
 
 from __future__ import annotations
 
@@ -11,24 +11,24 @@ if TYPE_CHECKING:
     from xla_inspect.practice.marking.exercises import Place
 
 SHOWN = 8
-"""The most lines of a dump that stand under a sentence."""
+"""The maximum number of lines of a dump below a remark."""
 
 WIDTH = 160
-"""The most characters of such a line that are shown; what differs stands at its beginning or at its end."""
+"""The maximum number of characters of such a line; differences are usually at its start or end."""
 
 RIGHT, WRONG, UNWRITTEN = "right", "wrong", "unwritten"
-"""What can be said of an exercise."""
+"""The possible verdicts on an exercise."""
 
 
 @dataclass(frozen=True)
 class Remark:
-    """One thing that a check says.
+    """One remark of a check.
 
     Attributes:
-        good: Whether it is as it should be.
-        text: What was found and, where it is not as it should be, what to do; code between backticks.
-        lines: The lines of the dump that show it.
-        language: What they are written in, by the name of a lexer.
+        good: Whether the exercise is right in this respect.
+        text: The observation and, if it is wrong, what to do; code is between backticks.
+        lines: The lines of the dump that prove it.
+        language: The language of the lines, as the name of a lexer.
     """
 
     good: bool
@@ -39,14 +39,14 @@ class Remark:
 
 @dataclass(frozen=True)
 class ExerciseVerdict:
-    """What is said of an exercise.
+    """The verdict on an exercise with its remarks.
 
     Attributes:
         verdict: `RIGHT`, `WRONG` or `UNWRITTEN`.
-        remarks: What the check says.
-        places: What is still to be written.
-        printed: The first lines that the file printed, each with its place.
-        printed_lines: How many lines it printed.
+        remarks: The remarks of the check.
+        places: The places that are not written yet.
+        printed: The first lines that the file printed.
+        printed_lines: The number of lines that it printed.
     """
 
     verdict: str
@@ -56,28 +56,28 @@ class ExerciseVerdict:
     printed_lines: int = 0
 
 
-def read_remark(written: Mapping[str, Any]) -> Remark:
-    """Return a remark from what JSON holds of it."""
-    return Remark(written["good"], written["text"], tuple(written["lines"]), written["language"])
+def read_remark(content: Mapping[str, Any]) -> Remark:
+    """Return a remark from its JSON object."""
+    return Remark(content["good"], content["text"], tuple(content["lines"]), content["language"])
 
 
 def good(text: str, lines: Iterable[str] = (), language: str = "text") -> Remark:
-    """Return a remark that is as it should be."""
+    """Return a remark about something right."""
     return Remark(good=True, text=text, lines=cut(lines), language=language)
 
 
 def bad(text: str, lines: Iterable[str] = (), language: str = "text") -> Remark:
-    """Return a remark that is not as it should be."""
+    """Return a remark about something wrong."""
     return Remark(good=False, text=text, lines=cut(lines), language=language)
 
 
 def judge(holds: bool, right: str, wrong: str, lines: Iterable[str] = (), language: str = "text") -> Remark:  # noqa: FBT001 - a condition
-    """Return what was found, in one of two sentences; the lines are shown where it is not as it should be."""
+    """Return the right remark if a condition holds, else the wrong remark with the lines."""
     return good(right) if holds else bad(wrong, lines, language)
 
 
 def cut(lines: Iterable[str]) -> tuple[str, ...]:
-    """Return the first lines, the middle of long ones left out, and how many more there are."""
+    """Return the first lines, shortened in the middle, and the number of further lines."""
     lines_cut = [
         line if len(line) <= WIDTH else f"{line[: WIDTH // 2]} ... {line[-WIDTH // 2 :]}"
         for line in map(str.rstrip, lines)
@@ -87,13 +87,13 @@ def cut(lines: Iterable[str]) -> tuple[str, ...]:
 
 
 class WrongError(Exception):
-    """What was written is wrong in a way that leaves nothing more to check.
+    """An error in the reader's code after which nothing more can be checked.
 
     Args:
-        remark: What is wrong.
+        remark: The description of the error.
     """
 
     def __init__(self, remark: Remark) -> None:
-        """Keep the remark."""
+        """Store the remark."""
         super().__init__(remark.text)
         self.remark = remark

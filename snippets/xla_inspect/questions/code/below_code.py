@@ -1,4 +1,4 @@
-"""The rows of an answer about a TPU's kernels below HLO, and the steps that made each."""
+"""The rows about a TPU's kernels below HLO, and the compiler steps that produced each kernel."""
 
 from __future__ import annotations
 
@@ -17,45 +17,48 @@ if TYPE_CHECKING:
 _COLUMNS = ("kernel", "line", "bundles", "cycles", "loops", "busiest")
 _STEPS = ("step below HLO", "instructions", "bundles", "what it does")
 _ESTIMATE = (
-    "cycles: the compiler's own estimate of one way through, each loop's body once, without any wait for memory."
+    "cycles: the compiler's own estimate for one pass through the code. It counts each loop body once and ignores "
+    "waits for memory."
 )
 _NAME, _WHERE = 30, 16
 
 
 def say_below(below: Sequence[BelowListing]) -> str:
-    """Return in a sentence how many kernels there are, and which takes longest."""
+    """Return one sentence with the number of kernels and the longest of them."""
     kernels = [kernel for kernel in below if kernel.is_kernel]
     if not kernels:
-        return "no kernel has code of its own."
+        return "no kernel has its own code."
     most = max(kernels, key=lambda kernel: kernel.weight)
     where = f" ({most.where})" if most.where else ""
     takes = plural(most.bundles, "bundle") if most.cycles is None else plural(most.cycles, "cycle")
-    busy = f", its busiest unit {most.busiest}" if most.busiest else ""
+    busy = f"; its busiest unit is {most.busiest}" if most.busiest else ""
     total = plural(sum(kernel.bundles for kernel in kernels), "bundle")
-    counted = plural(len(kernels), "kernel")
-    return f"{counted} of {total}; {most.name}{where} takes {takes} once through, as the compiler reckons{busy}."
+    return (
+        f"{plural(len(kernels), 'kernel')} with {total}. The longest is {most.name}{where}: the compiler estimates "
+        f"{takes} for one pass through its code{busy}."
+    )
 
 
 def tell_below(below: Sequence[BelowListing], shown: int, *, is_full: bool) -> Iterator[Part]:
-    """Yield a row for each kernel and, where all is told, the steps that changed each.
+    """Yield a row for each kernel and, for a full answer, the steps that changed each kernel.
 
     Args:
-        below: The kernels, then what is around them.
-        shown: How many have a row, where not all is told.
-        is_full: Whether all is told.
+        below: The kernels, then the code around them.
+        shown: The number of rows, unless the answer is full.
+        is_full: Whether to include every kernel and its steps.
     """
-    kept = below if is_full else below[:shown]
-    yield drop_empty(Table(_COLUMNS, tuple(map(_list_kernel, kept)), (2, 3, 4)))
-    if left := len(below) - len(kept):
-        yield f"Left out: {plural(left, 'kernel')}; --full and --json have all."
+    kernels = below if is_full else below[:shown]
+    yield drop_empty(Table(_COLUMNS, tuple(map(_list_kernel, kernels)), (2, 3, 4)))
+    if omitted := len(below) - len(kernels):
+        yield f"{plural(omitted, 'kernel')} not shown; --full and --json show all of them."
     yield _ESTIMATE
-    for kernel in kept if is_full else ():
+    for kernel in kernels if is_full else ():
         steps = tuple(
             (step.name, _show(step.instructions), _show(step.bundles), step.sentence)
             for step in kernel.steps
             if step.is_changed is not False
         )
-        yield Table(_STEPS, steps, (1, 2), f"{kernel.name}: the steps that changed it")
+        yield Table(_STEPS, steps, (1, 2), f"Steps that changed {kernel.name}")
 
 
 def _list_kernel(kernel: BelowListing) -> tuple[str, ...]:
@@ -74,15 +77,16 @@ def _show(number: int | None) -> str:
 
 
 def shorten_place(where: str) -> str:
-    """Return a place in few characters, with its number."""
+    """Return a place `file:line` shortened to fit its column. The line number is never cut."""
     file, _, number = where.rpartition(":")
     return f"{shorten(file, _WHERE - len(number) - 1)}:{number}" if file else where
 
 
 def drop_empty(table: Table) -> Table:
-    """Return a table without the columns of numbers in which no row has one."""
+    """Return a table without the number columns in which every cell is a dash."""
     empty = {at for at in table.numbers if {row[at] for row in table.rows} == {"-"}}
-    kept = [at for at in range(len(table.columns)) if at not in empty]
-    numbers = tuple(number for number, at in enumerate(kept) if at in table.numbers)
-    rows = tuple(tuple(row[at] for at in kept) for row in table.rows)
-    return Table(tuple(table.columns[at] for at in kept), rows, numbers, table.title)
+    columns = [at for at in range(len(table.columns)) if at not in empty]
+    # The remaining columns have new positions, so the list of right-aligned ones has to follow.
+    numbers = tuple(position for position, at in enumerate(columns) if at in table.numbers)
+    rows = tuple(tuple(row[at] for at in columns) for row in table.rows)
+    return Table(tuple(table.columns[at] for at in columns), rows, numbers, table.title)

@@ -28,16 +28,16 @@ class MachineCode(Answer):
 
     Attributes:
         program: The name of the program.
-        asked: What was asked about, as on the command line.
+        asked: The subject and options, as on the command line.
         target: The target's short name.
         kind: `cpu`, `gpu` or `tpu`.
-        kernels: The kernels whose code the compiler generated, in the order in which they are launched.
-        below: Of a TPU, its kernels below HLO in that order, then what is around them; empty elsewhere.
-        without_code: Launches that have no code of their own, such as calls of libraries, and what they are.
-        shown: How many kernels are told, from the first.
-        is_full: Whether all is told: each kernel, what LLVM says of it, and the steps below HLO.
-        gap: What could not be had here and what to do about it, or an empty string.
-        error: What the compiler said where it gave up, or an empty string.
+        kernels: The kernels whose code the compiler generated, in launch order.
+        below: On a TPU, its kernels below HLO in launch order, then the code around them; empty for other targets.
+        without_code: Launches without their own code, such as library calls, each with its kind.
+        shown: The number of kernels to show, from the first.
+        is_full: Whether the answer shows every kernel, LLVM's remarks about it, and the steps below HLO.
+        gap: The information that is unavailable on this machine and how to get it, or an empty string.
+        error: The compiler's error message, or an empty string if it succeeded.
     """
 
     program: str
@@ -54,23 +54,23 @@ class MachineCode(Answer):
 
     @property
     def spilling(self) -> tuple[KernelListing, ...]:
-        """The kernels of a GPU that keep values in memory for want of registers."""
+        """The kernels of a GPU that run out of registers and spill values to memory."""
         return tuple(kernel for kernel in self.kernels if kernel.resources and kernel.resources.spilled)
 
     @property
     def emptiest(self) -> KernelListing | None:
         """The kernel of a GPU that can hold the fewest warps on a multiprocessor."""
-        known = [kernel for kernel in self.kernels if kernel.occupancy]
-        return min(known, key=lambda kernel: kernel.occupancy.share if kernel.occupancy else 1.0, default=None)
+        candidates = [kernel for kernel in self.kernels if kernel.occupancy]
+        return min(candidates, key=lambda kernel: kernel.occupancy.share if kernel.occupancy else 1.0, default=None)
 
     def tell(self) -> Iterator[Part]:
-        """Yield the sentence, the kernels, their instructions, and what is not known."""
+        """Yield the summary, the kernels, their instructions, and the gaps."""
         from xla_inspect.questions.code.rendering import render
 
         return render(self)
 
 
-def explain_code(  # noqa: PLR0913 - what is asked, and how much of it is told
+def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
     capture: Capture,
     asked: str = "",
     *,
@@ -79,20 +79,21 @@ def explain_code(  # noqa: PLR0913 - what is asked, and how much of it is told
     full: bool = False,
     gap: str = "",
 ) -> MachineCode:
-    """Return what the machine code of a program takes and does on one target.
+    """Describe the machine code of a program on one target: its resources, loops and instructions.
 
     Args:
-        capture: Its capture, with machine code where that is wanted.
-        asked: What was asked about, as on the command line.
-        kernel: The one kernel that the capture's code was cut down to, or an empty string for all.
-        shown: How many kernels to tell.
-        full: Whether to tell all of them, with what LLVM says and the steps below HLO.
-        gap: What could not be had and what to do about it.
+        capture: The program's capture. It needs machine code for the kernels of a CPU or GPU.
+        asked: The subject and options, as on the command line.
+        kernel: The only kernel whose code the capture contains, or an empty string if it contains all of them.
+        shown: The number of kernels to show.
+        full: Whether to show every kernel, with LLVM's remarks and the steps below HLO.
+        gap: The information that is unavailable on this machine and how to get it.
     """
     kind = find_entry(capture.target).kind
     kernels = () if kind == "tpu" else describe_kernels(capture)
     below = describe_below(capture)
-    known = {name for each in kernels for name in each.launches} | {name for each in below for name in each.launches}
+    launches_with_code = {name for each in kernels for name in each.launches}
+    launches_with_code |= {name for each in below for name in each.launches}
     return MachineCode(
         program=capture.program,
         asked=asked,
@@ -100,7 +101,7 @@ def explain_code(  # noqa: PLR0913 - what is asked, and how much of it is told
         kind=kind,
         kernels=kernels,
         below=below,
-        without_code=() if kernel else _list_others(capture, known),
+        without_code=() if kernel else _list_launches_without_code(capture, launches_with_code),
         shown=max(shown, len(kernels)) if full else shown,
         is_full=full,
         gap=gap,
@@ -108,9 +109,9 @@ def explain_code(  # noqa: PLR0913 - what is asked, and how much of it is told
     )
 
 
-def _list_others(capture: Capture, known: Collection[str]) -> tuple[tuple[str, str], ...]:
+def _list_launches_without_code(capture: Capture, with_code: Collection[str]) -> tuple[tuple[str, str], ...]:
     from xla_inspect.analysis import list_launches
 
     if not capture.after:
         return ()
-    return tuple((launch.name, launch.sort) for launch in list_launches(capture) if launch.name not in known)
+    return tuple((launch.name, launch.sort) for launch in list_launches(capture) if launch.name not in with_code)

@@ -1,4 +1,4 @@
-"""The machine code of kernels in paragraphs and tables."""
+"""The printed answer about the machine code of kernels: paragraphs and tables."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ if TYPE_CHECKING:
 
 
 _NAME, _KINDS, _REMARK = 21, 48, 140
-_GPU = ("kernel", "line", "regs", "spills", "shared", "full", "waves", "by")
+_GPU = ("kernel", "line", "regs", "spills", "shared", "full", "waves", "limit")
 _CPU = ("kernel", "line", "bits", "of code", "loops", "vectorized", "spills")
 _LEAST_WAVES = 0.1
 _SHORT = {"registers": "regs", "shared memory": "shared"}
-# Remarks from the most telling to the least: that LLVM made vectors, that they would not pay, what stands in their way.
-_TELLING = tuple(
+# Remarks from the most useful to the least: vectorized, not worth vectorizing, an obstacle to vectors, unrolled.
+_REMARKS_BY_USE = tuple(
     re.compile(pattern)
     for pattern in (
         r"vectorized (?:outer )?loop|.*SLP vectorized|Vectoriz(?:ed|ing) horizontal reduction",
@@ -40,7 +40,7 @@ _SPILLS = re.compile(r"(?P<spills>\d+) spills .*generated in function")
 
 
 def render(code: MachineCode) -> Iterator[Part]:
-    """Yield the sentence, the kernels, their instructions, and what is not known."""
+    """Yield the summary, the kernels, their instructions, and the gaps."""
     if code.error:
         yield f"{code.program} does not compile for {title(code.target)}: {shorten(code.error, 500)}"
         return
@@ -50,15 +50,15 @@ def render(code: MachineCode) -> Iterator[Part]:
         yield from filter(None, [code.gap])
     if not code.kernels:
         return
-    shown = code.kernels[: code.shown]
+    kernels = code.kernels[: code.shown]
     if code.kind == "cpu":
-        yield from _tell_cpu(shown, is_full=code.is_full)
+        yield from _tell_cpu(kernels, is_full=code.is_full)
     else:
-        yield drop_empty(Table(_GPU, tuple(map(_list_gpu, shown)), (2, 3, 4, 5, 6)))
-    if mixes := tuple(_list_mix(kernel) for kernel in shown if kernel.mix):
-        yield Table(("kernel", "code", "most of its instructions"), mixes, (1,))
-    if left := len(code.kernels) - len(shown):
-        yield f"Left out: {plural(left, 'kernel')}; --json has all."
+        yield drop_empty(Table(_GPU, tuple(map(_list_gpu, kernels)), (2, 3, 4, 5, 6)))
+    if mixes := tuple(_list_mix(kernel) for kernel in kernels if kernel.mix):
+        yield Table(("kernel", "instructions", "most common kinds"), mixes, (1,))
+    if omitted := len(code.kernels) - len(kernels):
+        yield f"{plural(omitted, 'kernel')} not shown; --json shows all of them."
     yield from _tell_rest(code)
 
 
@@ -66,38 +66,40 @@ def _say(code: MachineCode) -> str:
     if code.below:
         return say_below(code.below)
     if not code.kernels:
-        return f"no kernel has code of its own; {_say_without(code)}." if code.without_code else "no code."
-    counted = plural(len(code.kernels), "kernel")
+        return f"no kernel has its own code. {_say_without(code)}." if code.without_code else "no code."
+    count = plural(len(code.kernels), "kernel")
     if code.kind == "cpu":
         widths = Counter(kernel.width for kernel in code.kernels)
         inner = [loop for kernel in code.kernels for loop in kernel.innermost]
         width = ", ".join(
-            f"{number} on vectors of {bits} bits" if bits else f"{number} without vectors"
+            f"{plural(number, 'kernel uses', 'kernels use')} {f'{bits}-bit' if bits else 'no'} vectors"
             for bits, number in sorted(widths.items(), reverse=True)
         )
+        if len(code.kernels) == 1:
+            bits = code.kernels[0].width
+            width = f"{count} with {bits}-bit vectors" if bits else f"{count} without vectors"
+        else:
+            width = f"{count}. {width}"
         vectorized = sum(loop.is_vectorized for loop in inner)
-        return f"{counted}: {width}; {vectorized} of {plural(len(inner), 'innermost loop')} vectorized."
+        return f"{width}; {vectorized} of {plural(len(inner), 'innermost loop')} vectorized."
     emptiest = code.emptiest
     if emptiest is None or emptiest.occupancy is None:
-        return f"{counted}; what they take of the hardware is not known here."
-    spilling = code.spilling
-    spills = "nothing spills"
-    if spilling:
-        spills = f"{plural(len(spilling), 'kernel spills', 'kernels spill')} registers"
+        return f"{count}. The registers and shared memory that they use are not known here."
+    spills = plural(len(code.spilling), "kernel spills", "kernels spill") if code.spilling else "No kernel spills"
     if emptiest.occupancy.share >= 1:
-        each = "each" if len(code.kernels) > 1 else "it"
-        return f"{counted}; {each} can fill a multiprocessor with warps; {spills}."
+        subject = "Each" if len(code.kernels) > 1 else "It"
+        return f"{count}. {subject} can fill a multiprocessor with warps. {spills} registers."
     where = f" ({emptiest.where})" if emptiest.where else ""
     return (
-        f"{counted}; {emptiest.name}{where} can fill a multiprocessor least, "
-        f"{format_share(emptiest.occupancy.share)}, bound by {' and '.join(emptiest.occupancy.bound_by)}; {spills}."
+        f"{count}. The lowest occupancy is {format_share(emptiest.occupancy.share)}, in {emptiest.name}{where}, "
+        f"limited by {' and '.join(emptiest.occupancy.bound_by)}. {spills} registers."
     )
 
 
 def _say_without(code: MachineCode) -> str:
-    counted = Counter(kind for _, kind in code.without_code)
-    listed = ", ".join(f"{number} {kind}" for kind, number in counted.most_common())
-    return f"without code of their own, as a library or the runtime does them: {listed}"
+    counts = Counter(kind for _, kind in code.without_code)
+    kinds = ", ".join(f"{number} {kind}" for kind, number in counts.most_common())
+    return f"Launches without their own code, which a library or the runtime performs: {kinds}"
 
 
 def _tell_rest(code: MachineCode) -> Iterator[Part]:
@@ -105,54 +107,56 @@ def _tell_rest(code: MachineCode) -> Iterator[Part]:
     for kernel in code.kernels:
         unknown.update(kernel.mix.unknown if kernel.mix else {})
     if unknown:
-        listed = ", ".join(f"{name} {number}" for name, number in unknown.most_common(8))
-        yield f"Instructions of a kind that is not known here: {listed}."
+        names = ", ".join(f"{name} {number}" for name, number in unknown.most_common(8))
+        yield f"Instructions that this version of xla-inspect does not classify: {names}."
     if code.without_code and code.kernels:
-        text = _say_without(code)
-        yield f"{text[0].upper()}{text[1:]}."
+        yield f"{_say_without(code)}."
     if code.gap:
         yield code.gap
     if code.kind == "gpu" and code.emptiest:
         yield (
-            "full: warps that a multiprocessor can hold of the kernel, as a share of those that it has room for "
-            "(theoretical occupancy), and by what it holds no more. waves: how often the GPU is filled to run all "
-            "blocks; below 1 a part of it idles. The code carries no lines: line is that of the instruction."
+            "full: theoretical occupancy, the kernel's warps that fit on a multiprocessor as a share of its maximum. "
+            "limit: the resource that limits the occupancy. waves: the number of times that the GPU is filled to run "
+            "all blocks; below 1, a part of the GPU is idle. line: the line of the HLO instruction, since the machine "
+            "code has no line numbers."
         )
     if len(code.kernels) > 1:
         most = max(code.kernels, key=lambda kernel: kernel.weight)
         options = ("--stage", "code", "--kernel", most.name)
-        yield Hint("One kernel alone:", suggest("show", code.asked, *options))
+        yield Hint("To see the code of one kernel:", suggest("show", code.asked, *options))
 
 
 def _tell_cpu(kernels: Collection[KernelListing], *, is_full: bool) -> Iterator[Part]:
     yield Table(_CPU, tuple(map(_list_cpu, kernels)), (2, 3, 4, 5, 6))
     if is_full:
-        said = tuple((shorten(kernel.name, _NAME), remark) for kernel in kernels for remark in kernel.remarks)
-        if said:
-            yield Table(("kernel", "LLVM's own words"), said)
+        remarks = tuple((shorten(kernel.name, _NAME), remark) for kernel in kernels for remark in kernel.remarks)
+        if remarks:
+            yield Table(("kernel", "LLVM's remarks"), remarks)
         return
     rows = tuple(
-        (shorten(kernel.name, _NAME), shorten(words, _REMARK)) for kernel in kernels if (words := _pick_words(kernel))
+        (shorten(kernel.name, _NAME), shorten(remark, _REMARK))
+        for kernel in kernels
+        if (remark := _pick_remark(kernel))
     )
     if rows:
-        yield Table(("kernel", "LLVM's own words, those that tell most"), rows)
+        yield Table(("kernel", "LLVM's most useful remark"), rows)
 
 
-def _pick_words(kernel: KernelListing) -> str:
-    """Return what LLVM says of a kernel's vectors that tells most: that it made some, else why not."""
-    for telling in _TELLING:
-        if found := next((remark for remark in kernel.remarks if telling.match(remark)), ""):
-            return found
+def _pick_remark(kernel: KernelListing) -> str:
+    """Return LLVM's most useful remark about a kernel's vectors: that it made some, or else why it did not."""
+    for pattern in _REMARKS_BY_USE:
+        if remark := next((remark for remark in kernel.remarks if pattern.match(remark)), ""):
+            return remark
     return ""
 
 
 def _list_gpu(kernel: KernelListing) -> tuple[str, ...]:
-    taken, occupancy = kernel.resources, kernel.occupancy
+    resources, occupancy = kernel.resources, kernel.occupancy
     return (
         shorten(kernel.name, _NAME),
         shorten_place(kernel.where),
-        f"{taken.registers}" if taken else "?",
-        format_bytes(taken.spilled) if taken and taken.spilled else ("-" if taken else "?"),
+        f"{resources.registers}" if resources else "?",
+        format_bytes(resources.spilled) if resources and resources.spilled else ("-" if resources else "?"),
         format_bytes(kernel.shared) if kernel.shared else "-",
         format_share(occupancy.share) if occupancy else "?",
         _show_waves(occupancy.waves) if occupancy and occupancy.grid else "?",
@@ -165,12 +169,12 @@ def _show_waves(waves: float) -> str:
 
 
 def _list_cpu(kernel: KernelListing) -> tuple[str, ...]:
-    used, inner = kernel.vectors, kernel.innermost
+    vectors, inner = kernel.vectors, kernel.innermost
     return (
         shorten(kernel.name, _NAME),
         shorten_place(kernel.where),
         f"{kernel.width}" if kernel.width else "-",
-        format_share(used.vectors / used.instructions) if used and used.instructions else "?",
+        format_share(vectors.vectors / vectors.instructions) if vectors and vectors.instructions else "?",
         f"{len(kernel.loops)}",
         f"{sum(loop.is_vectorized for loop in inner)} of {len(inner)}" if inner else "-",
         _say_spills(kernel),
@@ -178,10 +182,10 @@ def _list_cpu(kernel: KernelListing) -> tuple[str, ...]:
 
 
 def _say_spills(kernel: KernelListing) -> str:
-    """Return what LLVM says that a kernel spills, or a dash where it says nothing of the kind."""
+    """Return the number of spills in LLVM's remarks, a dash if no remark has one, or "?" without remarks."""
     for remark in kernel.remarks:
-        if found := _SPILLS.match(remark):
-            return found["spills"]
+        if match := _SPILLS.match(remark):
+            return match["spills"]
     return "-" if kernel.remarks else "?"
 
 
@@ -189,10 +193,11 @@ def _list_mix(kernel: KernelListing) -> tuple[str, str, str]:
     mix = kernel.mix
     if mix is None:
         return kernel.name, "", ""
-    told = ""
+    text = ""
+    # The kinds come in order of their counts, so the ones that do not fit in the column are the rarest.
     for kind, number in mix.counts.items():
-        longer = f"{told}{', ' if told else ''}{kind} {format_share(number / mix.total)}"
+        longer = f"{text}{', ' if text else ''}{kind} {format_share(number / mix.total)}"
         if len(longer) > _KINDS:
             break
-        told = longer
-    return shorten(kernel.name, _NAME), f"{mix.total:,}", told
+        text = longer
+    return shorten(kernel.name, _NAME), f"{mix.total:,}", text

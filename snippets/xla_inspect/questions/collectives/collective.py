@@ -1,4 +1,4 @@
-"""One collective of a program: what it carries, where it stands, and what it is for."""
+"""One collective of a program: its data, its place in the source, and the reason for it."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ class Place:
     """A line of Python.
 
     Attributes:
-        file: The file as the program's locations name it.
-        line: The line, counted from one.
-        text: What stands there, or an empty string where the file is not at hand.
+        file: The file, as in the program's locations.
+        line: The line number, counted from one.
+        text: The source text of the line, or an empty string if the file is not available.
     """
 
     file: str
@@ -29,10 +29,10 @@ class Meanwhile:
     """The work that is scheduled between the start and the end of one run of a collective.
 
     Attributes:
-        kernels: Launches that compute more than a place or a count.
-        flops: Their operations.
+        kernels: Launches that compute more than an index or a loop counter.
+        flops: The operations of these launches.
         moved_bytes: Bytes of main memory that they read and write.
-        least_seconds: The least time that they take by published peaks, or None where none are published.
+        least_seconds: Their least time according to published peak rates, or None if no rates are published.
     """
 
     kernels: int
@@ -46,30 +46,31 @@ class Exchange:
     """One collective of the optimized program.
 
     Attributes:
-        name: Its instruction.
+        name: The name of its instruction.
         kind: `all-gather`, `all-reduce`, `reduce-scatter`, `all-reduce-scatter` (a TPU's fusion of the two),
             `all-to-all`, `collective-permute`, ...
-        shapes: What each device brings, by operand.
-        operand_bytes: Bytes that each device brings, in one run.
-        sent_bytes: The least that each device sends, in one run.
-        group: How many devices exchange with each other.
-        axes: The axes of the mesh along which those lie; empty where they are no axes', or no names are known.
-        is_all: Whether those are all devices.
-        devices: The numbers of the devices of the first group; empty where the form of the groups is not known.
-        groups: The numbers of the devices of all groups; likewise.
-        pairs: Of a permutation, who sends to whom.
-        runs: How often it runs in a step, or None where nobody knows.
+        shapes: The shapes of the operands on each device.
+        operand_bytes: Bytes of operands on each device, in one run.
+        sent_bytes: The least bytes that each device has to send, in one run.
+        group: The number of devices that exchange data with each other.
+        axes: The mesh axes along which the groups run; empty if the groups follow no axes or the names are unknown.
+        is_all: Whether one group contains all devices.
+        devices: The numbers of the devices of the first group; empty if the form of the groups is unknown.
+        groups: The numbers of the devices of all groups; empty if the form of the groups is unknown.
+        pairs: For a permutation, pairs of a sending and a receiving device.
+        runs: The number of runs in a step, or None if it is unknown.
         loops: The loops and branches around it, the innermost first.
-        places: The lines that it belongs to, the first most; several where the compiler made one exchange of some.
-        scope: The named scopes around the operation, with `backward` for what JAX's transposition made.
-        inferred: How the lines are known where the instruction says none: from what it takes, or what takes it.
-        is_asked: Whether the program asks for it; False for what the partitioner brought in, None where nobody says.
-        arguments: Which of the program's arguments are gathered, or have their gradients summed: as the program calls
-            them, with `or` between those that shapes leave open.
-        reason: The primitive that asks for it, or why the partitioner brought it in, as far as the module says.
+        places: The source lines, the most important one first. A collective that combines several has several lines.
+        scope: The named scopes around the operation, with `backward` for operations of JAX's transposition.
+        inferred: The source of the lines if the instruction has none: the operations that compute its operands or
+            those that use its result.
+        is_asked: Whether the program requests it; False if the partitioner added it, None if unknown.
+        arguments: The program's arguments that are gathered or whose gradients are summed, with `or` between those
+            that shapes cannot tell apart.
+        reason: The JAX primitive that requests it, or the partitioner's reason as inferred from the module.
         is_async: Whether other work may run between its start and its end.
-        meanwhile: That work, or None where the exchange is not asynchronous.
-        is_rematerialized: Whether it makes a value whole on each device only to cut it again.
+        meanwhile: The work between its start and its end, or None if the collective is not asynchronous.
+        is_rematerialized: Whether it replicates a value on each device only to shard it again.
     """
 
     name: str
@@ -97,22 +98,22 @@ class Exchange:
 
     @property
     def total_bytes(self) -> int:
-        """Bytes that each device brings in a step; where nobody knows how often it runs, in one run."""
+        """Bytes of operands on each device in a step, or in one run if the number of runs is unknown."""
         return self.operand_bytes * (1 if self.runs is None else self.runs)
 
     @property
     def total_sent(self) -> int:
-        """The least that each device sends in a step, likewise."""
+        """The least bytes that each device sends in a step, or in one run if the number of runs is unknown."""
         return self.sent_bytes * (1 if self.runs is None else self.runs)
 
     @property
     def is_overlapped(self) -> bool:
-        """True if kernels run meanwhile."""
+        """True if kernels run between its start and its end."""
         return self.meanwhile is not None and self.meanwhile.kernels > 0
 
     @property
     def where(self) -> str:
-        """Its first line, with how many more there are."""
+        """Its first line, followed by the number of further lines."""
         if not self.places:
             return "?"
         more = f" +{len(self.places) - 1}" if len(self.places) > 1 else ""

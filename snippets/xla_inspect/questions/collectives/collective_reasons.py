@@ -1,4 +1,4 @@
-"""Why devices exchange something: asked for in the program, or brought in by the partitioner, and then what for."""
+"""The reason for each collective: the program requests it, or the partitioner adds it for an operation."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WRITTEN = frozenset(
         "unreduced_reduce_scatter",
     }
 )
-"""Primitives of JAX that are collectives: what has such a name in its metadata was asked for."""
+"""JAX primitives that are collectives. The program requested an instruction with one of these names in its metadata."""
 
 MOVERS = frozenset(
     {
@@ -56,32 +56,32 @@ MOVERS = frozenset(
         "transpose",
     }
 )
-"""Primitives that compute nothing: of a value that one of them makes, the line that takes it says more."""
+"""Primitives that only move data. The line that uses their result is more informative than their own line."""
 
 GENERATED = "is_spmd_generated"
-"""The names that the partitioner gives to the collectives that it adds."""
+"""The attribute with which the partitioner marks the collectives that it adds."""
 
 _REDUCING = frozenset({"all-reduce", "reduce-scatter", "all-reduce-scatter"})
 
 
 class Reasons:
-    """The facts of a program about its collectives.
+    """The reasons for the collectives of one program.
 
     Args:
         capture: The capture.
-        mesh: The mesh that names the axes, or None where none is known.
-        flow: The values of the capture's optimized module.
+        mesh: The mesh that names the axes, or None if no mesh is known.
+        flow: The data flow of the capture's optimized module.
     """
 
     def __init__(self, capture: Capture, mesh: Mesh | None, flow: ValueFlow) -> None:
-        """Look up the module as it was before it was partitioned."""
+        """Index the module from before the partitioner."""
         self.mesh, self.flow = mesh, flow
-        # The partitioner has brought in none yet.
+        # In a module with global shapes, the partitioner has not run, so every collective comes from the program.
         self.is_global = find_stage(capture).shapes == "global"
         self.written = WrittenProgram(capture, mesh)
 
     def is_asked(self, collective: Collective) -> bool | None:
-        """Return whether a collective was asked for, or None where the module does not say."""
+        """Return whether the program requested a collective, or None if the module does not show it."""
         instruction, scheduled = collective.instruction, collective.scheduled
         if any(GENERATED in step.attributes.get("frontend_attributes", "") for step in (instruction, scheduled)):
             return False
@@ -98,12 +98,12 @@ class Reasons:
         return False if instruction.op_name else None
 
     def explain(self, collective: Collective, axes: Sequence[str], uses: Sequence[Instruction]) -> str:
-        """Return why the partitioner brought a collective in, as far as the module says.
+        """Return the reason why the partitioner added a collective, as inferred from the module.
 
         Args:
             collective: The collective.
-            axes: The axes of the mesh that it goes along.
-            uses: What takes its result.
+            axes: The mesh axes along which it exchanges data.
+            uses: The instructions that use its result.
         """
         along = name_axes(axes, collective.group)
         source = self.find_source(collective)
@@ -112,24 +112,24 @@ class Reasons:
         if collective.kind == "all-gather":
             return self._explain_gather(collective, uses, along)
         primitive = name_primitive(source) if source else self._name(collective.instruction)
-        held, wanted, where = self.written.find_shardings(source)
-        change = f"from {held or 'its sharding'} to {wanted}{where}" if wanted else ""
+        old_sharding, new_sharding, where = self.written.find_shardings(source)
+        change = f"from {old_sharding or 'its sharding'} to {new_sharding}{where}" if new_sharding else ""
         if collective.kind == "collective-permute":
             if source is not None and source.opcode == "dot":
-                return f"{primitive} is computed in steps: what is sharded over {along} is passed round the devices"
+                return f"{primitive} is computed in steps: the shards over {along} are passed around the devices"
             if source is not None and source.opcode in NEIGHBOURS:
-                return f"{primitive} takes elements of other devices' parts, over {along}"
-            moved = f"parts change place over {along}{f', at {primitive}' if primitive else ''}"
-            return f"parts go to other devices at {primitive}, {change}" if change else moved
-        what = f"what is sharded over {along} in one dimension is sharded in another"
-        return f"{what}{f', at {primitive}' if primitive else ''}{f', {change}' if change else ''}"
+                return f"{primitive} reads elements of other devices' shards over {along}"
+            moved = f"devices exchange their shards over {along}{f' for {primitive}' if primitive else ''}"
+            return f"devices exchange their shards for {primitive}, {change}" if change else moved
+        what = f"the sharding over {along} moves from one dimension to another"
+        return f"{what}{f' for {primitive}' if primitive else ''}{f', {change}' if change else ''}"
 
     def find_source(self, collective: Collective) -> Instruction | None:
-        """Return the operation of the program as written that a collective was brought in for, or None."""
+        """Return the operation of the unpartitioned program that needs a collective, or None."""
         return next((given for given, _ in self.find_sources(collective)), None)
 
     def find_sources(self, collective: Collective) -> list[tuple[Instruction, Instruction]]:
-        """Return the operations that a collective was brought in for, each with the operand that came of it."""
+        """Return the operations that need a collective, each with the operand that it computes."""
         operands = self._list_operands(collective)
         apart = [(self.written.find_given(self.flow.find_origin(operand), operand), operand) for operand in operands]
         if len(operands) > 1 and (found := [(given, operand) for given, operand in apart if given]):
@@ -143,25 +143,26 @@ class Reasons:
         return list_carried(self.flow.module, collective.instruction)
 
     def _explain_sum(self, collective: Collective, along: str) -> str:
-        kept = "" if collective.kind == "all-reduce" else "; each device keeps its part"
+        rest = "" if collective.kind == "all-reduce" else "; each device keeps its shard of the sum"
         sources = self._find_summed(collective)
         weights = self._find_weights(collective, sources)
         if weights:
             more = "" if len(weights) == len(sources) else "and others, "
-            return f"{more}whose gradient is a sum over {along}, over which the batch is sharded{kept}"
+            return f"{more}whose gradient is summed over {along} because the batch is sharded over {along}{rest}"
         if not sources:
-            return f"parts of a result are added up over {along}{kept}"
+            return f"partial results are summed over {along}{rest}"
         primitive, opcode = name_primitive(sources[0][0]), sources[0][0].opcode
-        said = {
+        reasons = {
             **dict.fromkeys(PRODUCTS, f"{primitive} contracts a dimension that is sharded over {along}"),
             "reduce": f"{primitive} reduces a dimension that is sharded over {along}",
-            "gather": f"the table of {primitive} is sharded over {along}: each device looks up what it has",
-            "scatter": f"the updates of {primitive} are sharded over {along}: each device adds its own",
+            "gather": f"the table of {primitive} is sharded over {along}: each device looks up the rows that it has",
+            "scatter": f"the updates of {primitive} are sharded over {along}: each device adds its own updates",
         }
-        return f"{said.get(opcode, f'parts of the result of {primitive or opcode} are added up over {along}')}{kept}"
+        partial = f"partial results of {primitive or opcode} are summed over {along}"
+        return f"{reasons.get(opcode, partial)}{rest}"
 
     def _find_summed(self, collective: Collective) -> list[tuple[Instruction, Instruction]]:
-        """Return the operations whose results are added up, each with the operand that came of it."""
+        """Return the operations whose partial results are summed, each with the operand that it computes."""
         return [
             (self.written.flow.find_origin(each, whole=True) if each.opcode in REWRITING else each, operand)
             for each, operand in self.find_sources(collective)
@@ -170,7 +171,7 @@ class Reasons:
     def _find_weights(
         self, collective: Collective, sources: Sequence[tuple[Instruction, Instruction]]
     ) -> list[tuple[str, ...]]:
-        """Return the arguments that the sums are gradients of, several names where shapes leave open which."""
+        """Return the arguments whose gradients are summed. A sum has several names if shapes cannot tell them apart."""
         names = " ".join(each.op_name or "" for each in (collective.instruction, *(each for each, _ in sources)))
         if "transpose(" not in names:
             return []
@@ -198,37 +199,37 @@ class Reasons:
         ]
 
     def _find_ungathered(self, value: Instruction) -> Instruction:
-        """Return where a value comes from, also one that was gathered over other axes before."""
+        """Return the origin of a value, looking through earlier gathers over other axes."""
         origin = self.flow.find_origin(value)
         while name_kind(origin) == "all-gather":
             origin = self.flow.find_origin(self.flow.module.operands(origin)[0])
         return origin
 
     def _name(self, instruction: Instruction) -> str:
-        """Return the primitive of an instruction, where its name is not that of an argument."""
+        """Return the primitive of an instruction, or an empty string if its name is that of an argument."""
         return "" if instruction.op_name in self.written.argument_names else name_primitive(instruction)
 
     def _explain_gather(self, collective: Collective, uses: Sequence[Instruction], along: str) -> str:
-        taking = list(dict.fromkeys(self._name(use) or use.opcode for use in uses))
-        wants = f"{taking[0]} takes it whole" if taking else "it is wanted whole"
-        if kept := [parameter for parameter in self._find_arguments(collective) if parameter is not None]:
-            specs = list(dict.fromkeys(filter(None, (find_sharding(parameter, self.mesh) for parameter in kept))))
-            spread = f"kept as {' and '.join(specs)}, and " if specs else ""
-            return f"{spread}gathered over {along} for its use: {wants}"
+        consumers = list(dict.fromkeys(self._name(use) or use.opcode for use in uses))
+        need = f"{consumers[0]} needs all of it" if consumers else "all of it is needed"
+        if parameters := [parameter for parameter in self._find_arguments(collective) if parameter is not None]:
+            specs = list(dict.fromkeys(filter(None, (find_sharding(each, self.mesh) for each in parameters))))
+            stored = f"stored as {' and '.join(specs)} and " if specs else ""
+            return f"{stored}gathered over {along} because {need}"
         source = self.find_source(collective)
-        held, wanted, where = self.written.find_shardings(source)
-        made = self.flow.find_origin(self._list_operands(collective)[0])
-        primitive = self._name(made) or (self._name(source) if source else "")
+        old_sharding, new_sharding, where = self.written.find_shardings(source)
+        origin = self.flow.find_origin(self._list_operands(collective)[0])
+        primitive = self._name(origin) or (self._name(source) if source else "")
         what = f"the result of {primitive}" if primitive else "a result"
-        if made.opcode == "parameter":
-            what = "what a loop hands on"
-        if wanted:
-            return f"{what} is resharded {f'from {held} ' if held else ''}to {wanted}{where}"
-        return f"{what} is sharded over {along}, and {wants}"
+        if origin.opcode == "parameter":
+            what = "a value that a loop carries"
+        if new_sharding:
+            return f"{what} is resharded {f'from {old_sharding} ' if old_sharding else ''}to {new_sharding}{where}"
+        return f"{what} is sharded over {along}, and {need}"
 
 
 def list_carried(module: Module, collective: Instruction) -> tuple[Instruction, ...]:
-    """Return the values that a collective carries, which a GPU's compiler concatenates where it combines several."""
+    """Return the values that a collective exchanges. A GPU's compiler concatenates those of combined collectives."""
     operands = tuple(skip_renaming(module, each) for each in module.operands(collective))
     if len(operands) > 1:
         return module.operands(collective)
@@ -247,5 +248,5 @@ def list_carried(module: Module, collective: Instruction) -> tuple[Instruction, 
 
 
 def name_axes(axes: Sequence[str], group: int) -> str:
-    """Return axes in words, or how many devices there are where no axis is known."""
+    """Return the axes as text, or the number of devices if no axis is known."""
     return " and ".join(axes) if axes else f"{group} devices"

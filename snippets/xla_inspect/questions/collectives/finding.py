@@ -1,9 +1,8 @@
-"""The collectives of a capture: lines, axes, overlapping work, and the reason for each."""
+"""The answer about the collectives of a capture: lines, axes, overlapping work, and the reason for each."""
 
 from __future__ import annotations
 
 import re
-from collections import Counter
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -11,7 +10,6 @@ from typing import TYPE_CHECKING
 from xla_inspect.analysis import (
     Stage,
     ValueFlow,
-    close_brackets,
     find_frame,
     find_mesh,
     find_stage,
@@ -35,7 +33,6 @@ from xla_inspect.questions.collectives.replication import (
     find_replication,
 )
 from xla_inspect.questions.collectives.unpartitioned_program import name_primitive
-from xla_inspect.units import shorten
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -46,11 +43,6 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction
 
 
-_LONGEST_LINE = 60
-_SHOWN = 4
-_MOST_NAMES = 6
-
-
 @dataclass(frozen=True)
 class Exchanges(Answer):
     """The data that the devices of one target send each other.
@@ -58,14 +50,14 @@ class Exchanges(Answer):
     Attributes:
         program: The name of the program.
         target: The target's short name, with its grid.
-        devices: How many devices the program is spread over.
-        mesh: Axes and their sizes; empty where the program names none.
-        exchanges: The collectives, those that carry most first.
-        error: What the compiler said where it gave up, or an empty string.
-        stage: The stage of the module that has them.
-        replication: The arguments, results and work that the devices repeat, or None where that is not known.
-        scopes: Of the one line that most bytes are brought for, or of all without a line, the bytes by scope (`text`).
-            Empty where neither has most, or those have one scope.
+        devices: The number of devices that the program runs on.
+        mesh: The mesh axes and their sizes; empty if the program has no named axes.
+        exchanges: The collectives, those with the most bytes first.
+        error: The compiler's error message, or an empty string if it succeeded.
+        stage: The stage of the module that contains the collectives.
+        replication: The arguments, results and work that the devices replicate, or None if unknown.
+        scopes: The bytes by scope (`text`) of the line that has at least half of them. Collectives without a line count
+            as one line. Empty if no line has that share, or if it has only one scope.
     """
 
     program: str
@@ -79,41 +71,14 @@ class Exchanges(Answer):
     scopes: tuple[LineTotal, ...] = ()
 
     def tell(self) -> Iterator[Part]:
-        """Yield the sentence, the exchanges, what for, and what overlaps."""
+        """Yield the summary, the collectives, the reason for each, and the overlapping work."""
         from xla_inspect.questions.collectives.rendering import render
 
         return render(self)
 
 
-def _describe(same: Sequence[Exchange]) -> str:
-    """Return what the exchanges of a row carry, their lines, and why they are there."""
-    one = same[0]
-    counts = Counter(one.shapes)
-    carried = ", ".join(
-        f"{f'{count} x ' if count > 1 else ''}{shape}" for shape, count in list(counts.items())[:_SHOWN]
-    )
-    carried += ", ..." if len(counts) > _SHOWN else ""
-    told = {True: "asked for", False: "partitioner", None: "nothing in the module says what it is there for"}[
-        one.is_asked
-    ]
-    names = list(dict.fromkeys(name for each in same for name in each.arguments))
-    arguments = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
-    reasons = list(dict.fromkeys(each.reason for each in same))
-    because = "; ".join(reasons[:_SHOWN]) + ("; ..." if len(reasons) > _SHOWN else "")
-    lines = "; ".join(
-        f"{place.line}: `{shorten(close_brackets(place.text), _LONGEST_LINE)}`" for place in one.places if place.text
-    )
-    scope = f" [{one.scope}]" if one.scope else ""
-    inferred = f" (line inferred from {one.inferred})" if one.inferred else ""
-    first = one.name if len(same) == 1 else f"{one.name}, ..."
-    said = ": ".join(filter(None, (told, ", ".join(filter(None, (arguments, because))))))
-    if one.is_asked is None:
-        said = "; ".join(filter(None, (arguments, told)))
-    return f"{first} {carried}{scope}{f', line {lines}' if lines else ''}{inferred}. {said[0].upper()}{said[1:]}."
-
-
 _BOOKKEEPING = 64
-"""Bytes and operations of a launch below which it hides no exchange."""
+"""A launch with at most this many bytes and operations is too small to hide a collective."""
 
 _WRAPPED = re.compile(r"^(?P<name>[\w.]+)\((?P<inner>.*)\)$")
 _SCOPE = re.compile(r"[\w.\[\] '-]+")
@@ -126,12 +91,12 @@ _TRANSFORMS = frozenset({"jit", "jvp", "pjit", "transpose", "vmap", "shard_map",
 
 
 def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> Exchanges:
-    """Return what the devices of a capture send each other.
+    """Find the data that the devices of a capture send each other.
 
     Args:
         program: The name of the program.
-        capture: The capture, which needs no modules between the passes.
-        axes: Names and sizes of the mesh as the call has it; empty where it has none.
+        capture: The capture. It does not need the modules between passes.
+        axes: Names and sizes of the mesh axes of the call; empty if the call has no mesh.
     """
     mesh = find_mesh(capture, axes.items())
     found: list[Exchange] = []
@@ -155,7 +120,7 @@ def answer_dump(capture: Capture, _: str) -> Exchanges:
 
 
 class _Finding:
-    """The data from which the collectives of one capture are found."""
+    """A search for the collectives of one capture."""
 
     def __init__(self, capture: Capture, mesh: Mesh | None) -> None:
         self.capture, self.mesh = capture, mesh
@@ -164,7 +129,7 @@ class _Finding:
 
     @cached_property
     def launched(self) -> dict[Instruction, Launched]:
-        """The launches by what stands for them in the schedule; asked for where something is asynchronous."""
+        """The launches by their instruction in the schedule. Computed only for asynchronous collectives."""
         return {each.launch.scheduled: each for each in model_launches(self.capture)}
 
     def list_exchanges(self) -> Iterator[Exchange]:
@@ -221,25 +186,25 @@ class _Finding:
         return total
 
     def _find_places(self, collective: Collective, uses: Sequence[Instruction]) -> tuple[tuple[Place, ...], str]:
-        """Return the lines of a collective, and how they are known where its own instruction says none."""
+        """Return the lines of a collective, and the source of the lines if its own instruction has none."""
         own = [step for step in (collective.instruction, collective.scheduled, collective.done) if self._locate(step)]
         if collective.kind == "all-gather" and (not own or name_primitive(own[0]) in MOVERS):
-            # Where a value is cut out of a stack of weights, or written in another type, says less than what takes it.
-            taking = self._collect(self._locate(use) for use in uses)
-            if taking:
-                return taking, "" if own else "what takes it"
+            # The line that slices stacked weights or converts their type says less than the line that uses the result.
+            use_places = self._collect(self._locate(use) for use in uses)
+            if use_places:
+                return use_places, "" if own else "the operations that use it"
         operands = list_carried(self.capture.module, collective.instruction)
         if (len(operands) > 1 and collective.kind != "all-to-all") or not own:
             above = self._collect(self._search(operand, upwards=True) for operand in operands)
             if above and (not own or len(above) > 1):
-                return above, "" if own else "what it takes"
+                return above, "" if own else "its operands"
         if own:
             return self._collect([self._locate(own[0])]), ""
         below = self._collect([self._search(collective.done, upwards=False)])
-        return below, "what takes it" if below else ""
+        return below, "the operations that use it" if below else ""
 
     def _search(self, value: Instruction, *, upwards: bool) -> Place | None:
-        """Return the nearest line of what a value is computed from, or of what it is taken by."""
+        """Return the nearest line among the instructions that a value depends on, or among those that use it."""
         reached = search([value], self._list_above if upwards else self.capture.module.users)
         return next(filter(None, map(self._locate, reached)), None)
 
@@ -263,7 +228,7 @@ class _Finding:
         return tuple(dict.fromkeys(place for place in places if place))
 
     def _find_meanwhile(self, collective: Collective) -> Meanwhile | None:
-        """Return what the schedule has between start and done, or None where the exchange is not asynchronous."""
+        """Return the scheduled work between start and done, or None if the collective is not asynchronous."""
         if not collective.is_async or collective.done is collective.scheduled:
             return None
         order = self.capture.module.computation(collective.scheduled.computation).instructions
@@ -282,12 +247,12 @@ class _Finding:
 
 
 def _is_work(launched: Launched) -> bool:
-    """Return whether a launch does more than to count a loop's trips or find a place."""
+    """Return whether a launch does more than increment a loop counter or compute an index."""
     return launched.bytes + launched.on_chip + launched.work.flops > _BOOKKEEPING
 
 
 def _name_scope(op_name: str) -> str:
-    """Return the scopes that a program names around an operation, without what JAX and its transformations add."""
+    """Return the program's own named scopes around an operation, without those of JAX and its transformations."""
     scopes: list[str] = []
     backward = False
     for part in op_name.partition(":")[0].split("/")[:-1]:

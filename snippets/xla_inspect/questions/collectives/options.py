@@ -1,4 +1,4 @@
-"""`xla-inspect collectives`: what devices send each other, by line, and why."""
+"""`xla-inspect collectives`: the data that devices send each other, by line, and the reasons."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
 
 def collectives(
     fn: Callable[..., Any] | Capture,
-    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    *example_args: Any,  # noqa: ANN401 - any arguments that the function accepts
     target: str = "cpu:8",
     lines_of: str = "",
-    **arguments: Any,  # noqa: ANN401 - likewise
+    **arguments: Any,  # noqa: ANN401 - any arguments that the function accepts
 ) -> Exchanges:
-    """Return what the devices send each other: by line, bytes, axis of the mesh, and who asked for it.
+    """Return the data that the devices send each other: lines, bytes, mesh axes, and the reason for each collective.
 
     Args:
         fn: A function, or a capture of it.
         *example_args: As in `summary`.
-        target: A short name, with as many devices as the mesh has.
+        target: The short name of a target with as many devices as the mesh.
         lines_of: As in `summary`.
-        **arguments: As in `summary`; `mesh` and `specs` lay the program out.
+        **arguments: As in `summary`; `mesh` and `specs` shard the program.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.

@@ -1,15 +1,17 @@
-"""The collectives in paragraphs and tables: line, bytes, axes, reason, and the work that overlaps."""
+"""The printed answer about collectives: paragraphs and tables with line, bytes, axes, reason and overlap."""
 
 from __future__ import annotations
 
+from collections import Counter
 from typing import TYPE_CHECKING
 
+from xla_inspect.analysis import close_brackets
 from xla_inspect.answers import Hint, Table, tell_scopes
 from xla_inspect.plural import plural
 from xla_inspect.questions.collectives.collective import (
     Exchange,  # noqa: TC001 - the schema is read off the annotations
 )
-from xla_inspect.questions.collectives.finding import Exchanges, _describe
+from xla_inspect.questions.collectives.finding import Exchanges  # noqa: TC001 - the schema is read off the annotations
 from xla_inspect.targets import title
 from xla_inspect.units import format_amount, format_bytes, format_duration, format_share, shorten
 
@@ -22,28 +24,36 @@ if TYPE_CHECKING:
 _LARGEST = 3
 _MOST_ROWS = 16
 _MOST_GROUPS, _MOST_MEMBERS = 4, 8
+_LONGEST_LINE = 60
+_MOST_SHAPES = _MOST_REASONS = 4
+_MOST_NAMES = 6
+_ORIGINS = {True: "requested by the program", False: "added by the partitioner", None: "the module gives no reason"}
+"""The sentence about the origin of a collective, by `Exchange.is_asked`."""
 
 
 def render(exchanges: Exchanges) -> Iterator[Part]:
-    """Yield the sentence, the exchanges, what for, and what overlaps."""
-    said = f"{exchanges.stage.join(exchanges.program)} on {title(exchanges.target)}"
+    """Yield the summary, the collectives, the reason for each, and the overlapping work."""
+    subject = f"{exchanges.stage.join(exchanges.program)} on {title(exchanges.target)}"
     if exchanges.error and not exchanges.exchanges:
-        yield f"{said}: it does not compile, and nothing is known of its exchanges: {shorten(exchanges.error, 600)}"
+        yield f"{subject} does not compile, so its collectives are unknown: {shorten(exchanges.error, 600)}"
         return
     if not exchanges.exchanges and not exchanges.stage.is_final and exchanges.devices > 1:
-        yield f"{said}: no collectives yet. {_tell_later(exchanges)}"
+        yield f"{subject}: no collectives yet. {_tell_later(exchanges)}"
         return
     if not exchanges.exchanges:
-        yield f"{said}: no collectives; {_say_alone(exchanges)}."
+        yield f"{subject}: no collectives; {_say_alone(exchanges)}."
         return
-    yield f"{said}: {_sum_up(exchanges)}"
+    yield f"{subject}: {_sum_up(exchanges)}"
     if exchanges.error:
-        yield f"It does not compile ({shorten(exchanges.error, 600)}); this is what the compiler left until then."
+        yield (
+            f"The program does not compile ({shorten(exchanges.error, 600)}). These are the collectives of the last "
+            "module before the error."
+        )
     if not exchanges.stage.is_final:
         yield _tell_later(exchanges)
     yield from _tell_rows(exchanges)
     if exchanges.scopes:
-        yield tell_scopes(exchanges.scopes, "brings", format_bytes, "collectives")
+        yield tell_scopes(exchanges.scopes, "input", format_bytes, "collectives")
     if exchanges.replication and (sentence := exchanges.replication.sentence):
         yield f"Replicated: {sentence}."
     if exchanges.stage.has_launches:
@@ -52,17 +62,17 @@ def render(exchanges: Exchanges) -> Iterator[Part]:
     unknown = sum(each.runs is None for each in exchanges.exchanges)
     if unknown:
         yield (
-            f"How often {plural(unknown, 'of them runs', 'of them run')} is not known, since the compiler knows no "
-            "trips of a loop, or which branch is taken: each counts once."
+            f"{plural(unknown, 'collective is', 'collectives are')} counted as one run each, since the trip count of "
+            "a loop or the taken branch is not known at compile time."
         )
 
 
 def _tell_later(exchanges: Exchanges) -> str:
-    """Return what the rest of the compile does to the collectives."""
+    """Return the effect of later passes on the collectives."""
     if exchanges.stage.shapes == "global":
         return (
-            f"{exchanges.stage.explain()} The partitioner decides later what the {exchanges.devices} devices exchange: "
-            "those that the program asks for itself are written already, and it adds its own."
+            f"{exchanges.stage.explain()} The collectives that the program requests are already in the module. Later, "
+            f"the partitioner adds the others that the {exchanges.devices} devices need."
         )
     if exchanges.stage.shapes == "unknown":
         return f"{exchanges.stage.explain()} If the partitioner has not run yet, it adds collectives."
@@ -70,16 +80,16 @@ def _tell_later(exchanges: Exchanges) -> str:
 
 
 def _say_alone(exchanges: Exchanges) -> str:
-    """Return how a program is spread that exchanges nothing."""
+    """Return the distribution of a program without collectives over its devices."""
     if exchanges.devices == 1:
-        return "it runs on one device, and nothing is exchanged"
+        return "it runs on one device"
     if exchanges.replication is None:
-        return f"it is spread over {exchanges.devices} devices, and nothing is exchanged"
+        return f"its {exchanges.devices} devices exchange nothing"
     if exchanges.replication.is_total:
-        return f"nothing is spread: {exchanges.replication.sentence}"
+        return f"nothing is sharded: {exchanges.replication.sentence}"
     sentence = exchanges.replication.sentence
-    spread = f"it is spread over {exchanges.devices} devices, and nothing is exchanged"
-    return f"{spread}. Replicated: {sentence}" if sentence else f"{spread}: no argument or result is held twice"
+    shards = f"it is sharded over {exchanges.devices} devices that exchange nothing"
+    return f"{shards}. Replicated: {sentence}" if sentence else f"{shards}. No argument or result is replicated"
 
 
 def _sum_up(exchanges: Exchanges) -> str:
@@ -90,18 +100,45 @@ def _sum_up(exchanges: Exchanges) -> str:
     apart = sum(each.total_bytes for each in hidden)
     rows = _group(exchanges.exchanges)[:_LARGEST]
     largest = ", ".join(f"{row[0].kind} at {row[0].where} ({_share(row, total)})" for row in rows)
-    often = f", run {runs} times" if runs != len(exchanges.exchanges) else ""
+    often = f" with {runs} runs" if runs != len(exchanges.exchanges) else ""
     overlap = (
-        "decided by the schedule, later"
+        "decided later, by the schedule"
         if not exchanges.stage.has_launches
-        else f"{len(hidden)} of {len(exchanges.exchanges)} have kernels beside them ({format_bytes(apart)})"
+        else f"kernels run during {len(hidden)} of {len(exchanges.exchanges)} collectives ({format_bytes(apart)})"
         if hidden
-        else "none has kernels beside it"
+        else "no kernel runs during a collective"
     )
     return (
-        f"{plural(len(exchanges.exchanges), 'collective')}{often}; in a step each device brings {format_bytes(total)} "
-        f"and sends at least {format_bytes(sent)}. Largest: {largest}. Overlap: {overlap}."
+        f"{plural(len(exchanges.exchanges), 'collective')}{often}. In a step, the input of each device is "
+        f"{format_bytes(total)}, and it sends at least {format_bytes(sent)}. Largest: {largest}. Overlap: {overlap}."
     )
+
+
+def _describe_row(same: Sequence[Exchange]) -> str:
+    """Return the shapes of the collectives of a row, their lines, and the reasons for them."""
+    one = same[0]
+    counts = Counter(one.shapes)
+    shapes = ", ".join(
+        f"{f'{count} x ' if count > 1 else ''}{shape}" for shape, count in list(counts.items())[:_MOST_SHAPES]
+    )
+    shapes += ", ..." if len(counts) > _MOST_SHAPES else ""
+    names = list(dict.fromkeys(name for each in same for name in each.arguments))
+    arguments = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
+    reasons = list(dict.fromkeys(each.reason for each in same))
+    because = "; ".join(reasons[:_MOST_REASONS]) + ("; ..." if len(reasons) > _MOST_REASONS else "")
+    lines = "; ".join(
+        f"{place.line}: `{shorten(close_brackets(place.text), _LONGEST_LINE)}`" for place in one.places if place.text
+    )
+    scope = f" [{one.scope}]" if one.scope else ""
+    inferred = f" (line inferred from {one.inferred})" if one.inferred else ""
+    first = one.name if len(same) == 1 else f"{one.name}, ..."
+    origin = _ORIGINS[one.is_asked]
+    if one.is_asked is None:
+        explanation = "; ".join(filter(None, (arguments, origin)))
+    else:
+        explanation = ": ".join(filter(None, (origin, ", ".join(filter(None, (arguments, because))))))
+    explanation = f"{explanation[0].upper()}{explanation[1:]}"
+    return f"{first} {shapes}{scope}{f', line {lines}' if lines else ''}{inferred}. {explanation}."
 
 
 def _tell_rows(exchanges: Exchanges) -> Iterator[Part]:
@@ -113,32 +150,32 @@ def _tell_rows(exchanges: Exchanges) -> Iterator[Part]:
         size = format_bytes(one.operand_bytes), format_bytes(one.sent_bytes)
         rows.append((str(number), f"{len(same)} x {times}", one.kind, *size, one.where, _name_group(one)))
         members = _list_members(one)
-        notes.append((str(number), f"{_describe(same)}{f' {members}.' if members else ''}"))
-    columns = ("", "runs", "kind", "brings", "sends", "where", "along")
-    yield Table(columns, tuple(rows), (0, 1, 3, 4), "Per device and run, those that carry most in a step first")
-    if left := grouped[_MOST_ROWS:]:
+        notes.append((str(number), f"{_describe_row(same)}{f' {members}.' if members else ''}"))
+    columns = ("", "runs", "kind", "input", "sends", "line", "along")
+    yield Table(columns, tuple(rows), (0, 1, 3, 4), "Bytes per device and run, by the most input per step")
+    if omitted := grouped[_MOST_ROWS:]:
         total = sum(each.total_bytes for each in exchanges.exchanges)
-        carried = sum(each.total_bytes for row in left for each in row)
-        share = format_share(carried / total, 1) if total else "nothing"
-        yield f"{plural(len(left), 'more row')} with {share} of the bytes; --json has all."
-    yield Table(("", "what, and why"), tuple(notes), (0,))
+        omitted_bytes = sum(each.total_bytes for row in omitted for each in row)
+        share = format_share(omitted_bytes / total, 1) if total else "none"
+        yield f"{plural(len(omitted), 'more row')} with {share} of the bytes; --json shows all rows."
+    yield Table(("", "shapes, line and reason"), tuple(notes), (0,))
 
 
 def _tell_overlap(exchanges: Exchanges) -> Iterator[Part]:
     rows = []
     for number, same in enumerate(_group(exchanges.exchanges)[:_MOST_ROWS], 1):
-        beside = [each.meanwhile for each in same if each.meanwhile is not None]
-        if not beside:
+        work = [each.meanwhile for each in same if each.meanwhile is not None]
+        if not work:
             continue
-        times = [each.least_seconds for each in beside if each.least_seconds is not None]
+        times = [each.least_seconds for each in work if each.least_seconds is not None]
         hidden = sum(each.is_overlapped for each in same)
         rows.append(
             (
                 str(number),
                 f"{hidden} of {len(same)}",
-                str(sum(each.kernels for each in beside)),
-                format_amount(sum(each.flops for each in beside)),
-                format_bytes(sum(each.moved_bytes for each in beside)),
+                str(sum(each.kernels for each in work)),
+                format_amount(sum(each.flops for each in work)),
+                format_bytes(sum(each.moved_bytes for each in work)),
                 format_duration(sum(times)) if times else "?",
             )
             if hidden
@@ -146,26 +183,26 @@ def _tell_overlap(exchanges: Exchanges) -> Iterator[Part]:
         )
     if rows:
         columns = ("", "overlapped", "kernels", "flops", "bytes", "at least")
-        yield Table(columns, tuple(rows), tuple(range(6)), "What runs between start and done, of all in a row, once")
+        yield Table(columns, tuple(rows), tuple(range(6)), "Work between start and done, for one run of each row")
         yield (
-            "What runs between start and done may hide the exchange; whether it suffices depends on the links "
-            "between the devices, of which no figures are known here."
+            "The work between the start and the done of a collective may hide it. Whether it hides all of it depends "
+            "on the speed of the links between the devices, which is not known here."
         )
     else:
-        yield "Each is waited for where it stands: the schedule has nothing between a start and a done."
+        yield "No collective overlaps with other work: the schedule has nothing between a start and its done."
 
 
 def _tell_rematerialized(exchanges: Exchanges) -> Iterator[Part]:
-    found = [each for each in exchanges.exchanges if each.is_rematerialized]
-    for each in found:
+    rematerialized = [each for each in exchanges.exchanges if each.is_rematerialized]
+    for each in rematerialized:
         yield (
-            f"Full rematerialization at {each.where}: {', '.join(each.shapes)} of each device is made whole on all "
-            f"of them and sharded again. {each.reason[0].upper()}{each.reason[1:]}."
+            f"Full rematerialization at {each.where}: every device gathers the shards {', '.join(each.shapes)} into "
+            f"the whole value, and the value is sharded again. {each.reason[0].upper()}{each.reason[1:]}."
         )
-    if found:
+    if rematerialized:
         yield Hint(
-            "Let the two shardings differ by one axis at a time, with a with_sharding_constraint between them, "
-            "so that an all-to-all does it."
+            "To replace it with an all-to-all, change one axis of the sharding at a time, with a "
+            "with_sharding_constraint between the two shardings."
         )
 
 
@@ -176,15 +213,15 @@ def _name_group(one: Exchange) -> str:
 
 
 def _list_members(one: Exchange) -> str:
-    """Return which devices exchange with each other, or an empty string of all or where that is not known."""
+    """Return the groups of devices, or an empty string if a group has all devices or the groups are unknown."""
     if one.pairs:
-        told = [f"{source} to {target}" for source, target in one.pairs[:_MOST_MEMBERS]]
-        return f"Devices: {', '.join(told)}{', ...' if len(one.pairs) > len(told) else ''}"
+        pairs = [f"{source} to {target}" for source, target in one.pairs[:_MOST_MEMBERS]]
+        return f"Devices: {', '.join(pairs)}{', ...' if len(one.pairs) > len(pairs) else ''}"
     if one.is_all or not one.groups:
         return ""
-    told = [_name_members(group) for group in one.groups[:_MOST_GROUPS]]
-    more = f", and {plural(left, 'more group')}" if (left := len(one.groups) - len(told)) > 0 else ""
-    return f"Devices: {', '.join(told)}{more}"
+    groups = [_name_members(group) for group in one.groups[:_MOST_GROUPS]]
+    more = f", and {plural(omitted, 'more group')}" if (omitted := len(one.groups) - len(groups)) > 0 else ""
+    return f"Devices: {', '.join(groups)}{more}"
 
 
 def _name_members(group: Sequence[int]) -> str:
@@ -193,10 +230,10 @@ def _name_members(group: Sequence[int]) -> str:
 
 
 def _group(exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
-    """Return exchanges in rows of those that are alike, the rows that carry most first."""
+    """Return the collectives grouped into rows of similar ones, the rows with the most bytes first."""
     rows: dict[object, list[Exchange]] = {}
     for each in exchanges:
-        # What is exchanged forward and again backward is one row; for what it is may differ in it.
+        # A collective of the forward pass and its copy in the backward pass share a row, even if their reasons differ.
         key = (each.kind, each.shapes, each.axes, each.groups, each.pairs, each.runs, each.places, each.is_asked)
         rows.setdefault((key, each.is_rematerialized), []).append(each)
     return sorted(rows.values(), key=lambda row: -sum(each.total_bytes for each in row))

@@ -1,4 +1,4 @@
-"""Arguments and results that every device holds whole, and work that several devices repeat."""
+"""Replication: arguments and results that every device stores in full, and work that several devices repeat."""
 
 from __future__ import annotations
 
@@ -27,19 +27,19 @@ _PARAMETER, _AXIS = re.compile(r"P\((.*)\)"), re.compile(r"'([^']*)'")
 
 @dataclass(frozen=True)
 class Replication:
-    """The parts of a program that devices hold alike.
+    """The data and work of a program that devices replicate.
 
     Attributes:
-        devices: How many devices the program is spread over.
-        arguments: How many arguments it has.
-        whole: The names of the arguments that each device holds whole.
-        whole_bytes: The bytes of those, of one device.
-        argument_bytes: The bytes of all arguments, of one device.
-        results: How many results it has.
-        whole_results: How many of those each device holds whole.
-        result_bytes: The bytes of the latter, of one device.
-        copies: How many devices do the same work, 1 where each does its own, or None where nobody knows.
-        flops: The operations of one device, where several do the same.
+        devices: The number of devices that the program runs on.
+        arguments: The number of arguments.
+        whole: The names of the arguments that each device stores in full.
+        whole_bytes: The bytes of the arguments that each device stores in full, on one device.
+        argument_bytes: The bytes of all arguments, on one device.
+        results: The number of results.
+        whole_results: The number of results that each device stores in full.
+        result_bytes: The bytes of the results that each device stores in full, on one device.
+        copies: The number of devices that do the same work, 1 if each does its own, or None if it is unknown.
+        flops: The operations of one device, if several devices do the same work.
     """
 
     devices: int
@@ -55,37 +55,38 @@ class Replication:
 
     @property
     def is_total(self) -> bool:
-        """True if each device holds all arguments and does all of the work."""
+        """True if each device stores all arguments and does all of the work."""
         return self.copies == self.devices
 
     @property
     def sentence(self) -> str:
-        """The arguments, results and operations that are replicated, or an empty string where nothing is."""
+        """The replicated arguments, results and operations as text, or an empty string if nothing is replicated."""
         flops = f", {format_amount(self.flops)} flops" if self.flops else ""
         if self.is_total:
             return (
-                f"each of {self.devices} devices does all of the work{flops}: "
+                f"each of the {self.devices} devices does all of the work{flops}, and stores all of "
                 f"{_count(self.arguments, 'argument')} ({format_bytes(self.whole_bytes)}) and "
-                f"{_count(self.whole_results, 'result')} ({format_bytes(self.result_bytes)}) "
-                f"{'is' if self.arguments + self.whole_results == 1 else 'are'} whole on each"
+                f"{_count(self.whole_results, 'result')} ({format_bytes(self.result_bytes)})"
             )
         parts = []
         if self.whole_bytes:
             names = shorten(", ".join(self.whole), _LONG)
             size = f"{format_bytes(self.whole_bytes)} of the {format_bytes(self.argument_bytes)} of its arguments"
-            parts.append(f"each device holds {names} whole ({size})")
+            parts.append(f"each device stores all of {names} ({size})")
         if self.result_bytes:
             count = _count(self.results, "result")
-            count = count if self.whole_results == self.results else f"{self.whole_results} of {count[4:]}"
-            verb = "is" if self.whole_results == 1 else "are"
-            parts.append(f"{count} ({format_bytes(self.result_bytes)}) {verb} whole on each")
+            if self.whole_results != self.results:
+                count = f"{self.whole_results} of {plural(self.results, 'result')}"
+            parts.append(f"each device stores all of {count} ({format_bytes(self.result_bytes)})")
         if self.copies and self.copies > 1:
-            parts.append(f"each part of the work is done by {self.copies} devices{flops and f', {flops[2:]} each'}")
+            parts.append(f"{self.copies} devices do the same part of the work{flops and f', {flops[2:]} each'}")
         return "; ".join(parts)
 
 
 def find_replication(capture: Capture, mesh: Mesh | None) -> Replication | None:
-    """Return the arguments, results and work that devices repeat, or None for one device or a module without a before.
+    """Return the arguments, results and work that devices replicate.
+
+    The result is None for a program on one device, or if the unoptimized module is missing.
 
     Args:
         capture: The capture.
@@ -126,13 +127,14 @@ def _sum_bytes(shapes: Iterable[Shape]) -> int:
 
 
 def _count(number: int, noun: str) -> str:
-    return f"the {noun}" if number == 1 else f"all {plural(number, noun)}"
+    return f"the {noun}" if number == 1 else f"the {plural(number, noun)}"
 
 
 def _count_copies(capture: Capture, mesh: Mesh | None, pairs: list[tuple[Instruction, Instruction]]) -> int | None:
-    """Return how many devices have the same arguments and run the same program, which so do the same work.
+    """Return the number of devices that have the same arguments and therefore do the same work.
 
-    That holds for each device only where nothing is exchanged and no instruction asks for the number of its device.
+    Devices with the same arguments do the same work only if they exchange nothing and no instruction reads the
+    device's number; otherwise the result is None.
     """
     devices = capture.module.num_partitions
     if any(

@@ -1,4 +1,4 @@
-"""Shardings as a program writes them, `P('data', None)`, read from what a module says of its values."""
+"""Shardings in the notation of a JAX program, such as `P('data', None)`, read from a module's attributes."""
 
 from __future__ import annotations
 
@@ -20,20 +20,20 @@ _TILED = re.compile(r"\{devices=\[(?P<tiles>[\d,]+)\]<=\[(?P<sizes>[\d,]+)\](?:T
 
 
 def find_sharding(instruction: Instruction, mesh: Mesh | None) -> str:
-    """Return how a value is spread, as far as its instruction says, or an empty string.
+    """Return the sharding of a value, or an empty string if its instruction has none.
 
     Args:
-        instruction: An instruction of a module that is not partitioned yet.
+        instruction: An instruction of a module from before the partitioner.
         mesh: The mesh that names the axes.
     """
     return name_sharding(instruction.attributes.get("sharding", ""), mesh)
 
 
 def name_sharding(text: str, mesh: Mesh | None) -> str:
-    """Return a sharding as printed in HLO in the words of `PartitionSpec`, or as it is where they do not fit.
+    """Return an HLO sharding as a `PartitionSpec`, or unchanged if no `PartitionSpec` describes it.
 
     Args:
-        text: Such as `{mesh['a'=4,'b'=2], [{'a'}, {}]}` or `{devices=[4,2]<=[8]}`.
+        text: A sharding such as `{mesh['a'=4,'b'=2], [{'a'}, {}]}` or `{devices=[4,2]<=[8]}`.
         mesh: The mesh that names the axes.
     """
     if text == "{replicated}":
@@ -54,7 +54,7 @@ def _spell(dimensions: Sequence[Sequence[tuple[str, str]]]) -> str:
 
 
 def _name_tiles(match: re.Match[str], mesh: Mesh) -> str:
-    """Return the axes along which each dimension is cut, or an empty string where the cuts are along no axes."""
+    """Return the axes over which each dimension is sharded, or an empty string if the tiles follow no axes."""
     tiles = [int(size) for size in match["tiles"].split(",")]
     sizes = [int(size) for size in match["sizes"].split(",")]
     if math.prod(tiles) != mesh.size or math.prod(sizes) != mesh.size:
@@ -72,7 +72,7 @@ def _name_tiles(match: re.Match[str], mesh: Mesh) -> str:
 
 
 def _find_axes(mesh: Mesh, tile_of: Mapping[int, tuple[int, ...]], at: int, size: int) -> tuple[str, ...] | None:
-    """Return the axes whose coordinates make up the tile's number along a dimension, the outermost first."""
+    """Return the axes whose coordinates form the tile index along a dimension, the outermost first."""
     device_at = {place: device for device, place in mesh.places.items()}
     origin = (0,) * len(mesh.axes)
     strides: list[tuple[int, str]] = []

@@ -1,4 +1,4 @@
-"""The program as it is written, before it is partitioned: what its operations are, and how their values are spread."""
+"""The program before the partitioner: its operations and the shardings of their values."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 PRODUCTS = frozenset({"convolution", "dot"})
 """The opcodes of matrix products."""
 NEIGHBOURS = frozenset({"concatenate", "convolution", "gather", "pad", "reduce-window", "reverse", "slice"})
-"""Opcodes that take elements beside their own, which may be another device's."""
+"""Opcodes that read neighboring elements, which may be in another device's shard."""
 
 _TELLING = NEIGHBOURS | PRODUCTS | {"custom-call", "dynamic-slice", "dynamic-update-slice", "reduce", "scatter", "sort"}
 _MOST_SHAPES = 4
@@ -28,15 +28,15 @@ _ESCAPED = re.compile(r"\\(['\"])")
 
 
 class WrittenProgram:
-    """The module as the compiler got it.
+    """The module before optimization, indexed by name and line.
 
     Args:
         capture: The capture.
-        mesh: The mesh that names the axes, or None where none is known.
+        mesh: The mesh that names the axes, or None if no mesh is known.
     """
 
     def __init__(self, capture: Capture, mesh: Mesh | None) -> None:
-        """Look up its instructions by name and line."""
+        """Index the module's instructions by name and line."""
         self.capture, self.mesh = capture, mesh
         self.flow = ValueFlow(capture.unoptimized_module)
         self.by_place: dict[tuple[str, str, int], list[Instruction]] = defaultdict(list)
@@ -52,29 +52,30 @@ class WrittenProgram:
         self.argument_names = {parameter.op_name for parameter in self.parameters.values()}
 
     def find_given(self, instruction: Instruction, shaped: Instruction) -> Instruction | None:
-        """Return the instruction of the module as imported that one of the optimized module has the name and line of.
+        """Return the instruction of the unoptimized module with the name and line of an optimized one, or None.
 
         Args:
             instruction: The instruction of the optimized module.
-            shaped: One whose shape tells those apart that have one name and line, as a product and its gradients do.
+            shaped: An instruction whose shape decides between candidates with the same name and line, such as a
+                product and its gradients.
         """
         frame = find_frame(self.capture, instruction)
         if frame is None:
             return None
         found = self.by_place.get((name_primitive(instruction), frame.file, frame.line), [])
         named = [each for each in found if (instruction.op_name or "").endswith(each.op_name or "")] or found
-        # One operation of JAX may be several of HLO, of which those that only prepare say nothing.
+        # One JAX operation may become several HLO instructions. Those that only prepare operands explain nothing.
         return min(named, key=lambda each: (each.opcode not in _TELLING, _differ(each, shaped)), default=None)
 
     def find_alike(self, source: Instruction, summed: Instruction) -> tuple[str, ...]:
-        """Return the arguments that a result is the gradient of by its shape, where it does not come from a weight.
+        """Return the arguments whose gradient a product may be, by its shape; nothing if a weight is an operand.
 
-        A product of what goes back with a weight is the gradient of what went in; one of two that are computed, that of
-        a weight.
+        The product of an incoming gradient and a weight is the gradient of the layer's input. The product of two
+        computed values is the gradient of a weight.
 
         Args:
-            source: The product as the program has it.
-            summed: What is added up, which may be the product transposed.
+            source: The product in the unoptimized module.
+            summed: The summed value, which may be the transposed product.
         """
         module = self.flow.module
         for operand in module.operands(source):
@@ -85,7 +86,7 @@ class WrittenProgram:
         exact, likely = [], []
         own = tuple(size for size in summed.shape.dimensions if size > 1)
         for parameter in self.parameters.values():
-            # What is scanned over has a layer's weights along its first dimension.
+            # The stacked weights of a scan have the layers along their first dimension.
             for dimensions in (parameter.shape.dimensions, parameter.shape.dimensions[1:]):
                 if len(dimensions) > 1 and dimensions == own:
                     exact.append(name_argument(parameter))
@@ -95,7 +96,7 @@ class WrittenProgram:
         return names if 0 < len(names) <= _MOST_SHAPES else ()
 
     def find_shardings(self, source: Instruction | None) -> tuple[str, str, str]:
-        """Return how an operation's value was spread, how a constraint wants it, and where that stands."""
+        """Return an operation's sharding, the sharding that a constraint requests, and the constraint's line."""
         if source is None:
             return "", "", ""
         operands = self.flow.module.operands(source)
@@ -108,11 +109,11 @@ class WrittenProgram:
         if constraint is None:
             return held, "", ""
         frame = find_frame(self.capture, constraint)
-        where = f", which {frame.file.rpartition('/')[2]}:{frame.line} asks for" if frame else ""
+        where = f", as {frame.file.rpartition('/')[2]}:{frame.line} requests" if frame else ""
         return held, find_sharding(constraint, self.mesh), where
 
     def _find_held(self, value: Instruction) -> str:
-        """Return how the nearest value of the same size is spread that a value is computed from, if any says so."""
+        """Return the sharding of the nearest value of the same size that a value depends on, or an empty string."""
 
         def list_before(current: Instruction) -> Iterator[Instruction]:
             origin = self.flow.find_origin(current, whole=True)
@@ -123,9 +124,9 @@ class WrittenProgram:
 
 
 def _choose(names: list[str], path: list[str]) -> tuple[str, ...]:
-    """Return those arguments of some that an operation belongs with, by the modules that both name.
+    """Return the arguments whose names share the most modules with the path of an operation.
 
-    The state of an optimizer has the shapes of the weights, and ends in their names: the first stands for all.
+    The optimizer state has the shapes of the weights, and its names end in theirs: only the first of them is returned.
     """
     scores = {name: sum(key in path for key in _KEY.findall(name)) for name in names}
     best = [name for name in scores if scores[name] == max(scores.values())]
@@ -137,7 +138,7 @@ def _choose(names: list[str], path: list[str]) -> tuple[str, ...]:
 
 
 def _differ(one: Instruction, other: Instruction) -> int:
-    """Return how little the shapes of a value and of what may be a part of it have in common; none is the same."""
+    """Return a distance between the shapes of a value and a possible shard of it; 0 if they are the same."""
     if not (one.shape.is_array and other.shape.is_array):
         return 3
     if sorted(size for size in one.shape.dimensions if size > 1) == sorted(s for s in other.shape.dimensions if s > 1):
@@ -147,10 +148,10 @@ def _differ(one: Instruction, other: Instruction) -> int:
 
 
 def name_primitive(instruction: Instruction) -> str:
-    """Return the name of the primitive that an instruction comes from, or an empty string."""
+    """Return the name of the JAX primitive of an instruction, or an empty string."""
     return (instruction.op_name or "").rpartition("/")[2]
 
 
 def name_argument(parameter: Instruction) -> str:
-    """Return what the program calls an argument, such as `params['w1']`."""
+    """Return the program's name for an argument, such as `params['w1']`."""
     return _ESCAPED.sub(r"\1", parameter.op_name or parameter.name)

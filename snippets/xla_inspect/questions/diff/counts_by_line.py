@@ -21,11 +21,11 @@ class LineCount:
     """A count, or a number of bytes, for one line of Python.
 
     Attributes:
-        what: The kind of kernel or of collective, or what lies in memory.
-        file: The file, or an empty string where no line is known.
-        line: The line, counted from one, or 0.
-        text: What stands there, by which a line is known again though its number changed.
-        number: Kernels, runs of collectives, or bytes.
+        what: The kind of kernel or of collective, or the purpose of the memory.
+        file: The file, or an empty string if no line is known.
+        line: The line number, counted from one, or 0.
+        text: The source text, which identifies a line even if its number changed.
+        number: The number of kernels, runs of collectives, or bytes.
     """
 
     what: str
@@ -36,7 +36,7 @@ class LineCount:
 
     @property
     def key(self) -> tuple[str, str, str]:
-        """The key of a count: its kind, the file's name, and the text of the line."""
+        """The key of a count: its kind, the name of the file, and the text of the line."""
         return (self.what, self.file.rpartition("/")[2], self.text or str(self.line))
 
 
@@ -47,7 +47,7 @@ class Tally:
     Attributes:
         kernels: Kernels by kind.
         collectives: Runs of collectives by kind and axes.
-        memory: Bytes at the peak by what they are for.
+        memory: Bytes at the peak by purpose.
     """
 
     kernels: tuple[LineCount, ...]
@@ -57,7 +57,7 @@ class Tally:
 
 @dataclass(frozen=True)
 class TallyChange:
-    """The differences of two tallies, each line once.
+    """The lines in which two tallies differ.
 
     Attributes:
         kernels: Lines whose number of kernels differs.
@@ -71,12 +71,12 @@ class TallyChange:
 
 
 def tally(capture: Capture) -> Tally:
-    """Return what a capture has by line; of a compile that gave up, what there is of it."""
+    """Count a capture's kernels, collectives and memory by line, as far as the compilation got."""
     return Tally(_join(_count_kernels(capture)), _join(_count_exchanges(capture)), _join(_measure(capture)))
 
 
 def compare_tallies(left: Tally, right: Tally) -> TallyChange:
-    """Return how two tallies differ; a line is known by what it says, since its number changes with what is above."""
+    """Compare two tallies. Lines are matched by their text, since edits above a line change its number."""
     return TallyChange(
         _compare(left.kernels, right.kernels),
         _compare(left.collectives, right.collectives),
@@ -100,12 +100,12 @@ def _count_exchanges(capture: Capture) -> Iterable[LineCount]:
 
 
 def _measure(capture: Capture) -> Iterable[LineCount]:
-    """Yield the bytes at the peak, by what they are for and the line they come from."""
-    for held in list_held(capture):
-        if held.line is not None:
-            yield _count(capture, ROLES[held.role], held.line.file, held.line.number, held.size)
-        elif held.role == "argument":
-            yield _count(capture, f"argument {held.name}", "", 0, held.size)
+    """Yield the bytes at the peak by purpose and line."""
+    for value in list_held(capture):
+        if value.line is not None:
+            yield _count(capture, ROLES[value.role], value.line.file, value.line.number, value.size)
+        elif value.role == "argument":
+            yield _count(capture, f"argument {value.name}", "", 0, value.size)
 
 
 def _count(capture: Capture, what: str, file: str, line: int, number: int) -> LineCount:
@@ -114,12 +114,12 @@ def _count(capture: Capture, what: str, file: str, line: int, number: int) -> Li
 
 
 def _join(counts: Iterable[LineCount]) -> tuple[LineCount, ...]:
-    """Return counts of which those of one line are added up."""
-    found: dict[tuple[str, str, str], LineCount] = {}
+    """Return the sums of the counts with equal keys."""
+    sums: dict[tuple[str, str, str], LineCount] = {}
     for each in counts:
-        before = found[each.key].number if each.key in found else 0
-        found[each.key] = LineCount(each.what, each.file, each.line, each.text, before + each.number)
-    return tuple(found.values())
+        before = sums[each.key].number if each.key in sums else 0
+        sums[each.key] = LineCount(each.what, each.file, each.line, each.text, before + each.number)
+    return tuple(sums.values())
 
 
 def _compare(left: tuple[LineCount, ...], right: tuple[LineCount, ...]) -> tuple[LineChange, ...]:
@@ -128,6 +128,6 @@ def _compare(left: tuple[LineCount, ...], right: tuple[LineCount, ...]) -> tuple
     for key in dict.fromkeys((*before, *after)):
         numbers = tuple(of[key].number if key in of else 0 for of in (before, after))
         if numbers[0] != numbers[1]:
-            known = after.get(key) or before[key]
-            changes.append(LineChange(known.what, known.file, known.line, known.text, *numbers))
+            line = after.get(key) or before[key]
+            changes.append(LineChange(line.what, line.file, line.line, line.text, *numbers))
     return tuple(changes)

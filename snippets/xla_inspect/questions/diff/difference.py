@@ -16,23 +16,23 @@ if TYPE_CHECKING:
 
 
 _LONGEST_TEXT = 60
-_MANIFOLD = 100
-"""From how many times as much on a percentage says nothing any more."""
+_LARGEST_PERCENTAGE = 100
+"""A change of more than this many times the first amount is shown without a percentage, which would be unreadable."""
 
 
 @dataclass(frozen=True)
 class Side:
-    """One of the two.
+    """One of the two compared programs.
 
     Attributes:
-        name: What it is called: the subject, the commit, the target or the options by which they differ.
+        name: Its name in the comparison: the subject, commit, target or options that distinguish the sides.
         program: The name of the program.
         target: The target's short name, with its grid.
-        versions: The packages that made it.
-        options: The compiler's options that were set.
-        compile_seconds: What the compiler took, on the machine that compiled it.
-        error: What the compiler said where it gave up, or an empty string.
-        stage: The stage of the module that is compared.
+        versions: The versions of the packages that compiled it.
+        options: The compiler options that were set.
+        compile_seconds: The compile time, on the machine that compiled it.
+        error: The compiler's error message, or an empty string if it succeeded.
+        stage: The stage of the compared module.
     """
 
     name: str
@@ -50,10 +50,10 @@ class Amount:
     """A number on both sides.
 
     Attributes:
-        name: What is counted.
+        name: The name of the number.
         unit: `bytes`, `flops`, or an empty string for a count.
-        left: On the first side.
-        right: On the second.
+        left: The number on the first side.
+        right: The number on the second side.
     """
 
     name: str
@@ -63,21 +63,21 @@ class Amount:
 
     @property
     def is_same(self) -> bool:
-        """True if both are the same."""
+        """True if both numbers are equal."""
         return self.left == self.right
 
     def show(self, number: float) -> str:
-        """Return a number in its unit."""
+        """Return a number with its unit."""
         return format_bytes(int(number)) if self.unit == "bytes" else format_amount(number)
 
     @property
     def change(self) -> str:
-        """By how much the second differs from the first."""
+        """The difference from the first number to the second, as text; an empty string if they are equal."""
         if self.is_same:
             return ""
         by = self.right - self.left
         sign = "+" if by > 0 else "-"
-        share = f" ({by / self.left:+.0%})" if self.left and abs(by) < _MANIFOLD * self.left else ""
+        share = f" ({by / self.left:+.0%})" if self.left and abs(by) < _LARGEST_PERCENTAGE * self.left else ""
         return f"{sign}{self.show(abs(by))}{share}"
 
 
@@ -86,12 +86,12 @@ class LineChange:
     """A count, or a number of bytes, for one line of Python on both sides.
 
     Attributes:
-        what: The kind of kernel or of collective, or what lies in memory.
-        file: The file, or an empty string where no line is known.
-        line: The line, of the second side where it has it.
-        text: What stands there, by which lines are known again though their numbers changed.
+        what: The kind of kernel or of collective, or the purpose of the memory.
+        file: The file, or an empty string if no line is known.
+        line: The line number, on the second side if that side has the line.
+        text: The source text, which identifies a line even if its number changed.
         left: Kernels, runs of collectives or bytes on the first side.
-        right: On the second.
+        right: Kernels, runs of collectives or bytes on the second side.
     """
 
     what: str
@@ -103,14 +103,14 @@ class LineChange:
 
     @property
     def where(self) -> str:
-        """The line in one text."""
+        """The place and the source text of the line."""
         place = f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else "no line known"
         return f"{place} {shorten(self.text, _LONGEST_TEXT)}".rstrip()
 
 
 @dataclass(frozen=True)
 class InstructionPair:
-    """An instruction that differs between two modules; an empty string stands for what a side does not have."""
+    """An instruction that differs between two modules. A side that lacks it has an empty string."""
 
     left: str
     right: str
@@ -119,7 +119,7 @@ class InstructionPair:
 
 @dataclass(frozen=True)
 class Version:
-    """A package or an option that differs; an empty string stands for what a side does not have."""
+    """A package or an option that differs. A side that lacks it has an empty string."""
 
     name: str
     left: str
@@ -133,25 +133,24 @@ class Difference(Answer):
     Attributes:
         left: The first side, the older one of two commits.
         right: The second.
-        is_same_code: Whether the compiler was given the same program, whatever the lines that it is from; None where
-            nothing tells.
-        is_same_result: Whether the compiler made the same of it, instruction by instruction, names and lines aside;
-            None where the targets or the stages differ, whose instructions do not compare.
-        versions: Packages that differ.
-        options: Options of the compiler that differ.
-        added: Instructions that only the second has; likewise None.
-        removed: Instructions that only the first has; likewise None.
-        changed: Instructions that both have and that differ; likewise None.
+        is_same_code: Whether the compiler received the same program, apart from source lines; None if unknown.
+        is_same_result: Whether the compiled modules have the same instructions, apart from names and lines; None if
+            the targets or the stages differ, since their instructions cannot be compared.
+        versions: Packages with different versions.
+        options: Compiler options with different values.
+        added: The number of instructions that only the second side has; None if they cannot be compared.
+        removed: The number of instructions that only the first side has; None if they cannot be compared.
+        changed: The number of instructions that both sides have in different forms; None if they cannot be compared.
         amounts: Kernels, memory, work and exchanged bytes.
-        kinds: Kernels by kind.
-        kernels: Kernels by kind and line, those whose number differs.
-        collectives: Runs of collectives by kind, axes and line, those whose number differs.
-        memory: Bytes at the peak by line, those that differ; empty where no such attribution is at hand.
-        given_as: The form in which the programs were compared as the compiler was given them: `StableHLO`, `HLO`, or an
-            empty string where one is not at hand.
-        instructions: Instructions that differ, of the programs as they were given, or of two modules of one stage.
-        is_compiler_known: Whether both sides tell the packages that made them.
-        are_options_known: Whether both sides tell the compiler's options.
+        kinds: Kernels by kind, if their numbers differ.
+        kernels: Kernels by kind and line, if their numbers differ.
+        collectives: Runs of collectives by kind, axes and line, if their numbers differ.
+        memory: Bytes at the peak by line, if they differ; empty without a memory plan.
+        given_as: The form in which the compiler's inputs were compared: `StableHLO`, `HLO`, or an empty string if an
+            input is missing.
+        instructions: Instructions that differ between the compiler's inputs, or between two modules of one stage.
+        is_compiler_known: Whether the versions of the packages are known for both sides.
+        are_options_known: Whether the compiler options are known for both sides.
     """
 
     left: Side
@@ -175,24 +174,24 @@ class Difference(Answer):
 
     @property
     def is_counted_by_device(self) -> bool:
-        """True if the counts are of one device, and not of modules from before the partitioner."""
+        """True if the counts describe one device, as they do after partitioning."""
         return any(each.name == "kernels" for each in self.amounts)
 
     @property
     def holds(self) -> bool:
-        """True if both are the same; the time of the compile does not count."""
-        counted = all(each.is_same for each in (*self.amounts, *self.kinds))
+        """True if both sides are the same, apart from the compile time."""
+        has_same_amounts = all(each.is_same for each in (*self.amounts, *self.kinds))
         return (
             self.is_same_result is not False
             and not self.instructions
             and self.left.stage.name == self.right.stage.name
-            and counted
+            and has_same_amounts
             and not (self.kernels or self.collectives or self.memory)
             and self.left.error == self.right.error
         )
 
     def tell(self) -> Iterator[Part]:
-        """Yield the sentence, why, the numbers, and what changed by line."""
+        """Yield the summary, the cause, the numbers, and the changes by line."""
         from xla_inspect.questions.diff.rendering import render
 
         return render(self)

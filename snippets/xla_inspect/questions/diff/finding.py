@@ -1,4 +1,4 @@
-"""The difference of two captures, found."""
+"""The comparison of two captures."""
 
 from __future__ import annotations
 
@@ -26,12 +26,12 @@ _NAME = re.compile(r"module @[\w.$-]+")
 
 
 def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> Difference:
-    """Return what differs between two captures.
+    """Return the differences between two captures.
 
     Args:
-        left: The first, the older one of two commits.
-        right: The second.
-        names: What they are called.
+        left: The first capture, the older one for two commits.
+        right: The second capture.
+        names: The names of the two sides.
     """
     stages = find_stage(left), find_stage(right)
     has_launches = all(stage.has_launches for stage in stages)
@@ -78,7 +78,7 @@ def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> D
             for kind in dict.fromkeys((*kinds[0], *kinds[1]))
             if kinds[0][kind] != kinds[1][kind]
         ),
-        # Of the same instructions one side may name lines and axes that the other does not tell.
+        # If the instructions are equal, one side may still lack lines and axes, which is not a difference.
         kernels=lines.kernels if has_launches and not same else (),
         collectives=lines.collectives if has_launches and not same else (),
         memory=lines.memory if has_launches and not same and _has_plan(left) == _has_plan(right) else (),
@@ -86,14 +86,14 @@ def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> D
 
 
 def _are_comparable(left: Capture, right: Capture, stages: tuple[Stage, Stage]) -> bool:
-    """Return whether the modules of two captures are of one stage and one target, so that instructions compare."""
+    """Return whether two captures have modules of the same stage and target, whose instructions can be compared."""
     if not (left.after and right.after) or stages[0].name != stages[1].name or stages[0].shapes != stages[1].shapes:
         return False
     return left.target == right.target or "unknown" in {left.target, right.target}
 
 
 def _compare_code(left: Capture, right: Capture) -> tuple[bool | None, str]:
-    """Return whether the compiler was given the same program, None where nothing tells, and in what form that shows."""
+    """Return whether the compiler received the same program, or None if unknown, and the form of the comparison."""
     if left.stablehlo and right.stablehlo:
         return _NAME.sub("", left.stablehlo) == _NAME.sub("", right.stablehlo), "StableHLO"
     if not (left.before and right.before):
@@ -102,7 +102,7 @@ def _compare_code(left: Capture, right: Capture) -> tuple[bool | None, str]:
 
 
 def _has_plan(capture: Capture) -> bool:
-    """Return whether the memory that a capture needs is known."""
+    """Return whether a capture has a memory plan."""
     return not capture.is_dumped or bool(capture.buffers)
 
 

@@ -1,4 +1,4 @@
-"""The instructions in which two modules of one stage differ, each beside the one in its place."""
+"""The instructions that differ between two modules of one stage, paired with their counterparts."""
 
 from __future__ import annotations
 
@@ -21,29 +21,31 @@ _HIDDEN = frozenset({"metadata", "frontend_attributes", "backend_config"})
 
 def is_different(change: ModuleChange) -> bool:
     """Return whether two modules differ in more than names and lines."""
-    came_or_went = change.added or change.removed or change.is_reordered
-    return bool(came_or_went) or any(not UNSEEN.issuperset(each.aspects) for each in change.changed)
+    has_other_instructions = change.added or change.removed or change.is_reordered
+    return bool(has_other_instructions) or any(not UNSEEN.issuperset(each.aspects) for each in change.changed)
 
 
 def pair_instructions(change: ModuleChange, left: Capture, right: Capture) -> tuple[InstructionPair, ...]:
     """Return the instructions that differ between two modules.
 
-    What only takes another operand, since that one came or went, is left out where others differ.
+    An instruction that only has a different operand, because that one was added or removed, is omitted if there are
+    other differences.
 
     Args:
         change: The difference of the modules.
-        left: The capture that the first is of.
-        right: That of the second.
+        left: The capture of the first module.
+        right: The capture of the second module.
     """
-    came = [*change.added]
+    added = [*change.added]
     pairs: list[tuple[Instruction | None, Instruction | None]] = []
     for old in change.removed:
-        alike = (new for new in came if (new.computation, new.shape.plain) == (old.computation, old.shape.plain))
-        new = next(alike, None) or next((new for new in came if new.shape.plain == old.shape.plain), None)
+        # An added instruction of the same shape most likely replaces the removed one.
+        alike = (new for new in added if (new.computation, new.shape.plain) == (old.computation, old.shape.plain))
+        new = next(alike, None) or next((new for new in added if new.shape.plain == old.shape.plain), None)
         if new is not None:
-            came.remove(new)
+            added.remove(new)
         pairs.append((old, new))
-    pairs += [(None, new) for new in came]
+    pairs += [(None, new) for new in added]
     differing = [each for each in change.changed if not UNSEEN.issuperset(each.aspects)]
     own = [each for each in differing if not _FOLLOWING.issuperset(each.aspects)]
     pairs += [(each.before, each.after) for each in (own if pairs or own else differing)]

@@ -13,15 +13,15 @@ if TYPE_CHECKING:
 
 
 def compare(left: Capture, right: Capture, *, lines_of: str = "") -> Difference:
-    """Return what differs between two captures: kernels, memory, collectives; the compiler told apart from the code.
+    """Compare two captures by kernels, memory and collectives, and report if the code or the compiler changed.
 
     Args:
-        left: The first.
-        right: The second.
+        left: The first capture.
+        right: The second capture.
         lines_of: As in `summary`.
 
     Raises:
-        InspectError: Neither has a line of the package.
+        InspectError: Neither capture has a line of the package.
     """
     left, right = analysis.use_lines_of(lines_of, left, right)
     return package.compare_captures(left, right, (left.target, right.target))

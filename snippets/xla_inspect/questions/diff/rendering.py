@@ -1,4 +1,4 @@
-"""The difference of two captures in paragraphs and tables."""
+"""The printed comparison of two captures: paragraphs and tables."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ _LONGEST_KIND = 26
 _MOST_ROWS = 20
 _BY_KIND = {"kernels", "instructions"}
 _WEIGHTIEST = ("kernels", "peak memory", "collectives", "bytes exchanged", "flops", "bytes moved")
-"""The differences that the sentence names first."""
+"""The differences in the order in which the summary lists them."""
 
 
 def render(difference: Difference) -> Iterator[Part]:
-    """Yield the sentence, why, the numbers, and what changed by line."""
+    """Yield the summary, the cause, the numbers, and the changes by line."""
     yield _sum_up(difference)
     yield _explain(difference)
     for side in (difference.left, difference.right):
@@ -34,23 +34,23 @@ def render(difference: Difference) -> Iterator[Part]:
     if difference.is_same_result:
         return
     heads = tuple(shorten_front(side.name, _LONGEST_NAME) for side in (difference.left, difference.right))
-    shown = tuple((each.left, each.right, each.where) for each in difference.instructions[:_MOST_ROWS])
-    if shown:
-        yield Table((*heads, "line"), shown, (), "Instructions that differ")
-    if left := difference.instructions[_MOST_ROWS:]:
-        yield f"{plural(len(left), 'more instruction')} that differ; --json has all."
+    instructions = tuple((each.left, each.right, each.where) for each in difference.instructions[:_MOST_ROWS])
+    if instructions:
+        yield Table((*heads, "line"), instructions, (), "Different instructions")
+    if omitted := difference.instructions[_MOST_ROWS:]:
+        yield f"{plural(len(omitted), 'more instruction differs', 'more instructions differ')}; --json lists all."
     rows = []
     for each in difference.amounts:
         rows += [_write_row(each)] if each.left or each.right else []
         rows += [_write_row(kind, "  ") for kind in difference.kinds] if each.name in _BY_KIND else []
     if difference.left.compile_seconds or difference.right.compile_seconds:
         before, after = (format_duration(side.compile_seconds) for side in (difference.left, difference.right))
-        rows.append(("compile, this machine", before, after, ""))
-    counted = "per device" if difference.is_counted_by_device else "in the module"
-    yield Table((counted, *heads, "change"), tuple(rows), (1, 2, 3))
+        rows.append(("compile time", before, after, ""))
+    scope = "per device" if difference.is_counted_by_device else "in the module"
+    yield Table((scope, *heads, "change"), tuple(rows), (1, 2, 3))
     yield from _list_changes("Kernels by line", difference.kernels, heads, "kernel")
-    yield from _list_changes("Collectives by line, times that they run", difference.collectives, heads, "collective")
-    yield from _list_changes("Memory at the peak by line", difference.memory, heads, "what", in_bytes=True)
+    yield from _list_changes("Runs of collectives by line", difference.collectives, heads, "collective")
+    yield from _list_changes("Memory at the peak by line", difference.memory, heads, "purpose", in_bytes=True)
 
 
 def _write_row(each: Amount, indent: str = "") -> tuple[str, str, str, str]:
@@ -60,75 +60,83 @@ def _write_row(each: Amount, indent: str = "") -> tuple[str, str, str, str]:
 def _sum_up(difference: Difference) -> str:
     same = difference.left.program == difference.right.program
     program = difference.left.program if same else f"{difference.left.program} and {difference.right.program}"
-    said = f"{program}, {difference.left.name} -> {difference.right.name}"
+    sides = f"{program}, {difference.left.name} -> {difference.right.name}"
     if by_module := _sum_up_modules(difference):
-        return f"{said}: {by_module}."
+        return f"{sides}: {by_module}."
     if difference.is_same_result and difference.holds:
-        return f"{said}: the same, instruction by instruction."
+        return f"{sides}: both programs are the same, instruction by instruction."
     if difference.holds:
-        return f"{said}: nothing that is counted differs."
+        return f"{sides}: no count differs."
     differing = [each for each in difference.amounts if not each.is_same]
     if differing:
         order = {name: at for at, name in enumerate(_WEIGHTIEST)}
         differing.sort(key=lambda each: order.get(each.name, len(order)))
-        return f"{said}: {'; '.join(f'{each.name.strip()} {_change(each)}' for each in differing[:4])}."
+        return f"{sides}: {'; '.join(f'{each.name.strip()} {_change(each)}' for each in differing[:4])}."
     if difference.kernels or difference.collectives or difference.memory:
-        return f"{said}: as many kernels, as many bytes, and some of them for other lines."
-    return f"{said}: as many kernels and bytes, and {_count_instructions(difference)}."
+        return f"{sides}: the same number of kernels and bytes, but for different lines."
+    return f"{sides}: the same number of kernels and bytes, but {_count_instructions(difference)}."
 
 
 def _sum_up_modules(difference: Difference) -> str:
-    """Return how two modules differ that are compared by their instructions, or an empty string."""
+    """Return the summary for modules that are compared by their instructions, or an empty string."""
     lacking = [side.name for side in (difference.left, difference.right) if side.stage.name == "none"]
     if lacking:
-        return f"{' and '.join(lacking)} left no optimized module, so nothing is counted"
+        return f"{' and '.join(lacking)} {'has' if len(lacking) == 1 else 'have'} no optimized module to compare"
     counts = next((each for each in difference.amounts if each.name == "instructions"), None)
     if counts and difference.left.stage.name != difference.right.stage.name:
-        return f"two stages of a compile, {counts.left:,.0f} and {plural(int(counts.right), 'instruction')}"
+        return f"two stages of a compilation, with {counts.left:,.0f} and {plural(int(counts.right), 'instruction')}"
     if not difference.instructions:
         return ""
     first = difference.instructions[0]
     where = f" ({first.where})" if first.where else ""
     what = plural(len(difference.instructions), "instruction")
-    more = "" if len(difference.instructions) == 1 else "first "
-    return f"the programs differ in {what}, {more}{first.left or 'none'} -> {first.right or 'none'}{where}"
+    more = "" if len(difference.instructions) == 1 else "the first is "
+    return f"the programs differ in {what}; {more}{first.left or 'none'} -> {first.right or 'none'}{where}"
 
 
 def _count_instructions(difference: Difference) -> str:
     parts = [
         plural(number or 0, "instruction") + f" {verb}"
-        for number, verb in ((difference.added, "came"), (difference.removed, "went"), (difference.changed, "changed"))
+        for number, verb in (
+            (difference.added, "added"),
+            (difference.removed, "removed"),
+            (difference.changed, "changed"),
+        )
         if number
     ]
-    return ", ".join(parts) or "the instructions stand in another order"
+    return ", ".join(parts) or "the instructions are in a different order"
 
 
 def _explain(difference: Difference) -> str:
-    told = [
+    sentences = [
         {
-            True: f"Your code is the same: the compiler was given the same {difference.given_as}.",
-            False: f"Your code differs: the compiler was given other {difference.given_as}.",
-            None: "Whether your code is the same is not known: a side lacks the module as the compiler got it.",
+            True: f"Your code is the same: the compiler received the same {difference.given_as}.",
+            False: f"Your code differs: the compiler received different {difference.given_as}.",
+            None: "It is not known if your code is the same, since a side lacks the unoptimized module.",
         }[difference.is_same_code]
     ]
     stages = [side.stage.title for side in (difference.left, difference.right)]
     if stages != ["optimized", "optimized"] and not (difference.left.error or difference.right.error):
         same = stages[0] == stages[1]
-        told.append(f"Both modules are {stages[0]}." if same else f"The modules are {stages[0]}, and {stages[1]}.")
+        sentences.append(
+            f"Both modules are {stages[0]}." if same else f"The modules are {stages[0]} and {stages[1]}, respectively."
+        )
     if difference.left.target != difference.right.target and "unknown" not in {
         difference.left.target,
         difference.right.target,
     }:
-        told.append(f"The targets are {title(difference.left.target)} and {title(difference.right.target)}.")
-    for what, differing in (("The compiler", difference.versions), ("Its options", difference.options)):
-        verb = "differs" if what == "The compiler" else "differ"
-        if differing and (difference.is_compiler_known if what == "The compiler" else difference.are_options_known):
-            each = ", ".join(f"{one.name} {one.left or 'none'} -> {one.right or 'none'}" for one in differing)
-            told.append(f"{what} {verb}: {each}.")
-    told += _explain_unknown(difference)
+        sentences.append(f"The targets are {title(difference.left.target)} and {title(difference.right.target)}.")
+    for text, differing, is_known in (
+        ("The compiler differs", difference.versions, difference.is_compiler_known),
+        ("The compiler options differ", difference.options, difference.are_options_known),
+    ):
+        if differing and is_known:
+            pairs = ", ".join(f"{one.name} {one.left or 'none'} -> {one.right or 'none'}" for one in differing)
+            sentences.append(f"{text}: {pairs}.")
+    sentences += _explain_unknown(difference)
     if difference.added is not None and (difference.added or difference.removed or difference.changed):
-        told.append(f"In the {_name_module(difference)} {_count_instructions(difference)}.")
-    return " ".join(told)
+        sentences.append(f"The {_name_module(difference)} has {_count_instructions(difference)}.")
+    return " ".join(sentences)
 
 
 def _name_module(difference: Difference) -> str:
@@ -136,23 +144,23 @@ def _name_module(difference: Difference) -> str:
 
 
 def _explain_unknown(difference: Difference) -> Iterator[str]:
-    """Yield that compiler and options are the same, or which of them is not known."""
+    """Yield a sentence if the compiler and its options are the same, or if one of them is unknown."""
     unknown = [
         name
         for name, known in (("compiler", difference.is_compiler_known), ("options", difference.are_options_known))
         if not known
     ]
     if unknown:
-        yield f"The files do not tell the {' and the '.join(unknown)}."
+        yield f"The {' and the '.join(unknown)} of the files {'is' if unknown == ['compiler'] else 'are'} not known."
     elif (
         not (difference.versions or difference.options)
         and difference.left.target == difference.right.target != "unknown"
     ):
-        yield "Compiler and options are the same."
+        yield "The compiler and its options are the same."
 
 
 def _change(each: Amount) -> str:
-    """Return both numbers, or by how much they differ where they look the same."""
+    """Return both numbers, or their difference if rounding makes them look equal."""
     left, right = each.show(each.left), each.show(each.right)
     return f"{left} -> {right}" if left != right else each.change
 
@@ -160,7 +168,7 @@ def _change(each: Amount) -> str:
 def _list_changes(
     name: str, changes: Sequence[LineChange], heads: tuple[str, ...], what: str, *, in_bytes: bool = False
 ) -> Iterator[Part]:
-    """Yield the lines where something came or went, those that changed most first."""
+    """Yield the table of the lines with changes, the largest changes first."""
     if not changes:
         return
     ordered = sorted(changes, key=lambda each: -abs(each.right - each.left))
@@ -171,4 +179,4 @@ def _list_changes(
     )
     yield Table((*heads, what, "line"), rows, (0, 1), name)
     if len(ordered) > _MOST_ROWS:
-        yield f"{plural(len(ordered) - _MOST_ROWS, 'more line')} with smaller changes; --json has all."
+        yield f"{plural(len(ordered) - _MOST_ROWS, 'more line')} with smaller changes; --json lists all lines."

@@ -1,4 +1,4 @@
-"""The launches of a capture, each with its line, its work and its least time."""
+"""The answer about the launches of a capture: the line, the work and the least time of each."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ USUAL_ROWS = 12
 """The number of launches that are shown by default."""
 
 _TILED = "__triton_nested_gemm_fusion"
-"""The kind of fusion of a matmul whose tile the compiler chose."""
+"""The kind of fusion for a matmul whose tile sizes the compiler chose."""
 
 _UNITS = (("s", 1.0), ("ms", 1e-3), ("µs", 1e-6), ("ns", 1e-9), ("ps", 1e-12))
 _WHOLE, _LONGEST = 100, 600
@@ -35,21 +35,22 @@ class Kernels(Answer):
 
     Attributes:
         program: The name of the program.
-        asked: What was asked about, as on the command line.
+        asked: The subject and options, as on the command line.
         target: The target's short name, with its grid.
-        launches: All launches, by the least time of all their runs, where there is none by the bytes they move.
-        lines: The same by line of Python: seconds at least of all runs, bytes where there is no least time.
-        scopes: The same by scope, of the one line that most comes from, as that of a call of a library's model, or of
-            all without a line; each `text` is a scope. Empty where neither has most, or those have one scope.
-        shown: How many launches are told, from the first.
-        named: The launches that were asked for by name, which are told in detail.
-        least_seconds: The least time of all together, one after the other, each as often as it is known to run; None
-            where no peaks of the target are published.
-        unknown_runs: How many of them run an unknown number of times, and count once.
-        model: What the least times leave out, or why there are none.
-        registers_gap: Why registers are not known, or an empty string.
-        error: What the compiler said where it gave up, or an empty string.
-        stage: The stage of the module whose launches these are.
+        launches: All launches, sorted by the least time of all their runs, or by the bytes they move if there is none.
+        lines: The totals by line of Python: the least time of all runs in seconds, or bytes if there is none.
+        scopes: The totals by scope (`text`) of the line with at least half of the amount, such as the call of a
+            library's model. Launches without a line count as one line. Empty if no line has that share, or if it has
+            only one scope.
+        shown: The number of launches to show, from the first.
+        named: The launches that were requested by name and are shown in detail.
+        least_seconds: The least time of all launches one after the other, each with its known number of runs; None if
+            no peak rates of the target are published.
+        unknown_runs: The number of launches with an unknown number of runs, which count once.
+        model: The limits of the model of the least time, or the reason why the target has none.
+        registers_gap: The reason why registers are unknown, or an empty string.
+        error: The compiler's error message, or an empty string if it succeeded.
+        stage: The stage of the module that contains the launches.
     """
 
     program: str
@@ -68,7 +69,7 @@ class Kernels(Answer):
     stage: Stage
 
     def tell(self) -> Iterator[Part]:
-        """Yield the sentence, the launches or those that were asked for, and what to ask next."""
+        """Yield the summary, the launches or the requested ones, and the next command to try."""
         from xla_inspect.questions.kernels.rendering import render
 
         return render(self)
@@ -82,20 +83,21 @@ def rank_launches(
     shown: int = USUAL_ROWS,
     registers: Mapping[str, tuple[int, int, int]] | str = "",
 ) -> Kernels:
-    """Return what a program launches on one target.
+    """Return the launches of a program on one target, the ones with the greatest least time first.
 
     Args:
-        capture: Its capture, which needs no modules between passes.
-        asked: What was asked about, as on the command line.
-        names: Launches to tell in detail: the names of their instructions, or of their kernels in the code.
-        shown: How many to tell where none are named.
-        registers: Of kernels by their symbol, see `describe_launches`; or why they are not known.
+        capture: The program's capture. It does not need the modules between passes.
+        asked: The subject and options, as on the command line.
+        names: Launches to show in detail, by the name of their instruction or of their kernel in the code.
+        shown: The number of launches to show if `names` is empty.
+        registers: The registers of kernels by symbol, as `describe_launches` accepts them, or the reason why they are
+            unknown.
 
     Raises:
-        InspectError: There is no such launch.
+        InspectError: There is no launch with one of the names.
     """
     rows = describe_launches(capture, {} if isinstance(registers, str) else registers) if capture.after else ()
-    found = find_names(rows, names) if rows else ()
+    requested = find_names(rows, names) if rows else ()
     hardware = find_hardware(capture.target)
     return Kernels(
         program=capture.program,
@@ -105,7 +107,7 @@ def rank_launches(
         lines=sum_lines((row.where, row.text, row.weight[not hardware]) for row in rows),
         scopes=sum_scopes([(row.where, row.scope.rpartition("/")[0], row.weight[not hardware]) for row in rows]),
         shown=shown,
-        named=found,
+        named=requested,
         least_seconds=sum(row.weight[0] for row in rows) if hardware else None,
         unknown_runs=sum(row.runs is None for row in rows),
         model=_describe_model(capture),
@@ -121,7 +123,7 @@ def answer_dump(capture: Capture, asked: str) -> Kernels:
 
 
 def _describe_model(capture: Capture) -> str:
-    """Return what least times leave out, or why there are none, and the origin of a GPU's tiles."""
+    """Return the limits of the least times, or the reason why there are none, and the origin of a GPU's tiles."""
     hardware = find_hardware(capture.target)
     model = f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target)
     tiles = explain_tiles(capture.options) if _TILED in capture.after else ""
@@ -129,22 +131,25 @@ def _describe_model(capture: Capture) -> str:
 
 
 def find_names(rows: Collection[LaunchRow], names: Collection[str]) -> tuple[str, ...]:
-    """Return the names of the launches that are meant by names of instructions or of kernels, `%` or none before them.
+    """Return the launches for names of instructions or kernels, with or without a leading `%`.
 
     Raises:
-        InspectError: One of them is meant by none.
+        InspectError: There is no launch with one of the names.
     """
-    known = {row.name: row.name for row in rows}
-    known |= {row.symbol: row.name for row in rows if row.symbol and row.symbol not in known}
-    for name in (bare for bare in (name.removeprefix("%") for name in names) if bare not in known):
-        close = list_nearest(name, known, 3, 0.5) or list(known)[:3]
-        message = f"there is no launch {name!r}; did you mean {' or '.join(close)}?" if close else f"no launch {name!r}"
+    launches = {row.name: row.name for row in rows}
+    # An instruction's name wins over an equal symbol, since the answer lists launches by instruction.
+    launches |= {row.symbol: row.name for row in rows if row.symbol and row.symbol not in launches}
+    for name in (bare for bare in (name.removeprefix("%") for name in names) if bare not in launches):
+        close = list_nearest(name, launches, 3, 0.5) or list(launches)[:3]
+        message = f"there is no launch {name!r}"
+        if close:
+            message = f"{message}; did you mean {' or '.join(close)}?"
         raise InspectError(message)
-    return tuple(dict.fromkeys(known[name.removeprefix("%")] for name in names))
+    return tuple(dict.fromkeys(launches[name.removeprefix("%")] for name in names))
 
 
 def show_seconds(seconds: float) -> str:
-    """Return a time in few characters, three digits."""
+    """Return a time with its unit and three digits."""
     if not seconds:
         return "0"
     unit, least = next((unit for unit in _UNITS if seconds >= unit[1]), _UNITS[-1])

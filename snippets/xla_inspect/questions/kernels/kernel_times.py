@@ -1,4 +1,4 @@
-"""The times that a profile measured, joined to a program's launches and so to lines of Python."""
+"""The measured times of a profile, matched with a program's launches and therefore with lines of Python."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from xla_inspect.answers import Part
 
 FEW_OTHERS = 8
-"""The number of names from outside the program that are shown by default."""
+"""The number of events from outside the program that are shown by default."""
 
 _NAME = 26
 _LIKELY = 0.5
@@ -26,22 +26,22 @@ _LIKELY = 0.5
 
 @dataclass(frozen=True)
 class MeasuredLaunch:
-    """A launch of the program that a profile saw.
+    """A launch of the program with its measured time.
 
     Attributes:
-        name: The instruction.
-        others: Other launches that share its kernel, where the profile does not tell them apart.
-        role: `kernel`, `copy`, `collective`, or an empty string for what is no launch: a loop around others.
+        name: The name of the instruction.
+        others: Other launches with the same kernel, if the profile does not distinguish them.
+        role: `kernel`, `copy`, `collective`, or an empty string for an event that is not a launch, such as a loop.
         where: The line of Python, as in `model.py:12`, or an empty string.
-        text: The line as it is written.
-        scope: Where in the program that is, by the names of scopes and modules.
-        seconds: How long all of its runs took, without what ran inside it.
-        count: How often the profile saw it.
-        share: Its part of all the time that the profile holds, from 0 to 1.
-        least_seconds: The least time of one run by the published peaks, or None.
-        limit: What needs that long.
-        known_by: How it was found: `name` of the instruction, `symbol` of the kernel, or `order`: it
-            ran between two kernels of the program between which this launch alone stands.
+        text: The source text of the line.
+        scope: The named scopes and modules around the operation.
+        seconds: The time of all its runs, without the launches inside it.
+        count: The number of its events in the profile.
+        share: Its share of the total time in the profile, from 0 to 1.
+        least_seconds: The least time of one run according to the published peak rates, or None.
+        limit: The resource that determines the least time.
+        known_by: The evidence for the match: `name` of the instruction, `symbol` of the kernel, or `order`, if this
+            launch is the only one between two kernels of the program that ran before and after the event.
     """
 
     name: str
@@ -67,14 +67,14 @@ class MeasuredLaunch:
 
 @dataclass(frozen=True)
 class Unjoined:
-    """An event of the profile that belongs to no launch of the program.
+    """An event of the profile that matches no launch of the program.
 
     Attributes:
-        name: What the profile calls it.
-        module: The module of HLO that it is of, where the profile says.
-        seconds: How long all of it took.
-        count: How often it ran.
-        reason: Why it is joined to nothing.
+        name: The name in the profile.
+        module: The HLO module of the event, or an empty string if the profile does not record it.
+        seconds: The total time of all events with this name.
+        count: The number of events with this name.
+        reason: The reason why it matches no launch.
     """
 
     name: str
@@ -86,30 +86,30 @@ class Unjoined:
 
 @dataclass(frozen=True)
 class KernelTimes(Answer):
-    """The times that a profile measured of a program.
+    """The measured times of a program's launches in a profile.
 
     Attributes:
         program: The name of the program.
-        asked: What was asked about, as on the command line.
+        asked: The subject and options, as on the command line.
         target: The target of the capture.
-        module: The name of its module, by which a profile knows it.
+        module: The name of the program's HLO module, which profiles record.
         file: The profile.
-        form: What the profile is, such as `Chrome trace`.
-        device: What it ran on: `gpu`, `tpu`, `cpu`, or an empty string.
-        devices: On how many of these.
-        programs: How many programs of the module's name the profile has: one that was compiled again, such as for other
-            shapes, has the same name, and its times are not told apart.
-        seconds: How long everything took that ran on them, added up.
-        joined_seconds: How much of that belongs to launches of the program.
-        other_seconds: How much of it the profile says is of other programs, by module.
-        launches: What was measured, the longest first.
-        lines: The same by line of Python, in seconds.
-        unjoined: What belongs to no launch, the longest first.
-        unseen: Launches that the profile does not have.
-        shown: How many launches are told, from the first.
-        labelled: The file of the trace with the lines in it, or an empty string.
-        labelled_events: How many of its events have a line.
-        model: What the least times leave out, or why there are none.
+        form: The format of the profile, such as `Chrome trace`.
+        device: The kind of device in the profile: `gpu`, `tpu`, `cpu`, or an empty string.
+        devices: The number of devices.
+        programs: The number of programs in the profile with the module's name. A program that is compiled again, such
+            as for other shapes, keeps its name, so its times cannot be separated.
+        seconds: The total time of all events on the devices.
+        joined_seconds: The time that matches launches of the program.
+        other_seconds: The time of other programs in the profile, by module.
+        launches: The measured launches, the longest first.
+        lines: Their totals by line of Python, in seconds.
+        unjoined: The events that match no launch, the longest first.
+        unseen: Launches without an event in the profile.
+        shown: The number of launches to show, from the first.
+        labelled: The trace file with labels for the lines, or an empty string.
+        labelled_events: The number of labeled events in this file.
+        model: The limits of the model of the least time, or the reason why the target has none.
     """
 
     program: str
@@ -135,83 +135,84 @@ class KernelTimes(Answer):
 
     @property
     def holds(self) -> bool:
-        """True if something in the profile is of the program, on a device of the target's kind."""
+        """True if the profile contains launches of the program on a device of the target's kind."""
         return bool(self.launches) and self.is_alike
 
     @property
     def file_name(self) -> str:
-        """The name of the profile without its folders."""
+        """The file name of the profile without its folders."""
         return self.file.rpartition("/")[2]
 
     @property
     def is_alike(self) -> bool:
-        """True if the profile is of a device of the kind that the capture is for."""
+        """True if the profile comes from the same kind of device as the capture's target."""
         return self.device == lane(self.target)
 
     def tell(self) -> Iterator[Part]:
-        """Yield the sentence, the launches by their time, and what is not in the program."""
+        """Yield the summary, the launches by their time, and the events outside the program."""
         yield self._say()
         if self.labelled:
-            yield f"{self.labelled} has the lines in {plural(self.labelled_events, 'event')}; open it in Perfetto."
+            events = plural(self.labelled_events, "event")
+            yield f"{events} in {self.labelled} now name their line of Python; open the file in Perfetto."
         if not self.holds:
             yield from self._advise()
             yield from self._tell_others()
             return
         has_roof = any(row.reached is not None for row in self.launches)
-        columns = ("launch", "time", "share", "count", "each", *(("least", "of it") if has_roof else ()), "where")
+        columns = ("launch", "time", "share", "count", "each", *(("least", "reached") if has_roof else ()), "line")
         rows = tuple(_show(row, has_roof=has_roof) for row in self.launches[: self.shown])
         if rows:
             yield Table(columns, rows, tuple(range(1, len(columns) - 1)))
         if rest := self.launches[self.shown :]:
             share = format_share(sum(row.share for row in rest), 1)
-            yield f"{plural(len(rest), 'more launch', 'more launches')}, {share} of the time; --all shows all."
+            yield f"{plural(len(rest), 'more launch', 'more launches')} with {share} of the time; --all shows all."
         if len(self.launches) > len(self.lines) > 1:
             yield tell_lines(self.lines, "time", show_seconds)
         yield from self._tell_others()
         if any(row.known_by == "symbol" for row in self.launches) and self.form.startswith("Nsight"):
-            yield "Nsight knows kernels by their symbols alone: another program's of the same symbol count too."
+            yield "Nsight records only the symbols of kernels, so equal symbols of other programs are counted too."
         if self.programs > 1:
             yield (
-                f"The profile has {self.programs} programs with the name {self.module}, such as for other shapes: "
-                "what they have in common is added up."
+                f"The profile has {self.programs} programs with the name {self.module}, for example for other shapes. "
+                "Times of launches with the same name are added up."
             )
         if self.unseen:
             yield f"Not in the profile: {shorten(', '.join(self.unseen), 200)}."
         yield from self._advise()
         if has_roof:
-            yield f"`least` is of one run, and `of it` how much of the measured time that is. {self.model}"
+            yield f"least: the least time of one run. reached: this time as a share of the measured time. {self.model}"
 
     def _say(self) -> str:
         program = f"{self.program} on {title(self.target)}"
         if not self.seconds:
-            return f"{self.file_name}, a {self.form}, holds nothing that ran on a device or has a name of HLO."
+            return f"{self.file_name} ({self.form}) has no events of a device or with the name of an HLO instruction."
         on = f" on {plural(self.devices, self.device.upper())}" if self.devices > 1 else ""
         total = f"{show_seconds(self.seconds)}{on}"
         if not self.is_alike:
             kind = self.device.upper()
             return (
-                f"{self.file_name} is of a {kind}, and the capture is for {title(self.target)}: compilers name kernels "
-                f"each in its own way, so ask for the {kind} that it ran on, with --target."
+                f"{self.file_name} comes from a {kind}, but the capture is for {title(self.target)}. Each compiler has "
+                f"its own names for kernels: pass the {kind} that the program ran on with --target."
             )
         if not self.launches:
-            return f"Nothing of the {total} in {self.file_name} is of {program}."
+            return f"None of the {total} in {self.file_name} belongs to {program}."
         first = self.launches[0]
         where = f" ({first.where})" if first.where else ""
         joined = self.joined_seconds / self.seconds
         launches = plural(sum(bool(row.role) for row in self.launches), "launch", "launches")
         return (
-            f"{format_share(joined)} of the {total} in {self.file_name} is joined to {launches} of {program}; "
-            f"{first.name}{where} takes most, {format_share(first.share)}."
+            f"{format_share(joined)} of the {total} in {self.file_name} belongs to {launches} of {program}. "
+            f"The longest is {first.name}{where} with {format_share(first.share)} of the time."
         )
 
     def _tell_others(self) -> Iterator[Part]:
         if not self.is_alike:
             return
         if self.other_seconds:
-            listed = ", ".join(
+            times = ", ".join(
                 f"{name} {show_seconds(seconds)}" for name, seconds in [*self.other_seconds.items()][:FEW_OTHERS]
             )
-            yield f"Of other programs in the profile: {listed}."
+            yield f"Other programs in the profile: {times}."
         own = [each for each in self.unjoined if each.module not in self.other_seconds]
         if not own:
             return
@@ -219,22 +220,22 @@ class KernelTimes(Answer):
             (show_seconds(each.seconds), f"{each.count:,}", f"{shorten(each.name, 56)}: {each.reason}")
             for each in own[: max(FEW_OTHERS, self.shown if self.shown > len(self.launches) else 0)]
         )
-        yield Table(("time", "count", "what"), rows, (0, 1), title="Not in the program")
+        yield Table(("time", "count", "event and reason"), rows, (0, 1), title="Events that match no launch")
         if len(own) > len(rows):
-            left = sum(each.seconds for each in own[len(rows) :])
-            yield f"{len(own) - len(rows)} more names, {show_seconds(left)}."
+            rest = sum(each.seconds for each in own[len(rows) :])
+            yield f"{plural(len(own) - len(rows), 'more name')} with {show_seconds(rest)}."
 
     def _advise(self) -> Iterator[Part]:
         if not self.is_alike:
             return
-        named = sum(each.seconds for each in self.unjoined if each.module == self.module)
-        if named and named > _LIKELY * (named + self.joined_seconds):
+        unmatched = sum(each.seconds for each in self.unjoined if each.module == self.module)
+        if unmatched and unmatched > _LIKELY * (unmatched + self.joined_seconds):
             yield (
-                f"The profile has a module {self.module}, but most of its names are not in this compile of it: "
-                "another version of JAX, other shapes or options, or another function of the same name."
+                f"The profile has a module {self.module}, but most of its names are missing from this compilation. "
+                "Possible causes: another version of JAX, other shapes or options, or another function with that name."
             )
         elif not self.launches and self.other_seconds:
-            yield Hint(f"The module of {self.program} is {self.module}; ask about the function that was profiled.")
+            yield Hint(f"The module of {self.program} is {self.module}; pass the function that was profiled.")
 
 
 def _show(row: MeasuredLaunch, *, has_roof: bool) -> tuple[str, ...]:
@@ -246,8 +247,8 @@ def _show(row: MeasuredLaunch, *, has_roof: bool) -> tuple[str, ...]:
     about = [
         f"{row.where} {row.text}".strip(),
         f"[{row.scope}]" if row.scope else "",
-        "" if row.role else "itself, without what it runs",
-        f"shares its kernel with {', '.join(row.others)}" if row.others else "",
+        "" if row.role else "without the launches inside it",
+        f"includes {', '.join(row.others)} (same kernel)" if row.others else "",
     ]
     return (
         shorten(row.name, _NAME),
@@ -256,5 +257,5 @@ def _show(row: MeasuredLaunch, *, has_roof: bool) -> tuple[str, ...]:
         f"{row.count:,}",
         show_seconds(row.seconds / row.count),
         *(roof if has_roof else ()),
-        "; ".join(part for part in about if part) or "no line kept",
+        "; ".join(part for part in about if part) or "no line known",
     )

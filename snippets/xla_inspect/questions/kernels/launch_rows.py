@@ -1,4 +1,4 @@
-"""The row of one launch: its line of Python, what is fused in it, its work, and the least time that it takes."""
+"""The row of one launch: its line of Python, its fused operations, its work, and its least time."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _SCOPED = re.compile(
 )
 _VMEM = re.compile(r'"memory_space":"1","offset":"\d+","size":"(\d+)"')
 
-# Parts of a name that JAX gives and that say nothing of where in the reader's program it is.
+# Parts of a name that JAX adds and that do not locate the operation in the user's program.
 _OUTER = re.compile(r"(?:^|/)(?:p?jit\([^()]*\)|while/(?:body|cond)|closed_call|core_call|eval_jaxpr)(?=/|$)")
 
 
@@ -46,9 +46,9 @@ class Fused:
     """A line of Python and the operations of a launch that came from it.
 
     Attributes:
-        where: The file and the line, as in `model.py:12`, or an empty string where the compiler kept none.
-        text: The line as it is written, or an empty string where the file is none of the reader's.
-        opcodes: Operation to how often it stands there.
+        where: The file and the line, as in `model.py:12`, or an empty string if the compiler recorded none.
+        text: The source text of the line, or an empty string if the file is not one of the user's.
+        opcodes: The number of operations by opcode.
     """
 
     where: str
@@ -61,39 +61,38 @@ class LaunchRow:
     """One launch: a kernel, a copy or a collective.
 
     Attributes:
-        name: The instruction that it runs, which is what XLA's profiler calls it.
+        name: The instruction that it runs, which is its name in XLA's profiler.
         role: `kernel`, `copy` or `collective`.
         kind: The kind of a fusion, such as `kLoop`, else the opcode.
         library: The target of a custom call, such as `__cublas$lt$matmul$f8`, or the library or generator that computes
             a custom fusion, such as `__ynn_fusion`; an empty string for all others.
-        where: The line of Python that it comes from, as in `model.py:12`, or an empty string where nobody knows.
-        text: The line as it is written.
-        scope: Where in the program that is, by the names of its scopes and modules: `block/attention/dot_general`.
-        fused: What is in it, by line.
+        where: The line of Python that it comes from, as in `model.py:12`, or an empty string if it is unknown.
+        text: The source text of the line.
+        scope: The named scopes and modules around it, such as `block/attention/dot_general`.
+        fused: The fused operations, by line.
         within: The loops and branches around it, outermost first.
-        runs: How often it runs in one run of the program, or None where the compiler does not know.
+        runs: The number of runs in one run of the program, or None if the compiler does not know it.
         flops: Operations of one run.
-        flops_by_type: The same by element type and unit.
-        transcendentals: Calls of exp, tanh and the like in one run, which are not among the flops.
-        unknown_work: Library calls that say nothing of their work.
+        flops_by_type: Operations of one run by element type and unit.
+        transcendentals: Calls of exp, tanh and similar functions in one run, which the flops do not include.
+        unknown_work: Library calls whose work is not known.
         read_bytes: Bytes of main memory that one run reads.
-        written_bytes: Bytes of main memory that it writes.
-        on_chip_bytes: Bytes of memory on the chip that it reads and writes, on a TPU.
-        vmem_bytes: Bytes of VMEM that it takes for its own buffers, on a TPU, or None where that is not known.
-        least_seconds: The least time of one run by the published peaks, or None where there are none.
-        limit: What needs that long: `memory`, or the name of a unit.
+        written_bytes: Bytes of main memory that one run writes.
+        on_chip_bytes: Bytes of on-chip memory that it reads and writes, on a TPU.
+        vmem_bytes: Bytes of VMEM that it uses for its own buffers, on a TPU, or None if unknown.
+        least_seconds: The least time of one run according to the published peak rates, or None if there are none.
+        limit: The resource that determines the least time: `memory`, or the name of a unit.
         grid: Blocks in x, y and z, on a GPU.
         threads: Threads of a block in x, y and z, on a GPU.
-        shared_bytes: Bytes of shared memory of a block: what the launch asks for, and where the code was assembled here
-            what the code asks for too.
-        symbol: What the kernel is called in the code, on a GPU.
-        registers: Registers of a thread, or None where that is not known.
-        spilled_bytes: Bytes that a thread writes and reads for want of registers, or None likewise.
-        occupancy: Warps of it that a multiprocessor can hold, as a share of those that it has room for, or None
-            likewise.
-        bound_by: What it holds no more for, such as `registers`.
-        callback: `host callback` where it runs Python on the host, else an empty string.
-        code: The languages in which its code is at hand, such as `ptx`.
+        shared_bytes: Bytes of shared memory of a block: those that the launch requests plus, if the code was assembled
+            on this machine, those that the code declares.
+        symbol: The kernel's name in the code, on a GPU.
+        registers: Registers of a thread, or None if unknown.
+        spilled_bytes: Bytes that a thread spills to memory because it has too few registers, or None if unknown.
+        occupancy: The kernel's warps that fit on a multiprocessor as a share of its maximum, or None if unknown.
+        bound_by: The resources that limit the occupancy, such as `registers`.
+        callback: `host callback` if it runs Python on the host, else an empty string.
+        code: The languages in which its code is available, such as `ptx`.
     """
 
     name: str
@@ -134,13 +133,13 @@ class LaunchRow:
 
     @property
     def weight(self) -> tuple[float, int]:
-        """By what it is larger than another: the least time of all its runs, then the bytes that they move."""
+        """The sort key of launches by size: the least time of all runs, then the bytes that they move."""
         times = self.runs or 1
         return times * (self.least_seconds or 0.0), times * self.moved_bytes
 
     @property
     def bound(self) -> str:
-        """The limit of its least time, in one word."""
+        """The limit of its least time in one word, `memory` or `compute`, or a dash if it has no least time."""
         if self.least_seconds is None or not self.least_seconds:
             return "-"
         return MEMORY if self.limit == MEMORY else "compute"
@@ -149,40 +148,40 @@ class LaunchRow:
 def describe_launches(
     capture: Capture, registers: Mapping[str, tuple[int, int, int]] | None = None
 ) -> tuple[LaunchRow, ...]:
-    """Return what there is to say of each launch of a program, in the order of the schedule.
+    """Return a row for each launch of a program, in the order of the schedule.
 
     Args:
         capture: The capture.
-        registers: Of kernels by their symbol: registers of a thread, bytes that it spills, and bytes of shared memory
-            that the code asks for, as far as they are known.
+        registers: The known resources of kernels by symbol: registers of a thread, bytes that it spills, and bytes of
+            shared memory that the code declares.
     """
     lines = find_lines(capture, capture.module)
     languages: dict[str, list[str]] = {}
     for piece in capture.code:
-        # Triton's form is kept under the name of the instruction, the rest under that of the symbol.
+        # A capture stores Triton code under the name of the instruction, and other code under the symbol.
         languages.setdefault(fit_symbol(piece.kernel), []).append(piece.language)
-    launched = model_launches(capture)
+    launches = model_launches(capture)
     vmem = read_vmem(capture)
     rows = [
         replace(row, vmem_bytes=vmem.get(row.name))
-        for row in (_describe(capture, each, lines, registers or {}, languages) for each in launched)
+        for row in (_describe(capture, each, lines, registers or {}, languages) for each in launches)
     ]
-    if not any(each.launch.role == "collective" for each in launched):
+    if not any(each.launch.role == "collective" for each in launches):
         return tuple(rows)
-    # One that the compiler combined of several belongs to the lines of all.
+    # A collective that the compiler combined from several belongs to the lines of all of them.
     exchanges = {each.name: each for each in find_exchanges(capture.program, capture, {}).exchanges if each.places}
     return tuple(
         replace(row, where=exchange.where, text=exchange.places[0].text)
         if (exchange := exchanges.get(row.name) or exchanges.get(each.launch.scheduled.name))
         else row
-        for row, each in zip(rows, launched, strict=True)
+        for row, each in zip(rows, launches, strict=True)
     )
 
 
 def read_vmem(capture: Capture) -> dict[str, int]:
-    """Return the bytes of VMEM that instructions take for their own buffers, by name, as a TPU's code generator has it.
+    """Return the bytes of VMEM that a TPU's code generator assigns to instructions for their own buffers, by name.
 
-    A value that lies in VMEM between instructions is not among them.
+    Values that stay in VMEM between instructions are not included.
     """
     texts = [piece.text for piece in capture.code if piece.language == "hlo"]
     return {
@@ -194,22 +193,22 @@ def read_vmem(capture: Capture) -> dict[str, int]:
 
 
 def find_library(module: Module, instruction: Instruction) -> str:
-    """Return the target of a custom call, or of a call inside a fusion or a small computation, or an empty string."""
+    """Return the target of a custom call, which may be inside a fusion or a small computation, or an empty string."""
     own = instruction.custom_call_target or custom_fusion_kind(instruction)
     inner = (each.custom_call_target for each in list_work(module, instruction) if each.custom_call_target)
     return own or next(inner, "")
 
 
 def find_scope(capture: Capture, instruction: Instruction) -> str:
-    """Return where in the program an instruction is by the names of scopes, without those of `jax.jit` and of loops."""
-    named = [instruction, *reversed(list(list_work(capture.module, instruction)))]
-    return _OUTER.sub("", next((each.op_name for each in named if each.op_name), "")).strip("/")
+    """Return the named scopes around an instruction, without those of `jax.jit` and of loops."""
+    candidates = [instruction, *reversed(list(list_work(capture.module, instruction)))]
+    return _OUTER.sub("", next((each.op_name for each in candidates if each.op_name), "")).strip("/")
 
 
 def list_fused(
     capture: Capture, instruction: Instruction, lines: Mapping[Instruction, SourceLine]
 ) -> tuple[Fused, ...]:
-    """Return what an instruction computes, by the lines of Python, in their order, what has no line last."""
+    """Return the operations of an instruction by line of Python, in line order, with those without a line last."""
     by_line: dict[tuple[str, int], Counter[str]] = {}
     for inner in list_work(capture.module, instruction):
         line = lines.get(inner)
@@ -233,9 +232,9 @@ def _describe(
     launch, work, thunk = each.launch, each.work, each.launch.thunk
     line = each.lines[0] if each.lines else None
     symbol = thunk.symbol if thunk else ""
-    counted = registers.get(symbol)
+    resources = registers.get(symbol)
     shared = thunk.shared_memory if thunk else None
-    occupancy = _find_occupancy(capture, thunk, counted) if thunk and counted else None
+    occupancy = _find_occupancy(capture, thunk, resources) if thunk and resources else None
     return LaunchRow(
         name=launch.name,
         role=launch.role or "",
@@ -262,10 +261,10 @@ def _describe(
         limit=each.bound.limit if each.bound else "",
         grid=thunk.grid if thunk else None,
         threads=thunk.threads if thunk else None,
-        shared_bytes=shared + counted[2] if shared is not None and counted else shared,
+        shared_bytes=shared + resources[2] if shared is not None and resources else shared,
         symbol=symbol,
-        registers=counted[0] if counted else None,
-        spilled_bytes=counted[1] if counted else None,
+        registers=resources[0] if resources else None,
+        spilled_bytes=resources[1] if resources else None,
         occupancy=occupancy.share if occupancy else None,
         bound_by=occupancy.bound_by if occupancy else (),
         callback=HOST_CALL if calls_host(launch.instruction) else "",
@@ -273,10 +272,10 @@ def _describe(
     )
 
 
-def _find_occupancy(capture: Capture, thunk: Thunk, counted: tuple[int, int, int]) -> Occupancy | None:
+def _find_occupancy(capture: Capture, thunk: Thunk, resources: tuple[int, int, int]) -> Occupancy | None:
     if not thunk.threads or find_entry(capture.target).is_local:
         return None
-    registers, _, declared = counted
+    registers, _, declared = resources
     return find_occupancy(
         read_limits(read_spec(capture.target)),
         threads=math.prod(thunk.threads),

@@ -1,4 +1,4 @@
-"""`xla-inspect kernels SUBJECT [NAME]`: what is launched, its lines and work; with a profile, what took how long."""
+"""`xla-inspect kernels SUBJECT [NAME]`: the launches with lines and work, and with a profile their measured times."""
 
 from __future__ import annotations
 
@@ -29,33 +29,40 @@ log = logging.getLogger(__name__)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add which launches are told."""
-    which = parser.add_argument_group("which are shown")
-    which.add_argument(
+    """Add the options for the selection of launches and for a profile."""
+    selection = parser.add_argument_group("launches to show")
+    selection.add_argument(
         "--kernel",
         metavar="NAME",
         action="append",
         default=[],
-        help="tell this one in detail; may repeat, and may follow the subject without --kernel",
+        help="show this launch in detail; repeatable, and the name may also follow the subject without --kernel",
     )
-    which.add_argument(
-        "--rows", metavar="N", type=int, default=package.USUAL_ROWS, help="how many (default: %(default)s)"
+    selection.add_argument(
+        "--rows",
+        metavar="N",
+        type=int,
+        default=package.USUAL_ROWS,
+        help="the number of launches to show (default: %(default)s)",
     )
-    which.add_argument("--all", action="store_true", help="all of them")
-    measured = parser.add_argument_group("what was measured")
+    selection.add_argument("--all", action="store_true", help="show all launches")
+    measured = parser.add_argument_group("measured times")
     measured.add_argument(
         "--trace",
         metavar="FILE",
         type=Path,
-        help="a profile: .xplane.pb, a Chrome trace, or what nsys stats --format csv prints; or its folder",
+        help="a profile or its folder: .xplane.pb, a Chrome trace, or the output of nsys stats --format csv",
     )
     measured.add_argument(
-        "--label", metavar="OUT", type=Path, help="write it as a Chrome trace, .json or .json.gz, with the lines in it"
+        "--label",
+        metavar="OUT",
+        type=Path,
+        help="write the profile as a Chrome trace (.json or .json.gz) whose events name their lines of Python",
     )
 
 
 def take_names(options: argparse.Namespace) -> None:
-    """Take the words after the subject for names of launches; those after a script are its own arguments."""
+    """Read the words after the subject as names of launches. The words after a script are the script's arguments."""
     if options.subject[0] != "run":
         options.kernel = [*options.kernel, *options.subject[1:]]
         options.subject = options.subject[:1]
@@ -65,19 +72,19 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     """Yield an answer for each target.
 
     Raises:
-        InspectError: No target has a launch that was named.
+        InspectError: No target has a launch with one of the names.
     """
     if options.trace or options.label:
         yield from _ask_trace(subject, targets, options)
         return
     refused: list[InspectError] = []
     answered = False
-    for made in subjects.answer_each(subject, targets, subject.capture):
-        capture = made.retold(program=subject.name)
+    for target_capture in subjects.answer_each(subject, targets, subject.capture):
+        capture = target_capture.retold(program=subject.name)
         try:
             yield _ask_one(capture, options)
         except InspectError as error:
-            # Compilers name their launches each in its own way: one of them may know the name.
+            # Each compiler has its own names for launches, so another target may know the name.
             refused.append(InspectError(f"{capture.target}: {error}"))
         else:
             answered = True
@@ -88,26 +95,26 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
 
 
 def _ask_trace(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[KernelTimes]:
-    """Yield what a profile measured, for the targets that it may be of.
+    """Yield the measured times, for the targets that the profile may come from.
 
     Raises:
-        InspectError: There is no profile, or it cannot be read; or the file to write is there.
+        InspectError: The profile is missing or cannot be read, or the output file already exists.
     """
     if not options.trace:
-        message = "--label writes a profile with the lines in it: say which with --trace FILE"
+        message = "--label needs a profile to label; pass the profile with --trace FILE"
         raise InspectError(message)
     if options.label:
         check_output(options.label, force=options.force)
     source = traces.open_trace(options.trace)
     log.info("reading %s", source.path)
     timing = traces.measure_times(source)
-    # Of targets that nobody named, those of the kind that the profile is of.
+    # Without --target, the targets of the profile's kind are the only ones whose names can match.
     alike = [] if options.target else [target for target in targets if find_entry(target).kind == timing.device]
     for capture in subjects.answer_each(subject, (alike or targets)[: 1 if options.label else None], subject.capture):
         if not capture.after:
             message = (
-                f"{subject.name} does not compile for {capture.target}, so nothing can be joined to it\n"
-                f"why is said by: xla-inspect kernels {' '.join(options.subject)} --target {capture.target}"
+                f"{subject.name} does not compile for {capture.target}, so its launches have no measured times\n"
+                f"for the reason, run: xla-inspect kernels {' '.join(options.subject)} --target {capture.target}"
             )
             raise InspectError(message)
         yield _join(capture.retold(program=subject.name), (source, timing), options)
@@ -116,14 +123,14 @@ def _ask_trace(subject: Subject, targets: Sequence[str], options: argparse.Names
 def _join(capture: Capture, measured: tuple[Source, Timing], options: argparse.Namespace) -> KernelTimes:
     source, timing = measured
     if not timing.names_instructions and source.has_starts:
-        # Only what runs before and after them tells of which launch kernels of libraries are.
+        # Library kernels have no names of the program: only the kernels before and after them identify their launch.
         timing = traces.measure_times(source, package.Names(capture).symbols)
     labelled = 0
     if options.label:
         if timing.device != find_entry(capture.target).kind:
             message = (
-                f"{source.path} is of a {timing.device.upper() or 'host'}, so it has no line of what {capture.target} "
-                "runs\nname the target that it is of with --target"
+                f"{source.path} comes from a {timing.device.upper() or 'host'}, so its events do not match the "
+                f"launches for {capture.target}\npass the target that it was recorded on with --target"
             )
             raise InspectError(message)
         labelled, _ = traces.write_labelled(source, options.label, package.Names(capture).label)
@@ -147,39 +154,39 @@ def _ask_one(capture: Capture, options: argparse.Namespace) -> Kernels:
         )
 
     answer = tell("")
-    told = [row for row in answer.launches if row.name in answer.named] or answer.launches[: answer.shown]
-    symbols = {row.symbol for row in told if row.symbol}
+    rows = [row for row in answer.launches if row.name in answer.named] or answer.launches[: answer.shown]
+    symbols = {row.symbol for row in rows if row.symbol}
     if not symbols:
         return answer
     try:
         return tell(compilation.count_registers(capture, symbols))
     except TargetUnavailableError as error:
-        return tell(f"Registers are not known here: {error.reason}.")
+        return tell(f"The number of registers is not known on this machine: {error.reason}.")
     except InspectError as error:
-        return tell(f"Registers are not known: {error}.")
+        return tell(f"The number of registers is not known: {error}.")
 
 
 def kernels(
     fn: Callable[..., Any] | Capture,
-    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    *example_args: Any,  # noqa: ANN401 - any arguments that the function accepts
     target: str = "cpu",
     names: Collection[str] = (),
     lines_of: str = "",
-    **arguments: Any,  # noqa: ANN401 - likewise
+    **arguments: Any,  # noqa: ANN401 - any arguments that the function accepts
 ) -> Kernels:
-    """Return each launch: its line, what is fused in it, its work, and the least time that it takes.
+    """Return each launch with its line, its fused operations, its work, and its least time.
 
     Args:
         fn: A function, or a capture of it.
         *example_args: As in `summary`.
-        target: A short name, with a topology where wanted.
-        names: Launches to tell in detail.
+        target: A short name, optionally with a topology.
+        names: Launches to show in detail.
         lines_of: As in `summary`.
         **arguments: As in `summary`.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
-        InspectError: As in `summary`, or there is no such launch.
+        InspectError: As in `summary`, or there is no launch with one of the names.
     """
-    found = subjects.take_capture(fn, target, example_args, arguments, lines_of)
-    return package.rank_launches(found, names=names)
+    capture = subjects.take_capture(fn, target, example_args, arguments, lines_of)
+    return package.rank_launches(capture, names=names)

@@ -1,4 +1,4 @@
-"""The launch of a program for a name in a profile: the name of an instruction, or the symbol of a kernel."""
+"""The match of a profile's events with a program's launches, by instruction name, kernel symbol or order."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from xla_inspect.questions.kernels.launch_rows import LaunchRow
     from xla_inspect.traces import Event, Timed, Timing
 
-# What compilers and loaders put after the name of an instruction to make that of a kernel.
+# Suffixes that compilers and loaders append to the name of an instruction to form the name of its kernel.
 _AFTER = re.compile(r"(?:_kernel|\.kernel|__\d+|_clone|\.clone)+$")
 _COPIED = re.compile(r"^\[?(?:CUDA )?mem(?:cpy|set)", re.IGNORECASE)
 _LIBRARY = re.compile(
@@ -30,45 +30,45 @@ _LIBRARY = re.compile(
 
 
 class Names:
-    """The names by which a profile may know what a program runs.
+    """The names that a profile may use for the launches of a program.
 
     Args:
         capture: The capture.
     """
 
     def __init__(self, capture: Capture) -> None:
-        """Take down the names of launches, and of all else that is scheduled."""
+        """Index the launches by name and by symbol."""
         self.capture = capture
         self.module = capture.module
-        self._named: dict[str, str] = {}
+        self._by_name: dict[str, str] = {}
         self._by_symbol: dict[str, list[str]] = {}
         self._launches = list_launches(capture)
         for launch in self._launches:
             for name in (launch.name, launch.scheduled.name):
-                self._named.setdefault(name, launch.name)
-            # The end of an asynchronous launch is the time that is waited for it.
+                self._by_name.setdefault(name, launch.name)
+            # The time of the end of an asynchronous launch is the wait for that launch.
             for user in self._ends(launch.scheduled):
-                self._named.setdefault(user.name, launch.name)
+                self._by_name.setdefault(user.name, launch.name)
             symbol = launch.thunk.symbol if launch.thunk else ""
             sharing = self._by_symbol.setdefault(symbol or fit_symbol(launch.name), [])
             if launch.name not in sharing:
                 sharing.append(launch.name)
 
     def find(self, op: str, name: str, module: str) -> tuple[str, str]:
-        """Return the launch that an event is of, or a loop or the like, and how it is known; two empty strings of none.
+        """Return the launch or the loop of an event and the evidence for it, or two empty strings if none matches.
 
         Args:
-            op: The instruction that the profile names, or an empty string.
-            name: What the profile calls the event: on a GPU the symbol of a kernel.
-            module: The module that it names, or an empty string.
+            op: The instruction in the profile, or an empty string.
+            name: The name of the event in the profile: on a GPU, the symbol of a kernel.
+            module: The module in the profile, or an empty string.
         """
         if self.is_other(module):
             return "", ""
-        if op in self._named:
-            return self._named[op], "name"
+        if op in self._by_name:
+            return self._by_name[op], "name"
         if op and op in self._instructions:
             return op, "name"
-        # Without a module, or with the name of several commands in one, only the symbol tells.
+        # Only the symbol identifies an event without a module, or an event of a command buffer with several commands.
         for symbol in (name, fit_symbol(name), _AFTER.sub("", name), fit_symbol(_AFTER.sub("", name))):
             if symbol in self._by_symbol:
                 return self._by_symbol[symbol][0], "symbol"
@@ -76,20 +76,20 @@ class Names:
 
     @cached_property
     def symbols(self) -> frozenset[str]:
-        """The kernels that one launch alone runs, by name: it is known what runs before one of them, and what next."""
-        named = Counter(launch.thunk.symbol for launch in self._launches if launch.thunk)
-        return frozenset(symbol for symbol, number in named.items() if symbol and number == 1)
+        """The symbols of kernels with exactly one launch. Their position in the schedule is unambiguous."""
+        counts = Counter(launch.thunk.symbol for launch in self._launches if launch.thunk)
+        return frozenset(symbol for symbol, number in counts.items() if symbol and number == 1)
 
     def find_between(self, after: str, before: str, *, is_copy: bool) -> str:
-        """Return the launch that must be what ran between two kernels of one stream, or an empty string if none must.
+        """Return the only launch that can have run between two kernels of one stream, or an empty string.
 
-        Both kernels are of the program, and between them in its schedule stands one launch alone that has no kernel of
-        the compiler's: a call of a library, or a copy.
+        Both kernels belong to the program. Between them, its schedule must have exactly one launch without a
+        generated kernel: a library call or a copy.
 
         Args:
-            after: The name of the kernel before, one of `symbols`.
-            before: The name of the kernel after it, likewise.
-            is_copy: Whether it was a copy.
+            after: The symbol of the kernel before the event, one of `symbols`.
+            before: The symbol of the kernel after the event, one of `symbols`.
+            is_copy: Whether the event was a copy.
         """
         at = {launch.thunk.symbol: at for at, launch in enumerate(self._launches) if launch.thunk}
         first, last = at.get(after, len(at)), at.get(before, 0)
@@ -102,23 +102,23 @@ class Names:
         return between[0].name if (between[0].opcode != "custom-call") == is_copy else ""
 
     def is_other(self, module: str) -> bool:
-        """Return whether a module that a profile names is another than this program's."""
+        """Return whether a module in a profile belongs to another program."""
         return bool(module) and module != self.module.name
 
     def sharing(self, name: str) -> tuple[str, ...]:
-        """Return the other launches that run the kernel of a launch."""
+        """Return the other launches with the same kernel as a launch."""
         return next(
             (tuple(each for each in all_ if each != name) for all_ in self._by_symbol.values() if name in all_), ()
         )
 
     def find_place(self, name: str) -> tuple[str, str]:
-        """Return the line of an instruction, as in `model.py:12`, and its text; two empty strings where it has none."""
+        """Return the line of an instruction, as in `model.py:12`, and its text, or two empty strings if it has none."""
         instruction = self._instructions.get(name)
         line = self._lines.get(instruction) if instruction else None
         return (show_place(line), read_line(self.capture, line)) if line else ("", "")
 
     def label(self, event: Event) -> Label | None:
-        """Return what to write into an event of the program, or None where it is of none of its launches."""
+        """Return the label for an event of the program, or None if the event matches none of its launches."""
         name, _ = self.find(event.op, event.name, event.module)
         instruction = self._instructions.get(name)
         if instruction is None:
@@ -171,14 +171,14 @@ def join_times(
     shown: int = 20,
     labelled: tuple[str, int] = ("", 0),
 ) -> KernelTimes:
-    """Return what a profile measured of a program on one target.
+    """Match the times of a profile with the launches of a program on one target.
 
     Args:
-        capture: Its capture, for the target that the profile is of.
-        timing: What the profile measured.
-        asked: What was asked about, as on the command line.
-        shown: How many launches to tell.
-        labelled: The file of the trace with the lines in it, and how many of its events have one.
+        capture: The program's capture, for the target that the profile was recorded on.
+        timing: The times in the profile.
+        asked: The subject and options, as on the command line.
+        shown: The number of launches to show.
+        labelled: The labeled trace file, and the number of its events with a label.
     """
     names = Names(capture)
     rows = {row.name: row for row in describe_launches(capture)}
@@ -200,9 +200,9 @@ def join_times(
         reason = explain(each, names)
         unjoined.append(Unjoined(each.op or each.name, each.module, each.seconds, each.count, reason))
     total = timing.seconds
-    measured = [_describe(name, found, rows.get(name), names, total) for name, found in joined.items()]
+    measured = [_describe(name, events, rows.get(name), names, total) for name, events in joined.items()]
     measured.sort(key=lambda row: -row.seconds)
-    seen = {name for row in measured for name in (row.name, *row.others)}
+    matched = {name for row in measured for name in (row.name, *row.others)}
     return KernelTimes(
         program=capture.program,
         asked=asked,
@@ -219,7 +219,7 @@ def join_times(
         launches=tuple(measured),
         lines=sum_lines((row.where, row.text, row.seconds) for row in measured),
         unjoined=tuple(unjoined),
-        unseen=tuple(name for name in rows if name not in seen) if measured else (),
+        unseen=tuple(name for name in rows if name not in matched) if measured else (),
         shown=shown,
         labelled=labelled[0],
         labelled_events=labelled[1],
@@ -228,11 +228,10 @@ def join_times(
 
 
 def _describe(
-    name: str, found: list[tuple[Timed, str]], row: LaunchRow | None, names: Names, total: float
+    name: str, events: list[tuple[Timed, str]], row: LaunchRow | None, names: Names, total: float
 ) -> MeasuredLaunch:
-    seconds = sum(each.seconds for each, _ in found)
-    # A launch may be several kernels, such as a product and the sum of its parts: it ran as often as one of them did.
-    by_symbol = all(known_by == "symbol" for _, known_by in found)
+    seconds = sum(event.seconds for event, _ in events)
+    by_symbol = all(known_by == "symbol" for _, known_by in events)
     return MeasuredLaunch(
         name=name,
         others=names.sharing(name) if by_symbol else (),
@@ -241,25 +240,27 @@ def _describe(
         text=row.text if row else names.find_place(name)[1],
         scope=row.scope if row else "",
         seconds=seconds,
-        count=max(each.count for each, _ in found),
+        # A launch may consist of several kernels, such as a split matmul and the sum of its parts, so the number of
+        # its runs is that of its most frequent kernel.
+        count=max(event.count for event, _ in events),
         share=seconds / total if total else 0.0,
         least_seconds=row.least_seconds if row else None,
         limit=row.limit if row else "",
-        known_by=found[0][1],
+        known_by=events[0][1],
     )
 
 
 def explain(timed: Timed, names: Names) -> str:
-    """Return why what ran under a name belongs to no launch."""
+    """Return the reason why an event matches no launch."""
     if names.is_other(timed.module):
-        return f"of another program, {timed.module}"
+        return f"part of another program, {timed.module}"
     if timed.op:
-        return "no instruction of this compile has that name"
+        return "no instruction of this compilation has that name"
     if _COPIED.search(timed.name):
-        return "a copy, and the profile does not say of what"
+        return "a copy; the profile does not record the instruction"
     if _LIBRARY.search(timed.name):
-        return "a kernel of a library, which carries no name of the program"
-    return "no kernel of this compile has that name"
+        return "a kernel of a library; the profile does not record the instruction"
+    return "no kernel of this compilation has that name"
 
 
 def _is_generated(launch: Launch) -> bool:

@@ -1,4 +1,4 @@
-"""The launches in paragraphs and tables: all of them, or one in detail."""
+"""The printed answer about launches: paragraphs and tables of all of them, or of one in detail."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 _NAME = 26
-_COLUMNS = ("launch", "least", "by", "runs", "bytes", "flops", "where")
+_COLUMNS = ("launch", "least", "limit", "runs", "bytes", "flops", "line and scope")
 
 
 def render(kernels: Kernels) -> Iterator[Part]:
-    """Yield the sentence, the launches or those that were asked for, and what to ask next."""
+    """Yield the summary, the launches or the requested ones, and the next command to try."""
     if not kernels.stage.has_launches and kernels.stage.name != "none":
         where = f"{kernels.stage.join(kernels.program)} on {title(kernels.target)}"
         yield f"{where}: no kernels yet. {_explain_stage(kernels)}"
@@ -33,7 +33,7 @@ def render(kernels: Kernels) -> Iterator[Part]:
         yield f"{kernels.program} does not compile for {title(kernels.target)}: {shorten(kernels.error, _LONGEST)}"
         if not kernels.launches:
             return
-        yield "What the compiler left until it gave up:"
+        yield "These are the launches of the last module before the error:"
     elif kernels.named:
         yield _say_named(kernels)
     else:
@@ -49,89 +49,87 @@ def render(kernels: Kernels) -> Iterator[Part]:
 
 
 def _explain_stage(kernels: Kernels) -> str:
-    later = "Fusion and the schedule decide the kernels later, so its instructions are no launches."
+    later = "Fusion and scheduling determine the kernels later, so the instructions are not launches yet."
     if kernels.stage.name == "unknown":
-        later = "It has no fusions either, so as far as it shows its instructions are no launches."
+        later = "The module has no fusions, so its instructions are probably not launches yet."
     return f"{kernels.stage.explain()} {later}"
 
 
 def _say_all(kernels: Kernels) -> str:
     program = kernels.stage.join(kernels.program)
     roles = Counter(row.role for row in kernels.launches)
-    counted = ", ".join(
-        plural(number, role, "copies" if role == "copy" else "") for role, number in roles.most_common()
-    )
+    counts = ", ".join(plural(number, role, "copies" if role == "copy" else "") for role, number in roles.most_common())
     if not kernels.launches:
         return f"{program} on {title(kernels.target)} launches nothing."
     first = kernels.launches[0]
     where = f" ({first.where})" if first.where else ""
     if not kernels.least_seconds:
         moved = format_bytes(first.weight[1])
-        return f"{program} on {title(kernels.target)}: {counted}; {first.name}{where} moves most, {moved}."
+        return f"{program} on {title(kernels.target)}: {counts}. {first.name}{where} moves the most bytes, {moved}."
     share = format_share(first.weight[0] / kernels.least_seconds)
-    most = show_seconds(kernels.least_seconds)
+    total = show_seconds(kernels.least_seconds)
     return (
-        f"{program} on {title(kernels.target)}: {counted}, at least {most} in all; "
-        f"{first.name}{where} takes most, {share}."
+        f"{program} on {title(kernels.target)}: {counts} that take at least {total} together. "
+        f"{first.name}{where} accounts for {share} of this time."
     )
 
 
 def _say_named(kernels: Kernels) -> str:
     row = next(row for row in kernels.launches if row.name == kernels.named[0])
     what = f"{row.kind} {row.role}" if row.kind != row.role else row.kind
-    where = f" of {row.where}" if row.where else ""
-    least = f", at least {show_seconds(row.least_seconds)} a run" if row.least_seconds else ""
+    where = f" from {row.where}" if row.where else ""
+    least = f"; it takes at least {show_seconds(row.least_seconds)} per run" if row.least_seconds else ""
     return f"{row.name} is a {what}{where} in {kernels.program} on {title(kernels.target)}{least}."
 
 
 def _tell_list(kernels: Kernels) -> Iterator[Part]:
-    shown, others = kernels.launches[: kernels.shown], kernels.launches[kernels.shown :]
-    cells = tuple(map(_list_row, shown))
-    # Without a roof there is no least time, and nothing that limits.
-    kept = [at for at in range(len(_COLUMNS)) if kernels.least_seconds is not None or at not in {1, 2}]
-    rows = tuple(tuple(row[at] for at in kept) for row in cells)
-    numbers = tuple(number for number, at in enumerate(kept) if at in {1, 3, 4, 5})
+    launches, others = kernels.launches[: kernels.shown], kernels.launches[kernels.shown :]
+    cells = tuple(map(_list_row, launches))
+    # Without published peak rates, the columns for the least time and its limit would be empty.
+    columns = [at for at in range(len(_COLUMNS)) if kernels.least_seconds is not None or at not in {1, 2}]
+    rows = tuple(tuple(row[at] for at in columns) for row in cells)
+    numbers = tuple(number for number, at in enumerate(columns) if at in {1, 3, 4, 5})
     if rows:
-        yield Table(tuple(_COLUMNS[at] for at in kept), rows, numbers)
+        yield Table(tuple(_COLUMNS[at] for at in columns), rows, numbers)
     if others:
         least = sum(row.weight[0] for row in others)
         share = (
             f" ({format_share(least / kernels.least_seconds, 1)} of the least time)" if kernels.least_seconds else ""
         )
-        left = plural(len(others), "smaller launch", "smaller launches")
-        yield f"Left out: {left}{share}; --all shows all."
+        omitted = plural(len(others), "smaller launch", "smaller launches")
+        yield f"{omitted} not shown{share}; --all shows all launches."
     if kernels.unknown_runs:
         yield (
-            f"{plural(kernels.unknown_runs, 'launch', 'launches')} in loops or branches of which the compiler does "
-            "not know how often they run (? above) count once."
+            f"{plural(kernels.unknown_runs, 'launch is', 'launches are')} counted once (? in the column runs): the "
+            "trip count of the loop or the taken branch is not known at compile time."
         )
     unit = ("bytes", _show_bytes) if kernels.least_seconds is None else ("least", show_seconds)
     if len(kernels.launches) > len(kernels.lines) > 1:
         yield tell_lines(kernels.lines, *unit)
     if kernels.scopes:
         yield tell_scopes(kernels.scopes, *unit)
-    if shown:
+    if launches:
         yield Hint(
-            "One of them in detail:",
-            suggest("kernels", kernels.asked, "--kernel", shown[0].name),
+            "To see one launch in detail:",
+            suggest("kernels", kernels.asked, "--kernel", launches[0].name),
         )
 
 
 def _tell_one(kernels: Kernels, row: LaunchRow) -> Iterator[Part]:
-    yield Table(("of one run", ""), tuple(_list_facts(row)), title=row.name)
+    yield Table(("per run", ""), tuple(_list_facts(row)), title=row.name)
     rows = tuple(
         (
-            each.where or "no line kept",
+            each.where or "no line known",
             ", ".join(f"{name} {number}" if number > 1 else name for name, number in each.opcodes.items()),
             close_brackets(each.text),
         )
         for each in row.fused
     )
     if rows:
-        yield Table(("line", "text and operations"), tuple((a, f"{c}  [{b}]" if c else b) for a, b, c in rows))
+        yield Table(("line", "source and operations"), tuple((a, f"{c}  [{b}]" if c else b) for a, b, c in rows))
     if row.code:
         yield Hint(
-            f"Its code ({', '.join(row.code)}):",
+            f"To see its code ({', '.join(row.code)}):",
             suggest("show", kernels.asked, "--stage", "code", "--kernel", row.symbol or row.name),
         )
 
@@ -151,7 +149,7 @@ def _list_row(row: LaunchRow) -> tuple[str, ...]:
         "?" if row.runs is None else f"{row.runs:,}",
         format_bytes(row.weight[1]),
         format_amount(row.flops * (row.runs or 1)) if row.flops else ("?" if row.unknown_work else "0"),
-        "; ".join(part for part in about if part) or "no line kept",
+        "; ".join(part for part in about if part) or "no line known",
     )
 
 
@@ -176,7 +174,7 @@ def _show_grid(size: tuple[int, int, int], noun: str) -> str:
 
 
 def _list_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
-    """Yield what is known of a launch, a name and a value each."""
+    """Yield the properties of a launch as pairs of a name and a value."""
     runs = "an unknown number of times" if row.runs is None else plural(row.runs, "time")
     around = f" (in {', '.join(row.within)})" if row.within else ""
     yield "runs", runs + around
@@ -190,30 +188,30 @@ def _list_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
     yield "reads", format_bytes(row.read_bytes)
     yield "writes", format_bytes(row.written_bytes)
     if row.on_chip_bytes:
-        yield "on the chip", format_bytes(row.on_chip_bytes)
+        yield "on-chip", format_bytes(row.on_chip_bytes)
     if row.vmem_bytes is not None:
         yield "VMEM", f"{format_bytes(row.vmem_bytes)} for its own buffers"
     flops = ", ".join(f"{format_amount(number)} {kind}" for kind, number in row.flops_by_type.items() if number)
     yield "flops", flops or ("unknown" if row.unknown_work else "none")
     if row.unknown_work:
-        yield "unknown work", f"{', '.join(row.unknown_work)} says nothing of it"
+        yield "unknown work", f"the work of {', '.join(row.unknown_work)} is not known"
     if row.transcendentals:
         yield "exp, tanh, ...", format_amount(row.transcendentals)
     yield from _list_device_facts(row)
 
 
 def _list_device_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
-    """Yield what is known of a launch on its device, likewise."""
+    """Yield the properties of a launch on its device as pairs of a name and a value."""
     if row.least_seconds is not None:
         yield "least time", f"{show_seconds(row.least_seconds)}, limited by {row.limit}"
     if row.grid and row.threads:
         yield "grid", _show_launch(row.grid, row.threads)
     if row.shared_bytes is not None:
-        yield "shared memory", f"{format_bytes(row.shared_bytes)} a block"
+        yield "shared memory", f"{format_bytes(row.shared_bytes)} per block"
     if row.registers is not None:
-        yield "registers", f"{row.registers} a thread, {format_bytes(row.spilled_bytes or 0)} spilled"
+        yield "registers", f"{row.registers} per thread, {format_bytes(row.spilled_bytes or 0)} spilled"
     if row.occupancy is not None:
-        bound = f", bound by {' and '.join(row.bound_by)}" if row.occupancy < 1 else ""
+        bound = f", limited by {' and '.join(row.bound_by)}" if row.occupancy < 1 else ""
         yield "occupancy", f"{format_share(row.occupancy)} of a multiprocessor's warps{bound}"
     if row.symbol and row.symbol != row.name:
-        yield "in the code", row.symbol
+        yield "symbol", row.symbol

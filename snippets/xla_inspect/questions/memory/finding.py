@@ -1,4 +1,4 @@
-"""The memory of one device, as its capture shows it."""
+"""The answer about the memory of one device."""
 
 from __future__ import annotations
 
@@ -38,9 +38,9 @@ ROLES: Mapping[Role, str] = {
     "constant": "constants",
     "saved": "saved for the backward pass",
     "temporary": "temporaries",
-    "gap": "set aside, empty at the peak",
+    "gap": "reserved, but unused at the peak",
 }
-"""The words for each role."""
+"""The description of each role in the answer."""
 
 ON_THE_WAY: Final = ("temporary", "saved", "gap")
 """The roles of values that are neither arguments nor results."""
@@ -48,18 +48,18 @@ ON_THE_WAY: Final = ("temporary", "saved", "gap")
 
 @dataclass(frozen=True)
 class MemoryRow:
-    """The memory that one place in the program holds at the peak.
+    """The memory at the peak for one place in the program.
 
     Attributes:
-        role: What it is there for.
-        place: `file:line`, or the name of an argument; empty where none is known.
+        role: The purpose of the memory, one of `ROLES`.
+        place: `file:line`, or the name of an argument; empty if neither is known.
         scope: The named scopes and modules around it.
         code: The line of Python, or an empty string.
-        bytes: How much, padding included.
-        padding_bytes: What of it fills up tiles.
-        shapes: What it is, the largest first, such as `f32[32,2,4096]`.
-        stacked: How many slices a loop stacks in it, or 0.
-        donated: Whether it is an argument whose place a result takes.
+        bytes: The size, including padding.
+        padding_bytes: The bytes that pad tiles.
+        shapes: The shapes of the values, the largest first, such as `f32[32,2,4096]`.
+        stacked: The number of slices that a loop stacks in it, or 0.
+        donated: Whether it is a donated argument, whose memory a result reuses.
     """
 
     role: Role
@@ -75,13 +75,13 @@ class MemoryRow:
 
 @dataclass(frozen=True)
 class MemoryTrial:
-    """A change of the program that was tried.
+    """A change to the program, compiled to measure its effect.
 
     Attributes:
-        change: What was changed.
-        needed_bytes: What the program needs with it, or None where it did not compile for another reason.
-        fits: Whether that fits, or None where nobody knows.
-        note: What was in the way, or an empty string.
+        change: The change.
+        needed_bytes: The memory that the changed program needs, or None if it failed to compile for another reason.
+        fits: Whether the changed program fits, or None if unknown.
+        note: The error message, or an empty string.
     """
 
     change: str
@@ -92,28 +92,28 @@ class MemoryTrial:
 
 @dataclass(frozen=True)
 class MemoryUse(Answer):
-    """The memory of one device, by what takes it.
+    """The memory of one device at the peak, by line of Python and purpose.
 
     Attributes:
         program: The name of the program.
         target: The target's short name, with its grid.
-        asked: What was asked about, as on the command line.
-        needed_bytes: The most at once, as the compiler plans it: arguments and results for the whole run, and all that
-            is set aside for temporaries.
-        available_bytes: What a device has for it, or None where nobody knows, as of a CPU.
-        fits: Whether it does, or None where nobody knows; no too where a memory on the chip is too small.
-        error: What the compiler said where it gave up, or an empty string.
-        refusal: The memory that the compiler ran out of, main memory or another, or None.
-        rows: What it is made of, the largest first.
-        undonated_bytes: Arguments that have the shape and type of a result and that no result takes the place of.
-        causes: The causes of a high peak that the capture shows, the largest first, each with what helps.
-        trials: What was tried.
-        gap: Why the figures are of arguments and results alone, or an empty string.
-        stage: The stage of the module that they are of.
-        global_bytes: The bytes of global shapes, where those are not of one device; else as `needed_bytes`.
-        unknown_shards: How many arguments and results count whole, since nothing says how they are sharded.
-        scopes: Of the one line that asks for most, or of all without a line, the bytes by scope (`text`). Empty where
-            neither has most, or those have one scope.
+        asked: The subject and options, as on the command line.
+        needed_bytes: The compiler's peak: arguments and results for the whole run, and all memory reserved for
+            temporaries.
+        available_bytes: The memory of a device, or None if it is unknown, as for a CPU.
+        fits: Whether the program fits, or None if unknown. False also if an on-chip memory is too small.
+        error: The compiler's error message, or an empty string if it succeeded.
+        refusal: The memory that the compiler ran out of, main memory or another one, or None.
+        rows: The memory by place and purpose, the largest first.
+        undonated_bytes: The bytes of arguments with the shape and type of a result that no result reuses.
+        causes: The causes of a high peak, the largest first, each with its remedy.
+        trials: The changes that were compiled to measure their effect.
+        gap: The reason why the numbers cover only arguments and results, or an empty string.
+        stage: The stage of the module that the numbers describe.
+        global_bytes: The bytes of global shapes if the module has them; otherwise the same as `needed_bytes`.
+        unknown_shards: The number of arguments and results without a known sharding, which count in full.
+        scopes: The bytes by scope (`text`) of the line with at least half of them. Values without a line count as one
+            line. Empty if no line has that share, or if it has only one scope.
     """
 
     program: str
@@ -136,28 +136,28 @@ class MemoryUse(Answer):
 
     @property
     def holds(self) -> bool:
-        """False if it is known not to fit, or does not compile."""
+        """False if the program does not fit or does not compile."""
         return self.fits is not False and not self.error
 
     def tell(self) -> Iterator[Part]:
-        """Yield whether it fits, what takes the memory, and what would help."""
+        """Yield the verdict, the memory by line, and the remedies."""
         from xla_inspect.questions.memory.rendering import render
 
         return render(self)
 
     def sum_roles(self, *roles: Role) -> int:
-        """Return the bytes at the peak that are there for some purposes, of `ROLES`."""
+        """Return the bytes at the peak with one of some roles, as in `ROLES`."""
         return sum(row.bytes for row in self.rows if row.role in roles)
 
 
 def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Sequence[MemoryTrial] = ()) -> MemoryUse:
-    """Return what takes the memory of one device.
+    """Describe the memory of one device at the peak.
 
     Args:
-        capture: The capture, of a compile that gave up too.
-        asked: What was asked about, as on the command line.
-        by: What a row is of: `line`, `scope`, or `buffer`.
-        trials: What was tried besides.
+        capture: The capture, which may be one of a failed compilation.
+        asked: The subject and options, as on the command line.
+        by: The grouping of the rows: `line`, `scope`, or `buffer`.
+        trials: Changes that were compiled to measure their effect.
     """
     held, stage = list_held(capture), find_stage(capture)
     memory = capture.memory
@@ -201,23 +201,23 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
 
 
 def answer_dump(capture: Capture, _: str) -> MemoryUse:
-    """Return the answer about a module of a dump: without hints, since a dump cannot be compiled with a change."""
+    """Return the answer about a module of a dump. It has no hints, since a dump cannot be compiled with changes."""
     return explain_memory(capture, "")
 
 
 def find_available(target: str) -> int | None:
-    """Return the bytes of main memory that one device of a target has for a program, or None of a CPU."""
+    """Return the bytes of main memory of one device of a target, or None for a CPU."""
     hardware = find_hardware(target)
     return hardware.memory if hardware else None
 
 
 def _group(capture: Capture, held: Iterable[Held], by: str) -> Iterator[MemoryRow]:
-    """Yield what each place holds, the largest first."""
+    """Yield the rows of memory by place, the largest first."""
     groups: dict[tuple[str, ...], list[Held]] = defaultdict(list)
     for number, each in enumerate(held):
         place = f"{each.line.file}:{each.line.number}" if each.line else _name_place(each)
         key = {"line": place, "scope": _find_scope(each), "buffer": str(number)}[by]
-        # Small constants and arguments are many, and tell nothing one by one.
+        # Small constants and arguments are numerous and uninteresting one by one, so a place has one row for all.
         groups[each.role, key, str(each.donated)].append(each)
     rows = [_describe(capture, pieces, by) for pieces in groups.values()]
     yield from sorted(rows, key=lambda row: -row.bytes)
@@ -244,9 +244,9 @@ def _describe(capture: Capture, pieces: Sequence[Held], by: str) -> MemoryRow:
 
 
 def _name_shape(held: Held) -> str:
-    """Return the shape of what is held; of a stack how many of which: `32 x f32[2,4096]`."""
+    """Return the shape of a stored value, or for a stack the number and shape of its slices: `32 x f32[2,4096]`."""
     if held.shape is None or not held.shape.is_array:
-        return "the pointers of a tuple" if held.shape is not None and held.shape.is_tuple else ""
+        return "pointers of a tuple" if held.shape is not None and held.shape.is_tuple else ""
     sizes = held.shape.dimensions[1:] if held.stacked else held.shape.dimensions
     cut = f" of {held.whole.plain}" if held.whole else ""
     return (f"{held.stacked} x " if held.stacked else "") + f"{held.shape.dtype}[{','.join(map(str, sizes))}]{cut}"
@@ -255,7 +255,7 @@ def _name_shape(held: Held) -> str:
 def _name_place(held: Held) -> str:
     if held.line is not None:
         return f"{held.line.file.rpartition('/')[2]}:{held.line.number}"
-    # Of an argument's path the first two steps: `state['params']`, not each weight.
+    # An argument's path is cut after its first key: `state['params']`, not each weight.
     return "]".join(held.name.split("]")[:1]) + ("]" if "]" in held.name else "") if held.role == "argument" else ""
 
 
@@ -264,7 +264,7 @@ def _find_scope(held: Held) -> str:
 
 
 def _count_undonated(capture: Capture, held: Iterable[Held]) -> int:
-    """Return the bytes of arguments that a result could take the place of, and none does."""
+    """Return the bytes of arguments that are not donated although a result has their shape and type."""
     if not capture.after:
         return 0
     results: dict[str, int] = defaultdict(int)

@@ -20,14 +20,19 @@ USUAL = ("h100", "tpu-v5e")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what a row is of, and what is to be tried."""
-    how = parser.add_argument_group("the question")
-    how.add_argument("--by", choices=("line", "scope", "buffer"), default="line", help="a row for each (default: line)")
-    how.add_argument(
+    """Add the options for the grouping of rows and for changes to try."""
+    group = parser.add_argument_group("options of memory")
+    group.add_argument(
+        "--by",
+        choices=("line", "scope", "buffer"),
+        default="line",
+        help="group the memory by line, named scope or buffer (default: %(default)s)",
+    )
+    group.add_argument(
         "--try",
         dest="tried",
         metavar="CHANGE",
-        help=f"compile with changes that may help, and tell what they save: {', '.join(subjects.KINDS)}, or all",
+        help=f"compile with a change and report the memory that it saves: {', '.join(subjects.KINDS)}, or all",
     )
 
 
@@ -35,7 +40,7 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     """Yield the answer for each target.
 
     Raises:
-        InspectError: There is no such change to try.
+        InspectError: The change to try is unknown.
     """
     kinds = subjects.read_kinds(options.tried, known=subjects.KINDS)
 
@@ -49,33 +54,33 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
 
 
 def _try_changes(subject: Subject, target: str, kinds: Sequence[str], capture: Capture) -> Iterator[MemoryTrial]:
-    """Yield the memory that the program takes with each change that can be tried."""
+    """Yield the memory of the program with each change that applies to it."""
     for trial in subjects.list_trials(subject, kinds, capture):
         try:
             use = package.explain_memory(trial.capture(target), "")
-        except Exception as error:  # noqa: BLE001 - whatever is in the way of a change, the others are tried
+        except Exception as error:  # noqa: BLE001 - a change that fails for any reason must not stop the others
             text = f"{type(error).__name__}: {error}".partition("\n")[0]
             yield package.MemoryTrial(trial.change, None, None, text)
         else:
-            left = use.refusal.sentence if use.refusal and use.refusal.space != analysis.HBM else ""
-            yield package.MemoryTrial(trial.change, use.needed_bytes or None, use.fits, left)
+            note = use.refusal.sentence if use.refusal and use.refusal.space != analysis.HBM else ""
+            yield package.MemoryTrial(trial.change, use.needed_bytes or None, use.fits, note)
 
 
 def memory(
     fn: Callable[..., Any] | Capture,
-    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    *example_args: Any,  # noqa: ANN401 - any arguments that the function accepts
     target: str = "cpu",
     by: str = "line",
     lines_of: str = "",
-    **arguments: Any,  # noqa: ANN401 - likewise
+    **arguments: Any,  # noqa: ANN401 - any arguments that the function accepts
 ) -> MemoryUse:
-    """Return whether a program fits, and what takes the memory of a device, also where the compile fails for it.
+    """Return whether a program fits and its memory by line of Python, even if the compilation runs out of memory.
 
     Args:
         fn: A function, or a capture of it.
         *example_args: As in `summary`.
-        target: A short name, with a topology where wanted.
-        by: What a row is of: `line`, `scope` or `buffer`.
+        target: A short name, optionally with a topology.
+        by: The grouping of the rows: `line`, `scope` or `buffer`.
         lines_of: As in `summary`.
         **arguments: As in `summary`.
 

@@ -1,4 +1,4 @@
-"""The memory of one device in paragraphs and tables: whether it suffices, what takes it, what would help."""
+"""The printed answer about memory: the verdict, the memory by line, and the remedies."""
 
 from __future__ import annotations
 
@@ -23,106 +23,105 @@ if TYPE_CHECKING:
 FEW = 10
 SHAPES, LINE = 2, 60
 SMALL = 0.002
-"""The share of the whole below which rows are summed up in one."""
+"""Rows with less than this share of the memory are summed up in one row."""
 
 DEFAULT_SHARE = 0.75
-"""The share of a GPU's memory that JAX takes unless XLA_PYTHON_CLIENT_MEM_FRACTION says otherwise: jax.dev, GPU memory
-allocation."""
+"""The share of a GPU's memory that JAX allocates by default, according to "GPU memory allocation" on docs.jax.dev."""
 
 
 def render(use: MemoryUse) -> Iterator[Part]:
-    """Yield whether it fits, what takes the memory, and what would help."""
+    """Yield the verdict, the memory by line, and the remedies."""
     yield _say(use)
     if use.error and (use.refusal is None or use.refusal.space != HBM):
         yield from _tell_error(use)
     if not use.rows:
         return
-    shown, rest = use.rows[:FEW], use.rows[FEW:]
-    small = [row for row in shown if row.bytes < SMALL * use.needed_bytes]
-    shown, rest = tuple(row for row in shown if row not in small), (*small, *rest)
+    first, rest = use.rows[:FEW], use.rows[FEW:]
+    small = [row for row in first if row.bytes < SMALL * use.needed_bytes]
+    large, rest = tuple(row for row in first if row not in small), (*small, *rest)
     cells: list[tuple[str, ...]] = [
-        (format_bytes(row.bytes), _share(use, row.bytes), row.place, row.role, _tell_row(row)) for row in shown
+        (format_bytes(row.bytes), _share(use, row.bytes), row.place, row.role, _tell_row(row)) for row in large
     ]
     if rest:
         total = sum(row.bytes for row in rest)
         cells.append((format_bytes(total), _share(use, total), f"{len(rest)} more", "", ""))
-    yield Table(("bytes", "%", "where", "what for", "what is held when most is"), tuple(cells), (0, 1))
+    yield Table(("bytes", "%", "line", "purpose", "values at the peak"), tuple(cells), (0, 1))
     yield from _tell_roles(use)
     if use.scopes:
         yield tell_scopes(use.scopes, "bytes", format_bytes, "values")
     padded = [row for row in use.rows if row.padding_bytes > max(0.2 * row.bytes, 0.01 * use.needed_bytes)]
     if padded:
         yield Table(
-            ("padding", "of", "where", "shape"),
+            ("padding", "of", "line", "shape"),
             tuple(
                 (format_bytes(row.padding_bytes), format_bytes(row.bytes), row.place, ", ".join(row.shapes[:2]))
                 for row in padded[:FEW]
             ),
             (0, 1),
-            "Padding: a tile is filled up where a dimension is short",
+            "Padding: short dimensions are padded to full tiles",
         )
     for cause in use.causes:
         yield str(cause)
-        yield Hint(f"What helps: {cause.remedy}.")
+        yield Hint(f"Remedy: {cause.remedy}.")
     if use.trials:
         yield Table(
-            ("needs", "fits", "tried"),
+            ("needs", "fits", "change"),
             tuple(map(_tell_trial, use.trials)),
             (0,),
-            "What would help, compiled to see",
+            "Memory with each change, compiled to measure it",
         )
     yield from _advise(use)
 
 
 def _tell_error(use: MemoryUse) -> Iterator[Part]:
-    """Yield what the compiler said, and what helps, of an error that is not of main memory."""
+    """Yield the compiler's message and the remedy for an error that is not about main memory."""
     if use.refusal is None:
-        yield f"The compiler said: {use.error}"
+        yield f"The compiler reports: {use.error}"
         return
     if use.refusal.text:
         yield f"{use.refusal.place} `{shorten(use.refusal.text, LINE)}`"
     if use.refusal.buffer:
-        yield f"Its largest buffer is the {use.refusal.buffer}"
+        yield f"The largest buffer is the {use.refusal.buffer}"
     if use.refusal.remedy:
-        yield Hint(f"What helps: {use.refusal.remedy}.")
+        yield Hint(f"Remedy: {use.refusal.remedy}.")
     if use.refusal.vmem_options and use.asked and not use.trials:
-        yield Hint("Compile with a higher limit, to see:", suggest("memory", use.asked, "--try", "vmem"))
+        yield Hint("To compile with a higher limit:", suggest("memory", use.asked, "--try", "vmem"))
     if use.rows:
         available = f" of {format_bytes(use.available_bytes)}" if use.available_bytes else ""
-        yield f"Main memory is another matter; the compiler planned {format_bytes(use.needed_bytes)}{available}:"
+        yield f"The error is not about main memory. The program needs {format_bytes(use.needed_bytes)}{available}:"
 
 
 def _say(use: MemoryUse) -> str:
     if use.refusal is not None and use.refusal.space != HBM:
         return f"{use.program} does not compile for {title(use.target)}: {use.refusal.sentence}."
-    where = f"{use.stage.join(use.program)} on {title(use.target)}, per device:"
+    subject = f"{use.stage.join(use.program)} on {title(use.target)}"
     if use.stage.shapes != "of one device":
         return _say_global(use)
     if use.gap:
-        said = f"{where} takes {format_bytes(use.needed_bytes)} for arguments and results"
-        return f"{said}, and temporaries besides that are not told: {use.gap}."
+        needs = f"{subject} needs {format_bytes(use.needed_bytes)} per device for arguments and results"
+        return f"{needs}. The size of its temporaries is not known: {use.gap}."
     if not use.needed_bytes:
-        return f"{where} the compiler gave up before it planned the memory."
-    needs = f"{where} needs {format_bytes(use.needed_bytes)}"
+        return f"{subject}: the compiler failed before it planned the memory."
+    needs = f"{subject} needs {format_bytes(use.needed_bytes)} per device"
     if use.available_bytes is None:
-        return f"{needs}; what there is depends on the machine."
-    said = f"{needs}, has {format_bytes(use.available_bytes)}."
-    return f"{said} It fits." if use.fits else f"{said} It does not fit."
+        return f"{needs}; the available memory depends on the machine."
+    verdict = {True: " and fits in", False: " and does not fit in", None: " of"}[use.fits]
+    return f"{needs}{verdict} the {format_bytes(use.available_bytes)} available."
 
 
 def _say_global(use: MemoryUse) -> str:
-    said = f"{use.stage.join(use.program)} on {title(use.target)}: arguments and results have "
-    said += format_bytes(use.global_bytes)
+    """Return the summary for a module whose shapes are global, or may be."""
+    size = format_bytes(use.global_bytes)
+    subject = f"{use.stage.join(use.program)} on {title(use.target)}: the arguments and results have {size}"
     if use.stage.shapes == "unknown":
-        return f"{said}; whether the shapes are global or those of one of {use.stage.devices} devices is not known."
-    said += f" in all, by global shapes. Of that each of {use.stage.devices} devices has "
-    said += format_bytes(use.needed_bytes)
+        return f"{subject}. It is not known if the shapes are global or those of one of {use.stage.devices} devices."
+    share = f"{subject} in total. Each of the {use.stage.devices} devices stores"
     if use.unknown_shards:
-        counted = plural(use.unknown_shards, "argument or result", "arguments and results")
-        said += f" at most: the module does not say how {counted} {_are(use.unknown_shards)} sharded"
+        count = plural(use.unknown_shards, "argument or result", "arguments and results")
+        share = f"{share} at most {format_bytes(use.needed_bytes)}, since the module has no sharding for {count}"
     else:
-        said += ", by the shardings of the module"
-    return f"{said}. Temporaries are planned after the partitioner, so what it needs is not known."
+        share = f"{share} {format_bytes(use.needed_bytes)}, according to the module's shardings"
+    return f"{share}. The compiler plans temporaries after partitioning, so the total need is not known."
 
 
 def _share(use: MemoryUse, number: int) -> str:
@@ -132,20 +131,20 @@ def _share(use: MemoryUse, number: int) -> str:
 def _tell_roles(use: MemoryUse) -> Iterator[str]:
     sums = {role: use.sum_roles(role) for role in ROLES}
     donated = sum(row.bytes for row in use.rows if row.donated)
-    said = [
+    totals = [
         f"{ROLES[role]} {format_bytes(sums[role])}"
-        + (f" (of them donated {format_bytes(donated)})" if role == "argument" and donated else "")
+        + (f" ({format_bytes(donated)} donated)" if role == "argument" and donated else "")
         for role in ROLES
         if sums[role]
     ]
-    yield f"Together: {', '.join(said)}."
+    yield f"By purpose: {', '.join(totals)}."
     if any(row.stacked for row in use.rows):
         most = max(use.rows, key=lambda row: row.stacked).stacked
-        yield f"`{most} x` is what a loop of {most} trips stacks up, a slice in each."
+        yield f"`{most} x` marks an array in which a loop of {most} iterations stores one slice per iteration."
     if use.available_bytes and use.fits and use.needed_bytes > DEFAULT_SHARE * use.available_bytes:
         yield (
-            "Of a GPU's memory JAX takes three quarters unless XLA_PYTHON_CLIENT_MEM_FRACTION says otherwise, and "
-            "this program needs more."
+            "This program needs more than the three quarters of a GPU's memory that JAX allocates by default; set "
+            "XLA_PYTHON_CLIENT_MEM_FRACTION to a larger share."
         )
 
 
@@ -156,27 +155,23 @@ def _advise(use: MemoryUse) -> Iterator[Hint]:
         (
             "remat",
             use.sum_roles("saved") > use.needed_bytes / 4,
-            "What is saved for the backward pass could be computed again, with jax.checkpoint around the layer:",
+            "To recompute values in the backward pass instead of saving them, put jax.checkpoint around the layer:",
         ),
         (
             "donate",
             use.undonated_bytes > use.needed_bytes / 20,
-            f"{format_bytes(use.undonated_bytes)} of arguments could be donated, for results to take their place:",
+            f"To let results reuse the memory of arguments, donate {format_bytes(use.undonated_bytes)} of arguments:",
         ),
         (
             "schedule",
             use.target.startswith("cpu") and any(cause.kind == "schedule" for cause in use.causes),
-            "XLA can order the instructions for a CPU for less memory, and then runs fewer at once:",
+            "To save memory on a CPU, let XLA order the instructions for less memory and less parallelism:",
         ),
-        ("all", use.fits is False, "All that can be tried without a change of yours:"),
+        ("all", use.fits is False, "To try every change that needs no edit of your code:"),
     )
     for kind, is_due, text in offers:
         if is_due:
             yield Hint(text, suggest("memory", use.asked, "--try", kind))
-
-
-def _are(number: int) -> str:
-    return "is" if number == 1 else "are"
 
 
 def _tell_row(row: MemoryRow) -> str:

@@ -1,4 +1,4 @@
-"""The time that each part of a compile took, and the parts of the program that make the work."""
+"""The answer about compile time: the time of each pass, and the parts of the program that cause the work."""
 
 from __future__ import annotations
 
@@ -26,22 +26,22 @@ if TYPE_CHECKING:
 
 
 FEW, SHORT = 12, 6
-"""The number of rows that are shown of the longer tables, and of the shorter."""
+"""The number of rows that the longer and the shorter tables show."""
 
-HERE, ELSEWHERE = "on this machine", "where it was dumped, as far as it is recorded"
+HERE, ELSEWHERE = "on this machine", "on the machine that dumped it, as far as the dump records it"
 
 
 @dataclass(frozen=True)
 class PassTime:
-    """The time of one pass in one pipeline, all its runs together.
+    """The total time of all runs of one pass in one pipeline.
 
     Attributes:
         name: The pass.
-        pipeline: The pipeline that ran it.
-        runs: How often it ran.
-        changed: How many of the runs changed the module.
-        seconds: Without what ran inside it that is a run of its own.
-        share: Of all of the compile, tracing and lowering among it.
+        pipeline: The pipeline that ran the pass.
+        runs: The number of runs.
+        changed: The number of runs that changed the module.
+        seconds: The time without nested runs of other passes.
+        share: The share of the total time, which includes tracing and lowering.
     """
 
     name: str
@@ -64,25 +64,25 @@ class PassEffect:
 
 @dataclass(frozen=True)
 class CompileTimes(Answer):
-    """The time of one compile by step, and by part of the program.
+    """The time of one compilation by phase, pass and part of the program.
 
     Attributes:
         program: The name of the program.
-        asked: What was asked about, as on the command line.
+        asked: The subject and options, as on the command line.
         target: The short name of the target.
-        seconds: Tracing, lowering and compiling together, on the machine that compiled.
-        phases: What they consist of, in order, in seconds.
-        is_stepped: Whether the module was written after each pass, which took a part of the time.
-        passes: Each pass by pipeline, the longest first.
-        effects: What each run that changed the module did to its size, where `is_stepped`.
+        seconds: The time of tracing, lowering and compiling, on the machine that compiled.
+        phases: The phases of the compilation in order, with their times in seconds.
+        is_stepped: Whether the compiler dumped the module after each pass, which is part of the time.
+        passes: The passes by pipeline, the longest first.
+        effects: The module's size before and after each run that changed it, if `is_stepped`.
         parts: The program by module and named scope.
-        constants: Large arrays that are a part of the program.
-        repeats: Lines of Python whose operations are there several times, unrolled.
-        error: What the compiler said where it gave up, or an empty string.
-        limit: How many rows of the longer tables are told, 0 for all.
-        where: On which machine that was, in words.
-        stage: The stage of the module that the compile is known to have come to.
-        has_both: Whether the module as the compiler got it and a later one are at hand.
+        constants: Large arrays that are part of the program.
+        repeats: Lines of Python with several unrolled copies of their operations.
+        error: The compiler's error message, or an empty string if it succeeded.
+        limit: The number of rows of the longer tables, or 0 for all.
+        where: The machine of the compilation, as text.
+        stage: The last stage of the module that the capture contains.
+        has_both: Whether the capture has the unoptimized module and a later one.
     """
 
     program: str
@@ -103,24 +103,24 @@ class CompileTimes(Answer):
     has_both: bool = True
 
     def tell(self) -> Iterator[Part]:
-        """Yield the sentence, the tables, and what would help."""
+        """Yield the summary, the tables, and the remedies."""
         from xla_inspect.questions.passes.rendering import render
 
         return render(self)
 
 
-def explain_passes(  # noqa: PLR0913 - those of the question, and how much of it is told
+def explain_passes(  # noqa: PLR0913 - the subject and the amount of detail
     program: str, capture: Capture, asked: str, *, depth: int = 2, limit: int = FEW, changes: bool = True
 ) -> CompileTimes:
-    """Return where the time of a capture's compile went.
+    """Return the compile time of a capture by phase, pass and part of the program.
 
     Args:
         program: The name of the program.
-        capture: The program on one target; what changed the module is told where it holds the passes.
-        asked: What was asked about, as on the command line.
-        depth: How many levels of scopes parts of the program are told apart by.
-        limit: How many rows of the longer tables are told, 0 for all.
-        changes: Whether what changed the module is told.
+        capture: The program on one target. With its modules between passes, the answer can list the changes.
+        asked: The subject and options, as on the command line.
+        depth: The number of levels of named scopes that separate parts of the program.
+        limit: The number of rows of the longer tables, or 0 for all.
+        changes: Whether to list the passes that changed the module.
     """
     times = capture.times
     phases = {"tracing": times.tracing, "lowering": times.lowering, **(times.phases or {"compiling": times.compiling})}
@@ -147,8 +147,8 @@ def explain_passes(  # noqa: PLR0913 - those of the question, and how much of it
 
 def _sum_passes(capture: Capture, total: float) -> tuple[PassTime, ...]:
     runs, changed, seconds = Counter[tuple[str, str]](), Counter[tuple[str, str]](), Counter[tuple[str, str]]()
-    taken = capture.times.passes or (0.0,) * len(capture.runs)
-    for run, own in zip(capture.runs, taken, strict=True):
+    times = capture.times.passes or (0.0,) * len(capture.runs)
+    for run, own in zip(capture.runs, times, strict=True):
         key = run.name, run.pipeline
         runs[key] += 1
         changed[key] += run.changed

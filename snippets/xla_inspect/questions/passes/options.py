@@ -1,4 +1,4 @@
-"""`xla-inspect passes`: where the time of a compile goes, and which part of the program makes the work."""
+"""`xla-inspect passes`: compile time by pass, and the parts of the program that cause the work."""
 
 from __future__ import annotations
 
@@ -19,11 +19,21 @@ if TYPE_CHECKING:
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add how much is told."""
-    how = parser.add_argument_group("what is told")
-    how.add_argument("--all", action="store_true", help="all passes and parts of the program, not the largest alone")
-    how.add_argument("--changes", action="store_true", help="also what each pass that changed the module did")
-    how.add_argument("--depth", metavar="N", type=int, default=2, help="levels of scopes (default: %(default)d)")
+    """Add the options for the amount of detail."""
+    group = parser.add_argument_group("amount of detail")
+    group.add_argument(
+        "--all", action="store_true", help="show all passes and parts of the program, not only the largest"
+    )
+    group.add_argument(
+        "--changes", action="store_true", help="also show the effect of each pass that changed the module"
+    )
+    group.add_argument(
+        "--depth",
+        metavar="N",
+        type=int,
+        default=2,
+        help="separate parts of the program by N levels of named scopes (default: %(default)d)",
+    )
 
 
 def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
@@ -33,7 +43,7 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
         InspectError: The depth is below one.
     """
     if options.depth < 1:
-        message = f"--depth {options.depth}: parts of a program have one level at least; say --depth 1 or more"
+        message = f"--depth {options.depth}: parts of a program have at least one level; pass --depth 1 or more"
         raise InspectError(message)
 
     def answer(target: str) -> Answer:
@@ -53,17 +63,17 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
 
 def passes(
     fn: Callable[..., Any] | Capture,
-    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    *example_args: Any,  # noqa: ANN401 - any arguments that the function accepts
     target: str = "cpu",
     lines_of: str = "",
-    **arguments: Any,  # noqa: ANN401 - likewise
+    **arguments: Any,  # noqa: ANN401 - any arguments that the function accepts
 ) -> CompileTimes:
-    """Return where the time of the compile went, and what each pass changed.
+    """Return the compile time by pass, and the changes of each pass.
 
     Args:
         fn: A function, or a capture of it.
         *example_args: As in `summary`.
-        target: A short name, with a topology where wanted.
+        target: A short name, optionally with a topology.
         lines_of: As in `summary`.
         **arguments: As in `summary`.
 
@@ -71,5 +81,5 @@ def passes(
         TargetUnavailableError: This machine cannot compile for the target.
         InspectError: As in `summary`.
     """
-    found = subjects.take_capture(fn, target, example_args, arguments, lines_of, passes=True)
-    return package.explain_passes(found.program, found, "")
+    capture = subjects.take_capture(fn, target, example_args, arguments, lines_of, passes=True)
+    return package.explain_passes(capture.program, capture, "")

@@ -1,4 +1,4 @@
-"""A program by its parts: operations by module and scope, lines that are there many times, arrays compiled in."""
+"""A program by its parts: operations by module and scope, lines with many copies, and embedded arrays."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ STAGES = ("equations", "operations", "before", "after")
 
 @dataclass(frozen=True)
 class ProgramPart:
-    """One part of a program: a module or named scope, or a Python function where there is none.
+    """One part of a program: a module or named scope, or a Python function if there is none.
 
     Attributes:
-        path: Its name; parts that differ in numbers alone are counted together, as `block_*/mlp`.
-        repeats: How many parts that is.
+        path: Its name. Parts whose names differ only in numbers are counted together, such as `block_*/mlp`.
+        repeats: The number of parts with this path.
         equations: Equations of the jaxpr.
-        operations: Operations of the StableHLO, those of a function that is called several times once.
-        before: HLO instructions as the compiler gets them.
+        operations: Operations of the StableHLO. A function that is called several times counts once.
+        before: HLO instructions in the unoptimized module.
         after: HLO instructions in the optimized module.
     """
 
@@ -44,13 +44,13 @@ class ProgramPart:
 
 @dataclass(frozen=True)
 class RepeatedLine:
-    """A line of Python whose operations are there several times, as those of a loop that is unrolled.
+    """A line of Python with several copies of its operations, such as the body of an unrolled loop.
 
     Attributes:
         place: The file and the line.
-        times: How often.
-        operations: How many StableHLO operations all of them are.
-        text: The line.
+        times: The number of copies.
+        operations: The number of StableHLO operations in all copies.
+        text: The source text of the line.
     """
 
     place: str
@@ -61,13 +61,13 @@ class RepeatedLine:
 
 @dataclass(frozen=True)
 class LargeConstant:
-    """An array of more than 1 KiB that is a part of the program.
+    """An array of more than 1 KiB that is embedded in the program.
 
     Attributes:
         type: Its element type and dimensions.
         bytes: Its size.
-        place: The file and line that use or made it, or an empty string.
-        origin: Whether the program closes over it, JAX made it, or the compiler computed it.
+        place: The file and line that use or create it, or an empty string.
+        origin: `closed over` by the function, `made by JAX`, or `computed by the compiler`.
     """
 
     type: str
@@ -81,7 +81,7 @@ def count_parts(capture: Capture, depth: int) -> tuple[ProgramPart, ...]:
 
     Args:
         capture: The program on one target.
-        depth: How many levels of scopes they are told apart by.
+        depth: The number of levels of named scopes that separate parts.
     """
     counts = {stage: Counter[str]() for stage in STAGES}
     for each in capture.equations:
@@ -109,24 +109,24 @@ def _name_instructions(capture: Capture, module: Module, depth: int) -> Iterator
 
 
 def list_repeats(capture: Capture) -> tuple[RepeatedLine, ...]:
-    """Return the lines of the project whose operations are there at least four times over, the most operations first.
+    """Return the lines of the user's files with at least four copies of their operations, the most operations first.
 
-    A loop in Python makes them, or a function mapped over a tree. The first and the last round of a loop may have some
-    more operations, or fewer, so that how often most of a line's are there is what counts.
+    Such copies come from a Python loop or from a function that is mapped over a tree. The first and the last iteration
+    of a loop may have more or fewer operations, so the count is the median over the line's operations.
     """
     lines: dict[tuple[str, int], Counter[tuple[str, int, int, int]]] = {}
     for operation in read_operations(capture.stablehlo_locations):
         frame = operation.frame
-        # A constant is shared by several or made again, as it comes.
+        # Copies may share a constant or have their own, so constants would distort the count.
         if frame and frame.file in capture.sources and operation.name != "stablehlo.constant":
             kind = f"{operation.name} {name_alike(operation.op_name)}", frame.column, frame.end_line, frame.end_column
             lines.setdefault((frame.file, frame.line), Counter())[kind] += 1
-    found = [
+    repeats = [
         RepeatedLine(f"{file}:{line}", times, numbers.total(), _read_line(capture, file, line))
         for (file, line), numbers in lines.items()
         if (times := median_low(numbers.values())) >= _REPEATS
     ]
-    return tuple(sorted(found, key=lambda line: -line.operations))
+    return tuple(sorted(repeats, key=lambda line: -line.operations))
 
 
 def _read_line(capture: Capture, file: str, line: int) -> str:
@@ -135,7 +135,7 @@ def _read_line(capture: Capture, file: str, line: int) -> str:
 
 
 def list_constants(capture: Capture) -> tuple[LargeConstant, ...]:
-    """Return the large arrays that are a part of a program, the largest first: closed over, or made by a compiler."""
+    """Return the large arrays that are embedded in a program, the largest first."""
     closed = [
         LargeConstant(
             f"{each.dtype}{list(each.shape)}".replace(" ", ""),
@@ -145,12 +145,16 @@ def list_constants(capture: Capture) -> tuple[LargeConstant, ...]:
         )
         for each in capture.constants
     ]
-    given = _list_literals(capture.unoptimized_module)
-    made = _list_literals(capture.module) if capture.after else []
-    known = Counter((each.shape.dtype, each.shape.dimensions) for each in given)
-    own = Counter((_short(each.dtype), each.shape) for each in capture.constants)
-    found = []
-    for literals, earlier, origin in ((given, own, "made by JAX"), (made, known, "computed by the compiler")):
+    unoptimized = _list_literals(capture.unoptimized_module)
+    optimized = _list_literals(capture.module) if capture.after else []
+    # A literal that an earlier stage already has counts there, so only the new ones of each stage remain.
+    from_program = Counter((each.shape.dtype, each.shape.dimensions) for each in unoptimized)
+    from_user = Counter((_short(each.dtype), each.shape) for each in capture.constants)
+    constants = []
+    for literals, earlier, origin in (
+        (unoptimized, from_user, "made by JAX"),
+        (optimized, from_program, "computed by the compiler"),
+    ):
         for literal in literals:
             key = literal.shape.dtype, literal.shape.dimensions
             if earlier[key]:
@@ -158,8 +162,8 @@ def list_constants(capture: Capture) -> tuple[LargeConstant, ...]:
             else:
                 frames = capture.frames.get(literal.stack_frame or 0, ())
                 place = f"{frames[0].file}:{frames[0].line}" if frames else ""
-                found.append(LargeConstant(literal.shape.plain, literal.shape.bytes, place, origin))
-    return tuple(sorted((*closed, *found), key=lambda each: -each.bytes))
+                constants.append(LargeConstant(literal.shape.plain, literal.shape.bytes, place, origin))
+    return tuple(sorted((*closed, *constants), key=lambda each: -each.bytes))
 
 
 def _list_literals(module: Module) -> list[Instruction]:
@@ -167,7 +171,7 @@ def _list_literals(module: Module) -> list[Instruction]:
 
 
 def _short(dtype: str) -> str:
-    """Return what HLO calls an element type of NumPy."""
+    """Return HLO's name for an element type of NumPy."""
     names = {"bool": "pred", "bfloat16": "bf16", "complex64": "c64", "complex128": "c128"}
     short = dtype.replace("float", "f").replace("uint", "u").replace("int", "s") if dtype not in names else ""
     return names.get(dtype, short)

@@ -1,4 +1,4 @@
-"""The time of a compile in paragraphs and tables: phases, passes, parts of the program, and what helps."""
+"""The printed answer about compile time: phases, passes, parts of the program, and remedies."""
 
 from __future__ import annotations
 
@@ -16,23 +16,23 @@ if TYPE_CHECKING:
     from xla_inspect.answers import Part
 
 
-# Of which share of the whole, and above how many seconds, a cost is worth a word.
+# A cost below this share of the total, or below this many seconds, is not worth a hint.
 _SHARE, _SECONDS, _REPEATS = 0.1, 0.5, 4
 _LARGE = 1 << 20
 _NAME = 42
 _SUSPECTS = {
     ("constant_folding", "constant-folding"): (
-        "Constant folding took {time}: what is computed from constants alone is computed by the compiler; "
-        "pass the arrays as arguments, or compute them before."
+        "Constant folding took {time}: the compiler computes operations whose operands are all constants. Pass the "
+        "arrays as arguments, or compute them before the call."
     ),
     ("config-assigner", "autotuner", "algorithm-picker"): (
-        "Choosing among kernels took {time}: the compiler makes candidates of code for matmuls."
+        "Choosing kernels took {time}: the compiler generates several candidates for each matmul."
     ),
 }
 
 
 def render(times: CompileTimes) -> Iterator[Part]:
-    """Yield the sentence, the tables, and what would help."""
+    """Yield the summary, the tables, and the remedies."""
     yield _say(times)
     if times.seconds:
         yield from _tell_times(times)
@@ -44,32 +44,35 @@ def render(times: CompileTimes) -> Iterator[Part]:
 
 def _tell_times(times: CompileTimes) -> Iterator[Part]:
     if times.is_stepped:
-        yield "The times hold the writing of the module after each pass, without which a compile is shorter."
-    rows = [(name, format_duration(taken), _percent(taken, times.seconds)) for name, taken in times.phases.items()]
-    rows = [row for row, taken in zip(rows, times.phases.values(), strict=True) if taken or times.where == HERE]
-    yield Table(("phase", "time", "share"), tuple(rows), (1, 2), f"Where the time goes, {times.where}")
+        yield "The times include dumping the module after each pass; a normal compilation is shorter."
+    rows = [
+        (name, format_duration(seconds), _percent(seconds, times.seconds)) for name, seconds in times.phases.items()
+    ]
+    rows = [row for row, seconds in zip(rows, times.phases.values(), strict=True) if seconds or times.where == HERE]
+    yield Table(("phase", "time", "share"), tuple(rows), (1, 2), f"Time by phase, {times.where}")
     if times.where == HERE:
-        yield "The start of Python, JAX and the compiler is not included."
+        yield "The startup of Python, JAX and the compiler is not included."
     yield from _tell_passes(times)
 
 
 def _say(times: CompileTimes) -> str:
     if not (times.seconds or times.has_both):
-        counted = plural(sum(part.after for part in times.parts), "instruction")
-        said = f"{times.stage.join(times.program)} for {title(times.target)}: {counted} of HLO. "
-        return f"{said}{'' if times.stage.is_final else times.stage.explain() + ' '}What passes did to it is not known."
+        count = plural(sum(part.after for part in times.parts), "HLO instruction")
+        summary = f"{times.stage.join(times.program)} for {title(times.target)}: {count}. "
+        stage = "" if times.stage.is_final else f"{times.stage.explain()} "
+        return f"{summary}{stage}The changes of the passes are not known."
     if not times.seconds:
         before, after = (sum(getattr(part, name) for part in times.parts) for name in ("before", "after"))
         name = times.stage.join(times.program)
-        return f"{name} for {title(times.target)}: {before:,} instructions of HLO became {after:,}."
+        return f"{name} for {title(times.target)}: {plural(before, 'HLO instruction')} became {after:,}."
     ranked = sorted(times.phases.items(), key=lambda item: -item[1])
-    where = ", ".join(f"{name} {_percent(taken, times.seconds)}" for name, taken in ranked[:4] if taken)
-    verb = "gave up after" if times.error else "took"
-    said = (
-        f"{times.program} for {title(times.target)}: the compile {verb} {format_duration(times.seconds)} {times.where}"
+    shares = ", ".join(f"{name} {_percent(seconds, times.seconds)}" for name, seconds in ranked[:4] if seconds)
+    verb = "failed after" if times.error else "took"
+    summary = (
+        f"Compiling {times.program} for {title(times.target)} {verb} {format_duration(times.seconds)} {times.where}"
     )
-    said = f"{said}: {where}." if where else f"{said}."
-    return f"{said} It does not compile: {times.error}." if times.error else said
+    summary = f"{summary}: {shares}." if shares else f"{summary}."
+    return f"{summary} The error: {times.error}." if times.error else summary
 
 
 def _cut(times: CompileTimes, rows: Sequence[tuple[str, ...]], least: int = FEW) -> tuple[tuple[str, ...], ...]:
@@ -78,7 +81,7 @@ def _cut(times: CompileTimes, rows: Sequence[tuple[str, ...]], least: int = FEW)
 
 def _tell_passes(times: CompileTimes) -> Iterator[Part]:
     if not any(each.seconds for each in times.passes):
-        yield "What single passes took was not recorded."
+        yield "The times of single passes were not recorded."
         return
     rows = [
         (
@@ -91,9 +94,9 @@ def _tell_passes(times: CompileTimes) -> Iterator[Part]:
         for each in times.passes
     ]
     columns = ("time", "share", "runs", "changed", "pass (pipeline)")
-    shown = _cut(times, rows)
-    counted = f"{len(shown)} of {len(rows)}, the longest" if len(shown) < len(rows) else "all"
-    yield Table(columns, shown, (0, 1, 2, 3), f"Passes: {counted}")
+    longest = _cut(times, rows)
+    count = f"the {len(longest)} longest of {len(rows)}" if len(longest) < len(rows) else "all"
+    yield Table(columns, longest, (0, 1, 2, 3), f"Passes: {count}")
 
 
 def _tell_effects(times: CompileTimes) -> Iterator[Part]:
@@ -104,7 +107,7 @@ def _tell_effects(times: CompileTimes) -> Iterator[Part]:
         for number, each in enumerate(times.effects, 1)
     ]
     columns = ("", "before", "after", "pass (pipeline)")
-    yield Table(columns, tuple(rows), (0, 1, 2), "What changed the module, by instructions")
+    yield Table(columns, tuple(rows), (0, 1, 2), "Passes that changed the module, with its number of instructions")
 
 
 def _tell_parts(times: CompileTimes) -> Iterator[Part]:
@@ -112,26 +115,26 @@ def _tell_parts(times: CompileTimes) -> Iterator[Part]:
         (
             *(str(number) for number in (part.equations, part.operations, part.before, part.after)),
             str(part.repeats) if part.repeats > 1 else "",
-            shorten(part.path or "(none: parameters and the like)", _NAME - 10),
+            shorten(part.path or "(none, such as parameters)", _NAME - 10),
         )
         for part in times.parts
     ]
     last = "optimized" if times.stage.is_final else "this module"
-    columns = ("jaxpr", "StableHLO", "HLO", last, "times", "part of the program")
-    # A stage that is not told has no operations in any part, and a module that is the only one is told once.
+    columns = ("jaxpr", "StableHLO", "HLO", last, "copies", "part of the program")
+    # A missing stage has no operations in any part. If there is only one module, its column must not appear twice.
     hidden = set() if times.has_both else {2}
     hidden |= {at for at in range(4) if all(row[at] == "0" for row in rows)}
-    known = [at for at in range(len(columns)) if at not in hidden]
-    shown = tuple(tuple(row[at] for at in known) for row in _cut(times, rows))
+    visible = [at for at in range(len(columns)) if at not in hidden]
+    cells = tuple(tuple(row[at] for at in visible) for row in _cut(times, rows))
     title = "Operations by part of the program"
-    yield Table(tuple(columns[at] for at in known), shown, tuple(range(len(known) - 1)), title)
+    yield Table(tuple(columns[at] for at in visible), cells, tuple(range(len(visible) - 1)), title)
     repeated = [
         (str(line.times), str(line.operations), shorten_front(line.place, _NAME), shorten(line.text, _NAME))
         for line in times.repeats
     ]
     if repeated:
         yield Table(
-            ("times", "operations", "line", ""), _cut(times, repeated, SHORT), (0, 1), "The same line many times"
+            ("copies", "operations", "line", ""), _cut(times, repeated, SHORT), (0, 1), "Lines with many copies"
         )
 
 
@@ -142,25 +145,27 @@ def _tell_constants(times: CompileTimes) -> Iterator[Part]:
         (format_bytes(each.bytes), shorten(each.type, 24), shorten_front(each.place, _NAME) or "unknown", each.origin)
         for each in times.constants
     ]
-    title_ = "Arrays of more than 1 KiB that are a part of the program"
-    yield Table(("size", "array", "line", "where from"), _cut(times, rows, SHORT), (0,), title_)
+    title_ = "Arrays of more than 1 KiB that are embedded in the program"
+    yield Table(("size", "array", "line", "origin"), _cut(times, rows, SHORT), (0,), title_)
 
 
 def _advise(times: CompileTimes) -> Iterator[Part]:
     for words, text in _SUSPECTS.items():
-        taken = sum(each.seconds for each in times.passes if any(word in each.name for word in words))
-        if taken > _SECONDS and taken > _SHARE * times.seconds:
-            yield Hint(text.format(time=format_duration(taken)))
+        seconds = sum(each.seconds for each in times.passes if any(word in each.name for word in words))
+        if seconds > _SECONDS and seconds > _SHARE * times.seconds:
+            yield Hint(text.format(time=format_duration(seconds)))
     large = [each for each in times.constants if each.bytes >= _LARGE]
     if large:
         total = format_bytes(sum(each.bytes for each in large))
-        yield Hint(f"{total} of constants are compiled in: pass such arrays as arguments, and nothing folds them.")
+        yield Hint(f"To avoid {total} of constants in the program, pass these arrays as arguments.")
     unrolled = [part for part in times.parts if part.repeats >= _REPEATS]
     if unrolled:
         most = max(unrolled, key=lambda part: part.before)
-        yield Hint(f"{most.path} is there {most.repeats} times: jax.lax.scan over stacked parameters compiles it once.")
+        yield Hint(
+            f"To compile {most.path} once instead of {most.repeats} times, use jax.lax.scan over stacked parameters."
+        )
     if not times.effects and times.has_both:
-        yield Hint("What each pass changed:", suggest("passes", times.asked, "--changes"))
+        yield Hint("To see the effect of each pass:", suggest("passes", times.asked, "--changes"))
 
 
 def _percent(part: float, whole: float) -> str:

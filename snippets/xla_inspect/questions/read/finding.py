@@ -24,17 +24,17 @@ class ModuleRow:
     """A module of a dump.
 
     Attributes:
-        module: What it is called behind the dump's name and a colon.
-        name: Its name alone.
-        target: The short name of the hardware that it was compiled for; `unknown` where nothing tells.
-        hardware: What the files call that, or an empty string.
-        devices: How many devices run it.
-        passes: How many modules were dumped between passes.
-        bytes: Bytes of its files.
-        kernels: How many kernels the compiler made code for, without calls of libraries, or None where the names and
-            beginnings of files do not tell.
-        has: What there is of it: `before`, `after`, `buffers`, `live ranges`, `thunks`.
-        stage: The stage of the module that answers are about.
+        module: Its key on the command line, after the dump's name and a colon.
+        name: The name of the module.
+        target: The short name of the hardware that it was compiled for; `unknown` if the files do not show it.
+        hardware: The hardware's name in the files, or an empty string.
+        devices: The number of devices that run it.
+        passes: The number of modules that were dumped between passes.
+        bytes: The total size of its files.
+        kernels: The number of kernels with generated code, without library calls, or None if the names and beginnings
+            of the files do not show it.
+        has: The parts that were dumped: `before`, `after`, `buffers`, `live ranges`, `thunks`.
+        stage: The stage of the module that answers describe.
     """
 
     module: str
@@ -54,11 +54,11 @@ class DumpTable(Answer):
     """The modules of a dump.
 
     Attributes:
-        title: What the dump is called.
+        title: The name of the dump.
         asked: The dump, as on the command line, without a module.
         modules: Its modules.
-        left_out: Why files are no part of it, by name.
-        rows: How many modules are shown.
+        left_out: The files that are not part of the dump, each with the reason.
+        rows: The number of modules to show.
     """
 
     title: str
@@ -68,7 +68,7 @@ class DumpTable(Answer):
     rows: int = _ROWS
 
     def tell(self) -> Iterator[Part]:
-        """Yield how many there are, the table, and what to ask."""
+        """Yield the number of modules, the table, and the next command to try."""
         from xla_inspect.questions.read.rendering import render_table
 
         return render_table(self)
@@ -79,17 +79,17 @@ class DumpContents(Answer):
     """One module of a dump.
 
     Attributes:
-        program: Its name.
-        asked: What was asked about, as on the command line.
+        program: The name of the module.
+        asked: The subject, as on the command line.
         target: The short name of the hardware that it was compiled for.
-        hardware: What the files call that, or an empty string.
-        files: How many files it has.
-        bytes: Bytes of them.
-        passes: How many modules were dumped between passes.
-        there: What its files tell.
-        missing: What they do not tell, and why, by the name of a field of a capture.
-        left_out: Why files are no part of the dump, by name.
-        stage: The stage of the module that answers are about.
+        hardware: The hardware's name in the files, or an empty string.
+        files: The number of its files.
+        bytes: The total size of its files.
+        passes: The number of modules that were dumped between passes.
+        there: The information in its files.
+        missing: The reasons for missing information, by the name of a field of a capture.
+        left_out: The files that are not part of the dump, each with the reason.
+        stage: The stage of the module that answers describe.
     """
 
     program: str
@@ -105,7 +105,7 @@ class DumpContents(Answer):
     stage: Stage
 
     def tell(self) -> Iterator[Part]:
-        """Yield what there is, what is missing, and what to ask."""
+        """Yield the information in the files, the missing information, and the next commands to try."""
         from xla_inspect.questions.read.rendering import render_contents
 
         return render_contents(self)
@@ -115,25 +115,25 @@ def list_dump(title: str, modules: Sequence[DumpedModule], left_out: Mapping[str
     """Return the table of a dump's modules.
 
     Args:
-        title: What the dump is called.
+        title: The name of the dump.
         modules: Its modules.
-        left_out: Why files are no part of it, by name.
+        left_out: The files that are not part of the dump, each with the reason.
         asked: The dump, as on the command line.
     """
     return DumpTable(title, asked, tuple(map(_describe, modules)), left_out)
 
 
 def describe_dump(module: DumpedModule, capture: Capture, left_out: Mapping[str, str], asked: str) -> DumpContents:
-    """Return what the files of one module tell.
+    """Return the information in the files of one module.
 
     Args:
         module: The module.
-        capture: What was read of it.
-        left_out: Why files are no part of the dump, by name.
+        capture: The capture that was read from the files.
+        left_out: The files that are not part of the dump, each with the reason.
         asked: The dump and the module, as on the command line.
     """
-    held = [field.name for field in fields(capture) if field.name in NAMES and getattr(capture, field.name)]
-    there = [name for field, name in NAMES.items() if field in held and field not in capture.missing]
+    filled = [field.name for field in fields(capture) if field.name in NAMES and getattr(capture, field.name)]
+    there = [name for field, name in NAMES.items() if field in filled and field not in capture.missing]
     return DumpContents(
         program=module.name,
         asked=asked,

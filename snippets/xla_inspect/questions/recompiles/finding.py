@@ -1,4 +1,4 @@
-"""The functions that a script compiles, and why each is compiled again."""
+"""The answer about recompilations: the functions that a script compiles, and the cause of each recompilation."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Recompiles(Answer):
-    """The functions that a script let JAX trace and compile.
+    """The functions that JAX traces and compiles for a script.
 
     Attributes:
-        script: The script, as it was named.
-        script_seconds: How long it ran, on this machine; 0 where times are left out.
-        functions: What it jits, what took longest first.
-        own: Operations of JAX that it runs one by one, by line, what took longest first.
-        at_most: How many compiles of a function are allowed, or None.
+        script: The script, as on the command line.
+        script_seconds: The run time of the script on this machine; 0 if times are omitted.
+        functions: The functions that it jits, the slowest to compile first.
+        own: Operations of JAX that it runs outside of `jit`, by line, the slowest to compile first.
+        at_most: The number of compilations allowed for a function, or None.
     """
 
     script: str
@@ -35,17 +35,17 @@ class Recompiles(Answer):
 
     @property
     def holds(self) -> bool:
-        """True if no function is compiled more often than is allowed."""
+        """True if no function is compiled more often than `at_most` allows."""
         return self.at_most is None or all(function.compiles <= self.at_most for function in self.functions)
 
     @property
     def own_compiles(self) -> int:
-        """The number of compiles of JAX's own operations."""
+        """The number of compilations of JAX's own operations."""
         return sum(sum(each.operations.values()) for each in self.own)
 
     @property
     def is_timed(self) -> bool:
-        """True if it holds times."""
+        """True if the answer contains times."""
         return self.script_seconds > 0
 
     @property
@@ -54,19 +54,19 @@ class Recompiles(Answer):
         return sum(each.seconds for each in self.functions) + sum(each.seconds for each in self.own)
 
     def tell(self) -> Iterator[Part]:
-        """Yield the sentence, the functions, what made each compile again, and what would save it."""
+        """Yield the summary, the functions, the cause of each recompilation, and the remedies."""
         from xla_inspect.questions.recompiles.rendering import render
 
         return render(self)
 
 
 def explain_recompiles(run: ScriptRun, at_most: int | None = None, *, is_timed: bool = True) -> Recompiles:
-    """Return what a script let JAX trace and compile, and why again.
+    """Return the functions that JAX traced and compiled in a run of a script, and the causes of recompilations.
 
     Args:
-        run: The script, which ran.
-        at_most: How many compiles of a function are allowed, or None.
-        is_timed: Whether it says how long things took.
+        run: The run of the script.
+        at_most: The number of compilations allowed for a function, or None.
+        is_timed: Whether the answer contains times.
     """
     if not is_timed:
         run = replace(run, seconds=0.0, compilations=tuple(map(_forget_times, run.compilations)))

@@ -1,4 +1,4 @@
-"""Modules of a dump with one name, of which a function was compiled more than once, and in what they differ."""
+"""The functions that were compiled more than once, according to a dump, and the differences of their arguments."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from xla_inspect.dumps import DumpedModule
 
 _FEW, _NAME, _WHAT = 3, 36, 60
-# TensorFlow numbers each trace of a function, and XLA the computation that it is.
+# TensorFlow appends a number for each trace to a function's name, and XLA appends one for its computation.
 _TRACE = re.compile(r"^(?P<name>a_inference_.*?)_\d+__.*$|^(?P<other>.*?)\.\d+$", re.DOTALL)
 
 
@@ -27,10 +27,10 @@ class RepeatedModule:
     """A module of a dump.
 
     Attributes:
-        module: What it is called behind the dump's name and a colon.
+        module: Its key on the command line, after the dump's name and a colon.
         arguments: The shapes of its arguments.
-        differs: In what these differ from those of the one before it of the same name, or what else may be the reason;
-            empty for the first.
+        differs: The difference from the arguments of the previous module with the same name, or another possible
+            reason; empty for the first module.
     """
 
     module: str
@@ -40,11 +40,11 @@ class RepeatedModule:
 
 @dataclass(frozen=True)
 class RepeatedFunction:
-    """Modules of one name.
+    """The modules of one function.
 
     Attributes:
-        name: The name, without what numbers its traces.
-        modules: They, in the order of their numbers.
+        name: The name of the function, without the numbers of its traces.
+        modules: The modules in the order of their numbers.
     """
 
     name: str
@@ -53,14 +53,14 @@ class RepeatedFunction:
 
 @dataclass(frozen=True)
 class ModuleRepeats(Answer):
-    """The functions that were compiled more than once, as far as a dump tells.
+    """The functions that were compiled more than once, according to a dump.
 
     Attributes:
-        title: What the dump is called.
+        title: The name of the dump.
         asked: The dump, as on the command line.
-        compiles: How many modules it holds.
-        functions: Those of which there are several, the most first.
-        at_most: How many compiles of a function are allowed, or None.
+        compiles: The number of modules in the dump.
+        functions: The functions with several modules, the most frequent first.
+        at_most: The number of compilations allowed for a function, or None.
     """
 
     title: str
@@ -71,34 +71,34 @@ class ModuleRepeats(Answer):
 
     @property
     def holds(self) -> bool:
-        """True if no function is compiled more often than is allowed."""
+        """True if no function is compiled more often than `at_most` allows."""
         return self.at_most is None or all(len(each.modules) <= self.at_most for each in self.functions)
 
     def tell(self) -> Iterator[Part]:
-        """Yield how many there are, and of each name in what its modules differ."""
-        said = f"{self.title} holds {plural(self.compiles, 'module')}"
+        """Yield the number of modules, and the differences between the modules of each function."""
+        summary = f"{self.title} contains {plural(self.compiles, 'module')}"
         if not self.functions:
-            yield f"{said}, each of a name of its own."
+            yield f"{summary}, all with different names."
             return
-        named = ", ".join(f"{shorten(each.name, _NAME)} {len(each.modules)} times" for each in self.functions[:_FEW])
-        yield f"{said}; compiled more than once: {named}{', ...' if len(self.functions) > _FEW else ''}."
+        names = ", ".join(f"{shorten(each.name, _NAME)} {len(each.modules)} times" for each in self.functions[:_FEW])
+        yield f"{summary}. Compiled more than once: {names}{', ...' if len(self.functions) > _FEW else ''}."
         for each in self.functions:
             rows = tuple((one.module.partition(".")[0], shorten(one.differs, _WHAT)) for one in each.modules[1:])
-            yield Table(("module", "differs from the one before it"), rows, (), shorten(each.name, _NAME))
-        yield "A dump does not tell which call it was, nor how long it took."
+            yield Table(("module", "difference from the previous module"), rows, (), shorten(each.name, _NAME))
+        yield "A dump does not record the calls that caused the compilations, nor their times."
         first, second = self.functions[0].modules[:2]
         both = f"{self.asked}:{first.module} {self.asked}:{second.module}"
-        yield Hint("What the compiler made otherwise of two:", suggest("diff", both))
+        yield Hint("To compare two of the compiled programs:", suggest("diff", both))
 
 
 def find_repeats(title: str, modules: Sequence[DumpedModule], asked: str, at_most: int | None = None) -> ModuleRepeats:
-    """Return what of a dump was compiled more than once.
+    """Return the functions with several modules in a dump.
 
     Args:
-        title: What the dump is called.
+        title: The name of the dump.
         modules: Its modules.
         asked: The dump, as on the command line.
-        at_most: How many compiles of a function are allowed, or None.
+        at_most: The number of compilations allowed for a function, or None.
     """
     groups: dict[tuple[str, str], list[DumpedModule]] = defaultdict(list)
     for module in modules:
@@ -109,7 +109,7 @@ def find_repeats(title: str, modules: Sequence[DumpedModule], asked: str, at_mos
 
 
 def name_function(module: str) -> str:
-    """Return the name of a module without what numbers the traces of a function."""
+    """Return the name of a module's function, without the numbers of its traces."""
     match = _TRACE.match(module)
     return (match["name"] or match["other"]) if match else module
 
@@ -124,12 +124,12 @@ def _compare(modules: Sequence[DumpedModule]) -> Iterator[RepeatedModule]:
 def _tell(before: tuple[str, ...], now: tuple[str, ...]) -> str:
     if len(before) != len(now):
         return f"{plural(len(before), 'argument')} became {len(now)}"
-    changed = [
+    changes = [
         f"argument {at}: {old} became {new}"
         for at, (old, new) in enumerate(zip(before, now, strict=True))
         if old != new
     ]
-    if not changed:
-        return "the arguments are alike: another program of one name, or the same once more"
-    more = f", {len(changed) - _FEW} more" if len(changed) > _FEW else ""
-    return ", ".join(changed[:_FEW]) + more
+    if not changes:
+        return "same arguments: another program of this name, or the same again"
+    more = f", {len(changes) - _FEW} more" if len(changes) > _FEW else ""
+    return ", ".join(changes[:_FEW]) + more

@@ -1,4 +1,4 @@
-"""`xla-inspect recompiles run SCRIPT.py ARGS`: what a script lets JAX compile, and why again; or what a dump holds."""
+"""`xla-inspect recompiles run SCRIPT.py ARGS`: the compilations of a script or a dump, and the causes of repeats."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ if TYPE_CHECKING:
     from xla_inspect.subject import Subject
 
 USUAL: Sequence[str] = ()
-"""No target: what a script compiles, it compiles for this machine's CPU."""
+"""No target, since a script compiles for this machine's CPU."""
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add how often a function may be compiled."""
+    """Add the option for the allowed number of compilations."""
     parser.set_defaults(whole=True)
     parser.add_argument(
-        "--at-most", metavar="N", type=int, help="the answer is no where a function is compiled oftener"
+        "--at-most", metavar="N", type=int, help="exit with status 1 if a function is compiled more than N times"
     )
 
 
 def ask(subject: Subject, _: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
-    """Yield the answer."""
+    """Yield the answer about a dump, a script, or both."""
     if subject.modules:
         yield package.find_repeats(subject.name, subject.modules, " ".join(options.subject), options.at_most)
     if subject.script is not None:

@@ -1,4 +1,4 @@
-"""The compiles of a script in paragraphs and tables: functions, causes, and what helps."""
+"""The printed answer about recompilations: functions, causes and remedies."""
 
 from __future__ import annotations
 
@@ -18,40 +18,40 @@ if TYPE_CHECKING:
 
 
 ADVICE: Mapping[str, str] = {
-    "shape": "pad it to one shape, or to a few, or leave out what is left over",
-    "dtype": "convert it to one type before the call",
+    "shape": "pad the argument to one shape or a few shapes, or drop an incomplete last batch",
+    "dtype": "convert the argument to one type before the call",
     "weak type": "pass the same kind of number each time, such as jnp.float32(x)",
-    "PRNG key": "make all keys alike, with jax.random.key",
-    "static value": "pass it as an array, unless a shape or a Python branch depends on it",
-    "static object": "make it once, or give its class __eq__ and __hash__, or pass what it holds as arguments",
-    "structure": "pass containers of one structure, with zeros for what is missing",
-    "sharding": "place it before the first call as the results of the step are, with jax.device_put or in_shardings",
-    "keyword": "pass it in one way, by position or by keyword",
-    "new function": "make the function and jit it once, outside of the loop",
-    "jit options": "jit it once, with the same options",
-    "setting of JAX": "set it once, before the first call",
-    "dropped": "see what drops it, such as jax.clear_caches()",
+    "PRNG key": "create all keys in the same way, with jax.random.key",
+    "static value": "pass the value as an array, unless a shape or a Python branch depends on it",
+    "static object": "create the object once, give its class __eq__ and __hash__, or pass its contents as arguments",
+    "structure": "pass containers of one structure, with zeros for missing values",
+    "sharding": "shard the argument like the result before the first call, with jax.device_put or in_shardings",
+    "keyword": "always pass the argument by position, or always by keyword",
+    "new function": "create and jit the function once, outside of the loop",
+    "jit options": "jit the function once, with the same options",
+    "setting of JAX": "change the setting once, before the first call",
+    "dropped": "find the call that drops the compiled program, such as jax.clear_caches()",
 }
-"""Advice on how to save a compile, by the kind of difference."""
+"""Remedies against recompilation, by the kind of difference."""
 
 _NAME, _WHERE = 24, 36
-"""Characters of a name, and of a name with its place."""
+"""The length of a name, and of a name with its place, in characters."""
 
 _UNTIMED = 3
 """The number of columns without times."""
 
 _NAMED, _ROWS, _SHOWN = 5, 12, 3
-"""The number of functions compiled once that are named, and of causes and pieces of advice."""
+"""The number of rows for functions that were compiled once, of causes, and of hints."""
 
 _MUCH = 0.1
-"""The share of a script's time from which on the operations of one line are told."""
+"""If the operations of one line take at least this share of a script's time, the answer mentions the line."""
 
 CONTROL = ("scan", "while", "while_loop", "cond", "map", "associative_scan")
-"""Operations of JAX that run a function of the reader's, which is compiled anew where it is another each time."""
+"""Operations of JAX that call a user's function. They are compiled again if the function object is a new one."""
 
 
 def render(run: Recompiles) -> Iterator[Part]:
-    """Yield the sentence, the functions, what made each compile again, and what would save it."""
+    """Yield the summary, the functions, the cause of each recompilation, and the remedies."""
     again = [function for function in run.functions if len(function.calls) > 1]
     yield _say_all(run, again)
     if run.functions or run.own:
@@ -69,43 +69,45 @@ def _say_all(run: Recompiles, again: Sequence[TracedFunction]) -> str:
     whole = format_duration(run.script_seconds)
     took = f"took {format_duration(run.seconds)} of the {whole} of {script} on this machine"
     share = took if run.is_timed else f"in {script}"
-    own = f" and {plural(run.own_compiles, 'operation')} of JAX's own" if run.own_compiles else ""
-    said = f"{plural(compiles, 'compile')} of {functions}{own} {share}"
+    own = f" and {plural(run.own_compiles, 'JAX operation')} outside of jit" if run.own_compiles else ""
+    summary = f"{plural(compiles, 'compilation')} of {functions}{own} {share}"
     if not run.functions:
-        counted = plural(run.own_compiles, "compile")
-        return f"{counted} of operations of JAX's own {share}: it jits no function itself."
+        count = plural(run.own_compiles, "compilation")
+        return f"{count} of JAX operations outside of jit {share}; the script jits no function."
     over = [function for function in run.functions if run.at_most is not None and function.compiles > run.at_most]
     if over:
-        named = ", ".join(f"{each.name} {each.compiles} times" for each in over)
-        return f"{said}; compiled more often than {run.at_most}: {named}."
+        names = ", ".join(f"{each.name} {each.compiles} times" for each in over)
+        return f"{summary}. Compiled more than {plural(run.at_most or 0, 'time')}: {names}."
     if not again:
-        return f"{said}: each function once."
+        return f"{summary}. No function was compiled again."
     worst = max(again, key=_lost)
     differing = Counter(
         f"{each.argument or 'the function'} ({each.kind})" for call in worst.calls for each in call.differences[:1]
     )
-    unlike = sum(len(function.calls) - 1 for function in again)
-    lost = f"{format_duration(sum(_lost(each)[0] for each in again))} were for calls"
-    told = lost if run.is_timed else plural(unlike, "call")
-    return f"{said}; {told} unlike earlier ones, most for {worst.name}, by {differing.most_common(1)[0][0]}."
+    repeats = sum(len(function.calls) - 1 for function in again)
+    cost = f"{plural(repeats, 'recompilation')} took {format_duration(sum(_lost(each)[0] for each in again))}"
+    if not run.is_timed:
+        cost = f"There {'was' if repeats == 1 else 'were'} {plural(repeats, 'recompilation')}"
+    mainly = "mainly " if repeats > 1 else ""
+    return f"{summary}. {cost}, {mainly}of {worst.name} because of {differing.most_common(1)[0][0]}."
 
 
 def _list_functions(run: Recompiles) -> Table:
     many = [function for function in run.functions if len(function.calls) > 1]
     once = [function for function in run.functions if len(function.calls) == 1]
-    # Of what is compiled once, what took longest is named, and the rest summed up.
-    named = once if len(once) <= _NAMED + 1 else once[:_NAMED]
-    rows = [_describe(_call(each), each.calls) for each in (*many, *named)]
-    if rest := once[len(named) :]:
+    # The slowest functions that were compiled once have rows of their own. One row sums up the others.
+    slowest = once if len(once) <= _NAMED + 1 else once[:_NAMED]
+    rows = [_describe(_call(each), each.calls) for each in (*many, *slowest)]
+    if rest := once[len(slowest) :]:
         calls = [call for function in rest for call in function.calls]
-        rows.append(_describe(f"{len(rest)} more, once each", calls))
+        rows.append(_describe(f"{len(rest)} more functions, once each", calls))
     if run.own:
         seconds = sum(each.seconds for each in run.own)
-        rows.append(("JAX's own operations", "", str(run.own_compiles), format_duration(seconds), "", "", ""))
+        rows.append(("JAX operations outside of jit", "", str(run.own_compiles), format_duration(seconds), "", "", ""))
     columns = ("function", "traced", "compiled", "time", "trace", "lower", "XLA")
     if not run.is_timed:
-        return Table(columns[:_UNTIMED], tuple(row[:_UNTIMED] for row in rows), (1, 2), "Compiles by function")
-    return Table(columns, tuple(rows), (1, 2, 3, 4, 5, 6), "Compiles by function, in seconds on this machine")
+        return Table(columns[:_UNTIMED], tuple(row[:_UNTIMED] for row in rows), (1, 2), "Compilations by function")
+    return Table(columns, tuple(rows), (1, 2, 3, 4, 5, 6), "Compilations by function, with times on this machine")
 
 
 def _list_causes(run: Recompiles, again: Sequence[TracedFunction]) -> Iterator[Table]:
@@ -128,29 +130,30 @@ def _list_causes(run: Recompiles, again: Sequence[TracedFunction]) -> Iterator[T
                     f"{_shorten_path(where)}: {what}",
                 )
             )
-    left = rows[_ROWS:]
-    title = "Calls unlike any before" + (f": {_ROWS} of {len(rows)} causes, all with --json" if left else "")
-    columns = ("function", "times", "time", "where, and what differed")
-    kept = [at for at in range(len(columns)) if run.is_timed or columns[at] != "time"]
-    shown = tuple(tuple(row[at] for at in kept) for row in rows[:_ROWS])
-    yield Table(tuple(columns[at] for at in kept), shown, (1, 2) if run.is_timed else (1,), title)
+    omitted = rows[_ROWS:]
+    title = "Causes of recompilation" + (f": {_ROWS} of {len(rows)}; --json lists all" if omitted else "")
+    columns = ("function", "calls", "time", "line and difference")
+    visible = [at for at in range(len(columns)) if run.is_timed or columns[at] != "time"]
+    cells = tuple(tuple(row[at] for at in visible) for row in rows[:_ROWS])
+    yield Table(tuple(columns[at] for at in visible), cells, (1, 2) if run.is_timed else (1,), title)
 
 
 def _tell_own(run: Recompiles) -> Iterator[Part]:
     for each in run.own:
         name, count = max(each.operations.items(), key=lambda item: (item[0] in CONTROL, item[1]))
-        where = f"at {_shorten_path(each.where)}" if each.where else "somewhere"
+        where = f"at {_shorten_path(each.where)}" if each.where else "at an unknown line"
         if name in CONTROL and count > 1:
             yield (
-                f"JAX's own operations: {name} {where} was compiled {count} times{_cost(run, each)}, with "
-                "another function to run each time; under jax.jit it is part of one program."
+                f"The JAX operation {name} {where} was compiled {count} times{_cost(run, each)}, each time with a new "
+                "function object. Inside jax.jit, it would be part of one program."
             )
             return
         if run.is_timed and each.seconds > _MUCH * run.script_seconds:
             many = sum(each.operations.values())
             yield (
-                f"JAX's own operations: {many} of the {run.own_compiles} {where}{_cost(run, each)}; run "
-                "one by one each is a program, and under jax.jit all are one."
+                f"{many} of the {plural(run.own_compiles, 'JAX operation')} outside of jit "
+                f"{'is' if many == 1 else 'are'} {where}{_cost(run, each)}. Each of these operations is a separate "
+                "program; inside jax.jit, all of them would be one program."
             )
             return
 
@@ -165,17 +168,17 @@ def _advise(run: Recompiles, again: Sequence[TracedFunction]) -> Iterator[Hint]:
         for call in function.calls[1:]:
             lost[call.differences[0].kind] += call.seconds
     for kind, seconds in sorted(lost.items(), key=lambda item: -item[1])[:_SHOWN]:
-        taken = f", {format_duration(seconds)}" if run.is_timed else ""
-        yield Hint(f"{kind}{taken}: {ADVICE[kind]}.")
+        time = f" ({format_duration(seconds)})" if run.is_timed else ""
+        yield Hint(f"Remedy for {kind}{time}: {ADVICE[kind]}.")
 
 
 def _lost(function: TracedFunction) -> tuple[float, int]:
-    """Return how long the calls took that were unlike earlier ones, and how many they are."""
+    """Return the time and the number of the calls that needed a recompilation."""
     return sum(call.seconds for call in function.calls[1:]), len(function.calls) - 1
 
 
 def _call(function: TracedFunction) -> str:
-    """Return a function's name with where it is defined, as far as there is room."""
+    """Return a function's name and the place of its definition, shortened to fit."""
     place = function.defined.rpartition("/")[2]
     return f"{shorten(function.name, max(_WHERE - len(place) - 3, _SHOWN))} ({place})" if place else function.name
 
@@ -198,17 +201,17 @@ def _describe(name: str, calls: Sequence[TracedCall]) -> tuple[str, ...]:
 
 
 def _tell_difference(calls: Sequence[TracedCall]) -> str:
-    """Return what differed in calls that differ likewise: the first change, and the last."""
+    """Return the difference of calls with the same kind of difference: the first change, and the last."""
     first, last = calls[0].differences[0], calls[-1].differences[0]
     if first.kind == "new function":
-        told = "a function made anew, and jitted"
+        text = "a new function object was jitted"
     elif first.kind == "dropped":
-        told = "nothing differs: JAX had dropped what it compiled"
+        text = "no difference; JAX had dropped the compiled program"
     else:
         change = f"{first.before} -> {first.after}"
         if len(calls) > 1 and last.after != first.after:
             change += f", ... -> {last.after}"
         more = f", and {plural(first.more, 'other part')} of it" if first.more else ""
-        told = f"{first.argument}: {first.kind} {change}{more}"
+        text = f"{first.argument}: {first.kind} {change}{more}"
     others = [f"{each.argument} ({each.kind})" if each.argument else each.kind for each in calls[0].differences[1:]]
-    return f"{told}; also {', '.join(others[:2])}" if others else told
+    return f"{text}; also {', '.join(others[:2])}" if others else text

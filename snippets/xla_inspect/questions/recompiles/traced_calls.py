@@ -20,14 +20,14 @@ class TracedCall:
     """One call that JAX had to trace, to lower or to compile.
 
     Attributes:
-        where: The line that called, as FILE:LINE.
-        traces: How many times it was traced.
-        compiles: How many times the compiler ran.
-        tracing_seconds: How long it was traced.
-        lowering_seconds: How long it was lowered.
-        compiling_seconds: How long XLA compiled.
-        nearest: Which earlier call of the function was most like it, counted from none; None for the first.
-        differences: In what it differs from that, what is most telling first.
+        where: The line of the call, as FILE:LINE.
+        traces: The number of traces.
+        compiles: The number of runs of the compiler.
+        tracing_seconds: The time of tracing.
+        lowering_seconds: The time of lowering.
+        compiling_seconds: The time of compiling in XLA.
+        nearest: The index of the most similar earlier call of the function, counted from zero; None for the first.
+        differences: The differences from that call, the most important first.
     """
 
     where: str
@@ -41,7 +41,7 @@ class TracedCall:
 
     @property
     def seconds(self) -> float:
-        """The time of all of it, in seconds."""
+        """The time of tracing, lowering and compiling, in seconds."""
         return self.tracing_seconds + self.lowering_seconds + self.compiling_seconds
 
 
@@ -50,9 +50,9 @@ class TracedFunction:
     """A function that the script jits.
 
     Attributes:
-        name: Its name.
-        defined: Where it is defined, as FILE:LINE.
-        calls: Those that JAX had to trace, to lower or to compile, in order.
+        name: The name of the function.
+        defined: The place of its definition, as FILE:LINE.
+        calls: The calls that JAX had to trace, to lower or to compile, in order.
     """
 
     name: str
@@ -66,18 +66,18 @@ class TracedFunction:
 
     @property
     def seconds(self) -> float:
-        """The time in which all of its calls were traced, lowered and compiled, in seconds."""
+        """The time of tracing, lowering and compiling for all of its calls, in seconds."""
         return sum(call.seconds for call in self.calls)
 
 
 @dataclass(frozen=True)
 class OwnOperations:
-    """Operations of JAX that one line of the script runs one by one.
+    """Operations of JAX that one line of the script runs outside of `jit`.
 
     Attributes:
         where: The line, as FILE:LINE.
-        operations: How many times each was compiled, by name.
-        seconds: How long they took to be traced, lowered and compiled.
+        operations: The number of compilations by name of the operation.
+        seconds: The time of tracing, lowering and compiling them.
     """
 
     where: str
@@ -88,10 +88,10 @@ class OwnOperations:
 def read_calls(
     compilations: Sequence[Compilation],
 ) -> tuple[tuple[TracedFunction, ...], tuple[OwnOperations, ...]]:
-    """Return the functions of a script, and JAX's own operations by line, what took longest first.
+    """Return the functions of a script, and JAX's own operations by line, the slowest to compile first.
 
     Args:
-        compilations: What was traced or compiled, in order.
+        compilations: The traces and compilations, in order.
     """
     by_function: dict[tuple[str, str], list[Compilation]] = defaultdict(list)
     by_line: dict[str, list[Compilation]] = defaultdict(list)
@@ -123,20 +123,20 @@ def _count_compiles(calls: Sequence[Compilation]) -> dict[str, int]:
 
 
 def _compare(calls: Sequence[Compilation]) -> tuple[TracedCall, ...]:
-    found: list[TracedCall] = []
+    traced_calls: list[TracedCall] = []
     earlier: list[Signature] = []
     for call in calls:
         nearest: int | None = None
         differences: tuple[Difference, ...] = ()
-        if found:
+        if traced_calls:
             nearest, differences = (
                 find_nearest(earlier, call.signature)
                 if call.signature and earlier
-                else (len(found) - 1, (Difference("dropped", "", "", ""),))
+                else (len(traced_calls) - 1, (Difference("dropped", "", "", ""),))
             )
         if call.signature:
             earlier.append(call.signature)
-        found.append(
+        traced_calls.append(
             TracedCall(
                 call.where,
                 call.traces,
@@ -148,4 +148,4 @@ def _compare(calls: Sequence[Compilation]) -> tuple[TracedCall, ...]:
                 differences,
             )
         )
-    return tuple(found)
+    return tuple(traced_calls)

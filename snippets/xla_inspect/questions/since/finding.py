@@ -1,4 +1,4 @@
-"""Why the answer to a question changes from one release to the next: the pass, the line of Python, the differences."""
+"""The cause of a change between two releases: the pass, the line of Python, and the differences in code."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 
 _FEW = 3
 _WHOLE_LINES = 400
-"""Lines of a difference that are kept."""
+"""The number of lines of a difference that the answer contains."""
 _SLOWER = 0.05
 _NOTED = re.compile(rf",? (?:{'|'.join(sorted(INCIDENTAL))})=(?:\{{[^{{}}]*(?:\{{[^{{}}]*\}}[^{{}}]*)*\}}|\"[^\"]*\")")
 _NUMBERED = re.compile(r"(%?[a-zA-Z_][\w-]*?)(?:\.\d+)+\b")
@@ -47,28 +47,28 @@ def explain_release_change(
     count: Callable[[Module], Counter[str]] | None = None,
     pass_seconds: tuple[Mapping[str, float], Mapping[str, float]] = ({}, {}),
 ) -> ReleaseChange:
-    """Return a change with what is to blame.
+    """Return a change with its cause.
 
     Args:
         change: The releases and their answers.
-        captures: The program under the last release that answers as before, and under the first that does not.
-        count: What a stage of the module comes to, where the question is about that.
-        pass_seconds: The seconds that each pass took under both.
+        captures: The program under the last release with the old answer, and under the first with a new answer.
+        count: A function that counts the subject of the question in a module, if the question counts something.
+        pass_seconds: The seconds of each pass under both releases.
     """
     old, new = captures
     releases = change.before, change.after
-    found = PassDifference("unknown")
+    difference = PassDifference("unknown")
     compared: Difference | None = None
     place, line = "", ""
     what: tuple[str, ...] = ()
     try:
-        found = find_difference(old, new, count)
+        difference = find_difference(old, new, count)
         compared = compare_captures(old, new, releases)
     except UNREADABLE:
         pass
     if change.question in {"code", "run-time"}:
         kernel = _find_kernel(old, new)
-        what = (f"kernel `{kernel}` differs most",) if kernel else ()
+        what = (f"The kernel with the largest difference is `{kernel}`",) if kernel else ()
         place, line = _find_kernel_line(new, kernel)
     elif change.question == "copies":
         place, line, what = _find_copies(old, new)
@@ -76,12 +76,12 @@ def explain_release_change(
         place, line, what = _find_place(change.question, compared)
     return replace(
         change,
-        stage=found.stage,
-        old_pass=found.old,
-        new_pass=found.new,
-        blamed=found.blamed,
-        maker=found.maker,
-        pipeline=found.pipeline,
+        stage=difference.stage,
+        old_pass=difference.old,
+        new_pass=difference.new,
+        blamed=difference.blamed,
+        maker=difference.maker,
+        pipeline=difference.pipeline,
         place=place,
         line=line,
         what=what,
@@ -92,7 +92,7 @@ def explain_release_change(
 
 
 def _find_place(question: str, compared: Difference) -> tuple[str, str, tuple[str, ...]]:
-    """Return the line at which most came or went, and what."""
+    """Return the line with the largest change, and the largest changes as text."""
     changes: Sequence[LineChange] = {
         "kernels": compared.kernels,
         "memory": compared.memory,
@@ -106,7 +106,7 @@ def _find_place(question: str, compared: Difference) -> tuple[str, str, tuple[st
 
 
 def _find_copies(old: Capture, new: Capture) -> tuple[str, str, tuple[str, ...]]:
-    """Return the line of the copies in loops that only the newer compile has, or only the older, and what they copy."""
+    """Return the line and the shapes of copies in loops that only one of the two compilations has."""
 
     def list_copies(capture: Capture) -> dict[str, Any]:
         copies = [each for each in list_launches(capture) if each.role == "copy" and each.within]
@@ -114,19 +114,19 @@ def _find_copies(old: Capture, new: Capture) -> tuple[str, str, tuple[str, ...]]
 
     try:
         first, second = list_copies(old), list_copies(new)
-        came = {shape: each for shape, each in second.items() if shape not in first} or second or first
+        copies = {shape: each for shape, each in second.items() if shape not in first} or second or first
         lines = find_lines(new if second else old, (new if second else old).module)
     except UNREADABLE:
         return "", "", ()
-    what = tuple(f"copied in a loop: `{shape}`" for shape in list(came)[:_FEW])
-    for instruction in came.values():
-        if found := lines.get(instruction):
-            return f"{found.file}:{found.number}", read_line(new, found), what
+    what = tuple(f"A loop copies `{shape}`" for shape in list(copies)[:_FEW])
+    for instruction in copies.values():
+        if line := lines.get(instruction):
+            return f"{line.file}:{line.number}", read_line(new, line), what
     return "", "", what
 
 
 def _find_kernel(old: Capture, new: Capture) -> str:
-    """Return the kernel whose code differs most between two compiles."""
+    """Return the kernel whose code differs most between two compilations."""
     first, second = summarize_code(old.code), summarize_code(new.code)
     if first is None or second is None:
         return ""
@@ -139,37 +139,37 @@ def _find_kernel(old: Capture, new: Capture) -> str:
 
 
 def _find_kernel_line(capture: Capture, kernel: str) -> tuple[str, str]:
-    """Return the line of Python that most of a kernel's instructions are of, those of what it calls among them."""
+    """Return the most frequent line of Python among a kernel's instructions and those of the computations it calls."""
     try:
         module = capture.module
         lines = find_lines(capture, module)
         plain = kernel.removesuffix("_computation")
-        named = [each for each in module.walk() if plain in {each.name, each.name.replace(".", "_")}]
-        named = named or [
+        matches = [each for each in module.walk() if plain in {each.name, each.name.replace(".", "_")}]
+        matches = matches or [
             each for each in module.walk() if _NUMBERED.sub(r"\1", each.name) == _NUMBERED.sub(r"\1", plain)
         ]
-        # Older releases made one piece of all kernels.
-        inside = {inner for each in named or module.entry for inner in walk_inside(module, each)}
+        # Older releases generated one piece of code for all kernels, so no instruction has its name.
+        inside = {inner for each in matches or module.entry for inner in walk_inside(module, each)}
     except UNREADABLE:
         return "", ""
     own = (lines.get(each) for each in module.walk() if each in inside and each.opcode not in IDLE)
-    found = Counter(line for line in own if line and not line.through)
-    if not found:
+    counts = Counter(line for line in own if line and not line.through)
+    if not counts:
         return "", ""
-    (line, _) = found.most_common(1)[0]
+    (line, _) = counts.most_common(1)[0]
     return f"{line.file}:{line.number}", read_line(capture, line)
 
 
 def _list_slower(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator[str]:
-    """Yield the passes that take longer than before, the one that adds most first."""
-    added = {name: new[name] - old.get(name, 0.0) for name in new}
-    for name in sorted(added, key=lambda each: -added[each])[:_FEW]:
-        if added[name] > _SLOWER:
+    """Yield the passes that take longer than before, the largest increase first."""
+    increases = {name: new[name] - old.get(name, 0.0) for name in new}
+    for name in sorted(increases, key=lambda each: -increases[each])[:_FEW]:
+        if increases[name] > _SLOWER:
             yield f"`{name}` {format_duration(old.get(name, 0.0))} -> {format_duration(new[name])}"
 
 
 def _list_hlo(text: str) -> list[str]:
-    """Return the lines of a module without notes and the numbers in names, which differ though nothing does."""
+    """Return the lines of a module without metadata and numbers in names, which differ without a change of code."""
     lines = (_NUMBERED.sub(r"\1", _NOTED.sub("", line)).rstrip() for line in text.splitlines()[1:])
     return [line for line in lines if line]
 
@@ -190,36 +190,36 @@ def _compare_texts(old: Sequence[str], new: Sequence[str], releases: tuple[str, 
 
 
 _MOST_COMPARED = 20_000
-"""Lines above which two texts are not compared line by line, which would take minutes."""
+"""The largest number of lines that are compared. Comparing longer texts line by line would take minutes."""
 
 
 def explain_release_failure(change: ReleaseChange, refused: str, folder: Path) -> ReleaseChange:
-    """Return a change to or from a release whose compiler made no program, with how far it came.
+    """Return a change to or from a release whose compiler failed, with the stage that it reached.
 
     Args:
         change: The releases and their answers.
-        refused: What the compiler said, or how it ended.
-        folder: What the compiler that ended left: its log, and its dumps until then.
+        refused: The compiler's error message or exit status.
+        folder: The folder with the log and the dumps of the failed compiler.
     """
     running = _find_running(folder / "log")
-    done = any((folder / "dumps").glob("*after_optimizations.txt"))
-    stage = "below HLO" if done else "pass" if running else "unknown"
-    return replace(change, stage=stage, maker="" if done else running, what=(refused,))
+    is_optimized = any((folder / "dumps").glob("*after_optimizations.txt"))
+    stage = "below HLO" if is_optimized else "pass" if running else "unknown"
+    return replace(change, stage=stage, maker="" if is_optimized else running, what=(refused,))
 
 
 def _find_running(log: Path) -> str:
-    """Return the pass that began last and did not end, as a log tells."""
-    begun: list[str] = []
+    """Return the last pass in a log that began and did not end."""
+    running: list[str] = []
     try:
         with log.open(encoding="utf-8", errors="replace") as lines:
             for line in lines:
                 if match := _BEGUN.search(line):
-                    begun.append(match[1])
-                elif (match := _ENDED.search(line)) and begun and begun[-1] == match[1]:
-                    begun.pop()
+                    running.append(match[1])
+                elif (match := _ENDED.search(line)) and running and running[-1] == match[1]:
+                    running.pop()
     except OSError:
         return ""
-    return begun[-1] if begun else ""
+    return running[-1] if running else ""
 
 
 _BEGUN, _ENDED = re.compile(r"\]\s+HLO pass (\S+)$"), re.compile(r"HLO pass: (\S+) time:")

@@ -20,24 +20,24 @@ _LONGEST = 60
 
 @dataclass(frozen=True)
 class ReleaseRow:
-    """A program under one release; what the release cannot tell is None.
+    """A program under one release. A field is None if the release does not provide its value.
 
     Attributes:
         release: The release of JAX.
-        failed: Why there is nothing to compare, or an empty string.
-        place: The line of the reader's file that did not load or trace, or an empty string.
-        versions: The packages that compiled it, name to version.
-        temporary_bytes: What the executable sets aside for temporaries.
-        copies_in_loops: How many copies run in a loop or a branch.
-        kernels: How many kernels there are.
-        collectives: How many exchanges between devices.
-        code: Four letters that name the generated code, the same where it is the same but for names.
-        code_instructions: How many instructions it has.
-        code_loops: How many loops it has.
-        deepest_loops: How many of them lie in each other at most.
-        compile_seconds: What the compile took of this machine's processor, or the limit where it took longer.
-        run_seconds: The median of what it takes to run on this machine's CPU, where that was asked for.
-        notes: What else is to be said.
+        failed: The reason why the release could not be measured, or an empty string.
+        place: The line of the user's file that failed to load or trace, or an empty string.
+        versions: The versions of the packages that compiled it, by name.
+        temporary_bytes: The bytes that the executable reserves for temporaries.
+        copies_in_loops: The number of copies in loops and branches.
+        kernels: The number of kernels.
+        collectives: The number of exchanges between devices.
+        code: A hash of four characters of the generated code, without names.
+        code_instructions: The number of instructions in the generated code.
+        code_loops: The number of loops in the generated code.
+        deepest_loops: The greatest depth of nested loops.
+        compile_seconds: The processor time of the compilation on this machine, or the limit if it took longer.
+        run_seconds: The median run time on this machine's CPU, if it was requested.
+        notes: Further remarks.
     """
 
     release: str
@@ -62,25 +62,26 @@ class ReleaseChange:
     """The releases between which the answer to one question changes.
 
     Attributes:
-        question: What was asked about, such as `kernels` or `memory`.
-        before: The last release that answers as the oldest does.
-        after: The first that does not.
+        question: The question, such as `kernels` or `memory`.
+        before: The last release with the answer of the oldest release.
+        after: The first release with a different answer.
         between: Releases between the two that could not be measured.
-        old: The answer of the first, as text.
-        new: The answer of the second.
-        stage: Where the two compiles part: `lowering` (JAX gives the compiler another program), `pass`, `scheduling`
-            (the order of instructions), `below HLO` (the plan of memory, the generated code or a library) or `unknown`.
-        old_pass: The pass of the older compile after which the modules differ for good, or an empty string.
-        new_pass: The same of the newer.
-        blamed: Which of the two is to blame, or an empty string.
-        maker: The pass of the newer compile that makes what was asked about, or an empty string.
+        old: The answer of `before`, as text.
+        new: The answer of `after`, as text.
+        stage: The stage from which the compilations differ: `lowering` (JAX passes another program to the compiler),
+            `pass`, `scheduling` (the order of instructions), `below HLO` (the memory plan, the generated code or a
+            library) or `unknown`.
+        old_pass: The pass of the older compilation after which the modules never match again, or an empty string.
+        new_pass: The corresponding pass of the newer compilation.
+        blamed: The one of these two passes that causes the change, or an empty string.
+        maker: The pass of the newer compilation that creates the subject of the question, or an empty string.
         pipeline: The pipeline of `maker`, or of `new_pass`.
         place: `file:line` of Python, or an empty string.
-        line: What stands there.
-        what: What came or went, most of it first, as text.
-        slower: The passes that take longer, as text, where the time of the compile was asked about.
-        hlo_diff: The optimized modules compared, names of values left out, as a unified diff.
-        code_diff: The generated code compared, likewise.
+        line: The source text of this line.
+        what: The largest changes, as text.
+        slower: The passes that take longer, as text, if the question is about compile time.
+        hlo_diff: A unified diff of the optimized modules, without names of values.
+        code_diff: A unified diff of the generated code, without names of values.
     """
 
     question: str
@@ -104,64 +105,64 @@ class ReleaseChange:
 
     @property
     def cause(self) -> str:
-        """The pass that is to blame, or at which stage the compiles part."""
+        """The pass that causes the change, or the stage from which the compilations differ."""
         if self.stage == "pass" or self.maker:
             return f"pass {self.maker or self.blamed}"
-        return {"lowering": "JAX lowers it otherwise", "unknown": "unknown"}.get(self.stage, self.stage)
+        return {"lowering": "different lowering in JAX", "unknown": "unknown cause"}.get(self.stage, self.stage)
 
     def tell(self) -> str:
-        """Return it in a few sentences."""
-        told = [f"`{self.question}`: {self.old} up to {self.before}, {self.new} from {self.after} on."]
+        """Return the change and its cause in a few sentences."""
+        first = f"The answer to `{self.question}` is {self.old} up to JAX {self.before}"
+        sentences = [f"{first} and {self.new} from JAX {self.after} on."]
         if self.between:
-            told.append(f"What lies between could not be measured: {', '.join(self.between)}.")
-        told += [_STAGES[self.stage]] if self.stage != "pass" else [self._tell_pass()]
+            sentences.append(f"Releases between them that could not be measured: {', '.join(self.between)}.")
+        sentences += [_STAGES[self.stage]] if self.stage != "pass" else [self._tell_pass()]
         if self.maker and self.stage != "pass":
-            told.append(f"What was asked about is made by the pass `{self.maker}`.")
+            sentences.append(f"The pass `{self.maker}` creates the new {self.question}.")
         if self.place:
-            told.append(f"The line is {self.place}{f', `{shorten(self.line, _LONGEST)}`' if self.line else ''}.")
+            sentences.append(f"The line is {self.place}{f', `{shorten(self.line, _LONGEST)}`' if self.line else ''}.")
         if self.what:
-            told.append(f"{'; '.join(self.what)}.")
+            sentences.append(f"{'; '.join(self.what)}.")
         if self.slower:
-            told.append(f"Longer than before: {'; '.join(self.slower)}.")
-        return " ".join(told)
+            sentences.append(f"Slower passes: {'; '.join(self.slower)}.")
+        return " ".join(sentences)
 
     def _tell_pass(self) -> str:
         pair = f"`{self.blamed}`"
         if self.old_pass and self.new_pass and self.old_pass != self.new_pass:
             pair = f"`{self.old_pass}` in {self.before} and `{self.new_pass}` in {self.after}"
-        said = f"The modules differ for good from here on: after {pair}."
+        sentence = f"The modules of the two releases differ from {pair} on."
         if self.blamed == self.old_pass != self.new_pass:
-            said = f"{said} {self.after} has no `{self.old_pass}` that changes the module."
+            sentence = f"{sentence} In JAX {self.after}, `{self.old_pass}` does not change the module."
         if self.maker and self.maker != self.blamed:
-            said = f"{said} What was asked about is made by `{self.maker}`."
-        return said
+            sentence = f"{sentence} The pass `{self.maker}` creates the new {self.question}."
+        return sentence
 
 
 _STAGES = {
-    "lowering": "The modules differ before the first pass already, and never meet: JAX gives the compiler another "
-    "program.",
-    "scheduling": "The optimized modules are the same but for the order of their instructions: it is the scheduler.",
-    "below HLO": "The optimized modules are the same: it is below HLO, in the plan of memory, the generated code or a "
-    "library.",
+    "lowering": "The modules differ already before the first pass: JAX passes another program to the compiler.",
+    "scheduling": "The optimized modules differ only in the order of instructions, so the scheduler is the cause.",
+    "below HLO": "The optimized modules are the same, so the cause is below HLO: the memory plan, the generated code "
+    "or a library.",
     "unknown": "The modules of these releases cannot be compared pass by pass.",
 }
 
 
 @dataclass(frozen=True)
 class ReleaseHistory(Answer):
-    """A program under the releases between two.
+    """A program under a range of releases.
 
     Attributes:
         program: The name of the program.
         target: The target's short name, with its grid.
-        asked: What was asked about, as on the command line.
+        asked: The subject and options, as on the command line.
         first: The oldest release.
-        last: The newest.
-        questions: What was asked of each release.
-        rows: What was measured, the oldest release first.
+        last: The newest release.
+        questions: The questions that were answered for each release.
+        rows: The measurements, the oldest release first.
         not_measured: Releases that did not have to be measured.
-        changes: Where answers change, the oldest release first.
-        installed_bytes: What the environments of releases take on disk, what uv's cache shares with them among it.
+        changes: The releases between which answers change, the oldest first.
+        installed_bytes: The disk space of the releases' environments, including files that uv's cache shares.
     """
 
     program: str
@@ -177,11 +178,11 @@ class ReleaseHistory(Answer):
 
     @property
     def holds(self) -> bool:
-        """True if nothing changed."""
+        """True if no answer changed."""
         return not self.changes
 
     def tell(self) -> Iterator[Part]:
-        """Yield the sentence, the releases, and what changed where."""
+        """Yield the summary, the releases, and the cause of each change."""
         from xla_inspect.questions.since.rendering import render
 
         return render(self)

@@ -1,4 +1,4 @@
-"""A program under several releases of JAX in paragraphs and tables."""
+"""The printed answer about several releases of JAX: paragraphs and tables."""
 
 from __future__ import annotations
 
@@ -16,9 +16,8 @@ if TYPE_CHECKING:
     from xla_inspect.answers import Part
 
 
-_FIRST = "first that differs"
 LEAST: Mapping[str, str] = {"code": "50% of its operations", "memory": "1% of its bytes"}
-"""From which difference on a question counts two releases as different, of those that do not count each difference."""
+"""The least difference that counts as a change, for the questions that ignore small differences."""
 
 
 def _show_loops(row: ReleaseRow) -> str:
@@ -35,19 +34,19 @@ COLUMNS: Mapping[str, Callable[[ReleaseRow], str]] = {
     "code": lambda row: row.code or "",
     "loops": _show_loops,
 }
-"""The columns of the releases, by their heads."""
+"""The functions that fill the columns of the table, by heading."""
 
 
 def render(history: ReleaseHistory) -> Iterator[Part]:
-    """Yield the sentence, the releases, and what changed where."""
+    """Yield the summary, the releases, and the cause of each change."""
     yield _say(history)
     yield _tabulate(history)
     yield from (change.tell() for change in history.changes)
     for row in history.rows:
         if row.failed:
             where = f" ({row.place})" if row.place else ""
-            yield f"{row.release} was not measured: {row.failed}{where}."
-        yield from (f"{row.release}: {note}." for note in row.notes)
+            yield f"JAX {row.release} was not measured: {row.failed}{where}."
+        yield from (f"JAX {row.release}: {note}." for note in row.notes)
     yield from _list_differences(history)
     yield from _advise(history)
 
@@ -56,43 +55,43 @@ def _list_differences(history: ReleaseHistory) -> Iterator[Part]:
     for change in history.changes:
         between = f"{change.before} and {change.after}"
         if change.hlo_diff:
-            yield Listing(change.hlo_diff, f"Optimized HLO of {between}, names left out ({change.question})")
+            yield Listing(change.hlo_diff, f"Optimized HLO of JAX {between} without names ({change.question})")
         if change.code_diff:
-            yield Listing(change.code_diff, f"Generated code of {between}, names left out ({change.question})")
+            yield Listing(change.code_diff, f"Generated code of JAX {between} without names ({change.question})")
 
 
 def _advise(history: ReleaseHistory) -> Iterator[Part]:
     if history.not_measured:
-        yield f"Not measured, since it tells nothing more: {', '.join(history.not_measured)}."
+        yield f"Releases that did not have to be measured: {', '.join(history.not_measured)}."
     if history.not_measured and not history.changes:
         again = suggest("since", history.asked, "--every", "--from", history.first, "--to", history.last)
-        yield Hint("What changed and changed back between the two is seen where each release is measured:", again)
+        yield Hint("To find changes that a later release reverted, measure each release:", again)
     if history.installed_bytes:
-        yield f"The environments of releases take {format_bytes(history.installed_bytes)} of the cache folder."
+        yield f"The environments of the releases use {format_bytes(history.installed_bytes)} of the cache folder."
     if history.changes and len(history.questions) > 1:
         hint = suggest("since", history.asked, "--ask", history.changes[0].question, "--issue", "issue.md")
-        yield Hint("The text of an issue about it:", hint)
+        yield Hint("To write the text of an issue:", hint)
 
 
 def _say(history: ReleaseHistory) -> str:
     where = f"{history.program} on {title(history.target)}, JAX {history.first} to {history.last}:"
     if not any(not row.failed for row in history.rows):
-        return f"{where} it could be measured under no release."
+        return f"{where} no release could be measured."
     if not history.changes:
         return f"{where} {_say_unchanged(history)}"
     first = history.changes[0]
-    told = ", ".join(
+    changes = ", ".join(
         f"{change.question} ({change.old} -> {change.new}, {change.cause})"
         for change in history.changes
         if change.after == first.after
     )
-    more = plural(sum(change.after != first.after for change in history.changes), "later change")
-    later = f"; {more}" if any(change.after != first.after for change in history.changes) else ""
-    return f"{where} {first.after} is the {_FIRST}: {told}{later}."
+    later = sum(change.after != first.after for change in history.changes)
+    more = f"; {plural(later, 'later change')}" if later else ""
+    return f"{where} the first release with a change is {first.after}: {changes}{more}."
 
 
 def _say_unchanged(history: ReleaseHistory) -> str:
-    """Return that no question found a difference, with the columns that differ by less than counts as one."""
+    """Return the summary without changes, including the columns whose differences are too small to count."""
     measured = [row for row in history.rows if not row.failed]
     titles = {"loops": "code", "temporaries": "memory", "copies in loops": "copies"}
     varied = {
@@ -101,14 +100,14 @@ def _say_unchanged(history: ReleaseHistory) -> str:
     small = [name for name in history.questions if name in varied and name in LEAST]
     same = tuple(name for name in history.questions if name not in small)
     parts = [f"no difference in {_join(same)}"] if same else []
-    parts += [f"the {name} differs by less than {LEAST[name]}, which does not count" for name in small]
+    parts += [f"the {name} differs by less than {LEAST[name]}, which does not count as a change" for name in small]
     return f"{'; '.join(parts)}."
 
 
 def _tabulate(history: ReleaseHistory) -> Table:
-    changed: dict[str, list[str]] = {}
+    questions: dict[str, list[str]] = {}
     for change in history.changes:
-        changed.setdefault(change.after, []).append(change.question)
+        questions.setdefault(change.after, []).append(change.question)
     columns = dict(COLUMNS)
     if not any(row.collectives for row in history.rows):
         del columns["collectives"]
@@ -120,7 +119,7 @@ def _tabulate(history: ReleaseHistory) -> Table:
         (
             row.release,
             *(show(row) if not row.failed else "" for show in columns.values()),
-            shorten(row.failed, _LONGEST) or _mark(changed.get(row.release, ())),
+            shorten(row.failed, _LONGEST) or _mark(questions.get(row.release, ())),
         )
         for row in history.rows
     )

@@ -1,4 +1,4 @@
-"""The targets side by side, in numbers."""
+"""The comparison of targets: kernels, memory, collectives and work of one program."""
 
 from __future__ import annotations
 
@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Largest:
-    """One of the largest of its sort.
+    """One of the largest kernels, memory uses or collectives.
 
     Attributes:
         sort: `kernel`, `memory` or `collective`.
-        name: The instruction, or what the memory is for.
-        place: `file:line` where it comes from, or an empty string.
-        bytes: What it reads and writes, holds, or sends.
-        seconds: The least time under the roof, all runs together, or None where there is no roof.
+        name: The instruction, or the purpose of the memory.
+        place: `file:line` of its origin, or an empty string.
+        bytes: The bytes that a kernel reads and writes, that a memory use occupies, or that a collective sends.
+        seconds: The least time of all runs according to the roofline, or None if the target has no roofline.
     """
 
     sort: str
@@ -46,28 +46,29 @@ class Largest:
 
 @dataclass(frozen=True)
 class TargetSummary:
-    """The result of one compiler for one device.
+    """The compiled program for one target, on one device.
 
     Attributes:
         target: The target's short name, with its grid.
-        kernels: Launches that compute, each body of a loop once.
+        kernels: The number of launches that compute. Each loop body counts once.
         kinds: The kernels by kind: `kLoop`, `dot`, `custom-call`, ...
-        copies: Launches that only move.
-        collectives: Exchanges between devices.
-        flops: Operations, those of a loop by its trips where the compiler knows them.
-        moved_bytes: Bytes of main memory that launches read and write, loops likewise.
-        peak_bytes: The most memory at once, by the executable.
-        argument_bytes: What of it are arguments.
-        temporary_bytes: What of it is neither arguments nor results, or None where no memory plan is at hand.
-        output_bytes: Results that are not in the place of arguments.
-        compile_seconds: What the compiler took, on the machine that compiled it; none where that is not to be told.
-        largest: The three largest of each sort.
-        error: What the compiler said where it gave up, or an empty string.
-        stage: The stage of the module that is counted; where kernels are not decided, what is counted of them is None.
-        instructions: The instructions of the module.
-        replication: The arguments, results and work that several devices repeat, or None.
-        scopes: By the sort of `largest`, the same by scope of the one line that has most, or of what has no line. Empty
-            where neither has most, or those have one scope.
+        copies: The number of launches that only move data.
+        collectives: The number of exchanges between devices.
+        flops: Operations, where loops count with their trip counts if the compiler knows them.
+        moved_bytes: Bytes of main memory that launches read and write, where loops count with their trip counts.
+        peak_bytes: The executable's peak memory.
+        argument_bytes: The bytes of arguments at the peak.
+        temporary_bytes: The bytes of values at the peak that are neither arguments nor results, or None without a
+            memory plan.
+        output_bytes: The bytes of results that do not reuse the memory of arguments.
+        compile_seconds: The compile time on the machine that compiled, or 0 if times are omitted.
+        largest: The three largest kernels, memory uses and collectives.
+        error: The compiler's error message, or an empty string if it succeeded.
+        stage: The stage of the counted module. Before kernels are determined, the counts of launches are None.
+        instructions: The number of instructions of the module.
+        replication: The arguments, results and work that several devices replicate, or None.
+        scopes: By the sort of `largest`, the totals by scope of the line with at least half of the amount. Launches or
+            values without a line count as one line. Empty if no line has that share, or if it has only one scope.
     """
 
     target: str
@@ -92,12 +93,12 @@ class TargetSummary:
 
 @dataclass(frozen=True)
 class Summary(Answer):
-    """The targets side by side.
+    """The comparison of a program's targets.
 
     Attributes:
         program: The name of the program.
-        asked: What was asked about, as on the command line.
-        targets: One for each target.
+        asked: The subject and options, as on the command line.
+        targets: One summary for each target.
     """
 
     program: str
@@ -106,11 +107,11 @@ class Summary(Answer):
 
     @property
     def holds(self) -> bool:
-        """True if each compiler made a program of it."""
+        """True if the program compiles for every target."""
         return not any(target.error for target in self.targets)
 
     def tell(self) -> Iterator[Part]:
-        """Yield the sentence, the table, and what to ask."""
+        """Yield the summary, the table, and the next commands to try."""
         from xla_inspect.questions.summary.rendering import render
 
         return render(self)
@@ -124,8 +125,8 @@ def summarize(program: str, captures: Sequence[Capture], asked: str) -> Summary:
 
     Args:
         program: The name of the program.
-        captures: One for each target.
-        asked: What was asked about, as on the command line.
+        captures: One capture for each target.
+        asked: The subject and options, as on the command line.
     """
     return Summary(program, asked, tuple(map(_summarize, captures)))
 
@@ -136,46 +137,46 @@ def answer_dump(capture: Capture, asked: str) -> Summary:
 
 
 def _summarize(capture: Capture) -> TargetSummary:
-    launched = model_launches(capture) if capture.after else ()
-    kernels = [each for each in launched if each.launch.role == "kernel"]
+    launches = model_launches(capture) if capture.after else ()
+    kernels = [each for each in launches if each.launch.role == "kernel"]
     kinds = Counter(each.launch.kind for each in kernels)
     exchanges = find_exchanges(capture.program, capture, {})
-    told = explain_memory(capture, "")
-    counted = told.stage.has_launches
+    memory = explain_memory(capture, "")
+    has_launches = memory.stage.has_launches
     return TargetSummary(
         target=capture.target,
-        kernels=len(kernels) if counted else None,
+        kernels=len(kernels) if has_launches else None,
         kinds=dict(kinds.most_common()),
-        copies=sum(each.launch.role == "copy" for each in launched) if counted else None,
+        copies=sum(each.launch.role == "copy" for each in launches) if has_launches else None,
         collectives=len(exchanges.exchanges) if capture.after else 0,
-        flops=sum(each.work.flops * (each.launch.runs or 1) for each in launched) if counted else None,
-        moved_bytes=sum(each.bytes * (each.launch.runs or 1) for each in launched) if counted else None,
-        peak_bytes=told.needed_bytes,
-        argument_bytes=told.sum_roles("argument"),
-        temporary_bytes=None if told.gap else told.sum_roles(*ON_THE_WAY),
-        output_bytes=told.sum_roles("result"),
+        flops=sum(each.work.flops * (each.launch.runs or 1) for each in launches) if has_launches else None,
+        moved_bytes=sum(each.bytes * (each.launch.runs or 1) for each in launches) if has_launches else None,
+        peak_bytes=memory.needed_bytes,
+        argument_bytes=memory.sum_roles("argument"),
+        temporary_bytes=None if memory.gap else memory.sum_roles(*ON_THE_WAY),
+        output_bytes=memory.sum_roles("result"),
         compile_seconds=0.0 if capture.is_dumped else capture.times.compiling,
-        largest=(*_find_kernels(kernels), *_find_memory(told), *_find_collectives(exchanges.exchanges)),
+        largest=(*_find_kernels(kernels), *_find_memory(memory), *_find_collectives(exchanges.exchanges)),
         error=name_failure(capture),
-        stage=told.stage,
+        stage=memory.stage,
         instructions=capture.module.instruction_count() if capture.after else 0,
         replication=exchanges.replication,
         scopes={
             "kernel": sum_scopes(list(_list_scopes(capture, kernels))),
-            "memory": told.scopes,
+            "memory": memory.scopes,
             "collective": exchanges.scopes,
         },
     )
 
 
 def _measure(each: Launched) -> tuple[float, int]:
-    """Return the least time of all runs of a kernel, zero where there is no roof, and the bytes that they move."""
+    """Return the least time of all runs of a kernel, or zero without a roofline, and the bytes that they move."""
     runs = each.launch.runs or 1
     return (each.bound.seconds * runs if each.bound else 0.0, each.bytes * runs)
 
 
 def _find_kernels(kernels: Sequence[Launched]) -> Iterator[Largest]:
-    """Yield those that take longest at best, or move most where there is no roof."""
+    """Yield the kernels with the greatest least time, or with the most bytes if the target has no roofline."""
     for each in sorted(kernels, key=_measure, reverse=True)[:LARGEST]:
         seconds, moved = _measure(each)
         yield Largest("kernel", each.launch.name, _name_place(each), moved, seconds or None)
@@ -193,8 +194,8 @@ def _name_place(launched: Launched) -> str:
     return show_place(launched.lines[0]) if launched.lines else ""
 
 
-def _find_memory(told: MemoryUse) -> Iterator[Largest]:
-    for row in told.rows[:LARGEST]:
+def _find_memory(memory: MemoryUse) -> Iterator[Largest]:
+    for row in memory.rows[:LARGEST]:
         yield Largest("memory", ROLES[row.role], row.place, row.bytes, None)
 
 

@@ -1,4 +1,4 @@
-"""`xla-inspect SUBJECT`: the targets side by side, and what to ask next."""
+"""`xla-inspect SUBJECT`: the comparison of targets, and the next commands to try."""
 
 from __future__ import annotations
 
@@ -26,23 +26,25 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
 
 def summary(
     fn: Callable[..., Any] | Capture,
-    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    *example_args: Any,  # noqa: ANN401 - any arguments that the function accepts
     targets: Sequence[str] = USUAL,
     lines_of: str = "",
-    **arguments: Any,  # noqa: ANN401 - likewise
+    **arguments: Any,  # noqa: ANN401 - any arguments that the function accepts
 ) -> Summary:
-    """Return the targets side by side: kernels, bytes, flops, memory, collectives.
+    """Compare targets by kernels, bytes, flops, memory and collectives.
 
     Args:
         fn: A function, or a capture of it.
         *example_args: Its positional arguments: arrays, shapes, or pytrees of them.
         targets: Short names.
-        lines_of: A package or module, such as `flax.linen`, whose lines are named instead of your lines that call it.
+        lines_of: A package or module, such as `flax.linen`. The answer shows its lines instead of your lines that call
+            it.
         **arguments: Any other argument of `capture`, and keyword arguments of the function.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for a target.
-        InspectError: No such target or option, no line of the package, or arguments that do not go together.
+        InspectError: The target or an option is unknown, the package has no line in the program, or two arguments
+            exclude each other.
     """
     targets = [fn.target] if isinstance(fn, Capture) else targets
     captures = [subjects.take_capture(fn, target, example_args, arguments, lines_of) for target in targets]

@@ -1,4 +1,4 @@
-"""The targets side by side in a table, and the next questions to ask."""
+"""The printed comparison of targets, and the next commands to try."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
 
 SORTS = {
     "kernel": ("The largest kernels", "moves"),
-    "memory": ("What takes most of the memory", "holds"),
+    "memory": ("The largest uses of memory", "size"),
     "collective": ("The largest collectives", "sends"),
 }
-"""The words for each sort of `Largest`: a title, and the kind of its bytes."""
+"""The title of the table and the heading of the bytes, for each sort of `Largest`."""
 
 PLACE, NAME = 28, 18
 
 
 def render(summary: Summary) -> Iterator[Part]:
-    """Yield the sentence, the table, and what to ask."""
+    """Yield the summary, the table, and the next commands to try."""
     yield f"{summary.program}: {', '.join(map(_say, summary.targets))}."
     kinds = dict.fromkeys(kind for target in summary.targets for kind in target.kinds)
     rows: list[tuple[str, list[str]]] = [
@@ -46,16 +46,16 @@ def render(summary: Summary) -> Iterator[Part]:
         ("  results", [format_bytes(target.output_bytes) for target in summary.targets]),
     ]
     if any(target.compile_seconds for target in summary.targets):
-        rows.append(("compiled here in", [format_duration(target.compile_seconds) for target in summary.targets]))
-    header = ("on one device", *(target.target for target in summary.targets))
+        rows.append(("compile time", [format_duration(target.compile_seconds) for target in summary.targets]))
+    header = ("per device", *(target.target for target in summary.targets))
     yield Table(header, tuple((name, *cells) for name, cells in rows), tuple(range(1, len(header))))
     for target in summary.targets:
         if target.replication and (sentence := target.replication.sentence):
             yield f"Replicated on {title(target.target)}: {sentence}."
-    for sort, told in SORTS.items():
-        listed = [(target.target, each) for target in summary.targets for each in target.largest if each.sort == sort]
-        if listed:
-            timed = any(each.seconds for _, each in listed)
+    for sort, (title_, bytes_heading) in SORTS.items():
+        largest = [(target.target, each) for target in summary.targets for each in target.largest if each.sort == sort]
+        if largest:
+            timed = any(each.seconds for _, each in largest)
             cells = tuple(
                 (
                     target,
@@ -64,16 +64,16 @@ def render(summary: Summary) -> Iterator[Part]:
                     shorten(each.place, PLACE),
                     shorten(each.name, NAME if timed else PLACE),
                 )
-                for target, each in listed
+                for target, each in largest
             )
-            header = ("target", told[1], *(("at least",) if timed else ()), "where", "what")
-            yield Table(header, cells, (1, 2) if timed else (1,), told[0])
+            header = ("target", bytes_heading, *(("at least",) if timed else ()), "line", sort)
+            yield Table(header, cells, (1, 2) if timed else (1,), title_)
         yield from _tell_scopes(summary, sort)
     yield from _advise(summary)
 
 
 def _tell_scopes(summary: Summary, sort: str) -> Iterator[Table]:
-    """Yield the largest scopes of each target's line that has most of a sort."""
+    """Yield a table with the largest scopes of each target's dominant line."""
     rows = []
     for target in summary.targets:
         scopes = target.scopes[sort]
@@ -82,17 +82,17 @@ def _tell_scopes(summary: Summary, sort: str) -> Iterator[Table]:
             share = f"{each.amount / whole:.0%}"
             rows.append((target.target, share, each.where or "no line", shorten(name_scope(each), PLACE)))
     if rows:
-        yield Table(("target", "share", "where", "scope"), tuple(rows), (1,), f"{SORTS[sort][0]}, by scope")
+        yield Table(("target", "share", "line", "scope"), tuple(rows), (1,), f"{SORTS[sort][0]}, by scope")
 
 
 def _advise(summary: Summary) -> Iterator[Hint]:
     if summary.asked:
         if any(target.error for target in summary.targets) or any(target.temporary_bytes for target in summary.targets):
-            yield Hint("What takes the memory, by line:", suggest("memory", summary.asked))
+            yield Hint("To see the memory by line:", suggest("memory", summary.asked))
         if any(target.collectives for target in summary.targets):
-            yield Hint("What the devices send each other, and why:", suggest("collectives", summary.asked))
+            yield Hint("To see the data that devices exchange, and the reasons:", suggest("collectives", summary.asked))
         if any(target.kernels for target in summary.targets):
-            yield Hint("Each kernel, and what bounds it:", suggest("kernels", summary.asked))
+            yield Hint("To see each kernel and its limit:", suggest("kernels", summary.asked))
 
 
 def _say(target: TargetSummary) -> str:
@@ -100,12 +100,11 @@ def _say(target: TargetSummary) -> str:
         return f"does not compile for {title(target.target)}: {shorten(target.error, 200)}"
     where = f"on {title(target.target)}"
     if target.kernels is not None:
-        known = "" if target.stage.is_final else f", {target.stage.title}"
-        return f"{plural(target.kernels, 'kernel')} {where}{known}"
+        stage = "" if target.stage.is_final else f", {target.stage.title}"
+        return f"{plural(target.kernels, 'kernel')} {where}{stage}"
     shapes = ", global shapes" if target.stage.shapes == "global" else ""
-    known = "are known" if target.stage.name == "unknown" else "yet"
-    counted = plural(target.instructions, "instruction")
-    return f"no kernels {known} {where}: {counted}, {target.stage.title}{shapes}"
+    kernels = "no known kernels" if target.stage.name == "unknown" else "no kernels yet"
+    return f"{kernels} {where}: {plural(target.instructions, 'instruction')}, {target.stage.title}{shapes}"
 
 
 def _show[T](number: T | None, show: Callable[[T], str]) -> str:

@@ -1,4 +1,4 @@
-"""The value that a question names: its instruction, and where the optimized program computes it."""
+"""The value in a question: its instruction, and the kernel of the optimized program that computes it."""
 
 from __future__ import annotations
 
@@ -22,12 +22,12 @@ if TYPE_CHECKING:
 def describe_value(
     evidence: Evidence, selection: Selection, value: Instruction | None, findings: Sequence[Finding]
 ) -> str:
-    """Return what became of the value that a question names, or an empty string where the first finding says it.
+    """Describe the value in a question, or return an empty string if the first finding already does.
 
     Args:
         evidence: The capture.
-        selection: The part of the program that the question names.
-        value: The instruction of any state whose result that part is, or None where it has none.
+        selection: The part of the program in the question.
+        value: The instruction, of any state of the module, that computes the value, or None if there is none.
         findings: The answers.
     """
     if value is None:
@@ -47,42 +47,42 @@ def describe_value(
         now = f"{evidence.name_kind(replacement)}, {place_value(evidence, replacement)}"
     if is_answered and (now or value.name in first.names):
         return f"{name} is now {now}." if now else ""
-    gone = explain_removed(evidence, value).verdict.replace(evidence.name_value(value), name, 1)
-    return f"{gone} What stands for it is {now}." if now else gone
+    removal = explain_removed(evidence, value).verdict.replace(evidence.name_value(value), name, 1)
+    return f"{removal} Its replacement is {now}." if now else removal
 
 
 def find_rewritten(evidence: Evidence, selection: Selection, last: Instruction | None) -> str:
-    """Return the name of what a line says last where a pass removed that and left no weightier work of the line.
+    """Return the name of a line's last instruction if a pass removed it and the line has no heavier work left.
 
     Args:
         evidence: The capture.
-        selection: The part of the program that the question names.
-        last: The last instruction of the line that computes something, or None.
+        selection: The part of the program in the question.
+        last: The last computing instruction of the line, or None.
     """
     if last is None:
         return ""
-    left = {each.opcode for each in selection.instructions}
-    # A weighty operation was rewritten if none of its kind is left, any other if nothing weighty is.
+    opcodes = {each.opcode for each in selection.instructions}
+    # A heavy operation counts as rewritten if no operation of its kind remains, a light one if nothing heavy remains.
     kind = MATMULS if last.opcode in MATMULS else {last.opcode}
-    if left & (kind if last.opcode in HEAVY else {*HEAVY}):
+    if opcodes & (kind if last.opcode in HEAVY else {*HEAVY}):
         return ""
-    gone = evidence.histories.finally_is(evidence.histories.states[0].numbers[last]) is None
-    return last.name if gone and last in selection.removed else ""
+    is_removed = evidence.histories.finally_is(evidence.histories.states[0].numbers[last]) is None
+    return last.name if is_removed and last in selection.removed else ""
 
 
 def list_launches(evidence: Evidence, selection: Selection) -> list[Launch]:
-    """Return the launches that a selection is computed in, those first that are mostly about it."""
+    """Return the launches that compute a selection, those with a main instruction of the selection first."""
     kernels = evidence.kernels
     chosen = set(selection.instructions)
-    found = dict.fromkeys(holder for each in selection.instructions if (holder := kernels.holder(each)) is not None)
-    if not found:
-        # What only renames a value is computed where that is.
+    launches = dict.fromkeys(holder for each in selection.instructions if (holder := kernels.holder(each)) is not None)
+    if not launches:
+        # An instruction that only renames a value has no launch, so the launches of its neighbors compute it.
         for each in selection.instructions:
             for user in (*evidence.module.operands(each), *evidence.module.users(each)):
                 if (holder := kernels.holder(user)) is not None:
-                    found.setdefault(holder)
+                    launches.setdefault(holder)
     return sorted(
-        found,
+        launches,
         key=lambda each: (
             kernels.hero(each) not in chosen,
             each.role == "copy",
@@ -93,7 +93,7 @@ def list_launches(evidence: Evidence, selection: Selection) -> list[Launch]:
 
 
 def name_asked(evidence: Evidence, selection: Selection, instruction: Instruction) -> str:
-    """Return an instruction with what it was called in the question, as in "`root` (sqrt.0, model.py:7)"."""
+    """Return an instruction with its name in the question, as in "`root` (sqrt.0, model.py:7)"."""
     word = selection.what.strip().removeprefix("%")
     if word == instruction.name or (selection.lines and not selection.statements):
         return evidence.name_kind(instruction)
@@ -106,7 +106,7 @@ def name_asked(evidence: Evidence, selection: Selection, instruction: Instructio
 
 
 def _find_same(evidence: Evidence, value: Instruction) -> Instruction | None:
-    """Return what a pass made anew of the same operation in the optimized module, or None."""
+    """Return the instruction of the same operation that a pass created in the optimized module, or None."""
     if value.op_name is None:
         return None
     key = value.opcode, value.op_name, value.stack_frame
@@ -115,7 +115,7 @@ def _find_same(evidence: Evidence, value: Instruction) -> Instruction | None:
 
 
 def _is_about(evidence: Evidence, selection: Selection, finding: Finding, final: Instruction | None) -> bool:
-    """Return whether a finding is about what was named, and not about a kernel that only holds it."""
+    """Return whether a finding is about the selection itself, not only about a kernel that contains it."""
     if finding.kind in {"collective", "removed", "argument"}:
         return True
     chosen = {*selection.instructions, *selection.removed}

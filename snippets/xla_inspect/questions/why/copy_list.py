@@ -1,4 +1,4 @@
-"""Copies and transposes that take a launch of their own, with their bytes and lines."""
+"""Copies and transposes with their own launches, with their bytes and lines."""
 
 from __future__ import annotations
 
@@ -20,14 +20,14 @@ class Copy:
     """One copy or transpose.
 
     Attributes:
-        name: The instruction that is launched.
-        bytes: What it moves in one run.
-        runs: How often it runs in a step, or None where nobody knows.
+        name: The launched instruction.
+        bytes: The bytes that it moves in one run.
+        runs: The number of runs in a step, or None if unknown.
         where: Its line, as in `model.py:12`, or an empty string.
-        text: What stands there.
-        argument: What JAX calls the argument that it copies, or an empty string where it copies none.
-        is_same: Whether what it makes lies as what it is made from, so that it only protects one of the two.
-        is_result: Whether it makes a result of the program.
+        text: The source text of the line.
+        argument: JAX's name of the argument that it copies, or an empty string if it copies no argument.
+        is_same: Whether source and copy have the same layout, so that the copy only protects one of them.
+        is_result: Whether the copy is a result of the program.
     """
 
     name: str
@@ -41,9 +41,9 @@ class Copy:
 
 
 def list_copies(capture: Capture) -> tuple[Copy, ...]:
-    """Return what a program copies or transposes from main memory to main memory, in the order of the schedule.
+    """Return the copies and transposes of a program within main memory, in the order of the schedule.
 
-    What brings a value to another memory, as a TPU's compiler does ahead of its use, is none of these.
+    Copies to another memory, such as the prefetches of a TPU's compiler, are not included.
     """
     evidence, flow = Evidence(capture), ValueFlow(capture.module)
     copies = []
@@ -51,25 +51,26 @@ def list_copies(capture: Capture) -> tuple[Copy, ...]:
         if launch.role != "collective" and is_move(evidence.kernels, launch):
             parts = (part for part in evidence.kernels.parts(launch) if part.opcode in MOVING and not is_fusion(part))
             moved = next(parts, launch.instruction)
-            taken = find_taken(evidence.module, moved, launch.scheduled)
-            if _space(find_made(launch.instruction)) == _space(taken.shape):
-                copies.append(_describe(evidence, launch, moved, flow.find_origin(taken, whole=True), taken.shape))
+            source = find_taken(evidence.module, moved, launch.scheduled)
+            # A copy between two memories is a prefetch or an eviction, not a copy that the program could avoid.
+            if _space(find_made(launch.instruction)) == _space(source.shape):
+                copies.append(_describe(evidence, launch, moved, flow.find_origin(source, whole=True), source.shape))
     return tuple(copies)
 
 
 def _describe(evidence: Evidence, launch: Launch, moved: Instruction, origin: Instruction, before: Shape) -> Copy:
-    """Return a copy of a value that comes from an origin and has a shape before."""
-    made, entry = find_made(launch.instruction), evidence.module.entry.name
+    """Return the description of a copy of a value with an origin and a shape before the copy."""
+    shape, entry = find_made(launch.instruction), evidence.module.entry.name
     line = evidence.lines.get(moved) or evidence.lines.get(launch.scheduled)
     is_argument = origin.opcode == "parameter" and origin.computation == entry
     return Copy(
         name=launch.scheduled.name,
-        bytes=made.bytes,
+        bytes=shape.bytes,
         runs=launch.runs,
         where=show_place(line) if line else "",
         text=read_line(evidence.capture, line) if line else "",
         argument=(origin.op_name or origin.name) if is_argument else "",
-        is_same=moved.opcode != "transpose" and made.layout is not None and before.layout == made.layout,
+        is_same=moved.opcode != "transpose" and shape.layout is not None and before.layout == shape.layout,
         is_result=launch.scheduled.computation == entry and evidence.kernels.is_returned(launch),
     )
 

@@ -1,4 +1,4 @@
-"""The reasons for a part of a program being as it is, as plain data."""
+"""The answer about a compiler decision, as plain data."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 type Kind = Literal[
     "apart", "together", "copy", "layout", "transpose", "collective", "matmul", "kernel", "removed", "argument"
 ]
-"""The kinds of questions: why two things are apart or together, why one is there, and how it came to be."""
+"""The kinds of explanations: separate or fused kernels, and the reason for or origin of one instruction."""
 
 
 type Outcome = Literal["removes", "reduces", "keeps", "adds", "failed"]
-"""The effect of a change: what was asked about is so no longer, is there less often, as often or more often; or the
-program with the change does not compile."""
+"""The effect of a change: it removes the subject of the question, reduces its number, keeps it, or adds more; or the
+changed program does not compile."""
 
 
 OUTCOMES: tuple[Outcome, ...] = get_args(Outcome.__value__)
@@ -33,19 +33,19 @@ _TWICE = re.compile(r"\b([a-z-]+) (?=\1[\w.-]*)")
 
 @dataclass(frozen=True)
 class Reason:
-    """The messages of the compiler.
+    """A message of the compiler about a decision.
 
     Attributes:
-        topic: What it is about, such as `fusion`.
+        topic: The topic, such as `fusion`.
         verdict: `done`, `refused`, `tried` or `noted`.
         pipeline: The pipeline that ran the pass.
         pass_name: The pass.
-        instruction: What it is about, by its name at that time.
-        others: Who else had a part.
-        words: The compiler's own words.
-        sentence: What they mean, or an empty string where nobody has written that down.
-        place: Where XLA's source says it.
-        kind: The key of the message among those that are known, or an empty string.
+        instruction: The instruction, by its name at that time.
+        others: Other instructions in the message.
+        words: The text of the message.
+        sentence: An explanation of the message, or an empty string if there is none.
+        place: The place of the message in XLA's source.
+        kind: The key in the table of explained messages, or an empty string.
     """
 
     topic: str
@@ -61,8 +61,8 @@ class Reason:
 
     @property
     def meaning(self) -> str:
-        """The plain sentence, or the compiler's own words where there is none."""
-        # What is called as its opcode needs not be called so twice.
+        """The explanation, or the quoted message if there is none."""
+        # "the reduce reduce.3" repeats the opcode, so one of the two words is removed.
         return _TWICE.sub("", self.sentence) or f"“{self.words}”"
 
 
@@ -72,8 +72,8 @@ class PassStep:
 
     Attributes:
         pipeline: The pipeline of the pass.
-        pass_name: The pass; `import` where the program came with it.
-        did: What it did.
+        pass_name: The pass; `import` if the instruction is part of the original program.
+        did: A description of the change.
     """
 
     pipeline: str
@@ -87,7 +87,7 @@ class LineOf:
 
     Attributes:
         where: The file and the line, as in `model.py:12`.
-        text: The line as it is written.
+        text: The source text of the line.
     """
 
     where: str
@@ -96,23 +96,23 @@ class LineOf:
 
 @dataclass(frozen=True)
 class WhyPart:
-    """A launch, or an instruction of one, that an answer is about.
+    """A launch, or an instruction of a launch, in an answer.
 
     Attributes:
         name: The instruction.
         opcode: Its opcode, or the kind of a fusion.
         shape: The shape of its result.
-        line: Where it comes from.
-        op_name: What JAX called the operation.
+        line: Its line of Python.
+        op_name: JAX's name of the operation.
         equation: Its equation in the jaxpr, or an empty string.
         stablehlo: Its operation in StableHLO, or an empty string.
-        kernel: The launch that computes it, or an empty string where none does.
-        members: What that fuses, by line.
-        memory: Where its result lies: allocation, bytes, and what shares it.
-        fed_by: The launches and arguments that write what it reads.
+        kernel: The launch that computes it, or an empty string if none does.
+        members: The operations that this launch fuses, by line.
+        memory: The memory of its result: the allocation, its bytes, and the values that share it.
+        fed_by: The launches and arguments that produce its inputs.
         read_by: The launches that read it.
-        followed: The instruction whose way is told: itself, or what a fusion is mostly about.
-        steps: What passes did to that.
+        followed: The instruction whose history is shown: itself, or the main instruction of a fusion.
+        steps: The changes that passes made to this instruction.
         is_left: Whether the optimized program still has it.
     """
 
@@ -135,20 +135,20 @@ class WhyPart:
 
 @dataclass(frozen=True)
 class Finding:
-    """One reason why something is as it is.
+    """One explanation of a compiler decision.
 
     Attributes:
-        kind: What is explained.
+        kind: The kind of explanation.
         names: The instructions that it is about.
         verdict: The answer in one sentence.
-        pipeline: The pipeline of the pass that brought it about.
-        pass_name: That pass, or an empty string where none did.
+        pipeline: The pipeline of the responsible pass.
+        pass_name: The responsible pass, or an empty string if there is none.
         line: The line of Python.
-        notes: What else decides it, from the program itself.
-        reasons: What the compiler said of it, the weightiest first.
-        bytes: The bytes that it moves, or 0 where that is not what it costs.
-        lines: All lines that it is about, where those are several, as of two kernels.
-        rule: The rule by which a pass rewrote it, in the compiler's own notation, or an empty string.
+        notes: Further facts of the program that influence the decision.
+        reasons: The compiler's messages about it, the most important first.
+        bytes: The bytes that it moves, or 0 if bytes do not measure its cost.
+        lines: All its lines if there are several, such as those of two kernels.
+        rule: The rewrite rule of the pass, in the compiler's notation, or an empty string.
     """
 
     kind: Kind
@@ -166,14 +166,14 @@ class Finding:
 
 @dataclass(frozen=True)
 class WhyTrial:
-    """A change that was compiled.
+    """A change that was compiled to see its effect.
 
     Attributes:
         kind: The kind of change, such as `donate`.
-        change: What was changed.
-        outcome: What came of it.
-        effect: What was counted, before and after.
-        note: What was in the way, or an empty string.
+        change: The change.
+        outcome: The effect on the subject of the question, one of `OUTCOMES`.
+        effect: The counts before and after the change.
+        note: The error message, or an empty string.
     """
 
     kind: str
@@ -185,23 +185,23 @@ class WhyTrial:
 
 @dataclass(frozen=True)
 class Why(Answer):
-    """Why something is as it is.
+    """The answer to a question about a compiler decision.
 
     Attributes:
         program: The name of the program.
         target: The target's short name, with its grid.
-        asked: What was asked about, as on the command line.
-        what: What of it, as it was written.
-        value: The instruction of what was asked about and where it is computed, where the first finding does not say
-            it: then that is about a related instruction, such as the kernel around it.
-        findings: The answers, the weightiest first.
-        parts: The launches and instructions that they are about.
-        trials: Changes that were compiled, those that remove it first.
-        missing: What could not be known, and what to do about it.
-        untried: Kinds of changes that were asked for, of which the program offers none.
-        is_full: Whether all is told.
-        is_tried: Whether changes of the program can be tried: not of a capture that was saved.
-        stage: The stage of the module that has it.
+        asked: The subject and options, as on the command line.
+        what: The part of the program in the question, as it was typed.
+        value: The instruction of this part and the kernel that computes it, if the first finding is about a related
+            instruction, such as the kernel around it; otherwise an empty string.
+        findings: The explanations, the most important first.
+        parts: The launches and instructions in the explanations.
+        trials: Changes that were compiled, those that remove the subject of the question first.
+        missing: Information that is not available, and how to get it.
+        untried: Requested kinds of changes that do not apply to the program.
+        is_full: Whether the answer shows everything that is known.
+        is_tried: Whether changes can be compiled, which needs more than a saved capture.
+        stage: The stage of the module.
     """
 
     program: str
@@ -220,37 +220,37 @@ class Why(Answer):
 
     @property
     def is_pair(self) -> bool:
-        """True if two things were asked about."""
+        """True if the question is about two parts of the program."""
         return "," in self.what and self.findings[0].kind in {"apart", "together", "removed"}
 
     def with_trials(self, trials: Iterable[WhyTrial], untried: Iterable[str] = ()) -> Why:
-        """Return the answer with what was tried, what removes it first.
+        """Return the answer with compiled changes, the most effective first.
 
         Args:
             trials: The changes that were compiled.
-            untried: Kinds of changes that were asked for, of which the program offers none.
+            untried: Requested kinds of changes that do not apply to the program.
         """
         ordered = tuple(sorted(trials, key=lambda each: OUTCOMES.index(each.outcome)))
         return replace(self, trials=ordered, untried=tuple(untried))
 
     def tell(self) -> Iterator[Part]:
-        """Yield the verdict, then what it rests on."""
+        """Yield the verdict, then the evidence for it."""
         from xla_inspect.questions.why.rendering import render
 
         return render(self)
 
 
 def suggest_why(asked: str, what: str, *options: str, is_pair: bool = False) -> str:
-    """Return a command line that asks why.
+    """Return a command line for a question about a compiler decision.
 
     Args:
-        asked: The subject with the options that are the same for each question.
-        what: What of it.
+        asked: The subject and the options that all questions share.
+        what: The part of the program to ask about.
         *options: Other options of the question.
-        is_pair: Whether those are two things that are apart.
+        is_pair: Whether `what` names two parts that are separate kernels.
     """
-    named = shlex.quote(what)
-    # What stands behind a script are its own arguments.
+    word = shlex.quote(what)
+    # The words after a script are the script's own arguments, so the options have to come first.
     if f" {asked}".find(" run ") >= 0:
-        return suggest("why", asked, *options, "--apart" if is_pair else "--what", named)
-    return " ".join((suggest("why", asked), *(("--apart", named) if is_pair else (named,)), *options))
+        return suggest("why", asked, *options, "--apart" if is_pair else "--what", word)
+    return " ".join((suggest("why", asked), *(("--apart", word) if is_pair else (word,)), *options))

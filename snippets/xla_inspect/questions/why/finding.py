@@ -1,4 +1,4 @@
-"""Why something in a program is as it is, found: what is asked about, and which of the explanations fits it."""
+"""The search for explanations of compiler decisions: the part in the question, and the explanations that apply."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 _ORDER = {"collective": 0, "copy": 1, "layout": 1, "transpose": 1, "apart": 2, "matmul": 3, "removed": 5, "argument": 6}
 _OTHER = 4
 _DECIDED = frozenset({"collective", "copy", "layout", "transpose", "argument"})
-"""The decisions about a module that come before its kernels."""
+"""The kinds of explanations that do not need kernels, so they also apply to unfinished modules."""
 _REWRITTEN, _FETCHING = 1.5, 4.5
 _PLACING = frozenset({ASSIGNING.replace("_", "-")})
 _GATHERING = frozenset({"call", "get-tuple-element", "tuple"})
@@ -48,35 +48,33 @@ _MOST_PARTS, _MOST_REMOVED, _MOST_BOUNDARIES = 6, 8, 6
 
 
 class WhyFinder:
-    """Answers why of one capture.
+    """A finder of explanations for the compiler decisions of one capture.
 
     Args:
-        capture: The capture, with its passes and its reasons.
-        axes: Names and sizes of the mesh as the call has it; empty where it has none.
+        capture: The capture, with its passes and its compiler messages.
+        axes: Names and sizes of the mesh axes of the call; empty if the call has no mesh.
 
     Attributes:
-        evidence: What the answers rest on.
-        axes: As above.
+        evidence: The data behind the explanations.
+        axes: Names and sizes of the mesh axes.
         stage: The stage of the capture's module.
-        selector: What finds what is named.
+        selector: The lookup of names in questions.
     """
 
     def __init__(self, capture: Capture, axes: Mapping[str, int] | None = None) -> None:
-        """Find nothing yet.
+        """Prepare the search; each part of the evidence is computed when it is first needed.
 
         Raises:
-            InspectError: The program did not compile, or the capture holds no passes.
+            InspectError: The program does not compile, or the capture has no module that passes changed.
         """
         if not capture.after:
-            where = f"{capture.program} does not compile for {title(capture.target)}"
-            message = f"{where}, so nothing came of it: {tell_failure(capture)}"
+            message = f"{capture.program} does not compile for {title(capture.target)}: {tell_failure(capture)}"
             raise InspectError(message)
         stage = find_stage(capture)
         if stage.name == "before the optimizations":
             message = (
-                f"{stage.join(capture.program)} on {title(capture.target)}: the compiler has decided nothing yet that "
-                f"could be asked about. {stage.explain()}\nask why of a dump that has the optimized module, or of the "
-                "function itself"
+                f"{stage.join(capture.program)} on {title(capture.target)}: the compiler has made no decisions yet. "
+                f"{stage.explain()}\npass a dump that has the optimized module, or the function itself"
             )
             raise InspectError(message)
         self.stage = stage
@@ -90,10 +88,10 @@ class WhyFinder:
         return find_exchanges(self.evidence.capture.program, self.evidence.capture, self.axes).exchanges
 
     def explain(self, what: str) -> tuple[tuple[Finding, ...], tuple[Instruction, ...]]:
-        """Return why what a word names is as it is, and the instructions that this is about.
+        """Return the explanations for the part of the program that a word names, and its instructions.
 
         Raises:
-            InspectError: The program has no such thing.
+            InspectError: The program has no such part.
         """
         selection = self.selector.select(what)
         if not (selection.instructions or selection.removed):
@@ -105,8 +103,8 @@ class WhyFinder:
         findings += [explain_removed(self.evidence, each) for each in self._choose_removed(selection, findings)]
         if not findings:
             message = (
-                f"{what!r} is no collective, copy or argument of {self.stage.join(self.evidence.capture.program)}, and "
-                f"kernels are not decided there. {self.stage.explain()}"
+                f"{what!r} is not a collective, copy or argument of {self.stage.join(self.evidence.capture.program)}, "
+                f"and its kernels are not determined yet. {self.stage.explain()}"
             )
             raise InspectError(message)
         if not selection.is_one:
@@ -120,26 +118,24 @@ class WhyFinder:
         return tuple(findings), self._choose_parts(selection, findings)
 
     def explain_apart(self, one: str, other: str) -> tuple[tuple[Finding, ...], tuple[Instruction, ...]]:
-        """Return why two things are in two kernels, or in one.
+        """Return the explanations why two parts of the program are in two kernels, or in one.
 
         Raises:
-            InspectError: The program has no such thing, or one of the two is in no kernel.
+            InspectError: The program lacks one of the parts, or no kernel computes one of them.
         """
         first, second = (self.selector.select(each) for each in (one, other))
         left, right = (list_launches(self.evidence, each) for each in (first, second))
         for word, launches, selection in ((one, left, first), (other, right, second)):
             if not launches:
                 if selection.removed:
-                    gone = explain_removed(self.evidence, selection.removed[0])
-                    return (gone,), selection.removed[:1]
-                message = (
-                    f"no kernel of {self.evidence.capture.program} computes {word!r}: it takes no launch of its own"
-                )
+                    removal = explain_removed(self.evidence, selection.removed[0])
+                    return (removal,), selection.removed[:1]
+                message = f"no kernel of {self.evidence.capture.program} computes {word!r}: it has no launch of its own"
                 raise InspectError(message)
         parts = self.find_pair(one, other)
         if parts[0] is parts[1]:
             name = self.evidence.name_value(parts[0])
-            message = f"{one!r} and {other!r} are the same thing here, {name}: ask why of one of them, without --apart"
+            message = f"{one!r} and {other!r} are the same value, {name}; ask about one of them, without --apart"
             raise InspectError(message)
         holders = [self.evidence.kernels.holder(each) for each in parts]
         if holders[0] is not None and holders[0] is holders[1]:
@@ -156,13 +152,13 @@ class WhyFinder:
         return (finding, *others[:_MOST_BOUNDARIES]), (launch.instruction, neighbour.instruction)
 
     def find_pair(self, one: str, other: str) -> tuple[Instruction, ...]:
-        """Return the two instructions that two words are mostly about, or none where one of them is in no kernel."""
+        """Return the main instructions of the two selections, or nothing if no kernel computes one of them."""
         selections = [self.selector.select(word) for word in (one, other)]
         left, right = ({*list_launches(self.evidence, selection)} for selection in selections)
         return tuple(self._find_in(selection, left & right) for selection in selections) if left and right else ()
 
     def _choose_pair(self, left: Sequence[Launch], right: Sequence[Launch]) -> tuple[Launch, Launch]:
-        """Return the two launches that are asked about: those that are mostly about it, neighbours first."""
+        """Return the launches of the two selections that compute the most of them, adjacent launches first."""
         pairs = [(a, b) for a in left for b in right if a is not b]
         return min(
             pairs,
@@ -175,11 +171,11 @@ class WhyFinder:
         return other in readers(one) or one in readers(other)
 
     def _find_in(self, selection: Selection, shared: Collection[Launch]) -> Instruction:
-        """Return the instruction that a selection is mostly about, in a kernel that both have where there is one."""
+        """Return the main instruction of a selection, in one of the shared kernels if possible."""
         kernels = self.evidence.kernels
         own = [each for each in selection.instructions if kernels.holder(each) is not None and not is_fusion(each)]
         own = own or [each for each in selection.instructions if kernels.holder(each) is not None]
-        # A matmul says more than the sum of its parts, and both more than what is done to the result.
+        # A matmul is more important than the sum of its partial results, and both are more important than what follows.
         heavy = min((HEAVY.index(each.opcode) for each in own if each.opcode in HEAVY), default=None)
         most = own if heavy is None else [each for each in own if each.opcode == HEAVY[heavy]]
         most = [each for each in most if each.opcode not in IDLE] or most
@@ -213,7 +209,7 @@ class WhyFinder:
             yield from self._explain_neighbours(launch)
 
     def _explain_neighbours(self, launch: Launch) -> Iterator[Finding]:
-        """Yield why a kernel is apart from those around it."""
+        """Yield the reasons why a kernel is not fused with its neighbors."""
         kernels = self.evidence.kernels
         around = [
             *((each, launch) for each in kernels.feeders(launch)),
@@ -224,7 +220,7 @@ class WhyFinder:
             yield explain_boundary(self.evidence, *pair)
 
     def _explain_many(self, selection: Selection) -> Iterator[Finding]:
-        """Yield what there is to ask of a line: its collectives and copies, then how its kernels come about."""
+        """Yield the explanations for a line: its collectives and copies, then the origins of its kernels."""
         evidence = self.evidence
         launches = list_launches(self.evidence, selection)
         chosen = set(selection.instructions)
@@ -263,21 +259,21 @@ class WhyFinder:
                 yield explain_idle(self.evidence, instruction)
 
     def _find_exchanging(self, selection: Selection) -> dict[Launch, Exchange]:
-        """Return the launches of a selection that exchange, those too of which only what takes them is of its lines."""
+        """Return the collectives of a selection, including those whose results are used on its lines."""
         chosen = {*list_launches(self.evidence, selection)}
-        found = {}
+        exchanging = {}
         for launch in self.evidence.kernels.launches:
             exchange = self._find_exchange(launch, launch.instruction)
             if exchange and (
                 launch in chosen or {(each.file, each.line) for each in exchange.places} & {*selection.lines}
             ):
-                found[launch] = exchange
-        return found
+                exchanging[launch] = exchange
+        return exchanging
 
     def _choose_removed(self, selection: Selection, findings: Sequence[Finding]) -> Sequence[Instruction]:
-        """Return what passes removed and is worth a word: what only gathers or calls, where nothing else is left."""
-        telling = [each for each in selection.removed if each.opcode not in _GATHERING]
-        return (telling or ([] if findings else list(selection.removed)))[:_MOST_REMOVED]
+        """Return the removed instructions to explain. Calls and tuples count only if there is nothing else."""
+        computing = [each for each in selection.removed if each.opcode not in _GATHERING]
+        return (computing or ([] if findings else list(selection.removed)))[:_MOST_REMOVED]
 
     def _describe_value(self, what: str, findings: Sequence[Finding]) -> str:
         selection = self.selector.select(what)
@@ -290,16 +286,16 @@ class WhyFinder:
         return next((each for each in self.exchanges if each.name in names), None)
 
     def _choose_parts(self, selection: Selection, findings: Sequence[Finding]) -> tuple[Instruction, ...]:
-        """Return the instructions to describe: those of the first finding, then the others that were named."""
-        named = {each.name: each for each in (*selection.removed, *selection.instructions)}
+        """Return the instructions to describe: those of the first finding, then those of the others."""
+        selected = {each.name: each for each in (*selection.removed, *selection.instructions)}
         module = {each.name: each for each in self.evidence.module.walk()}
-        found = dict.fromkeys(
-            named.get(name) or module[name]
+        parts = dict.fromkeys(
+            selected.get(name) or module[name]
             for finding in findings
             for name in finding.names
-            if name in named or name in module
+            if name in selected or name in module
         )
-        return tuple(found)[:_MOST_PARTS] or selection.instructions[:1]
+        return tuple(parts)[:_MOST_PARTS] or selection.instructions[:1]
 
     def answer(
         self,
@@ -310,17 +306,17 @@ class WhyFinder:
         full: bool = False,
         trouble: str = "",
     ) -> Why:
-        """Return why something in the program is as it is.
+        """Return the explanations for a part of the program.
 
         Args:
-            asked: What was asked about, as on the command line.
-            what: What of it: an instruction, a line, a variable or what JAX calls an operation.
-            apart: In its place, two of them that are asked why they are two kernels.
-            full: Whether all is told.
-            trouble: Why the compiler gave no reasons where they were asked for.
+            asked: The subject and options, as on the command line.
+            what: The part: an instruction, a line, a variable, or JAX's name of an operation.
+            apart: Two parts instead of `what`, to explain why they are two kernels.
+            full: Whether the answer shows everything that is known.
+            trouble: The reason why requested compiler messages are missing.
 
         Raises:
-            InspectError: The program has no such thing; with what is nearest.
+            InspectError: The program has no such part. The message lists the nearest names.
         """
         findings, parts = self.explain_apart(*apart) if apart else self.explain(what)
         return Why(
@@ -337,10 +333,10 @@ class WhyFinder:
         )
 
     def missing(self, trouble: str = "", kinds: Sequence[str] = ()) -> tuple[str, ...]:
-        """Return what could not be known of this capture, as `list_gaps` does."""
+        """Return the information that this capture lacks, as `list_gaps` lists it."""
         return tuple(list_gaps(self.evidence, trouble, kinds))
 
 
 def _weigh(finding: Finding) -> float:
-    """Return where a finding about a line stands: what only fetches a value comes after what computes with it."""
+    """Return the rank of a finding about a line: prefetches of a value come after computations with it."""
     return _FETCHING if finding.pass_name in _PLACING else _ORDER.get(finding.kind, _OTHER)

@@ -1,4 +1,4 @@
-"""Names in a question about a program: an instruction, a line of Python, a variable, an argument."""
+"""The lookup of names in questions: an instruction, a line of Python, a variable, an argument."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ _FAR = 3
 
 @dataclass(frozen=True)
 class _Statement:
-    """A statement of a file, from one place up to another, each a line and a column."""
+    """A statement of a file. Its start and end are pairs of a line and a column."""
 
     file: str
     start: tuple[int, int]
@@ -49,15 +49,15 @@ class _Statement:
 
 @dataclass(frozen=True)
 class Selection:
-    """The thing that was named.
+    """The part of a program that a question names.
 
     Attributes:
-        what: As it was written.
-        instructions: The instructions of the optimized module that it stands for, in the order of the text.
-        removed: Instructions of earlier states that passes removed, where nothing else of it is left, or of a line.
-        is_one: Whether it names one instruction, and no line with all that came of it.
-        lines: The lines of Python that it names, each a file and a number.
-        statements: The statements that assign the variable that it names, which may share a line with others.
+        what: The name, as it was typed.
+        instructions: The matching instructions of the optimized module, in the order of its text.
+        removed: Matching instructions that passes removed: those of a line, or the only ones that match.
+        is_one: Whether the name denotes one instruction, not a line with all of its instructions.
+        lines: The matching lines of Python, each a file and a number.
+        statements: The statements that assign the variable, which may share a line with other statements.
     """
 
     what: str
@@ -69,40 +69,39 @@ class Selection:
 
 
 class Selector:
-    """Finds what questions name in one capture.
+    """The lookup of names in one capture.
 
     Args:
         capture: The capture.
         lines: The line of each instruction of its optimized module.
-        histories: What each instruction went through.
+        histories: The history of each instruction.
     """
 
     def __init__(self, capture: Capture, lines: Mapping[Instruction, SourceLine], histories: Histories) -> None:
-        """Find nothing yet."""
+        """Store the data to search."""
         self.capture, self.lines, self.histories = capture, lines, histories
 
     def select(self, what: str) -> Selection:
-        """Return what a word stands for.
+        """Return the part of the program that a word names.
 
         Args:
             what: `fusion.33` or `%fusion.33`, `model.py:88`, `:88` or `88`, a variable that the program's file
-                assigns, an argument, what JAX calls an operation, a Python function, an opcode, or a piece of a line.
+                assigns, an argument, JAX's name of an operation, a Python function, an opcode, or a piece of a line.
 
         Raises:
-            InspectError: The program has no such thing; with what is nearest.
+            InspectError: The program has no such part. The message lists the nearest names.
         """
         word = what.strip().removeprefix("%")
         if not word:
-            message = (
-                "nothing is named; ask about an instruction, such as fusion.3, or about a line, such as model.py:12"
-            )
+            message = "the name is empty; pass an instruction, such as fusion.3, or a line, such as model.py:12"
             raise InspectError(message)
-        if found := _LINE.fullmatch(word):
-            return self._select_line(what, found["file"] or "", int(found["number"]))
+        if match := _LINE.fullmatch(word):
+            return self._select_line(what, match["file"] or "", int(match["number"]))
         inside = fused_computations(self.capture.module)
-        named = [each for each in self.capture.module.walk() if each.name == word]
-        if named:
-            return Selection(what, (min(named, key=lambda each: each.computation in inside),), (), is_one=True)
+        # Several computations may have an instruction of this name; one outside of fusions is more likely meant.
+        matches = [each for each in self.capture.module.walk() if each.name == word]
+        if matches:
+            return Selection(what, (min(matches, key=lambda each: each.computation in inside),), (), is_one=True)
         return (
             self._select_variable(what, word)
             or self._select_argument(what, word)
@@ -113,7 +112,7 @@ class Selector:
         )
 
     def list_names(self) -> tuple[str, ...]:
-        """Return what parts of the program are called: scopes, then functions and variables that left something."""
+        """Return the names of parts of the program: scopes, then functions and variables with instructions."""
         scopes = {scope for each in self.capture.module.walk() for scope in read_op_scope(each.op_name or "")}
         functions = {frame.function.rpartition(".")[2] for frame in self._frames()}
         places = {(line.file, line.number) for line in self.lines.values()}
@@ -131,61 +130,61 @@ class Selector:
     def _select_line(self, what: str, file: str, number: int) -> Selection:
         files = self._find_files(what, file)
         places = {(each, number) for each in files}
-        found = self._select_places(what, places)
-        if found.instructions or found.removed or self.is_traced(places):
-            return found
+        selection = self._select_places(what, places)
+        if selection.instructions or selection.removed or self.is_traced(places):
+            return selection
         return self._refuse_line(what, files[0] if len(files) == 1 else "", number)
 
     def _find_files(self, what: str, file: str) -> list[str]:
         if not file:
             return [self.capture.source_file]
-        wanted = file.replace("\\", "/").removeprefix("./")
-        found = [each for each in self.capture.sources if each == wanted or each.endswith(f"/{wanted}")]
-        # What was typed may name more folders than the capture keeps.
-        found = found or [each for each in self.capture.sources if wanted.endswith(f"/{each}")]
-        if not found:
-            known = ", ".join(sorted(self.capture.sources)[:8])
-            message = f"{what}: no instruction comes from a file {file!r}; those of this program are {known or 'none'}"
+        path = file.replace("\\", "/").removeprefix("./")
+        matches = [each for each in self.capture.sources if each == path or each.endswith(f"/{path}")]
+        # The path on the command line may contain more folders than the paths in the capture.
+        matches = matches or [each for each in self.capture.sources if path.endswith(f"/{each}")]
+        if not matches:
+            files = ", ".join(sorted(self.capture.sources)[:8])
+            message = f"{what}: no instruction comes from a file {file!r}; the files of this program: {files or 'none'}"
             raise InspectError(message)
-        return found
+        return matches
 
     def _select_places(self, what: str, places: set[tuple[str, int]]) -> Selection:
-        held = tuple(
+        instructions = tuple(
             each
             for each in self.capture.module.walk()
             if (line := self.lines.get(each)) is not None and (line.file, line.number) in places
         )
         removed: list[Instruction] = []
         numbers = self.histories.states[0].numbers
-        for instruction in self.list_imported(places):
-            left = self.histories.finally_is(numbers[instruction])
-            if left is None:
-                removed.append(instruction)
-            elif left not in held:
-                # A pass that made it anew may have lost the line.
-                held = (*held, left)
-        return Selection(what, held, tuple(removed), lines=tuple(sorted(places)))
+        for original in self.list_imported(places):
+            final = self.histories.finally_is(numbers[original])
+            if final is None:
+                removed.append(original)
+            elif final not in instructions:
+                # A pass that created a new instruction for it may have lost the line.
+                instructions = (*instructions, final)
+        return Selection(what, instructions, tuple(removed), lines=tuple(sorted(places)))
 
     def list_imported(self, places: Collection[tuple[str, int]]) -> tuple[Instruction, ...]:
-        """Return the instructions of the unoptimized module that come from lines, in the order of its text.
+        """Return the instructions of the unoptimized module from some lines, in the order of its text.
 
         Args:
             places: The lines, each a file and a number.
         """
-        found = []
+        imported = []
         for instruction in self.histories.states[0].numbers:
             frames = self.capture.frames.get(instruction.stack_frame or 0, ())
             frame = next((each for each in frames if each.file in self.capture.sources), None)
             if frame and (frame.file, frame.line) in places and instruction.opcode not in {"parameter", "constant"}:
-                found.append(instruction)
-        return tuple(found)
+                imported.append(instruction)
+        return tuple(imported)
 
     def find_value(self, selection: Selection, passing: Collection[str]) -> Instruction | None:
-        """Return the instruction of the unoptimized module whose result lines or statements come to, or None.
+        """Return the instruction of the unoptimized module that computes the result of lines or statements, or None.
 
         Args:
             selection: The lines or statements.
-            passing: Opcodes that only gather values or call what computes them.
+            passing: Opcodes that only collect values or call other computations.
         """
         imported = self.list_imported(selection.lines)
         whole = [each for each in imported if each.opcode not in passing and self._is_in(each, selection.statements)]
@@ -202,14 +201,14 @@ class Selector:
         return variables
 
     def find_variable(self, instruction: Instruction) -> str:
-        """Return the variable whose assignment computes an instruction, or an empty string where there is none."""
+        """Return the variable whose assignment contains an instruction, or an empty string if there is none."""
         if find_frame(self.capture, instruction) is None:
             return ""
         names = (name for name, own in self._variables.items() if self._is_in(instruction, own))
         return next(names, "")
 
     def _select_variable(self, what: str, word: str) -> Selection | None:
-        """Return what the lines came to that assign a variable, or None where none does."""
+        """Return the instructions of the lines that assign a variable, or None if no line assigns it."""
         statements = tuple(self._variables.get(word, ()))
         if not statements:
             return None
@@ -223,7 +222,7 @@ class Selector:
         return Selection(what, chosen, removed, lines=lines.lines, statements=statements)
 
     def _is_in(self, instruction: Instruction, statements: Collection[_Statement]) -> bool:
-        """Return whether an instruction of lines comes from one of the statements there, if any are given."""
+        """Return whether an instruction comes from one of the statements, or true if there are no statements."""
         frame = find_frame(self.capture, instruction)
         if not statements or frame is None or frame.column < 1:
             return True
@@ -235,14 +234,14 @@ class Selector:
         return any(place in places for _, place in read_jaxpr_lines(self.capture.jaxpr_locations))
 
     def _select_argument(self, what: str, word: str) -> Selection | None:
-        """Return the argument that JAX calls by a word."""
+        """Return the argument with a name of JAX, or None."""
         whole = (each for each in self.capture.module.walk() if each.op_name == word and each.opcode == "parameter")
         return next((Selection(what, (each,), (), is_one=True) for each in whole), None)
 
     def _select_all(self, what: str, word: str) -> Selection | None:
-        """Return the instructions that a word means: by the steps of JAX's name, a Python function, or an opcode.
+        """Return the instructions with a part of JAX's name, a Python function, or an opcode, or None.
 
-        A function of the program's files means what it calls too, and `copy` each of the opcode.
+        The instructions of a function include those of the functions that it calls.
         """
         chains = {
             number
@@ -260,7 +259,7 @@ class Selector:
         return next((Selection(what, group, ()) for group in groups if group), None)
 
     def _select_fragment(self, what: str, word: str) -> Selection | None:
-        """Return what the lines came to in which a piece of text stands, whatever the spaces in it."""
+        """Return the instructions of the lines that contain a piece of text, ignoring spaces, or None."""
         piece = "".join(word.split())
         places = {
             (file, number)
@@ -268,17 +267,17 @@ class Selector:
             for number, line in enumerate(text.splitlines(), 1)
             if piece in "".join(line.split())
         }
-        found = self._select_places(what, places) if len(piece) > 1 else None
-        return found if found and (found.instructions or found.removed) else None
+        selection = self._select_places(what, places) if len(piece) > 1 else None
+        return selection if selection and (selection.instructions or selection.removed) else None
 
     def _select_former(self, what: str, word: str) -> Selection | None:
-        """Return what an instruction of an earlier state came to."""
+        """Return the final form of an instruction of an earlier state, or None."""
         former = self.histories.find(word)
         if former is None:
             return None
         number, _ = self.histories.locate(former)
-        left = self.histories.finally_is(number)
-        return Selection(what, (left,) if left else (), () if left else (former,), is_one=True)
+        final = self.histories.finally_is(number)
+        return Selection(what, (final,) if final else (), () if final else (former,), is_one=True)
 
     def _refuse(self, what: str, word: str) -> Selection:
         names = {each.name: each for each in self.capture.module.walk()}
@@ -288,37 +287,39 @@ class Selector:
             place = show_place(SourceLine(statement.file, statement.start[0], ""))
             message = (
                 f"no operation of {self.capture.program} comes from {place}, where {what!r} is assigned: it is "
-                "a Python value, or another name of a value that another line computes"
+                "a Python value, or another name for a value that another line computes"
             )
             raise InspectError(message)
         near = list_nearest(word, [*names, *assigned, *self.list_names()], _NEAREST, 0.5)
         stem = word.rpartition(".")[0] or word
         near += [name for name in names if name.rpartition(".")[0] == stem or name == stem][:_NEAREST]
         near = list(dict.fromkeys(near))[:_NEAREST] or [each.name for each in self.capture.module.entry][-_NEAREST:]
-        told = ", ".join(
+        nearest = ", ".join(
             f"{name} ({show_place(line)})" if (line := self.lines.get(names[name]) if name in names else None) else name
             for name in near
         )
-        message = f"{self.capture.program} has no instruction, variable or operation {what!r}; the nearest are {told}"
+        message = (
+            f"{self.capture.program} has no instruction, variable or operation {what!r}; the nearest are {nearest}"
+        )
         raise InspectError(message)
 
     def _say_line(self, file: str, number: int) -> str:
-        """Return what is wrong with a line of a file, where that is all that there is to say, or an empty string."""
+        """Return the reason why a line cannot have instructions, as the end of a message, or an empty string."""
         lines = self.capture.sources.get(file, "").splitlines()
         if not lines:
             return ""
         if not 0 < number <= len(lines):
-            return f", for {file.rpartition('/')[2]} has {plural(len(lines), 'line')}"
+            return f", since {file.rpartition('/')[2]} has {plural(len(lines), 'line')}"
         text = lines[number - 1].strip()
         return ", which is empty" if not text else ", which is a comment" if text.startswith("#") else ""
 
     def _refuse_line(self, what: str, file: str, number: int) -> Selection:
-        known = sorted({(line.file, line.number) for line in self.lines.values() if not file or line.file == file})
-        near = sorted(known, key=lambda place: abs(place[1] - number))[:_FAR]
+        places = sorted({(line.file, line.number) for line in self.lines.values() if not file or line.file == file})
+        near = sorted(places, key=lambda place: abs(place[1] - number))[:_FAR]
         lines = [SourceLine(*place, "") for place in sorted(near)]
-        told = "\n".join(f"  {show_place(line)}  {read_line(self.capture, line)}" for line in lines)
+        nearest = "\n".join(f"  {show_place(line)}  {read_line(self.capture, line)}" for line in lines)
         message = f"no instruction of {self.capture.program} comes from {what}{self._say_line(file, number)}"
-        message += f"; the nearest lines that have some:\n{told}" if told else ""
+        message += f"; the nearest lines with instructions:\n{nearest}" if nearest else ""
         raise InspectError(message)
 
 

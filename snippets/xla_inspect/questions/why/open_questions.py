@@ -1,4 +1,4 @@
-"""Questions that a program raises: its copies, transposes, collectives and what its kernels exchange, by bytes."""
+"""The open questions about a program: its copies, transposes, collectives and values between kernels, by bytes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from xla_inspect.analysis import FINAL, Stage
 from xla_inspect.answers import Answer, Hint
+from xla_inspect.plural import plural
 from xla_inspect.questions.why.explanation import suggest_why
 from xla_inspect.questions.why.why_copied import find_moved, is_move
 from xla_inspect.targets import title
@@ -23,13 +24,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class OpenQuestion:
-    """A question that a program raises.
+    """An open question about a program.
 
     Attributes:
         question: The question.
         where: The line of Python, as in `model.py:12`.
-        bytes: The bytes of main memory, or between devices, that what it asks about moves in a run of the program.
-        command: What asks it.
+        bytes: The bytes that its subject moves in a run of the program, in main memory or between devices.
+        command: The command that answers it.
     """
 
     question: str
@@ -40,17 +41,17 @@ class OpenQuestion:
 
 @dataclass(frozen=True)
 class OpenQuestions(Answer):
-    """The questions that a program raises, those about what costs most first.
+    """The open questions about a program, the most expensive first.
 
     Attributes:
         program: The name of the program.
         target: The target's short name, with its grid.
-        asked: What was asked about, as on the command line.
+        asked: The subject and options, as on the command line.
         questions: The questions.
         answer: The answer to the first of them, or an empty string.
-        shown: How many of them are told.
-        missing: What could not be known, and what to do about it.
-        stage: The stage of the module that raises them.
+        shown: The number of questions to show.
+        missing: Information that is not available, and how to get it.
+        stage: The stage of the module.
     """
 
     program: str
@@ -63,39 +64,38 @@ class OpenQuestions(Answer):
     stage: Stage = FINAL
 
     def tell(self) -> Iterator[Part]:
-        """Yield the questions, each with the command that asks it."""
+        """Yield the largest question with its answer, then the others with the commands that answer them."""
         where = f"{self.stage.join(self.program)} on {title(self.target)}:"
         if not self.questions and not self.stage.has_launches:
-            yield f"{where} no copies or collectives, and no kernels yet: there is nothing to ask why of."
+            yield f"{where} no copies, no collectives and no kernels yet, so there are no open questions."
             yield self.stage.explain()
             return
         if not self.questions:
-            yield f"{where} one kernel and no copies or collectives: there is nothing to ask why of."
+            yield f"{where} one kernel, no copies and no collectives, so there are no open questions."
             return
         first = self.questions[0]
-        moved = f"That moves {format_bytes(first.bytes)}, the most."
-        yield f"{where} {first.question[0].lower()}{first.question[1:]} {moved} {self.answer}"
+        yield f"{where} the first open question is about {format_bytes(first.bytes)}. {first.question} {self.answer}"
         for each in self.questions[: self.shown]:
             yield Hint(f"{format_bytes(each.bytes)}: {each.question}", each.command)
-        if left := len(self.questions) - self.shown:
-            yield f"{left} more with --full."
+        if omitted := len(self.questions) - self.shown:
+            yield f"{plural(omitted, 'more question')} not shown; --full shows all of them."
         for missing in self.missing:
             yield Hint(missing)
 
 
 _PREFETCH = "a copy-start of"
-"""The question about a copy into memory on the chip, which runs beside kernels and that a program seldom can avoid."""
+"""The subject of a question about a prefetch into on-chip memory, which overlaps with kernels and is hard to avoid."""
 FEW = 6
-"""So many questions are told unless all are asked for."""
+"""The number of questions that are shown by default."""
 
 
 def list_open_questions(finder: WhyFinder, asked: str, *, full: bool = False) -> OpenQuestions:
-    """Return the questions that a program raises, those about what moves most bytes first, prefetches last.
+    """Return the open questions about a program, those with the most bytes first and prefetches last.
 
     Args:
-        finder: What answers them.
-        asked: What was asked about, as on the command line.
-        full: Whether all are told.
+        finder: The finder of explanations.
+        asked: The subject and options, as on the command line.
+        full: Whether to show all questions.
     """
     capture = finder.evidence.capture
     pairs = sorted(_list_questions(finder, asked), key=lambda pair: (_PREFETCH in pair[0].question, -pair[0].bytes))
@@ -107,20 +107,20 @@ def list_open_questions(finder: WhyFinder, asked: str, *, full: bool = False) ->
 
 
 def _answer(finder: WhyFinder, names: Sequence[str]) -> str:
-    """Return the answer about one instruction, or about two that are apart."""
+    """Return the answer about one instruction, or about two separate kernels."""
     findings, _ = finder.explain(names[0]) if len(names) == 1 else finder.explain_apart(names[0], names[1])
     return findings[0].verdict
 
 
 def _label(finder: WhyFinder, instruction: Instruction, name: str) -> str:
-    """Return a value by its variable and line, as in "`scores` (model.py:12)", or by its line, or else by a name."""
+    """Return the label of a value: its variable and line, as in "`scores` (model.py:12)", or its line, or a name."""
     where = finder.evidence.show_line(instruction).where
     variable = finder.selector.find_variable(instruction)
     return f"`{variable}` ({where})" if variable else where or name
 
 
 def _list_questions(finder: WhyFinder, asked: str) -> Iterator[tuple[OpenQuestion, tuple[str, ...]]]:
-    """Yield questions, each with the names of the instructions that it is about."""
+    """Yield questions, each with the names of its instructions."""
     evidence = finder.evidence
     exchanges = {each.name: each for each in finder.exchanges}
     for launch in evidence.kernels.launches:
@@ -145,8 +145,8 @@ def _list_questions(finder: WhyFinder, asked: str) -> Iterator[tuple[OpenQuestio
 def _ask_boundary(
     finder: WhyFinder, asked: str, pair: tuple[Launch, Launch], size: int
 ) -> tuple[OpenQuestion, tuple[str, ...]]:
-    lined = finder.evidence.lines
-    heroes = [each.instruction if each.instruction in lined else finder.evidence.kernels.hero(each) for each in pair]
+    lines = finder.evidence.lines
+    heroes = [each.instruction if each.instruction in lines else finder.evidence.kernels.hero(each) for each in pair]
     names = tuple(each.name for each in pair)
     labels = [_label(finder, *each) for each in zip(heroes, names, strict=True)]
     question = f"Why are {labels[0]} and {labels[1]} two kernels?"

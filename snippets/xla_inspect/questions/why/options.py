@@ -1,4 +1,4 @@
-"""`xla-inspect why SUBJECT [WHAT]`: why the compiler did that, in its own words, and which change would change it."""
+"""`xla-inspect why SUBJECT [WHAT]`: the reason for a compiler decision, and the changes that would alter it."""
 
 from __future__ import annotations
 
@@ -25,48 +25,50 @@ log = logging.getLogger(__name__)
 
 USUAL = ("h100",)
 _OF_CALL = ("donate_arg", "mesh", "specs", "static_arg")
-"""The beginnings of the names of `capture`'s arguments that say how a function is called."""
+"""The prefixes of `capture`'s arguments that determine the call of the function."""
 
 UNSAVED = (
-    "this capture was saved without them; xla-inspect show SUBJECT --stage capture --reasons -o FILE.json saves it with"
+    "this capture was saved without them; to save it with messages, run "
+    "xla-inspect show SUBJECT --stage capture --reasons -o FILE.json"
 )
-"""The words about a capture that lacks them."""
+"""The reason why a saved capture has no compiler messages."""
 _PAIR = 2
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """Add what is asked why of, and what is to be tried."""
-    how = parser.add_argument_group("the question")
-    how.add_argument(
+    """Add the options for the part of the program and for changes to try."""
+    group = parser.add_argument_group("options of why")
+    group.add_argument(
         "--what",
         metavar="WHAT",
         default="",
-        help="an instruction (fusion.3), a line (model.py:88, or 88), a variable, or a name of JAX's; it may follow "
-        "the subject without --what; without it the largest question is answered and others are listed",
+        help="the part of the program: an instruction (fusion.3), a line (model.py:88, or 88), a variable, or JAX's "
+        "name of an operation; it may follow the subject without --what; without it, the command answers the largest "
+        "open question and lists the others",
     )
-    how.add_argument("--apart", metavar="A,B", default="", help="why these two are not one kernel")
-    how.add_argument(
+    group.add_argument("--apart", metavar="A,B", default="", help="explain why these two parts are not one kernel")
+    group.add_argument(
         "--try",
         dest="tried",
         metavar="CHANGE",
-        help=f"compile with changes, and tell which would change it: {', '.join(subjects.EFFECTS)}, or all",
+        help=f"compile with changes and report those with an effect: {', '.join(subjects.EFFECTS)}, or all",
     )
-    how.add_argument("--full", action="store_true", help="all that is known of it")
+    group.add_argument("--full", action="store_true", help="show everything that is known")
 
 
 def take_names(options: argparse.Namespace) -> None:
-    """Take the word after the subject for what is asked about; those after a script are its own arguments.
+    """Read the word after the subject as the part to ask about. The words after a script are the script's arguments.
 
     Raises:
-        InspectError: There are several.
+        InspectError: There is more than one word.
     """
     if options.subject[0] == "run":
         return
     words = [*filter(None, [options.what]), *options.subject[1:]]
     if len(words) > 1 or (words and options.apart):
         message = (
-            f"one thing at a time: {', '.join([*words, *filter(None, [options.apart])])}; "
-            "for why two are apart write --apart A,B"
+            f"pass one part at a time, not {', '.join([*words, *filter(None, [options.apart])])}; to ask why two parts "
+            "are separate kernels, pass --apart A,B"
         )
         raise InspectError(message)
     options.what = words[0] if words else ""
@@ -77,7 +79,7 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     """Yield an answer for each target.
 
     Raises:
-        InspectError: There is no such change to try, or no target has what was named.
+        InspectError: The change to try is unknown, or no target has the part.
     """
     kinds = subjects.read_kinds(options.tried)
     apart = _read_pair(options.apart)
@@ -91,7 +93,7 @@ def _read_pair(text: str) -> tuple[str, str] | None:
         return None
     words = [word.strip() for word in text.split(",")]
     if len(words) != _PAIR or not all(words):
-        message = f"--apart {text!r}: name two things with a comma between them, such as mean,var"
+        message = f"--apart {text!r}: pass two parts with a comma between them, such as mean,var"
         raise InspectError(message)
     return words[0], words[1]
 
@@ -110,7 +112,7 @@ def _ask_one(
     asked = subjects.write_subject(options, capture.target)
     if not options.what and apart is None:
         if kinds:
-            message = "--try is asked of one thing: name it behind the subject, or with --apart A,B"
+            message = "--try needs a part of the program: pass it after the subject, or two parts with --apart A,B"
             raise InspectError(message)
         return package.list_open_questions(finder, asked, full=options.full)
     answer: Why = finder.answer(asked, options.what, apart=apart, full=options.full, trouble=trouble)
@@ -120,7 +122,7 @@ def _ask_one(
 
 
 def _compile(subject: Subject, target: str) -> tuple[Capture, str]:
-    """Return the capture with its passes and reasons, or without reasons and why there are none."""
+    """Return the capture with its passes and messages, and the reason if it has no messages."""
     if subject.call is None:
         saved = subject.capture(target)
         return saved, "" if saved.log else _explain_silence(saved)
@@ -129,57 +131,57 @@ def _compile(subject: Subject, target: str) -> tuple[Capture, str]:
 
 
 def _explain_silence(saved: Capture) -> str:
-    """Return why a capture that was not compiled here holds no reasons, and how to get them."""
+    """Return the reason why a saved or dumped capture has no compiler messages, and how to get them."""
     if "log" not in saved.missing:
         return UNSAVED
     variables = "\n".join(f"  {name}={value}" for name, value in compilation.list_variables(compilation.LEVELS).items())
     return (
-        f"{saved.missing['log']}: ask about the function itself, it is compiled so; for a log of your own set these "
-        f"before Python starts, and keep what goes to standard error:\n{variables}"
+        f"{saved.missing['log']}. Pass the function itself, which is then compiled with messages. For a log of your "
+        f"own run, set these variables before Python starts and save standard error:\n{variables}"
     )
 
 
 def why(  # noqa: PLR0913 - one for each option of the command
     fn: Callable[..., Any] | Capture,
-    *example_args: Any,  # noqa: ANN401 - whatever the function takes
+    *example_args: Any,  # noqa: ANN401 - any arguments that the function accepts
     what: str = "",
     apart: tuple[str, str] | None = None,
     target: str = "cpu",
     full: bool = False,
     try_: str = "",
     lines_of: str = "",
-    **arguments: Any,  # noqa: ANN401 - likewise
+    **arguments: Any,  # noqa: ANN401 - any arguments that the function accepts
 ) -> Why | OpenQuestions:
-    """Return why the compiler did something to a part of a program; without a part, which questions it raises.
+    """Explain a compiler decision about a part of a program or, without a part, list the open questions.
 
     Args:
-        fn: A function, or a capture of it, made with `reasons=True`.
+        fn: A function, or a capture of it that was made with `reasons=True`.
         *example_args: As in `summary`.
-        what: An instruction (`fusion.3`), a line (`model.py:88`, or `88`), a variable, or what JAX calls an operation.
-        apart: In its place, two of them that are asked why they are two kernels.
-        target: A short name, with a topology where wanted.
-        full: Whether all is told.
-        try_: Kinds of changes to compile, to see which would change it: as of `--try`, such as `donate,batch` or `all`.
+        what: An instruction (`fusion.3`), a line (`model.py:88`, or `88`), a variable, or JAX's name of an operation.
+        apart: Two parts instead of `what`, to explain why they are two kernels.
+        target: A short name, optionally with a topology.
+        full: Whether the answer shows everything that is known.
+        try_: Kinds of changes to compile to see their effect, as for `--try`, such as `donate,batch` or `all`.
         lines_of: As in `summary`.
         **arguments: As in `summary`.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
-        InspectError: As in `summary`, or the program has no such thing, with what is nearest; or no such change.
+        InspectError: As in `summary`; or the program has no such part, with the nearest names; or a change is unknown.
     """
     kinds = subjects.read_kinds(try_, "try_")
     if kinds and (isinstance(fn, Capture) or not (what or apart)):
-        message = "try_ compiles a program with changes: give the function, and what or apart of it"
+        message = "try_ compiles a changed program: pass the function, not a capture, and what or apart"
         raise InspectError(message)
-    found = subjects.take_capture(fn, target, example_args, arguments, lines_of, passes=True, reasons=True)
-    finder = package.WhyFinder(found, arguments.get("mesh"))
+    capture = subjects.take_capture(fn, target, example_args, arguments, lines_of, passes=True, reasons=True)
+    finder = package.WhyFinder(capture, arguments.get("mesh"))
     if not what and apart is None:
-        return package.list_open_questions(finder, found.program, full=full)
-    answer = finder.answer(found.program, what, apart=apart, full=full)
+        return package.list_open_questions(finder, capture.program, full=full)
+    answer = finder.answer(capture.program, what, apart=apart, full=full)
     if not kinds or isinstance(fn, Capture):
         return answer
     settings = {name: value for name, value in arguments.items() if name.startswith(_OF_CALL)}
-    named = {name: value for name, value in arguments.items() if name not in {*settings, "options"}}
-    call = subjects.Call(fn, example_args, named, settings)
-    subject = subjects.Subject(found.program, call, options=arguments.get("options"), lines_of=lines_of)
+    keywords = {name: value for name, value in arguments.items() if name not in {*settings, "options"}}
+    call = subjects.Call(fn, example_args, keywords, settings)
+    subject = subjects.Subject(capture.program, call, options=arguments.get("options"), lines_of=lines_of)
     return package.try_changes(subject, target, kinds, finder, answer, apart=apart)

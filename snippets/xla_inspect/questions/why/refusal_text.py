@@ -1,4 +1,4 @@
-"""Why a pass refused to fuse two things, as a clause of a sentence."""
+"""The reason why a pass did not fuse two kernels, as a clause of a sentence."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
     from xla_inspect.questions.why.explanation import Reason
 
-_COSTS = re.compile(r"estimates (?P<fused>[\d.]+) µs .* and (?P<apart>[\d.]+) µs ")
+_COSTS = re.compile(r"(?:reckons|estimates) (?P<fused>[\d.]+) µs .* and (?P<apart>[\d.]+) µs ")
 _END = re.compile(r"(?<=[\w)])[.:] ")
 
 
 def write_clause(reason: Reason, first: str, second: str) -> str:
-    """Return why something was refused, to follow `does not fuse A into B, because `.
+    """Return the reason for a refusal as a clause that follows `does not fuse A into B because `.
 
     Args:
         reason: The refusal.
-        first: How what would be fused is called now.
-        second: How what would take it in is called now.
+        first: The current name of the kernel that would be fused.
+        second: The current name of the kernel that would contain it.
     """
     if costs := _COSTS.search(reason.sentence) if reason.kind == "costs-when-fused" else None:
         fused, apart = (f"{float(costs[name]):.3g}" for name in ("fused", "apart"))
@@ -32,11 +32,12 @@ def write_clause(reason: Reason, first: str, second: str) -> str:
         return f"its cost model estimates {fused} µs for the fused kernel and {apart} µs for two"
     if clause := _list_clauses().get(reason.kind):
         return clause
-    said = _END.split(reason.meaning.rstrip("."))[0]
+    clause = _END.split(reason.meaning.rstrip("."))[0]
+    # The message has the names at the time of the pass, which later passes may have changed.
     for name, now in ((reason.instruction, first), (reason.others[0] if reason.others else "", second)):
         if name:
-            said = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", now, said)
-    return said
+            clause = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", now, clause)
+    return clause
 
 
 @cache

@@ -1,7 +1,8 @@
-"""The reasons in paragraphs and tables, the verdict first."""
+"""The printed explanation of a compiler decision: paragraphs and tables, the verdict first."""
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections import Counter
 from typing import TYPE_CHECKING
@@ -10,6 +11,7 @@ from xla_inspect.analysis import close_brackets
 from xla_inspect.answers import Hint, Table
 from xla_inspect.plural import plural
 from xla_inspect.questions.why.explanation import Finding, Why, suggest_why
+from xla_inspect.questions.why.why_context import IMPORT
 from xla_inspect.targets import title
 
 if TYPE_CHECKING:
@@ -19,7 +21,7 @@ if TYPE_CHECKING:
     from xla_inspect.questions.why.explanation import Finding, PassStep, Reason, WhyPart
 
 
-_TELLING = frozenset({"removes", "reduces", "adds"})
+_EFFECTIVE = frozenset({"removes", "reduces", "adds"})
 FEW_NOTES = 2
 
 
@@ -31,19 +33,20 @@ _TOPICS: Mapping[str, tuple[str, ...]] = {
 }
 
 
+_INSTEAD = re.compile(r" in (?:the )?place of ")
 _UNKNOWN = "?"
-"""The words for a pass that is not known."""
+"""The name of an unknown pass."""
 
 
 FEW_STEPS, FEW_NAMES = 3, 2
 
 
 WIDTH, BRIEF = 80, 12
-"""The columns of a line, and how many lines an answer takes that is not asked for in full, unless its sentence does."""
+"""The columns of a line, and the number of lines of an answer without `--full`, unless its verdict is longer."""
 
 
 def render(why: Why) -> Iterator[Part]:
-    """Yield the verdict, then what it rests on."""
+    """Yield the verdict, then the evidence for it."""
     first, *rest = why.findings
     where = f"{why.stage.join(why.program)} on {title(why.target)}:"
     yield (verdict := " ".join(filter(None, (where, why.value, first.verdict))))
@@ -62,7 +65,7 @@ def render(why: Why) -> Iterator[Part]:
 
 
 def _tell_briefly(why: Why, verdict: str) -> Iterator[Part]:
-    """Yield the lines, and of the rest what there is room for, the weightiest first."""
+    """Yield the lines of Python and then as much of the evidence as fits, the most important first."""
     first = why.findings[0]
     room = BRIEF - _count_text_lines(verdict)
     if lines := _tell_lines(first):
@@ -70,9 +73,9 @@ def _tell_briefly(why: Why, verdict: str) -> Iterator[Part]:
         yield lines
     notes = " ".join(first.notes[:FEW_NOTES])
     part = next(iter(why.parts), None)
-    told = [notes, _tell_words(first), _tell_part(part) if part else ""]
-    told += [f"Also: {each.verdict}" for each in why.findings[1:2]]
-    for text in filter(None, told):
+    paragraphs = [notes, _tell_words(first), _tell_part(part) if part else ""]
+    paragraphs += [f"Also: {each.verdict}" for each in why.findings[1:2]]
+    for text in filter(None, paragraphs):
         if (size := _count_text_lines(text)) <= room:
             room -= size
             yield text
@@ -85,7 +88,7 @@ def _tell_finding(finding: Finding) -> Iterator[Part]:
         yield " ".join(finding.notes)
     if finding.reasons:
         yield Table(
-            ("pass", "what the compiler said"),
+            ("pass", "compiler message"),
             tuple((each.pass_name or "-", f"{each.verdict}: {_tell_reason(each)}") for each in finding.reasons),
         )
 
@@ -94,103 +97,104 @@ def _tell_parts(why: Why) -> Iterator[Part]:
     for part in why.parts:
         inside = "" if part.followed == part.name else f" in {part.name}"
         rows = tuple((step.pass_name, step.did) for step in part.steps)
-        yield Table(("pass", f"what it did to {part.followed}{inside}"), rows)
+        yield Table(("pass", f"change to {part.followed}{inside}"), rows)
         if not part.is_left:
             continue
-        said = [f"runs in {part.kernel}" if part.kernel and part.kernel != part.name else ""]
-        said += [f"fed by {', '.join(part.fed_by)}" if part.fed_by else ""]
-        said += [f"read by {', '.join(part.read_by)}" if part.read_by else "", part.memory]
-        yield f"Now: {part.name}, {part.opcode} {part.shape}; {'; '.join(filter(None, said)) or 'alone'}."
-        yield Table(("from", ""), tuple(_list_origin(part)))
+        facts = [f"runs in {part.kernel}" if part.kernel and part.kernel != part.name else ""]
+        facts += [f"reads {', '.join(part.fed_by)}" if part.fed_by else ""]
+        facts += [f"is read by {', '.join(part.read_by)}" if part.read_by else ""]
+        facts += [f"occupies {part.memory}" if part.memory else ""]
+        facts = [f"{part.name}, {part.opcode} {part.shape}", *filter(None, facts)]
+        yield f"In the optimized program: {'; '.join(facts)}."
+        yield Table(("origin", ""), tuple(_list_origin(part)))
 
 
 def _tell_trials(why: Why) -> Iterator[Part]:
     if not (why.trials or why.untried):
         return
-    telling = [each for each in why.trials if why.is_full or each.outcome in _TELLING]
-    kept = Counter(each.kind for each in why.trials if each.outcome == "keeps")
+    effective = [each for each in why.trials if why.is_full or each.outcome in _EFFECTIVE]
+    without_effect = Counter(each.kind for each in why.trials if each.outcome == "keeps")
     failed = Counter(each.kind for each in why.trials if each.outcome == "failed")
-    if telling:
-        effects = [each.effect if why.is_full else each.effect.partition(";")[0] for each in telling]
+    if effective:
+        effects = [each.effect if why.is_full else each.effect.partition(";")[0] for each in effective]
         rows = tuple(
-            (each.outcome, each.change, each.note or effect) for each, effect in zip(telling, effects, strict=True)
+            (each.outcome, each.change, each.note or effect) for each, effect in zip(effective, effects, strict=True)
         )
-        yield Table(("outcome", "tried", "counted"), rows, (), "What would change it, compiled to see")
+        yield Table(("outcome", "change", "count"), rows, (), "Effects of changes, each compiled")
     if why.is_full:
         return
-    said = [f"{'Tried, and it stays' if telling else 'Nothing that was tried changes it'}: {_count_kinds(kept)}."]
-    said = said if kept else []
-    said += [f"Not compiled: {_count_kinds(failed)}; --full has why."] if failed else []
-    said += [f"Nothing to try: {', '.join(why.untried)}."] if why.untried else []
-    if said:
-        yield " ".join(said)
+    sentences = [f"Changes without an effect: {_count_kinds(without_effect)}."] if without_effect else []
+    sentences += [f"Changes that do not compile: {_count_kinds(failed)}; --full shows the errors."] if failed else []
+    sentences += [f"Changes that do not apply here: {', '.join(why.untried)}."] if why.untried else []
+    if sentences:
+        yield " ".join(sentences)
 
 
-def _advise(why: Why, left: int) -> Iterator[Hint]:
+def _advise(why: Why, others: int) -> Iterator[Hint]:
     is_pair = why.is_pair
     if not why.is_full:
-        more = f" ({plural(left, 'more finding')})" if left > 0 else ""
-        yield Hint(f"All of it{more}:", suggest_why(why.asked, why.what, "--full", is_pair=is_pair))
+        more = f" ({plural(others, 'more finding')})" if others > 0 else ""
+        yield Hint(f"To see all evidence{more}:", suggest_why(why.asked, why.what, "--full", is_pair=is_pair))
     if why.is_tried and not (why.trials or why.untried):
-        yield Hint("What would change it:", suggest_why(why.asked, why.what, "--try", "all", is_pair=is_pair))
+        yield Hint("To find changes with an effect:", suggest_why(why.asked, why.what, "--try", "all", is_pair=is_pair))
 
 
 def _count_kinds(kinds: Mapping[str, int]) -> str:
-    """Return kinds with how many of each there are, as in `layout (3), target`."""
+    """Return kinds with their counts, as in `layout (3), target`."""
     return ", ".join(f"{kind} ({number})" if number > 1 else kind for kind, number in kinds.items())
 
 
 def _count_text_lines(text: str) -> int:
-    """Return how many lines a paragraph takes, with the empty one behind it."""
+    """Return the number of lines of a paragraph, including the empty line after it."""
     return len(textwrap.wrap(text, WIDTH, break_long_words=False, break_on_hyphens=False)) + 1
 
 
 def _tell_lines(finding: Finding) -> str:
-    """Return the lines of Python that a finding is about, as they are written."""
+    """Return the lines of Python of a finding, with their source text."""
     lines = dict.fromkeys(line for line in finding.lines or (finding.line,) if line.text)
     return "; ".join(f"`{line.where}`: `{close_brackets(line.text)}`" for line in lines)
 
 
 def _tell_words(finding: Finding) -> str:
-    """Return what the compiler itself said of what a finding is about, where that is short enough to stand whole."""
+    """Return the compiler's message about a finding, unless the log truncated it."""
     topics = _TOPICS.get(finding.kind, ())
     for each in finding.reasons:
         is_own = each.pass_name == finding.pass_name and each.verdict == "refused"
         if each.topic in topics and is_own and each.words[-1:] != "\u2026":
             place = f" ({each.place.rpartition('/')[2]})" if each.place else ""
-            return f"In the compiler's own words: “{each.words}”{place}."
+            return f"The compiler's message: “{each.words}”{place}."
     return ""
 
 
 def _tell_part(part: WhyPart) -> str:
-    """Return what passes did to a part, and where it is now, in two sentences."""
-    way = [_tell_step(step) for step in part.steps if step.pass_name != _UNKNOWN]
-    if len(way) > FEW_STEPS:
-        way = [way[0], plural(len(way) - FEW_STEPS, "more step"), *way[1 - FEW_STEPS :]]
-    name = part.name if part.followed == part.name else f"{part.followed}, in {part.name}"
-    said = [f"{name}: {'; '.join(way)}."] if way else []
+    """Return the changes of passes to a part, and its memory, in two sentences."""
+    steps = [_tell_step(step) for step in part.steps if step.pass_name != _UNKNOWN]
+    if len(steps) > FEW_STEPS:
+        steps = [steps[0], plural(len(steps) - FEW_STEPS, "more step"), *steps[1 - FEW_STEPS :]]
+    name = part.name if part.followed == part.name else f"{part.followed} in {part.name}"
+    sentences = [f"History of {name}: {'; '.join(steps)}."] if steps else []
     if part.is_left and part.memory:
-        read = f"; read by {', '.join(part.read_by[:FEW_NAMES])}" if part.read_by else ""
-        said.append(f"Now {part.memory.partition(', shares')[0]}{read}.")
-    return " ".join(said)
+        readers = f" and is read by {', '.join(part.read_by[:FEW_NAMES])}" if part.read_by else ""
+        sentences.append(f"It occupies {part.memory.partition(', shared')[0]}{readers}.")
+    return " ".join(sentences)
 
 
 def _tell_step(step: PassStep) -> str:
-    if step.did.startswith("brought"):
-        return "from the program"
+    if step.pass_name == IMPORT:
+        return "part of the original program"
     verb, _, rest = step.did.partition(" ")
     if verb == "changed":
         return f"{step.pass_name} changed {rest.partition(':')[0]}"
     if verb == "moved":
         return f"{step.pass_name} fused it"
-    _, _, instead = rest.partition(" in the place of ")
-    # Of several of which one line is made nobody says which it was made of.
-    put = f" in the place of {instead.rpartition(' ')[2]}" if instead and " and " not in instead else ""
+    instead = _INSTEAD.split(rest, maxsplit=1)[-1] if _INSTEAD.search(rest) else ""
+    # If one instruction replaces several, the history does not show which of them it was created from.
+    put = f" in place of {instead.rpartition(' ')[2]}" if instead and " and " not in instead else ""
     return f"{step.pass_name} {verb} it{put}"
 
 
 def _tell_reason(reason: Reason) -> str:
-    """Return what the compiler said, with what it is about, its own words and the place in XLA's source."""
+    """Return the explanation of a message, with its instructions, its text and its place in XLA's source."""
     about = " into ".join(filter(None, (reason.instruction, reason.others[0] if reason.others else "")))
     source = f" ({reason.place})" if reason.place else ""
     words = f" “{reason.words}”" if reason.sentence else ""
@@ -198,7 +202,7 @@ def _tell_reason(reason: Reason) -> str:
 
 
 def _list_origin(part: WhyPart) -> Iterator[tuple[str, str]]:
-    """Yield where a part comes from, stage by stage, and what it fuses."""
+    """Yield the origin of a part, stage by stage, and the operations that it fuses."""
     if part.line.where:
         yield part.line.where, part.line.text
     for name in ("op_name", "equation", "stablehlo"):

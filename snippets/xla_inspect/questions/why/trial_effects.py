@@ -1,4 +1,4 @@
-"""The effect of a trial on what was asked about: counted in both programs, by lines of Python."""
+"""The effect of a trial on the subject of a question, counted in both programs by lines of Python."""
 
 from __future__ import annotations
 
@@ -24,23 +24,23 @@ type Spot = tuple[str, int]
 """A file, without its folders, and a line."""
 
 _RESHAPING = frozenset({"batch", "precision", "sharding", "target"})
-"""Kinds of changes after which the same value may be of another shape."""
-# What one operation may be called on another target, or after another pass.
+"""Kinds of changes after which the same value may have another shape."""
+# The opcode of one operation may differ between targets, or after another pass.
 _SAME = {"convolution": "dot", "custom-call": "dot"}
 
 
 @dataclass(frozen=True)
 class Effect:
-    """The thing that was asked about, as it can be counted in any compile of the same lines.
+    """A count of the subject of a question that works in any compilation of the same lines.
 
     Attributes:
-        kind: What is explained.
-        spots: The lines that it belongs to: of two kernels, those of either, in their order.
-        opcodes: The operations that are counted: of two kernels, what each is mostly about.
-        between: Whether copies between memories are asked about, and no others.
-        alone: Whether what is counted are launches that do nothing but move.
-        sort: What kind of launch is counted, as `Launch.sort`, where one is asked about.
-        shape: The shape of what is moved, without its layout, where a copy or a transpose is asked about.
+        kind: The kind of explanation.
+        spots: The lines of the subject; for two kernels, the line of each, in their order.
+        opcodes: The counted operations; for two kernels, the main operation of each.
+        between: Whether only copies between memories count.
+        alone: Whether only launches that just move data count.
+        sort: The kind of the counted launches, as in `Launch.sort`, if the subject is a launch.
+        shape: The shape of the moved value, without its layout, if the subject is a copy or a transpose.
     """
 
     kind: Kind
@@ -52,10 +52,10 @@ class Effect:
     shape: str = ""
 
     def count(self, capture: Capture) -> tuple[int, int]:
-        """Return how often it is there at those lines, and how often in the whole program.
+        """Count the subject at its lines, and in the whole program.
 
         Args:
-            capture: A compile that went through.
+            capture: A successful compilation.
         """
         lines = find_lines(capture, capture.module)
         if self.kind in {"copy", "layout", "transpose"}:
@@ -84,7 +84,7 @@ class Effect:
             ]
             return sum(_find(lines, each) in self.spots for each in moves), len(moves)
         kernels = KernelParts(module)
-        found = [
+        moving = [
             launch
             for launch in kernels.launches
             if (is_move(kernels, launch) or launch.role == "copy")
@@ -93,9 +93,9 @@ class Effect:
         ]
         here = sum(
             any(_find(lines, each) in self.spots for each in (launch.scheduled, *kernels.parts(launch)))
-            for launch in found
+            for launch in moving
         )
-        return here, len(found)
+        return here, len(moving)
 
     def _count_sort(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
         kernels = KernelParts(module)
@@ -115,24 +115,24 @@ class Effect:
         return here, len(same)
 
     def _count_kernels(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
-        """Return how many kernels the two are, one where any holds both, and how many kernels there are."""
+        """Return the number of kernels of the two operations, which is 1 if a kernel has both, and of all kernels."""
         kernels = KernelParts(module)
         keys = [(spot, _name(opcode)) for spot, opcode in zip(self.spots, self.opcodes, strict=True)]
-        held = [
+        contents = [
             Counter((_find(lines, part), _name(part.opcode)) for part in kernels.parts(launch))
             for launch in kernels.launches
         ]
         total = sum(launch.role == "kernel" for launch in kernels.launches)
         if keys[0] == keys[1]:
-            return sum(keys[0] in each for each in held), total
-        if any(all(key in each for key in keys) for each in held):
+            return sum(keys[0] in each for each in contents), total
+        if any(all(key in each for key in keys) for each in contents):
             return 1, total
-        if not all(any(key in each for each in held) for key in keys):
-            # One of them is another operation now: then its line tells where it is.
-            spots = [{spot for spot, _ in each} for each in held]
+        if not all(any(key in each for each in contents) for key in keys):
+            # One of them became another operation, so only its line can locate it.
+            spots = [{spot for spot, _ in each} for each in contents]
             if self.spots[0] != self.spots[1]:
                 return (1 if any(set(self.spots) <= each for each in spots) else 2), total
-            # Of one line, how many kernels compute with it tells whether it is several.
+            # If both are on one line, the number of kernels that compute on this line decides.
             working = [
                 launch
                 for launch, each in zip(kernels.launches, spots, strict=True)
@@ -142,20 +142,20 @@ class Effect:
         return 2, total
 
     def compare(self, before: Capture, after: Capture, kind: str, change: str) -> WhyTrial:
-        """Return what a change came to.
+        """Return the outcome of a change.
 
         Args:
-            before: The program as it is.
-            after: The program with the change.
+            before: The unchanged program.
+            after: The changed program.
             kind: The kind of change.
-            change: The change, in words.
+            change: A description of the change.
         """
         if after.error:
             return WhyTrial(kind, change, "failed", "", name_failure(after))
-        # With other sizes, what is moved is of another shape.
-        counted = replace(self, shape="") if kind in _RESHAPING else self
-        here, total = counted.count(before)
-        there, now = counted.count(after)
+        # These changes alter the sizes of values, so the moved value has another shape.
+        counter = replace(self, shape="") if kind in _RESHAPING else self
+        here, total = counter.count(before)
+        there, now = counter.count(after)
         if here == there or (there < here and now >= total and self.kind not in {"apart", "together"}):
             outcome = "keeps"
         elif self.kind in {"apart", "together", "removed"}:
@@ -168,59 +168,60 @@ class Effect:
         sizes = [sum(each.role == "kernel" for each in KernelParts(capture.module).launches) for capture in captures]
         kernels = f"{plural(sizes[0], 'kernel')}, then {sizes[1]}"
         if self.kind in {"apart", "together"}:
-            return f"{_count_words(before[0])}, then {_count_words(after[0])}; in all {kernels}"
-        known = [spot for spot in self.spots if spot]
-        where = f" at {known[0][0]}:{known[0][1]}" if known else ""
+            return f"{plural(before[0], 'kernel')}, then {plural(after[0], 'kernel')}; in total {kernels}"
+        places = [spot for spot in self.spots if spot]
+        where = f" at {places[0][0]}:{places[0][1]}" if places else ""
         what = " or ".join(each for each in self.opcodes if each != "copy-start") or "copy"
         what = "kernels that only move data" if self.alone else self.sort or what
-        counted = f"{what}{where}: {before[0]}, then {after[0]}"
-        return f"{counted}; in all {before[1]}, then {after[1]}; {kernels}"
+        counts = f"{what}{where}: {before[0]}, then {after[0]}"
+        return f"{counts}; in total {before[1]}, then {after[1]}; {kernels}"
 
 
 def find_effect(  # noqa: PLR0911 - a table of kinds
     evidence: Evidence, finding: Finding, pair: Sequence[Instruction] = ()
 ) -> Effect | None:
-    """Return what is counted to see whether a finding still holds, or None where nothing can be.
+    """Return the count that shows if a finding still applies, or None if nothing can be counted.
 
     Args:
         evidence: The capture.
-        finding: What was explained first.
-        pair: Of two things that are apart or together, the instructions that were asked about.
+        finding: The first explanation.
+        pair: The two instructions of the question, if it is about separate or fused kernels.
     """
     module = evidence.module
     if finding.kind == "removed":
-        gone = next((each for name in finding.names if (each := evidence.histories.find(name))), None)
-        line = evidence.find_line(gone) if gone else None
-        return Effect("removed", (_spot(line),), (_name(gone.opcode),)) if gone and line else None
-    named = [each for name in finding.names for each in module.walk() if each.name == name]
-    if not named or finding.kind == "argument":
+        original = next((each for name in finding.names if (each := evidence.histories.find(name))), None)
+        line = evidence.find_line(original) if original else None
+        return Effect("removed", (_spot(line),), (_name(original.opcode),)) if original and line else None
+    instructions = [each for name in finding.names for each in module.walk() if each.name == name]
+    if not instructions or finding.kind == "argument":
         return None
-    launch = evidence.kernels.holder(named[0])
+    subject = instructions[0]
+    launch = evidence.kernels.holder(subject)
     if finding.kind in {"apart", "together"}:
-        holders = [evidence.kernels.holder(each) for each in named]
+        holders = [evidence.kernels.holder(each) for each in instructions]
         both = pair or [evidence.kernels.hero(each) for each in holders if each]
-        if len(both) < 2:  # noqa: PLR2004 - the two that are asked about
+        if len(both) < 2:  # noqa: PLR2004 - the two kernels of the question
             return None
         spots = tuple(_spot(evidence.find_line(each)) for each in both[:2])
         return Effect(finding.kind, spots, tuple(_name(each.opcode) for each in both[:2]))
-    spots = (_spot(evidence.find_line(named[0])),)
+    spots = (_spot(evidence.find_line(subject)),)
     if finding.kind == "collective":
         names = {finding.names[0]}
         same = (each.kind for each in list_collectives(module) if names & {each.name, each.scheduled.name})
         return Effect("collective", spots, (kind,)) if (kind := next(same, "")) else None
     if finding.kind in {"copy", "layout", "transpose"}:
-        opcodes = ("transpose",) if named[0].opcode == "transpose" else ("copy", "copy-start")
+        opcodes = ("transpose",) if subject.opcode == "transpose" else ("copy", "copy-start")
         alone = launch is not None and (launch.role == "copy" or is_move(evidence.kernels, launch))
-        moved = launch.scheduled if launch and alone else named[0]
+        moved = launch.scheduled if launch and alone else subject
         between = _only_changes_memory(module, moved) if alone else _changes_memory(module, moved)
-        return Effect(finding.kind, spots, opcodes, between, alone, shape=named[0].shape.plain)
-    hero = evidence.kernels.hero(launch) if launch else named[0]
-    sort = launch.sort if launch and named[0] in {launch.instruction, launch.scheduled} else ""
+        return Effect(finding.kind, spots, opcodes, between, alone, shape=subject.shape.plain)
+    hero = evidence.kernels.hero(launch) if launch else subject
+    sort = launch.sort if launch and subject in {launch.instruction, launch.scheduled} else ""
     return Effect(finding.kind, (_spot(evidence.find_line(hero)),), (_name(hero.opcode),), sort=sort)
 
 
 def _only_changes_memory(module: Module, instruction: Instruction) -> bool:
-    """Return whether a copy brings a value to another memory, in the same layout."""
+    """Return whether a copy moves a value to another memory in the same layout."""
     after, before = _find_layouts(module, instruction)
     if not (after and before):
         return False
@@ -229,19 +230,19 @@ def _only_changes_memory(module: Module, instruction: Instruction) -> bool:
 
 
 def _changes_memory(module: Module, instruction: Instruction) -> bool:
-    """Return whether a copy brings a value to another memory."""
+    """Return whether a copy moves a value to another memory."""
     after, before = _find_layouts(module, instruction)
     return bool(after and before and after.memory_space != before.memory_space)
 
 
 def _find_layouts(module: Module, instruction: Instruction) -> tuple[Layout | None, Layout | None]:
-    """Return the layouts of what a copy makes and of what it takes."""
+    """Return the layouts of a copy's result and of its operand."""
     operands = module.operands(instruction)
     return find_made(instruction).layout, operands[0].shape.layout if operands else None
 
 
 def _spot(line: SourceLine | None) -> Spot | None:
-    # What is compiled once more may be known by another path.
+    # The path may differ between two compilations, so only the file name counts.
     return (line.file.rpartition("/")[2], line.number) if line else None
 
 
@@ -251,7 +252,3 @@ def _find(lines: Mapping[Instruction, SourceLine], instruction: Instruction) -> 
 
 def _name(opcode: str) -> str:
     return _SAME.get(opcode, opcode)
-
-
-def _count_words(number: int) -> str:
-    return "one kernel" if number == 1 else f"{number} kernels"

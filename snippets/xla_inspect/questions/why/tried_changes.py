@@ -1,4 +1,4 @@
-"""Changes of a program that were tried, not guessed: which of them change the answer to a question why."""
+"""Trials of changes to a program, compiled to see which of them alter a compiler decision."""
 
 from __future__ import annotations
 
@@ -31,30 +31,33 @@ def try_changes(  # noqa: PLR0913 - the program, the changes, and the question w
     *,
     apart: tuple[str, str] | None = None,
 ) -> Why:
-    """Return an answer with what each change that can be tried comes to.
+    """Return an answer with the outcome of each change that applies to the program.
 
     Args:
         subject: The program.
-        target: The target that the answer is of.
-        kinds: Which kinds of changes to try.
-        finder: What answered.
+        target: The target of the answer.
+        kinds: The kinds of changes to try.
+        finder: The finder of the answer.
         answer: The answer.
-        apart: The two words that the question named, where it named two.
+        apart: The two parts of the question, if it has two.
 
     Raises:
         InspectError: There is no program to change, or nothing that can be counted before and after.
     """
     if subject.call is None:
-        message = f"{subject.name} is a capture that was saved: there is no program to compile with a change"
+        message = f"{subject.name} is a saved capture, which cannot be compiled with changes; pass the function itself"
         raise InspectError(message)
     pair = finder.find_pair(*apart) if apart else ()
     effect = find_effect(finder.evidence, answer.findings[0], pair)
     if effect is None:
-        message = f"nothing of {answer.what or 'it'} can be counted, so no change can be seen to change it"
+        message = (
+            f"the effect of changes on {answer.what or 'the program'} cannot be counted; ask about a kernel, a copy or "
+            "a collective"
+        )
         raise InspectError(message)
-    tried = list(_try_kinds(subject, target, kinds, (finder.evidence.capture, effect, answer)))
-    untried = tuple(kind for kind in kinds if kind not in {each.kind for each in tried})
-    return answer.with_trials(tried, untried)
+    trials = list(_try_kinds(subject, target, kinds, (finder.evidence.capture, effect, answer)))
+    untried = tuple(kind for kind in kinds if kind not in {each.kind for each in trials})
+    return answer.with_trials(trials, untried)
 
 
 def _try_kinds(
@@ -67,13 +70,13 @@ def _try_kinds(
     for kind in kinds:
         try:
             trials += list_trials(subject, (kind,), capture, passes=names, asked=True)
-        except Exception as error:  # noqa: BLE001 - whatever is in the way of a kind, the others are tried
+        except Exception as error:  # noqa: BLE001 - a kind that fails for any reason must not stop the others
             yield WhyTrial(kind, f"changes of the kind {kind!r}", "failed", "", _say(error))
     for number, trial in enumerate(trials, 1):
         log.info("trying %d of %d: %s", number, len(trials), trial.change)
         try:
             yield effect.compare(capture, trial.capture(target), trial.kind, trial.change)
-        except Exception as error:  # noqa: BLE001 - whatever is in the way of a change, the others are tried
+        except Exception as error:  # noqa: BLE001 - a change that fails for any reason must not stop the others
             yield WhyTrial(trial.kind, trial.change, "failed", "", _say(error))
 
 

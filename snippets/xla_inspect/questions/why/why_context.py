@@ -1,4 +1,4 @@
-"""The data behind answers to *why*: one capture with its lines, histories, kernels and the compiler's messages."""
+"""The data behind explanations: one capture with its lines, histories, kernels and compiler messages."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction
 
 IMPORT = "import"
-"""The words in place of a pass for what the program came with."""
+"""The name in place of a pass for instructions of the original program."""
 
 _DONOR = re.compile(r"\((?P<number>\d+),")
 _MOST_LINES = 12
@@ -43,20 +43,20 @@ _RANK = {"refused": 0, "done": 1, "noted": 2, "tried": 3}
 
 
 class Evidence:
-    """One capture, and what is known of its parts, each found when it is first asked for.
+    """One capture with the data that explanations need. Each part is computed when it is first used.
 
     Args:
-        capture: The capture, with its passes and, where they were asked for, its reasons.
+        capture: The capture, with its passes and, if they were requested, its compiler messages.
     """
 
     def __init__(self, capture: Capture) -> None:
-        """Find nothing yet."""
+        """Store the capture."""
         self.capture = capture
         self.module = capture.module
 
     @cached_property
     def lines(self) -> Mapping[Instruction, SourceLine]:
-        """The line of Python of each instruction of the optimized module that has one."""
+        """The line of Python of each instruction of the optimized module, if it has one."""
         return find_lines(self.capture, self.module)
 
     @cached_property
@@ -71,7 +71,7 @@ class Evidence:
 
     @cached_property
     def attempts(self) -> Attempts:
-        """The same, by instructions of the optimized module."""
+        """The messages of the compiler, by instruction of the optimized module."""
         return Attempts(self.histories, self.reasons)
 
     @cached_property
@@ -81,30 +81,30 @@ class Evidence:
 
     @cached_property
     def donated(self) -> frozenset[int]:
-        """The numbers of the arguments whose place a result takes."""
+        """The numbers of the arguments whose memory a result reuses."""
         return frozenset(self.module.aliases.values())
 
     @cached_property
     def offered(self) -> frozenset[int]:
-        """The numbers of the arguments that were donated and whose place no result takes."""
+        """The numbers of the donated arguments whose memory no result reuses."""
         text = self.module.attributes.get("buffer_donor", "")
-        return frozenset(int(found["number"]) for found in _DONOR.finditer(text)) - self.donated
+        return frozenset(int(match["number"]) for match in _DONOR.finditer(text)) - self.donated
 
     def find_line(self, instruction: Instruction) -> SourceLine | None:
         """Return the line of an instruction of any state."""
-        if (known := self.lines.get(instruction)) is not None:
-            return known
+        if (line := self.lines.get(instruction)) is not None:
+            return line
         frame = find_frame(self.capture, instruction)
         if frame is not None:
             return SourceLine(frame.file, frame.line, "")
-        # What has no line, and nothing inside its fusion that has one, is of the line of that.
+        # Without a line of its own or of its fusion, the lines of adjacent launches are the best approximation.
         launch = self.kernels.holder(instruction)
         around = [] if launch is None else [launch, *self.kernels.readers(launch), *self.kernels.feeders(launch)]
-        found = (line for each in around for own in (each.scheduled, each.instruction) if (line := self.lines.get(own)))
-        return next(found, None)
+        lines = (line for each in around for own in (each.scheduled, each.instruction) if (line := self.lines.get(own)))
+        return next(lines, None)
 
     def show_line(self, instruction: Instruction | None) -> LineOf:
-        """Return the line of an instruction as answers hold it."""
+        """Return the line of an instruction in the form of answers."""
         line = self.find_line(instruction) if instruction is not None else None
         return LineOf(show_place(line), read_line(self.capture, line)) if line else LineOf("", "")
 
@@ -115,7 +115,7 @@ class Evidence:
         return f"{launch.name} ({where})" if where else launch.name
 
     def name_value(self, instruction: Instruction) -> str:
-        """Return what a value is in words: an argument by its name, or what makes it."""
+        """Return the name of a value for a sentence: the argument, or the instruction that computes it."""
         if instruction.opcode == "parameter":
             if instruction.computation == self.module.entry.name:
                 return f"the argument {instruction.op_name or instruction.name}"
@@ -126,17 +126,17 @@ class Evidence:
         return f"{instruction.name} ({where})" if where else instruction.name
 
     def name_kind(self, instruction: Instruction) -> str:
-        """Return an instruction with its opcode, where its name does not tell that."""
+        """Return the name of an instruction, with its opcode unless the name contains it."""
         value = self.name_value(instruction)
-        told = value.startswith("the ") or instruction.opcode.split("-")[0] in instruction.name
-        return value if told else f"the {instruction.opcode} {value}"
+        is_clear = value.startswith("the ") or instruction.opcode.split("-")[0] in instruction.name
+        return value if is_clear else f"the {instruction.opcode} {value}"
 
     def steps(self, instruction: Instruction) -> tuple[Step, ...]:
-        """Return what passes did to an instruction of any state."""
+        """Return the changes that passes made to an instruction of any state."""
         return self.histories.tell(instruction)
 
     def is_about(self, reason: Reason, instructions: Collection[Instruction]) -> bool:
-        """Return whether a reason is first about some instructions of the optimized module, and not by the way."""
+        """Return whether some instructions of the optimized module are the main subject of a message."""
         return any(
             attempt.first & self.attempts.names_at(attempt.state, instructions)
             for attempt in self.attempts.known
@@ -145,14 +145,15 @@ class Evidence:
         )
 
     def read_decisions(self, decisions: Iterable[Decision]) -> tuple[Reason, ...]:
-        """Return decisions as answers hold them, each once, refusals first and the latest of them before the others."""
-        seen: dict[tuple[str, ...], Decision] = {}
+        """Return unique decisions in the form of answers, refusals first and later decisions before earlier ones."""
+        unique: dict[tuple[str, ...], Decision] = {}
         for each in decisions:
             key = each.verdict, each.pass_name, each.instruction, each.sentence or each.words
-            seen.pop(key, None)
-            seen[key] = each
-        # What is explained tells more than words that nobody has explained.
-        latest = list(seen.values())[::-1]
+            # A repeated decision moves to the end, so that its latest occurrence counts.
+            unique.pop(key, None)
+            unique[key] = each
+        # A message with an explanation is more useful than one without.
+        latest = list(unique.values())[::-1]
         ranked = sorted(
             latest,
             key=lambda each: (
@@ -160,7 +161,7 @@ class Evidence:
                 each.source in EMITTING,
                 _RANK[each.verdict],
                 not each.sentence,
-                # What names both says more of the two than what holds for one.
+                # A message that names both instructions is more specific than a message about one of them.
                 not each.others,
             ),
         )
@@ -168,11 +169,11 @@ class Evidence:
         return tuple(Reason(**{name: getattr(each, name) for name in names}) for each in ranked)
 
     def describe(self, instruction: Instruction) -> WhyPart:
-        """Return all that is known of an instruction of the optimized module, or of one that was removed."""
+        """Return the description of an instruction of the optimized module, or of a removed one."""
         holder = self.kernels.holder(instruction)
-        shown = holder.scheduled if holder else instruction
+        scheduled = holder.scheduled if holder else instruction
         is_left = instruction in self.histories.states[-1].numbers
-        fed, read = self._find_neighbours(shown, holder) if is_left else ((), ())
+        inputs, readers = self._find_neighbours(scheduled, holder) if is_left else ((), ())
         hero = self._find_followed(instruction)
         return WhyPart(
             name=instruction.name,
@@ -184,31 +185,33 @@ class Evidence:
             stablehlo=self._find_text(read_stablehlo_lines(self.capture.stablehlo_locations), hero),
             kernel=holder.name if holder else "",
             members=self._list_members(holder.instruction) if holder else (),
-            memory=self._find_memory(shown.name) if is_left else "",
-            fed_by=fed,
-            read_by=read,
+            memory=self._find_memory(scheduled.name) if is_left else "",
+            fed_by=inputs,
+            read_by=readers,
             followed=hero.name,
             steps=tuple(map(read_step, self.histories.tell_way(hero))),
             is_left=is_left,
         )
 
     def _find_followed(self, instruction: Instruction) -> Instruction:
-        """Return the instruction whose history is told: of a fusion, what it is mostly about."""
+        """Return the instruction whose history is shown: the main one of a fusion, or the instruction itself."""
         holder = self.kernels.holder(instruction)
         if holder is not None and is_fusion(instruction):
             return self.kernels.hero(holder)
         return instruction
 
-    def _find_neighbours(self, shown: Instruction, holder: Launch | None) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    def _find_neighbours(
+        self, instruction: Instruction, holder: Launch | None
+    ) -> tuple[tuple[str, ...], tuple[str, ...]]:
         if holder is None:
-            before, after = self.module.operands(shown), self.module.users(shown)
+            before, after = self.module.operands(instruction), self.module.users(instruction)
             return tuple(dict.fromkeys(map(self.name_value, before))), tuple(dict.fromkeys(map(self.name_value, after)))
-        fed = [*map(self.name_value, self.kernels.arguments(holder)), *map(self.name, self.kernels.feeders(holder))]
-        read = [self.name(each) for each in self.kernels.readers(holder)]
+        inputs = [*map(self.name_value, self.kernels.arguments(holder)), *map(self.name, self.kernels.feeders(holder))]
+        readers = [self.name(each) for each in self.kernels.readers(holder)]
         if self.kernels.is_returned(holder):
             inside = holder.scheduled.computation != self.module.entry.name
-            read.append(f"the result of {holder.scheduled.computation}" if inside else "the program's result")
-        return tuple(dict.fromkeys(fed)), tuple(dict.fromkeys(read))
+            readers.append(f"the result of {holder.scheduled.computation}" if inside else "the program's result")
+        return tuple(dict.fromkeys(inputs)), tuple(dict.fromkeys(readers))
 
     def _list_members(self, instruction: Instruction) -> tuple[str, ...]:
         rows = list_fused(self.capture, instruction, self.lines)
@@ -235,13 +238,13 @@ class Evidence:
                     and value.offset < each.offset + each.size
                 )
             )
-            shared = f", shares it with {', '.join(sharing[:3])}" if sharing else ""
+            shared = f", shared with {', '.join(sharing[:3])}" if sharing else ""
             more = f" and {len(sharing) - 3} more" if len(sharing) > 3 else ""  # noqa: PLR2004 - as above
             return f"{format_bytes(value.size)} of the {allocation.kind} allocation {allocation.number}{shared}{more}"
         return ""
 
     def _find_text(self, lines: Sequence[tuple[str, tuple[str, int] | None]], instruction: Instruction) -> str:
-        """Return the statement of a stage that an instruction came from, that of its primitive where there is one."""
+        """Return the statement of an earlier stage that became an instruction, preferably that of its primitive."""
         line = self.find_line(instruction)
         if line is None:
             return ""
@@ -260,12 +263,12 @@ class Evidence:
 
 
 def tell_maker(step: Step) -> str:
-    """Return who made an instruction, as a sentence without its end."""
+    """Return the origin of an instruction as a clause."""
     if step.deed == "imported":
-        return "the program came with it"
-    return f"the pass {step.name} made it" if step.name else "a pass made it"
+        return "it is part of the original program"
+    return f"the pass {step.name} created it" if step.name else "a pass created it"
 
 
 def read_step(step: Step) -> PassStep:
-    """Return what a pass did as answers hold it."""
+    """Return the change of a pass in the form of answers."""
     return PassStep(step.pipeline, step.name or (IMPORT if step.deed == "imported" else "?"), step.words)

@@ -1,4 +1,4 @@
-"""Why a copy or a transpose is there: what it protects, or who asked for which layout."""
+"""The reason for a copy or a transpose: the value that it protects, or the layout that an instruction needs."""
 
 from __future__ import annotations
 
@@ -24,16 +24,16 @@ _CONTROL = frozenset({"call", "conditional", "while"})
 _SPACES = {0: "main memory", 1: "VMEM", 2: "semaphore memory", 4: "SMEM", 5: "the host's memory"}
 _INSERTING = "copy-insertion"
 _FORMS = {
-    "dot_decomposer": "the target's dots have batch dimensions first and contract the last of one operand with the "
-    "next of the other, so ",
+    "dot_decomposer": "the target's dots need batch dimensions first and contract the last dimension of the left "
+    "operand with the next dimension of the right operand, so ",
 }
-"""The aim of each pass that makes transposes."""
+"""The purpose of each pass that creates transposes."""
 _ADDED = ("copied-read-only", "copied-for-update", "copied-for-loop", "copy-index")
 _MOST = 12
 
 
 def is_move(kernels: KernelParts, launch: Launch) -> bool:
-    """Return whether a launch does nothing but copy or transpose."""
+    """Return whether a launch only copies or transposes."""
     if launch.opcode in MOVING:
         return True
     parts = [part for part in kernels.parts(launch) if not is_fusion(part)]
@@ -43,85 +43,87 @@ def is_move(kernels: KernelParts, launch: Launch) -> bool:
 def find_moved(evidence: Evidence, launch: Launch) -> Instruction:
     """Return the copy or transpose of a launch."""
     parts = evidence.kernels.parts(launch)
-    found = next((part for part in parts if part.opcode == "transpose"), None)
-    return found or next((part for part in parts if part.opcode == "copy"), launch.instruction)
+    transpose = next((part for part in parts if part.opcode == "transpose"), None)
+    return transpose or next((part for part in parts if part.opcode == "copy"), launch.instruction)
 
 
 def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) -> Finding:
-    """Return why a copy or transpose is there.
+    """Return the reason for a copy or transpose.
 
     Args:
         evidence: The capture.
-        moved: The copy or transpose, which a fusion may hold.
-        launch: What runs it, or None where it has no launch.
+        moved: The copy or transpose, which may be inside a fusion.
+        launch: The launch that runs it, or None if it has no launch.
     """
     scheduled = launch.scheduled if launch else moved
-    made = evidence.histories.find_first(moved)
+    first = evidence.histories.find_first(moved)
     source = _find_source(evidence, moved, scheduled)
     inner = _find_users(evidence, moved) if moved.computation != scheduled.computation and not moved.is_root else ()
-    said = evidence.read_decisions(
+    messages = evidence.read_decisions(
         [
             *evidence.attempts.about([moved]),
             *(each for each in evidence.attempts.about([source]) if each.topic in {"layout", "copies"}),
         ]
     )
-    # What only hands it on as the result of its fusion is read where that is.
+    # If the copy is only the result of its fusion, its readers are those of the fusion.
     users = inner if any(not _is_result(user) for user in inner) else _find_users(evidence, scheduled)
-    inserted = _find_inserted(said, moved, source)
-    kind, why, notes = _find_cause(evidence, moved, source, users, made, is_inserted=inserted is not None)
-    # Where a transpose was a copy between layouts, that copy has the layout which was asked for.
-    laid = made.instruction if (moved.opcode, made.instruction.opcode) == ("transpose", "copy") else moved
+    inserted = _find_inserted(messages, moved, source)
+    kind, why, notes = _find_cause(evidence, moved, source, users, first, is_inserted=inserted is not None)
+    # A transpose may replace a copy between layouts. Then the original copy has the requested layout.
+    original = first.instruction if (moved.opcode, first.instruction.opcode) == ("transpose", "copy") else moved
     lines: tuple[LineOf, ...] = (evidence.show_line(moved),)
-    if (kind == "layout" or laid is not moved) and (asker := _find_asker(said, laid)):
+    if (kind == "layout" or original is not moved) and (asker := _find_asker(messages, original)):
         is_argument = source.opcode == "parameter" and source.computation == evidence.module.entry.name
-        held = "the caller fixes how arguments lie" if is_argument else "it does not lie so"
-        found = evidence.histories.find(asker)
-        line = evidence.show_line(found) if found is not None else LineOf("", "")
-        asked = f"{asker} ({line.where})" if line.where else asker
-        why = f"{asked} wants {evidence.name_value(source)} as {_show_order(laid)}, and {held}"
-        # Whoever asked is what to look at.
+        obstacle = "the caller fixes the layout of arguments" if is_argument else "it has another layout"
+        instruction = evidence.histories.find(asker)
+        line = evidence.show_line(instruction) if instruction is not None else LineOf("", "")
+        name = f"{asker} ({line.where})" if line.where else asker
+        why = f"{name} needs {evidence.name_value(source)} in the layout {_show_order(original)}, but {obstacle}"
+        # The line of the instruction that requests the layout is more useful than the line of the copy.
         lines = tuple(dict.fromkeys(each for each in (line, *lines) if each.where)) or lines
-    reason = inserted if kind == "copy" and inserted else _pick(said, kind, made)
+    reason = inserted if kind == "copy" and inserted else _pick(messages, kind, first)
     size = find_made(moved).bytes
-    what = "transposes" if moved.opcode == "transpose" else "copies"
-    passed = made.name
+    what = "transpose" if moved.opcode == "transpose" else "copy"
+    pass_name = first.name
     if moved.opcode == "copy-start" and any(event.source == ASSIGNING for event in evidence.capture.log):
-        # What fetches values is decided after all passes, and is no pass of its own.
-        passed = ASSIGNING.replace("_", "-")
-    pipeline = made.pipeline
+        # The compiler decides prefetches after all passes, in a step that is not a pass.
+        pass_name = ASSIGNING.replace("_", "-")
+    pipeline = first.pipeline
     if inserted is not None and kind == "copy":
-        # What no dump stands between is taken for another pass's: the log knows better.
-        passed, pipeline = inserted.pass_name or _INSERTING, inserted.pipeline or pipeline
-    # What copy insertion does in several rounds is dumped round by round.
-    named = _INSERTING if passed.startswith("adding_") else passed
-    by = "which the program came with" if made.deed == "imported" else f"made by the pass {named or '(not known)'}"
+        # Without a dump between two passes, the history attributes a copy to the wrong one. The log is reliable.
+        pass_name, pipeline = inserted.pass_name or _INSERTING, inserted.pipeline or pipeline
+    # Copy insertion works in several rounds, each with its own dump.
+    shown_pass = _INSERTING if pass_name.startswith("adding_") else pass_name
+    by = "part of the original program"
+    if first.deed != "imported":
+        by = f"made by the pass {shown_pass}" if shown_pass else "made by an unknown pass"
     return Finding(
         kind,
         (moved.name,),
-        f"{evidence.name_value(moved)} {what} {format_bytes(size)}, {by}: {why}.",
+        f"{evidence.name_value(moved)} is a {what} of {format_bytes(size)}, {by}: {why}.",
         pipeline,
-        passed or IMPORT,
+        pass_name or IMPORT,
         lines[0],
         notes,
-        (*([reason] if reason else []), *(each for each in said if each is not reason))[:_MOST],
+        (*([reason] if reason else []), *(each for each in messages if each is not reason))[:_MOST],
         2 * size,
         lines if len(lines) > 1 else (),
     )
 
 
-def _find_inserted(said: tuple[Reason, ...], moved: Instruction, source: Instruction) -> Reason | None:
-    """Return what copy insertion said of a copy that it added, or None where it added none."""
+def _find_inserted(messages: tuple[Reason, ...], moved: Instruction, source: Instruction) -> Reason | None:
+    """Return the message of copy insertion about a copy that it inserted, or None if it inserted none."""
     if moved.opcode != "copy":
         return None
     names = {moved.name, source.name}
-    added = [each for each in said if each.kind in _ADDED and {each.instruction, *each.others} & names]
-    return min(added, key=lambda each: _ADDED.index(each.kind), default=None)
+    insertions = [each for each in messages if each.kind in _ADDED and {each.instruction, *each.others} & names]
+    return min(insertions, key=lambda each: _ADDED.index(each.kind), default=None)
 
 
-def _find_asker(said: tuple[Reason, ...], moved: Instruction) -> str:
-    """Return who asked for the layout that a copy makes, as layout assignment says it, or an empty string."""
+def _find_asker(messages: tuple[Reason, ...], moved: Instruction) -> str:
+    """Return the instruction that requested the layout of a copy according to layout assignment, or an empty string."""
     order = _show_order(moved)
-    for each in said:
+    for each in messages:
         if each.kind == "copied-for-layout" and each.others and order[:-1] in each.words:
             return each.others[0]
     return ""
@@ -133,22 +135,22 @@ def _show_order(moved: Instruction) -> str:
 
 
 def find_made(moved: Instruction) -> Shape:
-    """Return the shape of what is moved: what starts a copy yields where it goes, where it came from, and a mark."""
+    """Return the shape of a copied value. A copy-start yields a tuple whose first element is the destination."""
     return moved.shape.elements[0] if moved.shape.elements else moved.shape
 
 
-def _pick(said: tuple[Reason, ...], kind: Kind, made: Step) -> Reason | None:
-    """Return what was said by the pass that made it, or on what it is about."""
+def _pick(messages: tuple[Reason, ...], kind: Kind, first: Step) -> Reason | None:
+    """Return the first explained message on the topic, preferably by the pass that created the copy."""
     topics = {"copy": {"copies"}, "layout": {"layout"}, "transpose": {"layout", "matmul", "simplification"}}.get(
         kind, set()
     )
-    known = [each for each in said if each.topic in topics and each.verdict != "tried" and each.sentence]
-    own = [each for each in known if each.pass_name == made.name]
-    return next(iter(own or known), None)
+    explained = [each for each in messages if each.topic in topics and each.verdict != "tried" and each.sentence]
+    own = [each for each in explained if each.pass_name == first.name]
+    return next(iter(own or explained), None)
 
 
 def find_taken(module: Module, moved: Instruction, scheduled: Instruction) -> Instruction:
-    """Return what a copy or transpose takes, outside of the fusion that moves it."""
+    """Return the operand of a copy or transpose, outside of the fusion around it."""
     operands = module.operands(moved)
     value = operands[0] if operands else moved
     if moved.computation != scheduled.computation and value.opcode == "parameter":
@@ -159,12 +161,12 @@ def find_taken(module: Module, moved: Instruction, scheduled: Instruction) -> In
 
 
 def _find_source(evidence: Evidence, moved: Instruction, scheduled: Instruction) -> Instruction:
-    """Return what is copied: outside of the fusion, through what only renames."""
+    """Return the copied value, outside of the fusion and looking through renaming instructions."""
     return skip_renaming(evidence.module, find_taken(evidence.module, moved, scheduled))
 
 
 def _find_users(evidence: Evidence, scheduled: Instruction) -> tuple[Instruction, ...]:
-    """Return what takes the copy, through what only renames, gathers or copies it again."""
+    """Return the users of a copy, looking through instructions that rename, collect or copy it again."""
 
     def list_next(value: Instruction) -> Iterator[Instruction]:
         for user in evidence.module.users(value):
@@ -181,16 +183,16 @@ def _find_users(evidence: Evidence, scheduled: Instruction) -> tuple[Instruction
     )
 
 
-def _find_cause(  # noqa: PLR0913 - what a copy is between
+def _find_cause(  # noqa: PLR0913 - the copy, its neighbors and its origin
     evidence: Evidence,
     moved: Instruction,
     source: Instruction,
     users: tuple[Instruction, ...],
-    made: Step,
+    first: Step,
     *,
     is_inserted: bool,
 ) -> tuple[Kind, str, tuple[str, ...]]:
-    """Return what kind of a question it is, why it is there, and what else is known."""
+    """Return the kind of explanation for a copy, the reason for the copy, and further notes."""
     before, after = source.shape.layout, find_made(moved).layout
     inner = evidence.module.operands(moved)
     if inner and moved.opcode == "copy":
@@ -198,7 +200,7 @@ def _find_cause(  # noqa: PLR0913 - what a copy is between
     reading = ", ".join("the result" if _is_result(user) else evidence.name_value(user) for user in users[:2])
     reading = reading or "the result"
     if moved.opcode == "transpose":
-        return "transpose", *_explain_transpose(moved, made, reading)
+        return "transpose", *_explain_transpose(moved, first, reading)
     if before and after and before.minor_to_major != after.minor_to_major:
         return "layout", *_explain_layout(evidence, source, users, (before.minor_to_major, after.minor_to_major))
     if (
@@ -206,31 +208,32 @@ def _find_cause(  # noqa: PLR0913 - what a copy is between
         and after
         and before.memory_space != after.memory_space
         and not is_inserted
-        and "copies" not in made.name
-        and "copy-insertion" not in made.name
+        and "copies" not in first.name
+        and "copy-insertion" not in first.name
     ):
         places = [_SPACES.get(each.memory_space, f"memory space {each.memory_space}") for each in (before, after)]
-        return "copy", f"it brings {evidence.name_value(source)} from {places[0]} to {places[1]} for {reading}", ()
-    return "copy", *_explain_protection(evidence, moved, source, users, made)
+        return "copy", f"it moves {evidence.name_value(source)} from {places[0]} to {places[1]} for {reading}", ()
+    return "copy", *_explain_protection(evidence, moved, source, users, first)
 
 
 def _is_result(user: Instruction) -> bool:
-    """Return whether what takes a value hands it on as a result and does nothing else."""
+    """Return whether a user of a value only returns it as a result."""
     return user.is_root and is_passed_on(user)
 
 
-def _explain_transpose(moved: Instruction, made: Step, reading: str) -> tuple[str, tuple[str, ...]]:
+def _explain_transpose(moved: Instruction, first: Step, reading: str) -> tuple[str, tuple[str, ...]]:
     order = moved.attributes.get("dimensions", "")
     primitive = (moved.op_name or "").rpartition("/")[2]
-    if made.deed == "imported":
-        asked = f"the program asks for it ({primitive})" if primitive else "the program asks for it"
+    if first.deed == "imported":
+        origin = f"the program requests it ({primitive})" if primitive else "the program requests it"
         if primitive and not primitive.startswith("transpose"):
-            asked = f"JAX writes it for {primitive}"
-        return f"{asked}, and no pass could make it a layout of {reading}", (f"It reorders the dimensions as {order}.",)
-    replaced = ", ".join(each.name for each in made.instead)
-    of = f" in the place of {replaced}" if replaced else ""
-    form = _FORMS.get(made.name, "")
-    return f"{form}it reorders the dimensions as {order} for {reading}{of}", ()
+            origin = f"JAX adds it for {primitive}"
+        note = f"It permutes the dimensions in the order {order}."
+        return f"{origin}, and no pass could replace it with a layout of {reading}", (note,)
+    replaced = ", ".join(each.name for each in first.instead)
+    of = f", replacing {replaced}" if replaced else ""
+    form = _FORMS.get(first.name, "")
+    return f"{form}it permutes the dimensions in the order {order} for {reading}{of}", ()
 
 
 def _explain_layout(
@@ -239,26 +242,27 @@ def _explain_layout(
     users: tuple[Instruction, ...],
     orders: tuple[tuple[int, ...], tuple[int, ...]],
 ) -> tuple[str, tuple[str, ...]]:
-    held, wanted = ("{" + ",".join(map(str, order)) + "}" for order in orders)
+    actual, requested = ("{" + ",".join(map(str, order)) + "}" for order in orders)
     value = evidence.name_value(source)
     is_argument = source.opcode == "parameter" and source.computation == evidence.module.entry.name
     fixed = "whose layout the caller fixes, " if is_argument else ""
     is_result = all(_is_result(user) for user in users)
     if is_result:
-        why = f"{value} has the layout {held}, and the result has to have {wanted}, which the caller fixes"
+        why = f"{value} has the layout {actual}, but the result needs the layout {requested}, which the caller fixes"
     else:
-        takers = ", ".join(evidence.name_kind(user) for user in users[:2])
-        why = f"{value} has the layout {held}, {fixed}and {takers} wants {wanted}"
-    note = "The caller fixes how arguments and results lie, unless jax.experimental.layout leaves it open."
+        readers = " and ".join(evidence.name_kind(user) for user in users[:2])
+        verb = "need" if len(users) > 1 else "needs"
+        why = f"{value} has the layout {actual}, {fixed}but {readers} {verb} {requested}"
+    note = "The caller fixes the layouts of arguments and results, unless jax.experimental.layout lets XLA choose them."
     return why, ((note,) if is_argument or is_result else ())
 
 
 def _explain_protection(
-    evidence: Evidence, moved: Instruction, source: Instruction, users: tuple[Instruction, ...], made: Step
+    evidence: Evidence, moved: Instruction, source: Instruction, users: tuple[Instruction, ...], first: Step
 ) -> tuple[str, tuple[str, ...]]:
-    """Return what a copy that changes nothing protects, and from whom."""
-    if made.deed == "imported":
-        return "the program asks for it", ()
+    """Return the value that a copy without a layout change protects, and the instruction that would overwrite it."""
+    if first.deed == "imported":
+        return "the program requests it", ()
     flow = ValueFlow(evidence.module)
     origin = flow.find_origin(source)
     value = _name_source(evidence, flow, source, origin)
@@ -270,34 +274,35 @@ def _explain_protection(
     ]
     readers = [user for user in readers if user.opcode not in {"tuple", "copy"}]
     names = list(dict.fromkeys(evidence.name_value(each) for each in readers))[:2]
-    reading = f"{' and '.join(names)} {'reads' if len(names) == 1 else 'read'} it too" if names else ""
-    kept = reading or _say_kept(evidence, origin)
+    reading = f"{' and '.join(names)} also {'reads' if len(names) == 1 else 'read'} it" if names else ""
+    detail = reading or _say_kept(evidence, origin)
     caller = flow.callers.get(moved.computation)
     if writers:
-        why = f"{evidence.name_value(writers[0])} writes in place, and {value} must stay"
+        why = f"{evidence.name_value(writers[0])} writes in place, but {value} must be preserved"
     elif overwriting := [user for user in others if _updates(evidence, user)]:
-        why = f"it keeps {value} as it was, for {evidence.name_value(overwriting[0])} writes over that"
-        kept = f"{', '.join(evidence.name_value(each) for each in users[:2])} reads it later" if users else ""
+        why = f"it preserves {value}, which {evidence.name_value(overwriting[0])} overwrites"
+        later = " and ".join(evidence.name_value(each) for each in users[:2])
+        detail = f"{later} {'read' if len(users) > 1 else 'reads'} it later" if users else ""
     elif loop := next((user for user in users if user.opcode == "while"), None):
-        why = f"the loop {loop.name} writes its carry in place, and it begins with {value}"
+        why = f"the loop {loop.name} updates its carry in place, and the initial carry is {value}"
     elif caller is not None and caller.opcode == "while" and any(user.is_root for user in users):
-        why = f"the loop {caller.name} takes {value} to its next trip in another place than it lies"
-        kept = reading or "the trip may still read the old value when it writes the new one"
+        why = f"the loop {caller.name} needs {value} in another buffer for its next iteration"
+        detail = reading or "the iteration may still read the old value when it writes the new one"
     elif moved.is_root or not users or any(user.is_root for user in users):
-        why = f"a result has to be a buffer of its own, and {value} is one that it may not share"
-        kept = _say_result(evidence, origin) or reading
+        why = f"a result needs its own buffer and cannot share that of {value}"
+        detail = _say_result(evidence, origin) or reading
     else:
-        why = f"{evidence.name_kind(users[0])} may not take {value} where it lies"
-    return f"{why}: {kept}" if kept else why, notes
+        why = f"{evidence.name_kind(users[0])} cannot use {value} in place"
+    return f"{why}: {detail}" if detail else why, notes
 
 
 def _name_source(evidence: Evidence, flow: ValueFlow, source: Instruction, origin: Instruction) -> str:
-    """Return what is copied in words: an argument, what a loop carries, or what makes it."""
+    """Return the name of a copied value: an argument, the carry of a loop, or the instruction that computes it."""
     caller = flow.callers.get(origin.computation)
     if origin.opcode == "parameter" and caller is not None and caller.opcode == "while":
-        return f"what the loop {caller.name} carries"
+        return f"the carry of the loop {caller.name}"
     if origin.opcode == "while":
-        return f"what the loop {origin.name} leaves"
+        return f"the result of the loop {origin.name}"
     if origin.opcode == "parameter" or source.opcode == "get-tuple-element":
         return evidence.name_value(origin)
     return evidence.name_value(source)
@@ -314,23 +319,23 @@ def _updates(evidence: Evidence, user: Instruction) -> bool:
 
 def _say_kept(evidence: Evidence, origin: Instruction) -> str:
     if origin.opcode in {"constant", "iota"}:
-        return "a constant may not be written to"
+        return "a constant cannot be overwritten"
     if origin.opcode == "parameter" and origin.computation == evidence.module.entry.name:
         number = origin.parameter_number or 0
         if number not in evidence.donated | evidence.offered:
-            return "it is not donated, so the caller keeps it"
+            return "it is not donated, so the caller may still use it"
         if number in evidence.donated:
-            return "another result takes its place"
+            return "another result reuses its memory"
     return ""
 
 
 def _say_result(evidence: Evidence, origin: Instruction) -> str:
     if origin.opcode == "parameter" and origin.computation == evidence.module.entry.name:
         if (origin.parameter_number or 0) not in evidence.donated:
-            return f"{evidence.name_value(origin)} is returned as it is, and not donated"
-        return "a result takes its place already"
+            return f"{evidence.name_value(origin)} is returned unchanged, and it is not donated"
+        return "another result already reuses its memory"
     if origin.opcode in {"constant", "iota"}:
-        return "it is a constant, which lies in the program"
+        return "it is a constant of the program"
     return ""
 
 
@@ -339,6 +344,6 @@ def _list_argument_notes(evidence: Evidence, origin: Instruction) -> Iterator[st
         return
     number = origin.parameter_number or 0
     if number in evidence.offered:
-        yield f"The argument {origin.op_name or origin.name} is donated, and no result has its shape and layout."
+        yield f"The argument {origin.op_name or origin.name} is donated, but no result has its shape and layout."
     elif number not in evidence.donated:
         yield f"The argument {origin.op_name or origin.name} is not donated."

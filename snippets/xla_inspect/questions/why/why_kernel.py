@@ -1,4 +1,4 @@
-"""The origin of a kernel: the pass that made it, of what, and why in this form."""
+"""The origin of a kernel: the pass that created it, its contents, and the reason for its form."""
 
 from __future__ import annotations
 
@@ -26,49 +26,49 @@ _MOST = 12
 
 
 def explain_union(evidence: Evidence, launch: Launch, one: Instruction, other: Instruction) -> Finding:
-    """Return which pass put two instructions into one kernel.
+    """Return the pass that put two instructions into one kernel.
 
     Args:
         evidence: The capture.
         launch: The kernel that computes both.
-        one: The first.
-        other: The second.
+        one: The first instruction.
+        other: The second instruction.
     """
     place = evidence.histories.find_union(one, other)
-    fused = [step for each in (one, other) for step in evidence.histories.tell_way(each) if step.deed == "fused"]
-    last = max(fused, key=lambda step: step.state, default=None)
-    pipeline, passed = (last.pipeline, last.name) if last else ("", "")
+    fusions = [step for each in (one, other) for step in evidence.histories.tell_way(each) if step.deed == "fused"]
+    last = max(fusions, key=lambda step: step.state, default=None)
+    pipeline, pass_name = (last.pipeline, last.name) if last else ("", "")
     if place:
-        pipeline, passed = evidence.histories.find_pass(place, "fusion")
+        pipeline, pass_name = evidence.histories.find_pass(place, "fusion")
     names = f"{evidence.name_value(one)} and {evidence.name_value(other)}"
-    by = f"the pass {passed} fused them" if passed else "they came in one"
-    said = evidence.read_decisions(evidence.attempts.between([one], [other]))
+    by = f"the pass {pass_name} fused them" if pass_name else "they were together in the original program"
+    messages = evidence.read_decisions(evidence.attempts.between([one], [other]))
     return Finding(
         "together",
         (one.name, other.name),
         f"{names} are one kernel, {launch.name}: {by}.",
         pipeline,
-        passed or IMPORT,
+        pass_name or IMPORT,
         evidence.show_line(other),
         (),
-        said[:_MOST],
+        messages[:_MOST],
         0,
         tuple(dict.fromkeys(line for line in map(evidence.show_line, (one, other)) if line.where)),
     )
 
 
 def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
-    """Return how a kernel came to be what it is.
+    """Return the origin of a kernel.
 
     Args:
         evidence: The capture.
         launch: The kernel.
     """
     hero = evidence.kernels.hero(launch)
-    made = evidence.steps(launch.instruction)[0]
+    first = evidence.steps(launch.instruction)[0]
     parts = evidence.kernels.parts(launch)
-    said = evidence.read_decisions(evidence.attempts.about((*parts, launch.instruction)))
-    matmul = [each for each in said if each.topic == "matmul"]
+    messages = evidence.read_decisions(evidence.attempts.about((*parts, launch.instruction)))
+    matmul = [each for each in messages if each.topic == "matmul"]
     emitter = custom_fusion_kind(launch.instruction) or launch.instruction.custom_call_target
     is_product = hero.opcode in {"dot", "convolution"} or "gemm" in (emitter or "") or bool(matmul)
     what = name_form(launch) or f"a {launch.kind} {'fusion' if is_fusion(launch.instruction) else 'kernel'}"
@@ -78,49 +78,50 @@ def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
         what += f" of {plural(count, 'instruction')} from {plural(len(lines), 'line')}"
     if is_product and is_fusion(launch.instruction) and not emitter:
         what += f", around the matmul {hero.name}" if hero.opcode in {"convolution", "dot"} else ""
-    by = tell_maker(made)
-    because = _say_matmul(evidence, matmul, made, emitter or "") if is_product else ""
+    by = tell_maker(first)
+    because = _say_matmul(evidence, matmul, first, emitter or "") if is_product else ""
     return Finding(
         "matmul" if is_product else "kernel",
         (launch.name,),
         f"{evidence.name(launch)} is {what}: {by}{because}.",
-        made.pipeline,
-        made.name or IMPORT,
+        first.pipeline,
+        first.name or IMPORT,
         evidence.show_line(hero),
         tuple(list_costs(evidence, launch)),
-        (*matmul, *(each for each in said if each not in matmul))[:_MOST],
+        (*matmul, *(each for each in messages if each not in matmul))[:_MOST],
         launch.instruction.shape.bytes,
     )
 
 
-def _say_matmul(evidence: Evidence, said: Sequence[Reason], made: Step, emitter: str) -> str:
-    """Return why a matmul is computed by what computes it, as the end of a sentence, or an empty string."""
-    refused = next((each for each in said if each.kind in _NOT_TRITON), None)
+def _say_matmul(evidence: Evidence, messages: Sequence[Reason], first: Step, emitter: str) -> str:
+    """Return the reason for the code generator or library of a matmul, as the end of a sentence, or an empty string."""
+    refusal = next((each for each in messages if each.kind in _NOT_TRITON), None)
     if "triton" in emitter:
-        asked = any(each.kind == _ASKED for each in said)
+        is_supported = any(each.kind == _ASKED for each in messages)
         names = [run.name for run in evidence.capture.runs]
         later = next((name for name in names if "cublas" in name and "rewriter" in name), "")
-        first = made.name in names and later and names.index(made.name) < names.index(later)
-        why = ", for it found nothing in it that Triton does not take" if asked else ""
-        return f"{why}{f', and {later}, which makes calls of cuBLAS, runs after it' if first else ''}"
-    if refused is not None:
-        return f", and {refused.pass_name} refused it for Triton: {write_clause(refused, refused.instruction, '')}"
-    own = [each for each in said if each.pass_name == made.name and each.kind and each.sentence]
-    picked = next((each for verdict in ("done", "noted") for each in own if each.verdict == verdict), None)
-    return f". {picked.meaning.rstrip('.')}" if picked else ""
+        is_earlier = first.name in names and later and names.index(first.name) < names.index(later)
+        why = ", since Triton supports all of its instructions" if is_supported else ""
+        return f"{why}{f'. {later}, which creates calls to cuBLAS, runs later' if is_earlier else ''}"
+    if refusal is not None:
+        clause = write_clause(refusal, refusal.instruction, "")
+        return f". {refusal.pass_name} rejected it for Triton because {clause}"
+    own = [each for each in messages if each.pass_name == first.name and each.kind and each.sentence]
+    choice = next((each for verdict in ("done", "noted") for each in own if each.verdict == verdict), None)
+    return f". {choice.meaning.rstrip('.')}" if choice else ""
 
 
 def name_form(launch: Launch) -> str:
-    """Return what a launch is where fusion passes leave it alone or treat it apart, or an empty string."""
+    """Return the form of a launch that fusion passes ignore or treat separately, or an empty string."""
     instruction = launch.instruction
     emitter = (custom_fusion_kind(instruction) or "").strip("_")
     target = (instruction.custom_call_target or "").strip("_")
     if launch.role in {"collective", "copy"}:
         return f"a {launch.role}"
     if target.startswith(_LIBRARIES):
-        return f"a call of the library {target.partition('$')[0]}"
+        return f"a call to the library {target.partition('$')[0]}"
     if target:
-        return f"a custom call of {target}"
+        return f"a custom call to {target}"
     if emitter:
         maker = "that Triton compiles" if "triton" in emitter else "that a library computes"
         return f"a fusion {maker} ({emitter})"
@@ -128,18 +129,18 @@ def name_form(launch: Launch) -> str:
 
 
 def list_costs(evidence: Evidence, first: Launch, second: Launch | None = None) -> Iterator[str]:
-    """Yield what the GPU's cost model reckons of fusing one into the other."""
+    """Yield the estimates of the GPU's cost model for fusing a kernel into another."""
     if not evidence.capture.fusion_log:
         return
     log = parse_log(evidence.capture.fusion_log)
     for estimate in log.estimates:
         if estimate.producer == first.name and (second is None or second.name in estimate.consumers):
             yield (
-                f"The cost model estimates {estimate.fused:.3g} µs fused and {estimate.apart:.3g} µs apart for "
-                f"{first.name}."
+                f"For {first.name}, the cost model estimates {estimate.fused:.3g} µs if it is fused and "
+                f"{estimate.apart:.3g} µs if it is a separate kernel."
             )
             break
     for refusal in log.refusals:
         if refusal.producer == first.name and (second is None or refusal.consumer in {None, second.name}):
-            yield f"The fusion pass left {first.name} alone: {refusal.reason}."
+            yield f"The fusion pass did not fuse {first.name}: {refusal.reason}."
             break

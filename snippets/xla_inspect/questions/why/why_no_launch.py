@@ -1,4 +1,4 @@
-"""The fate of an instruction: moved into a kernel, without a launch, an argument, a collective."""
+"""The explanations for instructions inside a kernel, without a launch, for arguments and for collectives."""
 
 from __future__ import annotations
 
@@ -26,10 +26,10 @@ _MOST = 3
 
 
 def explain_inside(evidence: Evidence, instruction: Instruction) -> Finding:
-    """Return which pass put an instruction where it is."""
+    """Return the pass that moved an instruction into its kernel."""
     steps = evidence.steps(instruction)
     step = next((each for each in reversed(steps) if each.deed == "fused"), steps[0])
-    said = evidence.read_decisions(evidence.attempts.about([instruction]))
+    messages = evidence.read_decisions(evidence.attempts.about([instruction]))
     return Finding(
         "kernel",
         (instruction.name,),
@@ -38,12 +38,12 @@ def explain_inside(evidence: Evidence, instruction: Instruction) -> Finding:
         step.name or IMPORT,
         evidence.show_line(instruction),
         (),
-        said,
+        messages,
     )
 
 
 def place_value(evidence: Evidence, instruction: Instruction) -> str:
-    """Return where an instruction of the optimized module is computed, as the end of a sentence."""
+    """Return the kernel that computes an instruction of the optimized module, as the end of a sentence."""
     launch = evidence.kernels.holder(instruction)
     if launch is None:
         return "a value without a launch of its own"
@@ -56,7 +56,8 @@ def place_value(evidence: Evidence, instruction: Instruction) -> str:
     if instruction in results:
         return f"{'the' if len(results) == 1 else 'a'} result of {launch.name}{loop}{by}"
     others = " and ".join(map(evidence.name_kind, results[:_MOST]))
-    return f"computed inside {launch.name}{loop}, whose result is {others}{by}"
+    verb = "results are" if len(results) > 1 else "result is"
+    return f"computed inside {launch.name}{loop}, whose {verb} {others}{by}"
 
 
 def _list_results(evidence: Evidence, launch: Launch) -> Iterator[Instruction]:
@@ -73,58 +74,59 @@ def _list_results(evidence: Evidence, launch: Launch) -> Iterator[Instruction]:
 
 
 def explain_untraced(evidence: Evidence, selection: Selection) -> Finding:
-    """Return that JAX dropped what a line computes before XLA got the program."""
+    """Return the explanation for a line that JAX dropped before XLA received the program."""
     file, number = selection.lines[-1]
     line = SourceLine(file, number, "")
     where = show_place(line)
     name = f"`{selection.what}` ({where})" if selection.statements else where
-    verdict = f"{name} is not in the program that XLA gets: JAX dropped it after tracing, for no result depends on it."
+    verdict = (
+        f"{name} is not in the program that XLA receives: JAX dropped it after tracing because no result depends on it."
+    )
     return Finding("removed", (), verdict, "", IMPORT, LineOf(where, read_line(evidence.capture, line)))
 
 
 def explain_idle(evidence: Evidence, instruction: Instruction) -> Finding:
-    """Return what there is to say of an instruction that takes no launch."""
-    said = evidence.read_decisions(evidence.attempts.about([instruction]))
-    made = evidence.histories.find_first(instruction)
-    instead = ", ".join(evidence.name_kind(each) for each in made.instead)
-    by = tell_maker(made)
-    by += f" in the place of {instead}" if instead else ""
+    """Return the explanation for an instruction without a launch."""
+    messages = evidence.read_decisions(evidence.attempts.about([instruction]))
+    first = evidence.histories.find_first(instruction)
+    instead = ", ".join(evidence.name_kind(each) for each in first.instead)
+    by = tell_maker(first)
+    by += f" in place of {instead}" if instead else ""
     name = evidence.name_kind(instruction)
     if instruction.opcode in CONTROL:
         inner = sum(instruction.name in each.within for each in evidence.kernels.launches)
-        verdict = f"{name} runs {plural(inner, 'launch', 'launches')} of its own: {by}."
+        verdict = f"{name} contains {plural(inner, 'launch', 'launches')}: {by}."
     elif instruction.opcode in REWRITING | IDLE:
-        verdict = f"{name} takes no launch, for it moves no bytes: {by}."
+        verdict = f"{name} needs no launch because it moves no bytes: {by}."
     else:
-        verdict = f"{name} takes no launch: {by}."
+        verdict = f"{name} has no launch: {by}."
     return Finding(
         "kernel",
         (instruction.name,),
         verdict,
-        made.pipeline,
-        made.name or IMPORT,
+        first.pipeline,
+        first.name or IMPORT,
         evidence.show_line(instruction),
         (),
-        said,
+        messages,
     )
 
 
 def explain_argument(evidence: Evidence, instruction: Instruction) -> Finding:
-    """Return whether a result takes the place of an argument, and why not."""
+    """Return whether a result reuses the memory of an argument, or the reason why none does."""
     number = instruction.parameter_number or 0
     name = instruction.op_name or instruction.name
     if number in evidence.donated:
-        verdict = f"The argument {name} is donated, and a result takes its place."
+        verdict = f"The argument {name} is donated, and a result reuses its memory."
     elif number in evidence.offered:
-        verdict = f"The argument {name} is donated, and nothing takes its place: no result has its shape and layout."
+        verdict = f"The argument {name} is donated, but its memory is not reused: no result has its shape and layout."
     else:
         alike = [each for each in evidence.module.entry.root.shape.leaves() if each.plain == instruction.shape.plain]
-        fits = (
-            f", though {'a result has' if len(alike) == 1 else f'{len(alike)} results have'} its shape" if alike else ""
-        )
-        verdict = f"The argument {name} is not donated{fits}: it keeps its memory to the end."
-    said = evidence.read_decisions(evidence.attempts.about([instruction]))
-    return Finding("argument", (instruction.name,), verdict, "", IMPORT, evidence.show_line(instruction), (), said)
+        results = "a result has" if len(alike) == 1 else f"{len(alike)} results have"
+        contrast = f" although {results} its shape" if alike else ""
+        verdict = f"The argument {name} is not donated{contrast}, so its memory is occupied for the whole run."
+    messages = evidence.read_decisions(evidence.attempts.about([instruction]))
+    return Finding("argument", (instruction.name,), verdict, "", IMPORT, evidence.show_line(instruction), (), messages)
 
 
 def _exchanges(instruction: Instruction) -> bool:
@@ -136,43 +138,42 @@ def _name_pass(name: str) -> str:
 
 
 def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> Finding:
-    """Return who asked for a collective."""
-    # What combines, splits or starts collectives made this one of others.
-    named = (each for each in evidence.module.walk() if each.name == exchange.name)
-    instruction = next((each for each in named if _exchanges(each)), launch.instruction)
-    # A fusion or what starts the collective holds it.
+    """Return the origin of a collective: the program, or the partitioner and its reason."""
+    # Passes that combine, split or start collectives may have created this one from earlier ones.
+    candidates = (each for each in evidence.module.walk() if each.name == exchange.name)
+    instruction = next((each for each in candidates if _exchanges(each)), launch.instruction)
+    # The collective itself may be inside a fusion or an async-start.
     inside = (each for each in walk_inside(evidence.module, instruction) if _exchanges(each))
     first = evidence.histories.find_earliest(next(inside, instruction))
-    said = evidence.read_decisions(evidence.attempts.about([launch.instruction]))
+    messages = evidence.read_decisions(evidence.attempts.about([launch.instruction]))
     what = f"{', '.join(exchange.arguments)} " if exchange.arguments else ""
-    formed, brought = first, f"{_name_pass(first.name)} brought it in"
-    if exchange.kind == REDUCE_SCATTER and (fused := evidence.steps(launch.instruction)[0]).name:
-        formed = fused
-        brought = f"the pass {fused.name} fused a slice with the all-reduce that {_name_pass(first.name)} brought in"
-    asked = {
-        True: f"the program asks for it ({exchange.reason})",
-        False: f"{brought}: {what}{exchange.reason}",
-        None: "",
+    last, origin = first, f"that {_name_pass(first.name)} added"
+    if exchange.kind == REDUCE_SCATTER and (fusion := evidence.steps(launch.instruction)[0]).name:
+        last = fusion
+        origin = f"that the pass {fusion.name} formed from a slice and an all-reduce {origin}"
+    cause = {
+        True: f" that the program requests ({exchange.reason})",
+        False: f" {origin}: {what}{exchange.reason}",
+        None: "; the module gives no reason for it",
     }[exchange.is_asked]
-    cause = f" because {asked}" if asked else "; nothing in the module says what it is there for"
     place = exchange.places[0] if exchange.places else None
     where = exchange.where.partition(" +")[0] if place else ""
     notes = (
-        [f"It was made as {first.instruction.name} by the pass {first.name}."]
+        [f"The pass {first.name} created it as {first.instruction.name}."]
         if first.instruction.name != exchange.name and first.name
         else []
     )
     if exchange.is_rematerialized:
-        notes.append("It makes a value whole on each device only to have it sharded again.")
+        notes.append("Each device gathers the whole value, which is then sharded again.")
     article = "an" if exchange.kind[0] == "a" else "a"
     return Finding(
         "collective",
         (exchange.name,),
         f"{exchange.name}{f' ({where})' if where else ''} is {article} {exchange.kind}{cause}.",
-        formed.pipeline,
-        formed.name or IMPORT,
+        last.pipeline,
+        last.name or IMPORT,
         LineOf(where, place.text) if place else evidence.show_line(launch.instruction),
         tuple(notes),
-        said,
+        messages,
         exchange.total_bytes,
     )

@@ -1,4 +1,4 @@
-"""Why two kernels are two: what the compiler said of fusing them, else what they are."""
+"""The reason why two kernels are not fused: the compiler's messages, or else the form of the kernels."""
 
 from __future__ import annotations
 
@@ -23,47 +23,47 @@ if TYPE_CHECKING:
     from xla_inspect.questions.why.why_context import Evidence
 
 type About = Mapping[Launch, Instruction]
-"""The instruction of a kernel that is asked about, where that is not the one that it is mostly about."""
+"""The instruction of each kernel that the question is about, if that is not the kernel's main instruction."""
 
 type _Reached = tuple[Instruction, Instruction | None]
-"""An instruction on a way between two kernels, and the barrier that the way passes."""
+"""An instruction on a path between two kernels, and the optimization barrier on this path, or None."""
 
 _FUSING = ("fusion", "priority-fusion", "tpu_fusion", "multi-output-fusion", "dot-library-rewriter")
 BARRIER = "opt-barrier"
 _WRAPPING = "fusion-wrapper"
-"""The pass that makes a fusion of each instruction that none took in, and decides nothing."""
+"""The pass that wraps each remaining instruction in a fusion of its own, which is no decision about fusion."""
 MATMULS = PRODUCTS | {"custom-call"}
-"""Opcodes of what a matmul may be."""
+"""The possible opcodes of a matmul."""
 _MOST, _MOST_BETWEEN = 12, 3
 
 
 @dataclass(frozen=True)
 class _Cause:
-    """Why a kernel is apart from one that reads what it writes.
+    """The reason why a kernel is not fused with a reader of its result.
 
     Attributes:
         why: The reason, as a clause.
-        passed: The pipeline and the pass.
-        weight: How much it says: 2 where the compiler names both, 1 where it names one.
-        said: What the compiler said of the two.
+        pass_: The pipeline and the name of the responsible pass.
+        weight: The strength of the evidence: 2 if it concerns both kernels, 1 if it concerns one, 0 without any.
+        messages: The compiler's messages about the two kernels.
         barrier: The optimization barrier between them, or None.
     """
 
     why: str
-    passed: tuple[str, str]
+    pass_: tuple[str, str]
     weight: int
-    said: tuple[Reason, ...]
+    messages: tuple[Reason, ...]
     barrier: Instruction | None = None
 
 
 def explain_boundary(evidence: Evidence, first: Launch, second: Launch, about: About | None = None) -> Finding:
-    """Return why two launches are apart.
+    """Return the reason why two launches are not fused.
 
     Args:
         evidence: The capture.
-        first: One.
-        second: The other; which of them reads the other is found here.
-        about: What of them is asked about.
+        first: One launch.
+        second: The other launch. Either may read the result of the other.
+        about: The instructions that the question is about.
     """
     kernels, about = evidence.kernels, about or {}
     if second in kernels.feeders(first) and second not in kernels.readers(first):
@@ -73,87 +73,87 @@ def explain_boundary(evidence: Evidence, first: Launch, second: Launch, about: A
     if second not in kernels.readers(first):
         return _explain_distance(evidence, (first, second), names, lines)
     cause = _find_cause(evidence, first, second, ("the first", "the second"))
-    moved = 2 * first.instruction.shape.bytes
-    return _write(evidence, (first, second), f"{names} are two kernels: {cause.why}.", cause, lines, moved)
+    traffic = 2 * first.instruction.shape.bytes
+    return _write(evidence, (first, second), f"{names} are two kernels: {cause.why}.", cause, lines, traffic)
 
 
-def _write(  # noqa: PLR0913, PLR0917 - what a finding consists of
+def _write(  # noqa: PLR0913, PLR0917 - the parts of a finding
     evidence: Evidence,
     ends: tuple[Launch, Launch],
     verdict: str,
     cause: _Cause,
     lines: tuple[LineOf, ...],
-    moved: int,
+    traffic: int,
     edge: tuple[Launch, Launch] | None = None,
 ) -> Finding:
-    """Return that two kernels are apart; a barrier of the program that keeps them so is what to look at first."""
+    """Return the finding about two separate kernels. The line of a barrier between them comes first."""
     line = lines[-1] if lines else LineOf("", "")
     if cause.barrier is not None and (barrier := evidence.show_line(cause.barrier)).where:
         line, lines = barrier, tuple(dict.fromkeys((barrier, *lines)))
     notes = tuple(_list_notes(evidence, *(edge or ends)))
     names = tuple(each.name for each in ends)
-    return Finding("apart", names, verdict, *cause.passed, line, notes, cause.said[:_MOST], moved, lines)
+    return Finding("apart", names, verdict, *cause.pass_, line, notes, cause.messages[:_MOST], traffic, lines)
 
 
 def _find_cause(evidence: Evidence, first: Launch, second: Launch, names: tuple[str, str]) -> _Cause:
-    """Return why a kernel is apart from one that reads it.
+    """Return the reason why a kernel is not fused with a reader of its result.
 
     Args:
         evidence: The capture.
         first: The kernel.
-        second: The one that reads it.
-        names: How the two are called.
+        second: The kernel that reads its result.
+        names: The names of the two in the sentence.
     """
     kernels = evidence.kernels
     left, right = kernels.parts(first), kernels.parts(second)
-    said = evidence.read_decisions(evidence.attempts.between((*left, first.instruction), (*right, second.instruction)))
-    refusals = tuple(each for each in said if each.verdict == "refused")
-    passed = _find_pass(evidence, first, second, refusals)
+    attempts = evidence.attempts.between((*left, first.instruction), (*right, second.instruction))
+    messages = evidence.read_decisions(attempts)
+    refusals = tuple(each for each in messages if each.verdict == "refused")
+    pass_ = _find_pass(evidence, first, second, refusals)
     if barrier := find_barrier(evidence, first, second):
         where = evidence.show_line(barrier).where
-        why = f"optimization_barrier{f' ({where})' if where else ''} stands between them until fusion is over"
-        return _Cause(why, passed, 2, said, barrier)
+        why = f"an optimization_barrier{f' ({where})' if where else ''} separates them until fusion is complete"
+        return _Cause(why, pass_, 2, messages, barrier)
     if split := find_split(evidence, first, second):
-        gone = ", ".join(each.name for each in split.instead) or kernels.hero(first).name
+        original = ", ".join(each.name for each in split.instead) or kernels.hero(first).name
         part = split.instruction.opcode
-        why = f"{split.name} rewrote {gone} as several steps, and {names[1]} computes one of them, the {part}"
-        return _Cause(why, (split.pipeline, split.name), 2, said)
+        why = f"{split.name} rewrote {original} as several steps, and {names[1]} computes one of them, the {part}"
+        return _Cause(why, (split.pipeline, split.name), 2, messages)
     if refusals:
         refusal = refusals[0]
-        way = f"{names[0]} into {names[1]}"
+        pair = f"{names[0]} into {names[1]}"
         if not evidence.is_about(refusal, (*left, first.instruction)):
-            way = f"{names[0]} and {names[1]}"
+            pair = f"{names[0]} and {names[1]}"
         clause = write_clause(refusal, first.name, second.name)
-        why = f"the pass {refusal.pass_name} does not fuse {way}, because {clause}"
-        return _Cause(why, passed, 1 + bool(refusal.others), said)
-    is_told = bool(evidence.capture.log)
-    attempts = "the log holds no attempt to fuse the two" if is_told else "what was tried is not in this capture"
+        why = f"the pass {refusal.pass_name} does not fuse {pair} because {clause}"
+        return _Cause(why, pass_, 1 + bool(refusal.others), messages)
+    has_log = bool(evidence.capture.log)
+    gap = "the log has no attempt to fuse them" if has_log else "this capture has no log of attempts to fuse them"
     for launch in (first, second):
-        made = evidence.steps(launch.instruction)[0]
+        step = evidence.steps(launch.instruction)[0]
         if form := name_form(launch):
-            by = f", made by the pass {made.name}," if made.name else ""
-            why = f"{launch.name} is {form}{by} and {attempts}"
-            return _Cause(why, passed, 0, said)
+            by = f", made by the pass {step.name}," if step.name else ""
+            return _Cause(f"{launch.name} is {form}{by} and {gap}", pass_, 0, messages)
     for launch, name in ((second, names[1]), (first, names[0])):
         hero = kernels.hero(launch)
-        made = evidence.histories.find_first(hero)
-        if made.deed == "made" and made.name and hero.opcode in HEAVY:
-            why = f"{made.name} made the {hero.opcode} that {name} computes, and {attempts}"
-            return _Cause(why, (made.pipeline, made.name), 1, said)
-    return _Cause(attempts, passed, 0, said)
+        step = evidence.histories.find_first(hero)
+        if step.deed == "made" and step.name and hero.opcode in HEAVY:
+            why = f"{step.name} created the {hero.opcode} that {name} computes, and {gap}"
+            return _Cause(why, (step.pipeline, step.name), 1, messages)
+    return _Cause(gap, pass_, 0, messages)
 
 
 def _explain_distance(
     evidence: Evidence, ends: tuple[Launch, Launch], names: str, lines: tuple[LineOf, ...]
 ) -> Finding:
-    """Return why two launches are apart of which neither reads what the other writes."""
+    """Return the reason why two launches are not fused if neither reads the result of the other."""
     first, second = ends
     path = _find_path(evidence, first, second)
     if not path:
         return _explain_strangers(evidence, ends, names, lines)
     edges = [(one, other) for one, other in itertools.pairwise(path)]
     causes = [_find_cause(evidence, one, other, (one.name, other.name)) for one, other in edges]
-    # The step of which the compiler gave a reason that names both says most.
+    # The pair of adjacent kernels with the strongest evidence explains the distance best.
     at = max(range(len(edges)), key=lambda number: causes[number].weight)
     cause, (one, other) = causes[at], edges[at]
     middle = [evidence.name(each) for each in path[1:-1]]
@@ -161,15 +161,15 @@ def _explain_distance(
     between = " and ".join((", ".join(middle[:-1]), middle[-1]) if len(middle) > 1 else middle)
     if len(middle) > _MOST_BETWEEN:
         between = plural(len(middle), "kernel")
-    said = tuple(dict.fromkeys(reason for each in (cause, *causes) for reason in each.said))
+    messages = tuple(dict.fromkeys(reason for each in (cause, *causes) for reason in each.messages))
     verdict = f"{names} are two kernels: {between} {runs} between them, and {cause.why}."
-    return _write(evidence, ends, verdict, replace(cause, said=said), lines, 0, (one, other))
+    return _write(evidence, ends, verdict, replace(cause, messages=messages), lines, 0, (one, other))
 
 
 def _explain_strangers(
     evidence: Evidence, ends: tuple[Launch, Launch], names: str, lines: tuple[LineOf, ...]
 ) -> Finding:
-    """Return why two launches are apart that no chain of launches connects."""
+    """Return the reason why two launches are not fused if no chain of launches connects them."""
     first, second = ends
     kernels = evidence.kernels
     shared = [each for each in kernels.feeders(first) if each in kernels.feeders(second)]
@@ -177,25 +177,26 @@ def _explain_strangers(
     both = [*(evidence.name(each) for each in shared), *map(evidence.name_value, inputs)]
     reading = f"; both read {', '.join(both[:_MOST_BETWEEN])}" if both else ""
     left, right = kernels.parts(first), kernels.parts(second)
-    said = evidence.read_decisions([*evidence.attempts.between(left, right), *evidence.attempts.between(right, left)])
-    refusal = next((each for each in said if each.verdict == "refused" and each.others), None)
-    clause = f", and the pass {refusal.pass_name} does not join them: " if refusal else ""
+    attempts = [*evidence.attempts.between(left, right), *evidence.attempts.between(right, left)]
+    messages = evidence.read_decisions(attempts)
+    refusal = next((each for each in messages if each.verdict == "refused" and each.others), None)
+    clause = f", and the pass {refusal.pass_name} does not fuse them because " if refusal else ""
     clause += write_clause(refusal, first.name, second.name) if refusal else ""
     return Finding(
         "apart",
         (first.name, second.name),
-        f"{names} are two kernels: neither reads what the other writes{reading}{clause}.",
+        f"{names} are two kernels: neither reads the result of the other{reading}{clause}.",
         *_find_pass(evidence, first, second, (refusal,) if refusal else ()),
         lines[-1] if lines else LineOf("", ""),
         (),
-        said[:_MOST],
+        messages[:_MOST],
         0,
         lines,
     )
 
 
 def find_split(evidence: Evidence, first: Launch, second: Launch) -> Step | None:
-    """Return the step in which a pass wrote the operation of one kernel as several, one of which the other computes."""
+    """Return the step in which a pass split the operation of one kernel so that the other computes a part of it."""
     hero = evidence.kernels.hero(first)
     origin = hero.op_name, hero.stack_frame
     if origin == (None, None):
@@ -203,9 +204,9 @@ def find_split(evidence: Evidence, first: Launch, second: Launch) -> Step | None
     for part in evidence.kernels.parts(second):
         if (part.op_name, part.stack_frame) != origin or part.opcode == hero.opcode or part.opcode not in HEAVY:
             continue
-        made = evidence.histories.find_first(part)
-        if made.name and any(_is_same(each, hero) for each in made.instead):
-            return made
+        step = evidence.histories.find_first(part)
+        if step.name and any(_is_same(each, hero) for each in step.instead):
+            return step
     return None
 
 
@@ -214,54 +215,53 @@ def _is_same(one: Instruction, other: Instruction) -> bool:
 
 
 def find_barrier(evidence: Evidence, first: Launch, second: Launch) -> Instruction | None:
-    """Return the optimization barrier of the program on a way from one kernel to the other, or None."""
+    """Return the program's optimization barrier on a path from one kernel to the other, or None."""
     module = evidence.capture.unoptimized_module
     if not any(each.opcode == BARRIER for each in module.walk()):
         return None
     numbers = evidence.histories.states[0].numbers
-    known = {number: each for each, number in numbers.items()}
     names = [evidence.histories.names_at(0, evidence.kernels.parts(each)) for each in (first, second)]
-    starts: list[_Reached] = [(each, None) for each in known.values() if each.name in names[0] - names[1]]
+    starts: list[_Reached] = [(each, None) for each in numbers if each.name in names[0] - names[1]]
 
     def list_next(place: _Reached) -> Iterator[_Reached]:
         for user in module.users(place[0]):
             if user.name not in names[0]:
                 yield user, user if user.opcode == BARRIER else place[1]
 
-    passed = (barrier for each, barrier in search(starts, list_next) if each.name in names[1])
-    return next(filter(None, passed), None)
+    barriers = (barrier for each, barrier in search(starts, list_next) if each.name in names[1])
+    return next(filter(None, barriers), None)
 
 
 def _name(evidence: Evidence, launch: Launch, about: About) -> str:
-    """Return a kernel with the line of what is asked about in it."""
+    """Return the name of a kernel with the line of its instruction in the question."""
     where = evidence.show_line(about[launch]).where if launch in about else ""
     return f"{launch.name} ({where})" if where else evidence.name(launch)
 
 
 def _list_lines(evidence: Evidence, about: About, *launches: Launch) -> tuple[LineOf, ...]:
-    found = (evidence.show_line(about.get(launch, evidence.kernels.hero(launch))) for launch in launches)
-    return tuple(dict.fromkeys(line for line in found if line.where))
+    lines = (evidence.show_line(about.get(launch, evidence.kernels.hero(launch))) for launch in launches)
+    return tuple(dict.fromkeys(line for line in lines if line.where))
 
 
 def _find_pass(evidence: Evidence, first: Launch, second: Launch, refusals: Sequence[Reason]) -> tuple[str, str]:
-    """Return the pass that left two kernels apart: that refused, else that made one of them, else that fuses."""
+    """Return the pass that refused to fuse two kernels, or else that created one of them, or else a fusion pass."""
     if refusals:
         return refusals[0].pipeline, refusals[0].pass_name
     for launch in (second, first):
-        made = evidence.steps(launch.instruction)[0]
-        if made.name not in {"", _WRAPPING} and is_fusion(launch.instruction):
-            return made.pipeline, made.name
+        step = evidence.steps(launch.instruction)[0]
+        if step.name not in {"", _WRAPPING} and is_fusion(launch.instruction):
+            return step.pipeline, step.name
     for launch in (first, second):
-        made = evidence.steps(launch.instruction)[0]
-        if made.name and launch.opcode == "custom-call":
-            return made.pipeline, made.name
-    found = next((run for run in evidence.capture.runs if run.name in _FUSING), None)
-    return (found.pipeline, found.name) if found else ("", "")
+        step = evidence.steps(launch.instruction)[0]
+        if step.name and launch.opcode == "custom-call":
+            return step.pipeline, step.name
+    fusion_run = next((run for run in evidence.capture.runs if run.name in _FUSING), None)
+    return (fusion_run.pipeline, fusion_run.name) if fusion_run else ("", "")
 
 
 def _list_notes(evidence: Evidence, first: Launch, second: Launch) -> Iterator[str]:
     size = format_bytes(first.instruction.shape.bytes)
-    yield f"{first.name} writes {size} to memory, which {second.name} reads."
+    yield f"{first.name} writes {size} to memory, and {second.name} reads it."
     readers = evidence.kernels.readers(first)
     if len(readers) > 1:
         yield f"{first.name} has {len(readers)} readers: {', '.join(each.name for each in readers[:3])}."
@@ -274,16 +274,16 @@ def _list_notes(evidence: Evidence, first: Launch, second: Launch) -> Iterator[s
 
 
 def _find_path(evidence: Evidence, first: Launch, second: Launch) -> tuple[Launch, ...]:
-    """Return the launches on a shortest way from one to the other, either way round, with both; empty without one."""
+    """Return the launches on a shortest path between two, in either direction and with both; empty without a path."""
     for start, end in ((first, second), (second, first)):
         waiting: list[tuple[Launch, ...]] = [(start,)]
-        seen = {start}
+        visited = {start}
         while waiting:
             path = waiting.pop(0)
             for reader in evidence.kernels.readers(path[-1]):
                 if reader == end:
                     return (*path, reader)
-                if reader not in seen and len(path) < _MOST:
-                    seen.add(reader)
+                if reader not in visited and len(path) < _MOST:
+                    visited.add(reader)
                     waiting.append((*path, reader))
     return ()

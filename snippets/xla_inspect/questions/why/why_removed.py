@@ -1,4 +1,4 @@
-"""The pass that removed or rewrote an operation of the program, its rule, and what is there instead."""
+"""The pass that removed or rewrote an operation of the program, its rule, and the replacement."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ _DEPTH, _STEPS, _LONG = 2, 6, 24
 
 
 def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
-    """Return which pass removed an instruction, and by which rule.
+    """Return the pass that removed an instruction, and its rule.
 
     Args:
         evidence: The capture.
-        instruction: What no later state has.
+        instruction: An instruction that the optimized module no longer has.
     """
-    gone = evidence.steps(instruction)[-1]
+    removal = evidence.steps(instruction)[-1]
     number, place = evidence.histories.locate(instruction)
     names = {
         at: each.name
@@ -35,57 +35,59 @@ def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
     }
     decisions = evidence.attempts.named(names.items())
     applied = _find_applied(evidence, decisions, place)
-    said = evidence.read_decisions(
-        each for each in decisions if not gone.name or each.pass_name == gone.name or each.verdict == "done"
+    messages = evidence.read_decisions(
+        each for each in decisions if not removal.name or each.pass_name == removal.name or each.verdict == "done"
     )
     value = evidence.name_value(instruction)
     last = next((each for each in evidence.histories.states[place].numbers if each.name == names[place]), instruction)
     before = write_expression(evidence.histories.states[place].module, last)
-    passed = gone.name or IMPORT
+    pass_name = removal.name or IMPORT
     if applied:
         how = _say_applied(evidence, applied, place, before)
-        passed = applied[0].decision.pass_name or passed
+        pass_name = applied[0].decision.pass_name or pass_name
     else:
-        instead = ", ".join(evidence.name_kind(each) for each in gone.instead)
-        # A pass that dumps several states speaks of the names that it gave in between.
+        instead = ", ".join(evidence.name_kind(each) for each in removal.instead)
+        # The messages of a pass that dumps several states have names that no dumped state may contain.
         own = evidence.read_decisions(evidence.reasons.about(instruction.name))
-        said = said or own
-        done = next((each for each in (*said, *own) if each.verdict == "done" and each.pass_name == gone.name), None)
-        why = f": {done.meaning.rstrip('.')}" if done else ""
-        put = f"; of the same operation it made {instead}" if instead and not done else ""
+        messages = messages or own
+        cause = next(
+            (each for each in (*messages, *own) if each.verdict == "done" and each.pass_name == removal.name), None
+        )
+        why = f": {cause.meaning.rstrip('.')}" if cause else ""
+        put = f" and created {instead} for the same operation" if instead and not cause else ""
         how = f"removed {before}{put}{why}"
-        if not (instead or done):
+        if not (instead or cause):
             how += _say_reason(evidence, last, place)
     return Finding(
         "removed",
         (instruction.name,),
-        f"{value} is no longer in the program: the pass {passed} {how}.",
-        applied[0].decision.pipeline if applied else gone.pipeline,
-        passed if applied else gone.name,
+        f"{value} is no longer in the program: the pass {pass_name} {how}.",
+        applied[0].decision.pipeline if applied else removal.pipeline,
+        pass_name if applied else removal.name,
         evidence.show_line(instruction),
         (),
-        said,
+        messages,
         rule=next((each.rule for each in applied if each.rule), ""),
     )
 
 
 def _say_reason(evidence: Evidence, instruction: Instruction, place: int) -> str:
-    """Return why an instruction could go, as far as the modules before and after show it."""
+    """Return the reason for a removal, as far as the modules before and after the pass show it."""
     module = evidence.histories.states[place].module
     if not (module.users(instruction) or instruction.is_root):
-        return ", which nothing used"
+        return ", which was unused"
     replacement = find_replacement(evidence.histories, instruction)
     if replacement is None:
         return ""
     same = replacement.opcode == instruction.opcode and replacement.shape == instruction.shape
     name = evidence.name_kind(replacement)
-    return f", for {name} computes the same" if same else f", and {name} is there instead"
+    return f" because {name} computes the same value" if same else f" and replaced it with {name}"
 
 
 def find_replacement(histories: Histories, instruction: Instruction) -> Instruction | None:
-    """Return the instruction of the optimized module that stands for one that was removed, or None where none does.
+    """Return the instruction of the optimized module that replaces a removed one, or None.
 
-    It is what the readers of the removed one read after the pass, followed through the later passes.
+    It is the operand that the users of the removed instruction have after the pass, followed through later passes.
     """
     for _ in histories.states:
         number, place = histories.locate(instruction)
@@ -101,7 +103,7 @@ def find_replacement(histories: Histories, instruction: Instruction) -> Instruct
 
 
 def _find_successor(before: PassState, after: PassState, old: Instruction) -> Instruction | None:
-    """Return what stands for an instruction right after the pass that removed it."""
+    """Return the replacement of an instruction right after the pass that removed it."""
     now = {number: each for each, number in after.numbers.items()}
     for user in before.module.users(old):
         new = now.get(before.numbers[user])
@@ -113,9 +115,9 @@ def _find_successor(before: PassState, after: PassState, old: Instruction) -> In
 
 
 def _find_applied(evidence: Evidence, decisions: list[Decision], place: int) -> list[AppliedRule]:
-    """Return the replacements that led away from an instruction, by the names that the log gives.
+    """Return the chain of rewrites that replaced an instruction, according to the log.
 
-    Only those of the run that removed it: what stood in its place then may have been replaced in the same run.
+    Only the run of the pass that removed it counts. The same run may also have rewritten the replacement.
     """
     own = {id(each) for each in decisions}
     rules = list(find_rules(evidence.reasons.decisions))
@@ -124,18 +126,18 @@ def _find_applied(evidence: Evidence, decisions: list[Decision], place: int) -> 
         return []
     states = {id(each.decision): each.state for each in evidence.attempts.known if id(each.decision) in own}
     at = next((at for at in starts if states[id(rules[at].decision)] == place), starts[-1])
-    found = [rules[at]]
+    chain = [rules[at]]
     for later in rules[at + 1 :]:
-        last = found[-1].decision
-        if later.decision.run != last.run or len(found) == _STEPS:
+        last = chain[-1].decision
+        if later.decision.run != last.run or len(chain) == _STEPS:
             break
         if last.others and later.decision.instruction == last.others[0]:
-            found.append(later)
-    return found
+            chain.append(later)
+    return chain
 
 
 def _say_applied(evidence: Evidence, applied: list[AppliedRule], place: int, before: str) -> str:
-    """Return what a pass put in the place of an instruction, by which rule, as the end of a sentence."""
+    """Return the replacement of an instruction and the rule of the pass, as the end of a sentence."""
     last = applied[-1].decision
     states = evidence.histories.states
     module = states[min(place + 1, len(states) - 1)].module
@@ -144,22 +146,22 @@ def _say_applied(evidence: Evidence, applied: list[AppliedRule], place: int, bef
     opcode = last.words.rpartition(" ")[2]
     rules = list(dict.fromkeys(each.rule for each in applied if each.rule))
     unnamed = ", by a rule that its log does not name" if "algsimp" in applied[0].decision.pass_name else ""
-    by = f", by its rule {' and '.join(rules)}" if rules else unnamed
+    by = f", by its {'rules' if len(rules) > 1 else 'rule'} {' and '.join(rules)}" if rules else unnamed
     if applied[-1].decision.kind == "replaced-by-operand" and after:
-        return f"replaced {before} by its operand {after}{by}"
+        return f"replaced {before} with its operand {after}{by}"
     if after and after != before:
         return f"rewrote {before} as {after}{by}"
     name = f" {last.others[0]}" if last.others else ""
-    return f"replaced {before} by the {opcode}{name}{by}"
+    return f"replaced {before} with the {opcode}{name}{by}"
 
 
 def write_expression(module: Module, instruction: Instruction, depth: int = _DEPTH) -> str:
-    """Return what an instruction computes, as one would write it, with what makes its operands.
+    """Return an instruction and its operands as an expression.
 
     Args:
-        module: The module that has it.
+        module: The module that contains the instruction.
         instruction: The instruction.
-        depth: How many operations deep; below that stand names.
+        depth: The number of nested operations to write out. Deeper operands are written as names.
     """
     if instruction.opcode == "constant":
         literal = instruction.literal or ""
@@ -173,7 +175,7 @@ def write_expression(module: Module, instruction: Instruction, depth: int = _DEP
         return instruction.name
     inner = [write_expression(module, each, depth - 1) for each in operands]
     sign = _OPERATORS.get(instruction.opcode)
-    if sign and len(inner) == 2:  # noqa: PLR2004 - of two operands
+    if sign and len(inner) == 2:  # noqa: PLR2004 - a binary operator
         sides = [f"({each})" if " " in each else each for each in inner]
         return f"{sides[0]} {sign} {sides[1]}"
     return f"{instruction.opcode}({', '.join(inner)})"

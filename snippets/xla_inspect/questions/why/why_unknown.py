@@ -1,4 +1,4 @@
-"""The parts that a capture lacks for an answer to *why*, and how to get them."""
+"""The information that a capture lacks for an explanation, and how to get it."""
 
 from __future__ import annotations
 
@@ -22,26 +22,26 @@ _TOPICS = {
     "removed": "simplification",
 }
 NO_REASONS = (
-    "This capture holds nothing of what the compiler said. Ask about the function itself, or save a capture with its "
-    "reasons: `capture(..., reasons=True).to_json()`."
+    "This capture has no compiler messages. Pass the function itself, or save a capture with its messages: "
+    "`capture(..., reasons=True).to_json()`."
 )
 
 
 def list_gaps(evidence: Evidence, trouble: str = "", kinds: Sequence[str] = ()) -> Iterator[str]:
-    """Yield what could not be known of a capture, and what to do about it.
+    """Yield the gaps in a capture, and how to fill them.
 
     Args:
         evidence: The capture.
-        trouble: Why the compiler gave no reasons where they were asked for.
-        kinds: What is explained, on which the compiler may be silent.
+        trouble: The reason why requested compiler messages are missing.
+        kinds: The kinds of explanations, for which the compiler may have no messages.
     """
     capture = evidence.capture
     if capture.error:
-        yield f"It does not compile: {tell_failure(capture)}. This is of what the compiler left until then."
+        yield f"The program does not compile: {tell_failure(capture)}. The answer describes the last module."
     if not capture.is_stepped:
-        yield "This capture holds no modules between passes, so which pass did what is not known."
+        yield "This capture has no modules between passes, so the changes of single passes are not known."
     if not capture.log:
-        yield f"The compiler gave no reasons: {trouble}" if trouble else NO_REASONS
+        yield f"There are no compiler messages: {trouble}" if trouble else NO_REASONS
         return
-    wanted = {_TOPICS[kind] for kind in kinds if kind in _TOPICS}
-    yield from (text for topic, text in evidence.reasons.silent.items() if topic in wanted)
+    topics = {_TOPICS[kind] for kind in kinds if kind in _TOPICS}
+    yield from (text for topic, text in evidence.reasons.silent.items() if topic in topics)

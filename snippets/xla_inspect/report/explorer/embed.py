@@ -209,18 +209,18 @@ def stage_poster(capture: Capture, folder: Path, state: Mapping[str, str | int])
     view, chosen = str(state.get("view", "passes")), state.get("pass", "")
     name = f"{hash_capture(capture, options=f'poster {hash_code("poster.py")} {view} {chosen}')}.json"
     _stage(folder, name, lambda: {"poster": draw_poster(capture, view, chosen)})
-    poster: str = json.loads(store.read(folder / name) or b"{}")["poster"]
+    poster: str = json.loads(store.read_stored(folder / name) or b"{}")["poster"]
     return poster
 
 
 def _stage(folder: Path, name: str, describe: Callable[[], dict[str, Any]]) -> str:
     path = folder / name
-    if (data := store.read(path)) is not None:
+    if (data := store.read_stored(path)) is not None:
         if is_whole(name, data):
             return name
         log.info("the explorer's data %s is damaged or belongs to another file, so it is written again", name)
     body = json.dumps(describe(), separators=(",", ":")).encode()[1:]
-    store.write(path, f'{{"seal":"{_seal(name, body)}",'.encode() + body)
+    store.write_whole(path, f'{{"seal":"{_seal(name, body)}",'.encode() + body)
     return name
 
 

@@ -103,5 +103,5 @@ def stage_index(index: Mapping[str, Any], folder: Path) -> str:
     """Write an index or source codes into a folder, and return the file's name, which is a hash of the content."""
     body = json.dumps(index, separators=(",", ":")).encode()
     name = f"{hashlib.sha256(body).hexdigest()[:16]}.json"
-    store.write(folder / name, body)
+    store.write_whole(folder / name, body)
     return name

@@ -1,4 +1,4 @@
-"""What machine code takes and does is told first line first, each kernel with its instruction and line."""
+"""The answer about machine code: the summary line, and each kernel with its instruction and line."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ WIDTH = 80
 
 
 @pytest.fixture(scope="module")
-def on_gpu(all_targets: None) -> Capture:  # noqa: ARG001 - it asks for them
+def on_gpu(all_targets: None) -> Capture:  # noqa: ARG001 - the fixture skips the tests without all targets
     return capture(scanned, *EXAMPLE, target="h100", machine=True, passes=False)
 
 
@@ -34,7 +34,7 @@ def on_cpu() -> Capture:
     return capture(scanned, *EXAMPLE, target="cpu", reasons=True, passes=False)
 
 
-def test_each_kernel_of_a_gpu_is_of_an_instruction_that_is_launched_and_of_its_line(on_gpu: Capture) -> None:
+def test_each_gpu_kernel_belongs_to_a_launched_instruction_and_its_line(on_gpu: Capture) -> None:
     answer = explain_code(on_gpu)
     assert max(map(len, str(answer).splitlines())) <= WIDTH
     launched = {launch.name for launch in list_launches(on_gpu)}
@@ -45,7 +45,7 @@ def test_each_kernel_of_a_gpu_is_of_an_instruction_that_is_launched_and_of_its_l
         assert re.fullmatch(r"scanned\.py:\d+", kernel.where)
 
 
-def test_what_a_kernel_of_a_gpu_takes_is_what_its_launch_and_its_assembler_say(on_gpu: Capture) -> None:
+def test_the_resources_of_a_gpu_kernel_match_its_launch_and_its_assembler(on_gpu: Capture) -> None:
     threads = {thunk.symbol: thunk.threads for thunk in on_gpu.thunks if thunk.symbol}
     for kernel in explain_code(on_gpu).kernels:
         assert kernel.resources
@@ -57,14 +57,14 @@ def test_what_a_kernel_of_a_gpu_takes_is_what_its_launch_and_its_assembler_say(o
         assert kernel.occupancy.warps == kernel.occupancy.blocks * -(-kernel.block // 32) <= 64
 
 
-def test_without_the_machine_code_a_gpus_kernels_are_named_and_the_gap_is_said() -> None:
-    made = capture(scanned, *EXAMPLE, target="h100", passes=False)
-    told = " ".join(str(explain_code(made, gap="no SASS: it is not installed")).split())
-    assert "what they take of the hardware is not known here" in told
-    assert "no SASS: it is not installed" in told
+def test_without_machine_code_the_answer_lists_the_gpu_kernels_and_the_gap() -> None:
+    without_code = capture(scanned, *EXAMPLE, target="h100", passes=False)
+    text = " ".join(str(explain_code(without_code, gap="no SASS: it is not installed")).split())
+    assert "The registers and shared memory that they use are not known here" in text
+    assert "no SASS: it is not installed" in text
 
 
-def test_a_kernel_that_spills_is_said_in_the_first_line(on_gpu: Capture) -> None:
+def test_the_first_line_reports_kernels_that_spill(on_gpu: Capture) -> None:
     spilled = [
         replace(code, text=code.text.replace("0 bytes spill stores, 0 bytes", "96 bytes spill stores, 160 bytes", 1))
         if code.language == "sass"
@@ -77,11 +77,11 @@ def test_a_kernel_that_spills_is_said_in_the_first_line(on_gpu: Capture) -> None
     assert "256 B" in str(answer)
 
 
-def test_every_launch_of_the_cpu_has_a_kernel_or_is_named_among_those_without(on_cpu: Capture) -> None:
+def test_every_launch_of_the_cpu_has_a_kernel_or_is_listed_as_without_code(on_cpu: Capture) -> None:
     answer = explain_code(on_cpu)
-    known = {name for kernel in answer.kernels for name in kernel.launches}
-    assert known.isdisjoint(name for name, _ in answer.without_code)
-    assert known | {name for name, _ in answer.without_code} == {launch.name for launch in list_launches(on_cpu)}
+    with_code = {name for kernel in answer.kernels for name in kernel.launches}
+    assert with_code.isdisjoint(name for name, _ in answer.without_code)
+    assert with_code | {name for name, _ in answer.without_code} == {launch.name for launch in list_launches(on_cpu)}
     assert all(kernel.launches for kernel in answer.kernels)
 
 
@@ -95,34 +95,34 @@ def test_equal_fusions_of_the_cpu_share_a_kernel() -> None:
     assert not [name for name, sort in answer.without_code if sort == "fusion kLoop"]
 
 
-def test_a_small_loop_of_the_cpu_is_one_kernel_of_all_that_it_holds() -> None:
+def test_a_small_loop_of_the_cpu_is_one_kernel_with_everything_in_its_body() -> None:
     def settle(x: jax.Array) -> jax.Array:
         return jax.lax.while_loop(lambda x: x.sum() > 1, lambda x: x * 0.5, x)
 
-    made = capture(settle, jax.ShapeDtypeStruct((8,), jnp.float32), target="cpu", reasons=True, passes=False)
-    (kernel,) = explain_code(made).kernels
-    inside = {launch.name for launch in list_launches(made) if launch.within}
+    loop = capture(settle, jax.ShapeDtypeStruct((8,), jnp.float32), target="cpu", reasons=True, passes=False)
+    (kernel,) = explain_code(loop).kernels
+    inside = {launch.name for launch in list_launches(loop) if launch.within}
     assert {*kernel.launches} == inside
     assert kernel.remarks
 
 
-def test_the_cpus_summary_tells_vectors_loops_and_llvms_words(on_cpu: Capture) -> None:
+def test_the_cpu_answer_reports_vectors_loops_and_llvms_remarks(on_cpu: Capture) -> None:
     answer = explain_code(on_cpu)
-    told = str(answer)
-    assert max(map(len, told.splitlines())) <= WIDTH + 5
+    text = str(answer)
+    assert max(map(len, text.splitlines())) <= WIDTH + 5
     assert {kernel.width for kernel in answer.kernels} <= {0, 128, 256, 512}
     assert any("vectorized loop (vectorization width" in " ".join(kernel.remarks) for kernel in answer.kernels)
-    assert "LLVM's own words" in told
+    assert "LLVM's most useful remark" in text
 
 
-def test_a_compile_that_failed_says_so_and_is_no(on_gpu: Capture) -> None:
+def test_a_failed_compilation_is_reported_and_does_not_hold(on_gpu: Capture) -> None:
     answer = explain_code(on_gpu.retold(error="INTERNAL: no such thing", after=""))
     assert not answer.holds
     assert str(answer) == "scanned does not compile for NVIDIA H100: INTERNAL: no such thing"
 
 
-def test_the_json_keeps_to_its_schema(on_gpu: Capture, on_cpu: Capture) -> None:
-    for made in (on_gpu, on_cpu):
-        record = json.loads(write_json(explain_code(made)))
+def test_the_json_follows_its_schema(on_gpu: Capture, on_cpu: Capture) -> None:
+    for compiled in (on_gpu, on_cpu):
+        record = json.loads(write_json(explain_code(compiled)))
         Draft202012Validator(describe_json(MachineCode)).validate(record)
         assert record["kernels"]

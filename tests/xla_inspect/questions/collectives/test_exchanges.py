@@ -1,4 +1,4 @@
-"""What the devices of real programs send each other: by line, along which axis, how often, why and beside what."""
+"""The collectives of real programs: their lines, axes, runs, reasons and overlapping work."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def shape(*sizes: int) -> jax.ShapeDtypeStruct:
 
 
 def line_of(text: str) -> int:
-    """The number of the line of this file that says a thing first."""
+    """Return the number of the first line of this file that contains a text."""
     lines = Path(__file__).read_text(encoding="utf-8").splitlines()
     return next(number for number, line in enumerate(lines, 1) if text in line)
 
@@ -71,29 +71,29 @@ def ask_step(sharding: str, target: str) -> Exchanges:
 
 
 @pytest.mark.parametrize("target", EIGHT)
-def test_gradients_are_summed_over_the_axis_that_the_batch_is_cut_over(target: str) -> None:
+def test_gradients_are_summed_over_the_axis_of_the_batch(target: str) -> None:
     answer = ask_step("data", target)
     summed = answer.exchanges[0]
     assert (summed.kind, summed.axes, summed.group, summed.is_asked) == ("all-reduce", ("data",), 8, False)
     assert summed.operand_bytes * (summed.runs or 0) == 2 * LAYERS * WIDTH * INNER * 4
     assert all("params['up']" in name or "params['down']" in name for name in summed.arguments)
     assert summed.arguments
-    assert summed.reason == "whose gradient is a sum over data, over which the batch is sharded"
+    assert summed.reason == "whose gradient is summed over data because the batch is sharded over data"
     assert {place.line for place in summed.places} <= {line_of("# widens"), line_of("# narrows")}
 
 
 @pytest.mark.parametrize("target", EIGHT)
-def test_weights_that_are_kept_in_parts_are_gathered_where_they_are_used(target: str) -> None:
+def test_sharded_weights_are_gathered_at_the_lines_that_use_them(target: str) -> None:
     answer = ask_step("fsdp", target)
     gathered = [each for each in answer.exchanges if each.kind == "all-gather" and each.arguments]
     assert {name for each in gathered for name in each.arguments} == {"params['up']", "params['down']"}
-    assert {each.reason.partition(", and ")[0] for each in gathered} == {"kept as P(None, 'data', None)"}
+    assert {each.reason.partition(" and ")[0] for each in gathered} == {"stored as P(None, 'data', None)"}
     assert {place.line for each in gathered for place in each.places} == {line_of("# widens"), line_of("# narrows")}
     assert {each.runs for each in gathered} == {LAYERS}
 
 
 @pytest.mark.parametrize("target", EIGHT)
-def test_a_product_over_a_dimension_that_is_cut_is_summed(target: str) -> None:
+def test_a_product_over_a_sharded_dimension_is_summed(target: str) -> None:
     answer = ask_step("tensor", target)
     assert [(each.kind, each.axes, each.runs) for each in answer.exchanges] == [
         ("all-reduce", ("model",), LAYERS),
@@ -105,7 +105,7 @@ def test_a_product_over_a_dimension_that_is_cut_is_summed(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", EIGHT)
-def test_each_exchange_goes_along_the_axes_that_its_groups_are(target: str) -> None:
+def test_the_axes_of_a_collective_match_its_groups(target: str) -> None:
     answer = ask_step("both", target)
     assert {each.axes for each in answer.exchanges} == {("data",), ("model",)}
     assert {(each.axes[0], each.group) for each in answer.exchanges} == {("data", 4), ("model", 2)}
@@ -113,7 +113,7 @@ def test_each_exchange_goes_along_the_axes_that_its_groups_are(target: str) -> N
 
 
 @pytest.mark.parametrize("target", EIGHT)
-def test_what_shard_map_exchanges_was_asked_for(target: str) -> None:
+def test_collectives_in_shard_map_are_requested_by_the_program(target: str) -> None:
     ring = [(device, (device + 1) % 8) for device in range(8)]
 
     @partial(jax.shard_map, in_specs=P("x"), out_specs=P("x"), check_vma=False)
@@ -134,7 +134,7 @@ def test_what_shard_map_exchanges_was_asked_for(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", EIGHT)
-def test_a_table_that_is_cut_is_looked_up_by_each_and_summed(target: str) -> None:
+def test_lookups_in_a_sharded_table_are_summed(target: str) -> None:
     tokens = jax.ShapeDtypeStruct((64, 32), jnp.int32)
     answer = ask(
         lambda table, tokens: jnp.sin(table[tokens]),
@@ -144,12 +144,12 @@ def test_a_table_that_is_cut_is_looked_up_by_each_and_summed(target: str) -> Non
         (P("model"), P("data")),
     )
     assert [each.reason for each in answer.exchanges] == [
-        "the table of gather is sharded over model: each device looks up what it has"
+        "the table of gather is sharded over model: each device looks up the rows that it has"
     ]
 
 
 @pytest.mark.parametrize("target", EIGHT)
-def test_a_value_that_is_made_whole_only_to_be_cut_again_is_told(target: str) -> None:
+def test_a_full_rematerialization_is_reported(target: str) -> None:
     def respread(x: jax.Array) -> jax.Array:
         y = jnp.sin(x).reshape(8, 8, 64)  # reshapes
         return jax.lax.with_sharding_constraint(y, P(None, "a", "b")) * 3
@@ -158,50 +158,52 @@ def test_a_value_that_is_made_whole_only_to_be_cut_again_is_told(target: str) ->
     (whole,) = answer.exchanges
     assert whole.is_rematerialized
     assert whole.places[0].line == line_of("# reshapes")
-    assert "from P(('a', 'b'), None) to P(None, 'a', 'b'), which test_exchanges.py:" in whole.reason
+    assert "from P(('a', 'b'), None) to P(None, 'a', 'b'), as test_exchanges.py:" in whole.reason
     assert any(str(part).startswith("Full rematerialization at test_exchanges.py:") for part in answer.tell())
 
 
-def test_weights_that_a_loop_takes_slices_of_are_no_rematerialization() -> None:
+def test_slicing_weights_in_a_loop_is_not_a_rematerialization() -> None:
     assert not any(each.is_rematerialized for each in ask_step("fsdp", "cpu:8").exchanges)
 
 
-def test_what_runs_between_start_and_done_is_beside_an_exchange() -> None:
+def test_work_between_start_and_done_overlaps_with_the_collective() -> None:
     for each in ask_step("fsdp", "tpu-v5e:2x4").exchanges:
         assert (each.meanwhile is not None) == each.is_async
-    beside = [each.meanwhile for each in ask_step("fsdp", "tpu-v5e:2x4").exchanges if each.is_overlapped]
-    assert beside
-    assert all(each and each.flops > BATCH * WIDTH and each.least_seconds for each in beside)
+    work = [each.meanwhile for each in ask_step("fsdp", "tpu-v5e:2x4").exchanges if each.is_overlapped]
+    assert work
+    assert all(each and each.flops > BATCH * WIDTH and each.least_seconds for each in work)
 
 
-def test_an_exchange_beside_which_nothing_runs_is_not_overlapped() -> None:
+def test_a_synchronous_collective_is_not_overlapped() -> None:
     answer = ask_step("fsdp", "cpu:8")
     assert not any(each.is_async for each in answer.exchanges)
-    assert "none has kernels beside it" in str(next(iter(answer.tell())))
+    assert "no kernel runs during a collective" in str(next(iter(answer.tell())))
 
 
 def test_the_first_sentence_counts_runs_bytes_and_the_largest() -> None:
-    said = str(next(iter(ask_step("tensor", "cpu:8").tell())))
-    brought = LAYERS * 2 * BATCH * WIDTH * 4 // 1024
-    assert said.startswith(f"step on CPU x 8: 2 collectives, run 8 times; in a step each device brings {brought} KiB")
-    assert "all-reduce at test_exchanges.py:" in said
+    summary = str(next(iter(ask_step("tensor", "cpu:8").tell())))
+    size = LAYERS * 2 * BATCH * WIDTH * 4 // 1024
+    assert summary.startswith(
+        f"step on CPU x 8: 2 collectives with 8 runs. In a step, the input of each device is {size} KiB"
+    )
+    assert "all-reduce at test_exchanges.py:" in summary
 
 
 def test_a_program_of_one_device_exchanges_nothing() -> None:
     answer = find_exchanges("sine", capture(jnp.sin, shape(8), passes=False), {})
     assert answer.holds
-    assert list(answer.tell()) == ["sine on CPU: no collectives; it runs on one device, and nothing is exchanged."]
+    assert list(answer.tell()) == ["sine on CPU: no collectives; it runs on one device."]
 
 
-def test_a_program_that_does_not_compile_says_so() -> None:
+def test_a_program_that_does_not_compile_is_reported() -> None:
     with pytest.raises(RuntimeError) as raised:
         capture(lambda x: jax.nn.softmax(x @ x.T) @ x, shape(200_000, 1024), target="tpu-v5e", passes=False)
     answer = find_exchanges("big", raised.value.capture, {})  # type: ignore[attr-defined]  # as documented
     assert not answer.holds
-    assert "it does not compile" in str(next(iter(answer.tell())))
+    assert " does not compile, so its collectives are unknown" in str(next(iter(answer.tell())))
 
 
-def test_a_loop_of_unknown_length_counts_once_and_is_said() -> None:
+def test_a_loop_of_unknown_length_counts_once_and_is_reported() -> None:
     def descend(w: jax.Array, x: jax.Array) -> jax.Array:
         return jax.lax.while_loop(lambda x: x[0, 0] < 1, lambda x: (x @ w.T) @ w, x)
 
@@ -210,11 +212,11 @@ def test_a_loop_of_unknown_length_counts_once_and_is_said() -> None:
     assert any("is not known" in str(part) for part in answer.tell())
 
 
-def test_a_product_that_is_computed_in_steps_says_what_goes_round() -> None:
+def test_a_product_in_steps_passes_shards_around_the_devices() -> None:
     def project(x: jax.Array, w: jax.Array) -> jax.Array:
         return x @ w
 
-    # On so many chips the TPU's compiler takes the gathering apart, to do it beside the product.
+    # On this many chips, the TPU's compiler splits the gather to overlap it with the product.
     wide = (
         jax.ShapeDtypeStruct((8192, 4096), jnp.bfloat16),
         jax.ShapeDtypeStruct((4096, 16384), jnp.bfloat16),
@@ -223,25 +225,25 @@ def test_a_product_that_is_computed_in_steps_says_what_goes_round() -> None:
     answer = ask(project, wide, "tpu-v5e:16x16", {"data": 16, "model": 16}, specs)
     moved = [each for each in answer.exchanges if each.kind == "collective-permute"]
     assert {each.reason for each in moved} == {
-        "dot_general is computed in steps: what is sharded over data is passed round the devices"
+        "dot_general is computed in steps: the shards over data are passed around the devices"
     }
     assert {each.axes for each in moved} == {("data",)}
 
 
 @pytest.mark.parametrize("target", EIGHT)
-def test_a_window_over_the_edge_of_a_part_takes_of_the_next_device(target: str) -> None:
+def test_a_window_over_the_edge_of_a_shard_reads_from_the_next_device(target: str) -> None:
     def blur(image: jax.Array, window: jax.Array) -> jax.Array:
         return jax.lax.conv_general_dilated(image, window, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
     answer = ask(blur, (shape(8, 64, 64, 16), shape(3, 3, 16, 32)), target, {"x": 8}, (P(None, "x"), P()))
     assert [(each.kind, each.reason) for each in answer.exchanges] == [
-        ("collective-permute", "conv_general_dilated takes elements of other devices' parts, over x")
+        ("collective-permute", "conv_general_dilated reads elements of other devices' shards over x")
     ] * 2
 
 
 def product(x: jax.Array, w: jax.Array) -> jax.Array:
-    made: jax.Array = jnp.tanh(x) @ w
-    return made
+    result: jax.Array = jnp.tanh(x) @ w
+    return result
 
 
 X, W = shape(BATCH, WIDTH), shape(WIDTH, WIDTH)
@@ -257,7 +259,7 @@ X, W = shape(BATCH, WIDTH), shape(WIDTH, WIDTH)
         ({"x": 4, "y": 2}, (P("x"), P(None, "y")), 1, ()),
     ],
 )
-def test_what_every_device_holds_and_does_is_counted_where_nothing_is_exchanged(
+def test_replicated_data_and_work_are_counted_without_collectives(
     target: str, mesh: dict[str, int], specs: tuple[Any, ...], copies: int, whole: tuple[str, ...]
 ) -> None:
     answer = ask(product, (X, W), target, mesh, specs)
@@ -267,14 +269,14 @@ def test_what_every_device_holds_and_does_is_counted_where_nothing_is_exchanged(
     assert answer.replication.whole_bytes == sum({"x": BATCH, "w": WIDTH}[name] * WIDTH * 4 for name in whole)
 
 
-def test_a_program_that_every_device_computes_alone_is_not_called_spread() -> None:
-    said = " ".join(str(ask(product, (X, W), "cpu:8", {"x": 8}, (P(), P()))).split())
-    assert "nothing is spread: each of 8 devices does all of the work" in said
-    assert "all 2 arguments (320 KiB) and the result (64 KiB) are whole on each" in said
+def test_a_fully_replicated_program_is_reported_as_not_sharded() -> None:
+    text = " ".join(str(ask(product, (X, W), "cpu:8", {"x": 8}, (P(), P()))).split())
+    assert "nothing is sharded: each of the 8 devices does all of the work" in text
+    assert "stores all of the 2 arguments (320 KiB) and the result (64 KiB)" in text
 
 
-def test_parameters_beside_a_sharded_batch_are_told_as_whole() -> None:
-    assert "Replicated: each device holds params['down'], params['up'] whole (8 MiB of" in " ".join(
+def test_replicated_parameters_are_reported_next_to_a_sharded_batch() -> None:
+    assert "Replicated: each device stores all of params['down'], params['up'] (8 MiB of" in " ".join(
         str(ask_step("data", "cpu:8")).split()
     )
 
@@ -292,7 +294,7 @@ def six(params: dict[str, jax.Array], x: jax.Array) -> dict[str, jax.Array]:
 
 
 @pytest.mark.parametrize("target", EIGHT)
-def test_a_combined_gradient_belongs_to_the_lines_of_all_that_it_carries(target: str) -> None:
+def test_a_combined_gradient_belongs_to_the_lines_of_all_its_operands(target: str) -> None:
     params = dict.fromkeys("abcde", W)
     found = capture(six, params, X, target=target, mesh={"data": 8}, specs=(P(), P("data")), passes=False)
     [summed] = find_exchanges("six", found, {}).exchanges

@@ -1,4 +1,4 @@
-"""Two programs compared: the same or not, by whose doing, and what changed at which line."""
+"""The comparison of two programs: equality, the cause of a difference, and the changes by line."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def test_a_program_is_the_same_as_itself() -> None:
     answer = compare(take(wave), take(wave))
     assert answer.holds
     assert said(answer) == (
-        "wave, old -> new: the same, instruction by instruction. "
-        "Your code is the same: the compiler was given the same StableHLO. Compiler and options are the same."
+        "wave, old -> new: both programs are the same, instruction by instruction. Your code is the same: "
+        "the compiler received the same StableHLO. The compiler and its options are the same."
     )
 
 
@@ -64,7 +64,7 @@ def test_other_numbers_in_as_many_kernels_are_a_difference() -> None:
     answer = compare(take(wave), take(lambda x: jnp.sin(x) + 3))
     assert not answer.holds
     assert (answer.added, answer.removed) != (0, 0) or answer.changed
-    assert "as many kernels" in said(answer)
+    assert "the same number of kernels" in said(answer)
 
 
 def test_a_line_that_only_moved_is_the_same() -> None:

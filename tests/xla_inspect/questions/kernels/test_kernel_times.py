@@ -27,7 +27,7 @@ def join(target: str, path: Path) -> KernelTimes:
     return join_times(capture(scanned, *EXAMPLE, target=target), measure_times(open_trace(path)))
 
 
-def test_a_gpus_kernels_are_joined_by_the_instruction_that_the_profile_names(tmp_path: Path) -> None:
+def test_gpu_kernels_are_matched_by_the_instruction_in_the_profile(tmp_path: Path) -> None:
     made = capture(scanned, *EXAMPLE, target="h100")
     planes = profiles.profile_gpu(made, STEPS)
     answer = join("h100", profiles.write_xspace(tmp_path / "g.xplane.pb", planes))
@@ -38,7 +38,7 @@ def test_a_gpus_kernels_are_joined_by_the_instruction_that_the_profile_names(tmp
         count = STEPS * (launch.runs or 1)
         assert (found[launch.name].count, found[launch.name].seconds) == (count, pytest.approx(count * each * 1e-9))
         assert found[launch.name].known_by == "name"
-    # The line of operations, which shows the same again, counts not a second time.
+    # The profile also has a line of operations, with the same events. They must not count twice.
     stream = planes["/device:GPU:0"][profiles.STREAM]
     assert answer.seconds == pytest.approx(sum(event.duration for event in stream) * 1e-9)
     assert answer.other_seconds == {"jit_other": pytest.approx(700e-9)}
@@ -49,7 +49,7 @@ def test_a_gpus_kernels_are_joined_by_the_instruction_that_the_profile_names(tmp
     assert answer.holds
 
 
-def test_the_forms_of_a_profile_say_the_same(tmp_path: Path) -> None:
+def test_all_formats_of_a_profile_give_the_same_times(tmp_path: Path) -> None:
     for target, made in (("h100", profiles.profile_gpu), ("tpu-v5e", profiles.profile_tpu)):
         planes = made(capture(scanned, *EXAMPLE, target=target))
         answers = [
@@ -57,11 +57,11 @@ def test_the_forms_of_a_profile_say_the_same(tmp_path: Path) -> None:
             join(target, profiles.write_chrome(tmp_path / "a.json.gz", planes)),
             join(target, profiles.write_chrome(tmp_path / "a.json", planes)),
         ]
-        said = [[(row.name, row.count, round(row.seconds * 1e9)) for row in answer.launches] for answer in answers]
-        assert said[0] == said[1] == said[2]
+        times = [[(row.name, row.count, round(row.seconds * 1e9)) for row in answer.launches] for answer in answers]
+        assert times[0] == times[1] == times[2]
 
 
-def test_nsight_knows_symbols_alone_which_are_enough_for_all_that_is_generated(tmp_path: Path) -> None:
+def test_the_symbols_in_a_nsight_profile_identify_all_generated_kernels(tmp_path: Path) -> None:
     made = capture(scanned, *EXAMPLE, target="h100")
     answer = join("h100", profiles.write_nsight(tmp_path / "g.csv", profiles.profile_gpu(made)))
     generated = {launch.name for launch in list_launches(made) if launch.thunk and launch.thunk.symbol}
@@ -70,7 +70,7 @@ def test_nsight_knows_symbols_alone_which_are_enough_for_all_that_is_generated(t
     reasons = [each.reason for each in answer.unjoined]
     assert sum("a copy" in reason for reason in reasons) == 2
     assert set(answer.unseen) == {launch.name for launch in list_launches(made)} - generated
-    assert "another program's of the same symbol" in " ".join(str(answer).split())
+    assert "equal symbols of other programs are counted too" in " ".join(str(answer).split())
 
 
 SHAPES = [jax.ShapeDtypeStruct(size, jnp.float32) for size in ((8, 64, 32, 32), (64, 64, 3, 3))]
@@ -80,7 +80,7 @@ def convolved(x: jax.Array, kernel: jax.Array) -> jax.Array:
     return jnp.sum(jax.nn.relu(jax.lax.conv(jnp.tanh(x) * 2, kernel, (1, 1), "SAME")))
 
 
-def test_a_librarys_kernel_is_known_where_its_launch_alone_stands_between_two_that_are_known(tmp_path: Path) -> None:
+def test_a_library_kernel_is_identified_by_the_kernels_before_and_after_it(tmp_path: Path) -> None:
     made = capture(convolved, *SHAPES, target="h100")
     (library,) = (launch for launch in list_launches(made) if launch.opcode == "custom-call")
     planes = profiles.profile_gpu(made, STEPS)
@@ -89,7 +89,7 @@ def test_a_librarys_kernel_is_known_where_its_launch_alone_stands_between_two_th
         row for row in join_times(made, measure_times(source, Names(made).symbols)).launches if row.name == library.name
     )
     assert (row.known_by, row.count, row.seconds) == ("order", STEPS, pytest.approx(STEPS * profiles.COPY * 1e-9))
-    # What ran before the program, under the same name, is of none of its launches; and without the order neither is.
+    # A kernel of the same name that ran before the program matches no launch, and without the order, none matches.
     (other,) = (
         row for row in join_times(made, measure_times(source, Names(made).symbols)).unjoined if "of a lib" in row.reason
     )
@@ -97,7 +97,7 @@ def test_a_librarys_kernel_is_known_where_its_launch_alone_stands_between_two_th
     assert library.name not in {row.name for row in join_times(made, measure_times(source)).launches}
 
 
-def test_what_could_be_of_either_of_two_launches_is_of_none() -> None:
+def test_an_event_that_could_be_either_of_two_launches_matches_none() -> None:
     made = capture(convolved, *SHAPES, target="h100")
     names = Names(made)
     order = [launch.name for launch in list_launches(made)]
@@ -107,24 +107,24 @@ def test_what_could_be_of_either_of_two_launches_is_of_none() -> None:
     assert len(found) == 1
     ((before, after),) = found
     assert order.index(by_symbol[after]) - order.index(by_symbol[before]) == 2
-    # It is a call of a library, and no copy; and what ran first or last could be of another program.
+    # The launch is a library call, not a copy. The first and the last event could belong to another program.
     assert not any(names.find_between(*pair, is_copy=True) for pair in pairs)
     assert not names.find_between("", after, is_copy=False)
     assert not names.find_between(before, "", is_copy=False)
 
 
-def test_a_tpus_loop_is_not_counted_with_its_body(tmp_path: Path) -> None:
+def test_the_time_of_a_tpu_loop_excludes_its_body(tmp_path: Path) -> None:
     made = capture(scanned, *EXAMPLE, target="tpu-v5e")
     planes = profiles.profile_tpu(made, STEPS)
     answer = join("tpu-v5e", profiles.write_xspace(tmp_path / "t.xplane.pb", planes))
     loop = next(instruction for instruction in made.module.entry if instruction.opcode == "while")
     found = {row.name: row for row in answer.launches}
-    # Between two bodies of its own it takes nothing here but what it starts with.
+    # The loop's own time is only its start, since its iterations follow each other without gaps in this profile.
     assert found[loop.name].seconds == pytest.approx(STEPS * profiles.KERNEL * 1e-9)
     assert not found[loop.name].role
     steps = planes["/device:TPU:0"]["Steps"][0].duration * 1e-9
     assert sum(row.seconds for row in answer.launches) <= steps
-    # Of the operations of another program the name alone could be one of this.
+    # Operations of another program may have the same names as those of this one.
     assert answer.other_seconds["jit_other"] == pytest.approx(STEPS * 900e-9)
 
 
@@ -138,29 +138,29 @@ def test_the_wait_for_an_asynchronous_copy_belongs_to_the_copy() -> None:
         assert names.find(done.name, "", made.module.name) == (launch.name, "name")
 
 
-def test_a_profile_of_another_device_is_no_and_says_which_to_ask_for(tmp_path: Path) -> None:
+def test_a_profile_of_another_device_does_not_hold_and_names_the_option(tmp_path: Path) -> None:
     planes = profiles.profile_gpu(capture(scanned, *EXAMPLE, target="h100"))
     answer = join("cpu", profiles.write_xspace(tmp_path / "g.xplane.pb", planes))
     assert not answer.holds
-    assert str(answer).startswith("g.xplane.pb is of a GPU, and the capture is for CPU")
+    assert str(answer).startswith("g.xplane.pb comes from a GPU, but the capture is for CPU")
 
 
-def test_a_profile_of_another_program_is_no_and_says_whose_it_is(tmp_path: Path) -> None:
+def test_a_profile_of_another_program_does_not_hold_and_names_that_program(tmp_path: Path) -> None:
     planes = {"/device:GPU:0": {profiles.STREAM: [profiles.Ran("k", 0, 5, {"hlo_op": "k", "hlo_module": "jit_g"})]}}
     answer = join("h100", profiles.write_xspace(tmp_path / "g.xplane.pb", planes))
     assert not answer.holds
-    assert "Of other programs in the profile: jit_g 5 ns." in str(answer)
+    assert "Other programs in the profile: jit_g 5 ns." in str(answer)
     assert "The module of scanned is jit_scanned" in str(answer)
 
 
-def test_another_compile_of_the_same_name_is_suspected(tmp_path: Path) -> None:
+def test_another_compilation_with_the_same_name_is_suggested_as_a_cause(tmp_path: Path) -> None:
     said = {"hlo_op": "loop_fusion.99", "hlo_module": "jit_scanned"}
     planes = {"/device:GPU:0": {profiles.STREAM: [profiles.Ran("loop_fusion_99", 0, 5, said)]}}
     answer = join("h100", profiles.write_xspace(tmp_path / "g.xplane.pb", planes))
-    assert "most of its names are not in this compile" in " ".join(str(answer).split())
+    assert "most of its names are missing from this compilation" in " ".join(str(answer).split())
 
 
-def test_programs_of_one_name_are_counted_since_nothing_tells_them_apart(tmp_path: Path) -> None:
+def test_programs_with_the_same_name_are_counted(tmp_path: Path) -> None:
     name = next(launch.name for launch in list_launches(capture(scanned, *EXAMPLE, target="h100")))
     for numbers in (["7", "7"], ["7", "8"]):
         events = [
@@ -177,14 +177,14 @@ def test_programs_of_one_name_are_counted_since_nothing_tells_them_apart(tmp_pat
             assert ("2 programs with the name jit_scanned" in str(answer)) == (answer.programs == 2)
 
 
-def test_what_is_told_fits_80_columns_and_every_field_has_a_form_in_json(tmp_path: Path) -> None:
+def test_the_answer_fits_80_columns_and_every_field_has_a_json_form(tmp_path: Path) -> None:
     planes = profiles.profile_gpu(capture(scanned, *EXAMPLE, target="h100"))
     answer = join("h100", profiles.write_nsight(tmp_path / "g.csv", planes))
     assert max(map(len, str(answer).splitlines())) <= 80
     assert describe_json(KernelTimes)["title"] == "KernelTimes"
 
 
-def test_kernels_in_a_graph_of_commands_are_known_by_their_symbols() -> None:
+def test_kernels_in_a_command_buffer_are_identified_by_symbol() -> None:
     made = capture(scanned, *EXAMPLE, target="h100")
     names = Names(made)
     thunk = next(thunk for thunk in made.thunks if thunk.symbol.startswith("sort"))

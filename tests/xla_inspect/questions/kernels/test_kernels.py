@@ -24,7 +24,7 @@ TARGETS = ("cpu", "h100", "tpu-v5e")
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_all_launches_are_there_once_the_largest_first_with_the_work_that_the_model_counts(target: str) -> None:
+def test_each_launch_is_listed_once_by_size_with_the_work_of_the_cost_model(target: str) -> None:
     made = capture(scanned, *EXAMPLE, target=target)
     answer = rank_launches(made, "scanned.py:scanned")
     modelled = model_launches(made)
@@ -41,17 +41,17 @@ def test_all_launches_are_there_once_the_largest_first_with_the_work_that_the_mo
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_what_is_told_fits_80_columns_names_lines_and_says_what_is_left_out(target: str) -> None:
+def test_the_answer_fits_80_columns_and_counts_the_launches_not_shown(target: str) -> None:
     answer = rank_launches(capture(scanned, *EXAMPLE, target=target), "scanned.py:scanned", shown=3)
     text = str(answer)
-    # What is to be typed is never wrapped.
+    # Commands are never wrapped.
     assert max(len(line) for line in text.splitlines() if "xla-inspect" not in line) <= 80
-    assert f"Left out: {len(answer.launches) - 3} smaller launches" in text
+    assert f"{len(answer.launches) - 3} smaller launches not shown" in text
     assert "scanned.py:" in text
     assert ("no roofline" in text) == (target == "cpu")
 
 
-def test_a_launch_says_its_line_its_scope_and_what_of_which_line_is_in_it() -> None:
+def test_a_launch_has_its_line_its_scope_and_its_fused_operations() -> None:
     rows = {row.name: row for row in describe_launches(capture(scanned, *EXAMPLE, target="h100"))}
     softmax = next(row for row in rows.values() if row.name.startswith("triton_softmax"))
     assert softmax.text == "scores = jax.nn.softmax(x @ x.swapaxes(1, 2))"
@@ -62,7 +62,7 @@ def test_a_launch_says_its_line_its_scope_and_what_of_which_line_is_in_it() -> N
     assert {"exponential", "divide", "reduce"} <= set(softmax.fused[0].opcodes)
 
 
-def test_a_kernel_is_found_by_its_instruction_and_by_its_name_in_the_code() -> None:
+def test_a_kernel_is_found_by_its_instruction_and_by_its_symbol() -> None:
     made = capture(scanned, *EXAMPLE, target="h100")
     named = {thunk.symbol: thunk.name for thunk in made.thunks if thunk.symbol}
     symbol, name = next((symbol, name) for symbol, name in named.items() if symbol.startswith("sort"))
@@ -70,24 +70,24 @@ def test_a_kernel_is_found_by_its_instruction_and_by_its_name_in_the_code() -> N
     assert rank_launches(made, names=(symbol,)).named == rank_launches(made, names=(f"%{name}",)).named == (name,)
 
 
-def test_a_name_that_is_not_there_is_refused_with_those_that_are_like_it() -> None:
+def test_an_unknown_launch_is_rejected_with_similar_names() -> None:
     made = capture(scanned, *EXAMPLE, target="h100")
     name = next(launch.name for launch in list_launches(made) if launch.name.startswith("triton_softmax"))
     with pytest.raises(InspectError, match=f"did you mean {name}"):
         rank_launches(made, names=(name.replace("x", "ks"),))
 
 
-def test_registers_are_told_of_one_kernel_where_they_are_known_and_why_where_not() -> None:
+def test_the_answer_shows_known_registers_or_the_reason_for_the_gap() -> None:
     made = capture(scanned, *EXAMPLE, target="h100")
     thunk = next(thunk for thunk in made.thunks if thunk.symbol.startswith("sort"))
     told = str(rank_launches(made, names=(thunk.name,), registers={thunk.symbol: (38, 16, 1024)}))
-    assert "registers      38 a thread, 16 B spilled" in told
-    assert "shared memory  1 KiB a block" in told
+    assert "registers      38 per thread, 16 B spilled" in told
+    assert "shared memory  1 KiB per block" in told
     assert re.search(r"occupancy +\d+% of a multiprocessor's warps", told)
     assert "Registers are not known" in str(rank_launches(made, registers="Registers are not known here."))
 
 
-def test_a_compile_that_failed_says_so_and_is_no() -> None:
+def test_a_failed_compilation_is_reported_and_does_not_hold() -> None:
     made = capture(scanned, *EXAMPLE, target="cpu").retold(error="UNIMPLEMENTED: no such thing", after="")
     answer = rank_launches(made)
     assert not answer.holds
@@ -116,7 +116,7 @@ def product(x: jax.Array) -> jax.Array:
     ],
 )
 @pytest.mark.usefixtures("all_targets")
-def test_a_call_of_a_library_is_told_with_its_target(
+def test_a_library_call_is_shown_with_its_target(
     function: Callable[..., Any], target: str, options: dict[str, Any], library: str
 ) -> None:
     example = jax.ShapeDtypeStruct((512, 512), jnp.float32)

@@ -1,4 +1,4 @@
-"""What takes the memory is told by line, adds up to what the compiler plans, and is known where the compile fails."""
+"""The memory by line: its sum is the compiler's plan, and it is known even if the compilation fails."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xla_inspect import capture
 from xla_inspect.questions.diff import compare_captures
 from xla_inspect.questions.memory.finding import explain_memory, find_available
 from xla_inspect.questions.summary import summarize
-from xla_inspect.targets import TARGETS, find
+from xla_inspect.targets import TARGETS, find_target
 
 if TYPE_CHECKING:
     from xla_inspect.captured import Capture
@@ -77,7 +77,7 @@ def test_memory_summary_and_difference_give_one_peak_which_is_the_sum_that_jax_g
     assert amounts["peak memory"].right > peak
     parts = ("arguments", "results", "temporaries", "constants")
     assert sum(amounts[name].left for name in parts) == peak
-    placed = jax.sharding.SingleDeviceSharding(find(target).devices()[0])
+    placed = jax.sharding.SingleDeviceSharding(find_target(target).devices()[0])
     given = [jax.ShapeDtypeStruct(each.shape, each.dtype, sharding=placed) for each in shapes(1024)]
     own = jax.jit(step, donate_argnums=0).lower(*given).compile().memory_analysis()
     assert own is not None
@@ -138,7 +138,7 @@ def test_of_a_program_that_does_not_fit_the_same_lines_are_told_and_the_answer_i
     assert large.needed_bytes > 16 * 2**30
     lines = {line_of("hidden = jnp.tanh"), line_of("return hidden")}
     assert all(lines & {row.place for row in told.rows[:3] if row.stacked} for told in (small, large))
-    assert "has 15.8 GiB. It does not fit." in " ".join(str(large).split())
+    assert "and does not fit in the 15.8 GiB available." in " ".join(str(large).split())
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -179,7 +179,7 @@ def test_whether_a_program_fits_that_does_not_compile_for_another_reason_nobody_
 def test_what_a_cpu_has_nobody_knows() -> None:
     told = explain_memory(compile_for("cpu"), "")
     assert (told.available_bytes, told.fits, told.holds) == (None, None, True)
-    assert find("cpu").kind == "cpu"
+    assert find_target("cpu").kind == "cpu"
 
 
 @pytest.mark.parametrize("by", ["line", "scope", "buffer"])

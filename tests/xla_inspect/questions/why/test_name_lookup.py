@@ -82,9 +82,9 @@ def test_what_an_instruction_of_an_earlier_state_came_to_is_found() -> None:
     ("what", "said"),
     [
         ("tanhh", "the nearest are"),
-        ("1", "the nearest lines that have some:\n  test_name_lookup.py:"),
+        ("1", "the nearest lines with instructions:\n  test_name_lookup.py:"),
         ("other.py:3", "no instruction comes from a file 'other.py'"),
-        ("%", "nothing is named"),
+        ("%", "the name is empty"),
     ],
 )
 def test_what_there_is_not_is_told_with_what_is_nearest(what: str, said: str) -> None:

@@ -56,11 +56,11 @@ def test_where_both_are_one_kernel_that_is_told_with_both_lines() -> None:
 
 def test_a_barrier_is_told_with_its_line_before_those_of_the_kernels() -> None:
     finding = explain(WhyFinder(capture(held, X, reasons=True)), "scaled", "tanh")
-    assert "two kernels: optimization_barrier (test_why_not_fused.py:" in finding.verdict
+    assert "two kernels: an optimization_barrier (test_why_not_fused.py:" in finding.verdict
     assert finding.lines[0].text == "kept = jax.lax.optimization_barrier(scaled)"
     assert len(finding.lines) == 3
 
 
 def test_a_thing_is_not_apart_from_itself() -> None:
-    with pytest.raises(InspectError, match="are the same thing here"):
+    with pytest.raises(InspectError, match="are the same value"):
         explain(WhyFinder(capture(held, X, reasons=True)), "scaled", "scaled")

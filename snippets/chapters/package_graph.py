@@ -1,4 +1,4 @@
-"""The rooms of the project: their public names, who imports what from where, and all of them as a picture."""
+"""The project's packages: their public names, the imports between them, and a picture of their dependencies."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _IMPORT = re.compile(rf"^ *from (?:xla_inspect|chapters|livepage)\b[\w.]* import
 
 @dataclass(frozen=True)
 class Import:
-    """One name that a file takes from a module: where it stands, and what it takes."""
+    """One name that a file imports from a module, with its place in the file."""
 
     place: str
     path: Path
@@ -35,48 +35,50 @@ class Import:
 
 
 def module_name(path: Path) -> str:
-    """Return the dotted name of a module's file, `xla_inspect.hlo.parser`."""
+    """Return the dotted name of a module's file, such as `xla_inspect.hlo.parser`."""
     base = next(package.parent for package in PACKAGES if path.is_relative_to(package))
     return ".".join(path.relative_to(base).with_suffix("").parts).removesuffix(".__init__")
 
 
 @cache
 def list_modules() -> dict[str, Path]:
-    """Every module of the packages, by its dotted name."""
+    """Return the path of every module of the packages, by its dotted name."""
     return {module_name(path): path for package in PACKAGES for path in sorted(package.rglob("*.py"))}
 
 
 @cache
-def list_rooms() -> dict[str, frozenset[str]]:
-    """The names that each room exports: packages, by what their `__all__` lists, or else by what they import lazily."""
-    found = {}
+def list_packages() -> dict[str, frozenset[str]]:
+    """Return the names that each package exports: those in its `__all__`, or else those that it imports lazily."""
+    names_by_package = {}
     for name, path in list_modules().items():
         if path.name == "__init__.py":
             for node in ast.parse(path.read_text(encoding="utf-8")).body:
                 if isinstance(node, ast.Assign) and ast.unparse(node.targets[0]) == "__all__":
-                    found[name] = frozenset(ast.literal_eval(node.value))
+                    names_by_package[name] = frozenset(ast.literal_eval(node.value))
                 elif isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING" and node.orelse:
-                    imports = [each for each in node.body if isinstance(each, ast.ImportFrom)]
-                    found[name] = frozenset(alias.asname or alias.name for each in imports for alias in each.names)
-    return found
+                    imports = [statement for statement in node.body if isinstance(statement, ast.ImportFrom)]
+                    names_by_package[name] = frozenset(
+                        alias.asname or alias.name for statement in imports for alias in statement.names
+                    )
+    return names_by_package
 
 
-def room_of(module: str) -> str | None:
-    """Return the innermost room that a module lies in."""
-    names = [room for room in list_rooms() if module == room or module.startswith(f"{room}.")]
+def find_package(module: str) -> str | None:
+    """Return the innermost package of a module."""
+    names = [room for room in list_packages() if module == room or module.startswith(f"{room}.")]
     return max(names, key=len, default=None)
 
 
-def room_of_file(path: Path) -> str | None:
-    """Return the room of a file: its own, or that of what it tests."""
+def find_package_of_file(path: Path) -> str | None:
+    """Return the package of a file, or for a test the package that it tests."""
     parts = path.relative_to(ROOT).with_suffix("").parts
     if parts[0] in {"docs", "scripts"} and "livepage" not in parts:
         return None
-    return room_of(".".join(parts[1:]))
+    return find_package(".".join(parts[1:]))
 
 
 def list_imports() -> Iterator[Import]:
-    """Every import of a name from the packages, in modules, tests, scripts, notebooks and blocks of pages."""
+    """Yield every import of a name from the packages in modules, tests, scripts, notebooks and blocks of pages."""
     for folder in _IMPORTERS:
         for path in sorted((ROOT / folder).rglob("*")):
             if path.suffix == ".py":
@@ -89,9 +91,9 @@ def list_imports() -> Iterator[Import]:
                         yield from _read(path, statement.group().strip(), start, block["code"])
 
 
-@lru_cache(maxsize=5000)  # while the site is served, each edit of a page asks again for all files
+@lru_cache(maxsize=5000)  # while the site is served, each edit of a page reads all files again
 def _read(path: Path, code: str, lines_before: int, whole: str = "") -> tuple[Import, ...]:
-    """Return what code takes by name, and what it takes by a dot from a room that it imports whole."""
+    """Return the names that code imports, and the attributes that it uses of imported packages."""
     return tuple(_find_imports(path, code, lines_before, whole or code))
 
 
@@ -106,14 +108,14 @@ def _find_imports(path: Path, code: str, lines_before: int, whole: str) -> Itera
             place = f"{path.relative_to(ROOT)}:{lines_before + node.lineno}"
             for alias in node.names:
                 yield Import(place, path, node.module, alias.name)
-                if (room := f"{node.module}.{alias.name}") in list_rooms():
+                if (room := f"{node.module}.{alias.name}") in list_packages():
                     for name in set(re.findall(rf"(?<![\w./]){alias.asname or alias.name}\.([A-Za-z_]\w*)", whole)):
                         if f"{room}.{name}" not in list_modules():
                             yield Import(place, path, room, name)
 
 
 def find_docstring(room: str, name: str) -> str | None:
-    """Return what is written about a public name of a room: its docstring, or the string below a constant."""
+    """Return the documentation of a public name of a package: its docstring, or the string below a constant."""
     tree = _parse(list_modules()[room].read_text(encoding="utf-8"))
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom) and node.module in list_modules():
@@ -128,7 +130,7 @@ def find_docstring(room: str, name: str) -> str | None:
     return _docstring(tree, name)
 
 
-@lru_cache(maxsize=50)  # most of the modules that one room takes names from
+@lru_cache(maxsize=50)  # enough for the modules that one package imports names from
 def _parse(code: str) -> ast.Module:
     return ast.parse(code)
 
@@ -144,54 +146,64 @@ def _docstring(tree: ast.Module, name: str) -> str | None:
 
 
 def _list_targets(node: ast.Assign | ast.AnnAssign | ast.TypeAlias) -> set[str]:
-    """Return the names that an assignment binds, those of `a, b = ...` too."""
+    """Return the names that an assignment binds, including those of `a, b = ...`."""
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", getattr(node, "name", None))]
     return {name.id for target in targets if target for name in ast.walk(target) if isinstance(name, ast.Name)}
 
 
-def describe(room: str) -> str:
-    """Return the first line of what a room says of itself."""
+def describe_package(room: str) -> str:
+    """Return the first line of a package's docstring."""
     return (ast.get_docstring(_parse(list_modules()[room].read_text(encoding="utf-8"))) or "").partition("\n")[0]
 
 
-def list_arrows() -> set[tuple[str, str]]:
-    """Return which room uses which, as pairs of their names; what is imported for a type alone counts too."""
+def list_dependencies() -> set[tuple[str, str]]:
+    """Return the dependencies as pairs (user, used package); imports for type annotations count too."""
     own = set(list_modules().values())
-    uses = ((room_of_file(taken.path), taken.module) for taken in list_imports() if taken.path in own)
-    inside = {(user, used) for user, used in uses if user in list_rooms() and used in list_rooms()}
-    return {(str(user), used) for user, used in inside if user != used and "xla_inspect" not in {user, used}}
+    uses = (
+        (find_package_of_file(statement.path), statement.module)
+        for statement in list_imports()
+        if statement.path in own
+    )
+    inside = {
+        (user, dependency) for user, dependency in uses if user in list_packages() and dependency in list_packages()
+    }
+    return {
+        (str(user), dependency)
+        for user, dependency in inside
+        if user != dependency and "xla_inspect" not in {user, dependency}
+    }
 
 
-def order_rooms(arrows: Iterable[tuple[str, str]]) -> list[str]:
-    """Return rooms so that each stands before those that it uses.
+def sort_packages(arrows: Iterable[tuple[str, str]]) -> list[str]:
+    """Return packages in an order in which each comes before those that it uses.
 
     Raises:
-        graphlib.CycleError: Some use each other in a circle.
+        graphlib.CycleError: Packages depend on each other in a cycle.
     """
     users: dict[str, list[str]] = {}
-    for user, used in sorted(arrows):
-        users.setdefault(used, []).append(user)
+    for user, dependency in sorted(arrows):
+        users.setdefault(dependency, []).append(user)
         users.setdefault(user, [])
     return list(TopologicalSorter(users).static_order())
 
 
-def draw_rooms(arrows: Iterable[tuple[str, str]], caption: str) -> str:
-    """Return the rooms as HTML, above each those that use it.
+def draw_packages(arrows: Iterable[tuple[str, str]], caption: str) -> str:
+    """Return the packages as HTML, each below those that use it.
 
     Args:
-        arrows: Which room uses which. An arrow that others imply is left out.
-        caption: What stands under the picture.
+        arrows: The dependencies. An arrow that others imply is omitted.
+        caption: The caption of the picture.
     """
     arrows = set(arrows)
-    names = order_rooms(arrows)
+    names = sort_packages(arrows)
     below: dict[str, set[str]] = {}
     for name in reversed(names):
-        direct = {used for user, used in arrows if user == name}
-        below[name] = direct.union(*(below[used] for used in direct))
-    shown = [
-        (names.index(user), names.index(used))
-        for user, used in sorted(arrows)
-        if not any(used in below[other] for other in {end for start, end in arrows if start == user})
+        direct = {dependency for user, dependency in arrows if user == name}
+        below[name] = direct.union(*(below[dependency] for dependency in direct))
+    edges = [
+        (names.index(user), names.index(dependency))
+        for user, dependency in sorted(arrows)
+        if not any(dependency in below[other] for other in {end for start, end in arrows if start == user})
     ]
     boxes = [
         Box(
@@ -199,8 +211,8 @@ def draw_rooms(arrows: Iterable[tuple[str, str]], caption: str) -> str:
             is_result=False,
             lines=((name.removeprefix("xla_inspect."), ()),),
             labels=(),
-            tooltip=describe(name),
+            tooltip=describe_package(name),
         )
         for name in names
     ]
-    return draw_boxes(boxes, sorted(shown), caption)
+    return draw_boxes(boxes, sorted(edges), caption)
