@@ -58,7 +58,7 @@ class Allocation:
         is_constant: Whether it holds a constant.
         is_thread_local: Whether each call inside a kernel has its own.
         is_preallocated_temporary: Whether it is part of the temporary memory set aside before the program starts.
-        values: What it holds over time.
+        values: The values in it over time.
     """
 
     number: int
@@ -118,7 +118,7 @@ class BufferAssignment:
 
 @dataclass(frozen=True, slots=True)
 class LiveRange:
-    """When a value is needed: from `start` to `end`, both included, in positions of the instruction sequence."""
+    """The live range of a value: from `start` to `end`, both included, in positions of the instruction sequence."""
 
     instruction: str
     index: tuple[int, ...]
@@ -159,7 +159,7 @@ class LiveRanges:
 
 @dataclass(frozen=True, slots=True)
 class Placement:
-    """Where and when one value lives.
+    """The place and the live range of one value.
 
     Attributes:
         instruction: The name of the instruction that makes it.

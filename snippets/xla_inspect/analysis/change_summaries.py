@@ -1,4 +1,4 @@
-"""One line of English for what changed between two modules."""
+"""One-line summaries of the changes between two modules."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ NOTHING = "changed nothing that the text shows"
 
 
 def summarise_change(change: ModuleChange) -> str:
-    """The change in one line: what was fused, inlined, removed and added, else the weightiest thing that differs."""
+    """Summarize a change in one line: fused, inlined, removed and added instructions, or the main difference."""
     delta = dict(change.opcode_delta)
     parts = [*_inlining(change, delta), *_fusing(change, delta)]
     parts += [words + _where(change) for words in _counts(delta)]
@@ -72,7 +72,7 @@ def summarise_change(change: ModuleChange) -> str:
 
 
 def _aspect(change: ModuleChange, aspect: str) -> str:
-    """How many instructions differ in an aspect, with the element types or the attributes when they are the same."""
+    """Count the instructions that differ in an aspect, with their element types or attributes if these are the same."""
     concerned = [instruction for instruction in change.changed if aspect in instruction.aspects]
     words = f"{_WORDS[aspect]} {plural(len(concerned), 'instruction')}"
     if aspect == "element type":
@@ -95,24 +95,24 @@ def _types(change: InstructionChange) -> tuple[list[str], list[str]]:
 
 
 def _inlining(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
-    """Calls whose computation is gone while its instructions stayed; takes them out of the counts."""
+    """Return the inlined calls, whose computations are gone while their instructions stay, and uncount them."""
     calls = -delta.get("call", 0)
     if calls <= 0 or not change.computations_removed:
         return
-    gone = Counter(
+    removals = Counter(
         instruction.opcode
         for name in change.computations_removed
         for instruction in change.before.computation(name)
         if instruction.opcode not in _PLUMBING
     )
-    if all(delta.get(opcode, 0) <= -count for opcode, count in gone.items()):
+    if all(delta.get(opcode, 0) <= -count for opcode, count in removals.items()):
         return
     del delta["call"]
     yield f"inlined {plural(calls, 'call')}"
 
 
 def _fusing(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
-    """Instructions that moved into fusions, new ones or larger ones; takes the fusions out of the counts."""
+    """Return the instructions that moved into new or larger fusions, and uncount the fusions."""
     inside = fused_computations(change.after)
     new = [i for i in change.added if is_fusion(i) and i.computation not in inside]
     if new:
@@ -123,10 +123,10 @@ def _fusing(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
         yield f"fused {plural(min(moved, inner) or inner, 'instruction')} into {_join(_kinds(kinds))}"
         return
     old = fused_computations(change.before)
-    gone = [i for i in change.removed if is_fusion(i) and i.computation not in old]
-    if gone and -delta.get("fusion", 0) >= len(gone):
-        delta["fusion"] += len(gone)
-        kinds = Counter(instruction.fusion_kind or "" for instruction in gone)
+    removals = [i for i in change.removed if is_fusion(i) and i.computation not in old]
+    if removals and -delta.get("fusion", 0) >= len(removals):
+        delta["fusion"] += len(removals)
+        kinds = Counter(instruction.fusion_kind or "" for instruction in removals)
         # Without new work outside fusions, what they held went into other fusions.
         words = _join(_kinds(kinds))
         yield f"dissolved {words}" if any(_work(change.added, inside)) else f"merged {words} into others"
@@ -143,11 +143,11 @@ def _kinds(kinds: Mapping[str, int]) -> Iterator[str]:
 
 
 def _counts(delta: Mapping[str, int], unsaid: frozenset[str] = _PLUMBING) -> Iterator[str]:
-    """What was removed and added by opcode, apart from what goes unsaid."""
+    """Count removed and added instructions by opcode, without those that a summary omits."""
     counts = {opcode: count for opcode, count in delta.items() if opcode not in unsaid}
-    removed = {opcode: -count for opcode, count in counts.items() if count < 0}
-    added = {opcode: count for opcode, count in counts.items() if count > 0}
-    sides = [f"{verb} {_list(side)}" for verb, side in (("removed", removed), ("added", added)) if side]
+    removals = {opcode: -count for opcode, count in counts.items() if count < 0}
+    additions = {opcode: count for opcode, count in counts.items() if count > 0}
+    sides = [f"{verb} {_list(side)}" for verb, side in (("removed", removals), ("added", additions)) if side]
     if sides:
         yield ", ".join(sides)
 

@@ -1,4 +1,4 @@
-"""What one module changed against another: what a pass did, as data and in one line."""
+"""The changes between two modules, such as those of one pass, as data and in one line."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ class InstructionChange:
     Attributes:
         before: The instruction in the first module.
         after: The same in the second.
-        aspects: What differs, some of `ASPECTS`, in that order.
+        aspects: The differing aspects, in the order of `ASPECTS`.
         keys: The attributes that differ, by name.
     """
 
@@ -63,8 +63,8 @@ class ModuleChange:
         changed: Instructions that both have and that differ.
         computations_added: Names of the computations that only the second has.
         computations_removed: Names of the computations that only the first has.
-        opcode_delta: How many more of each opcode the second has; those that stayed the same are left out.
-        header: What differs on the first line of the text, by name.
+        opcode_delta: The change in the number of each opcode, without unchanged ones.
+        header: The differences of the first line of the text, by name.
         is_reordered: Whether instructions that both have stand in another order.
         kept: The instructions that both have: that of the first, to that of the second.
     """
@@ -88,16 +88,16 @@ class ModuleChange:
 
     @property
     def is_visible(self) -> bool:
-        """Whether the text of the modules differs in anything but the numbers in names."""
+        """Whether the texts of the modules differ in more than the numbers in names."""
         return self.summary != NOTHING
 
     def aspects(self) -> Counter[str]:
-        """How many instructions differ in each aspect."""
+        """The number of instructions that differ in each aspect."""
         return Counter(aspect for change in self.changed for aspect in change.aspects)
 
 
 def compare_modules(before: Module, after: Module, meanings: Meanings | None = None) -> ModuleChange:
-    """What changed from one module to another; see `match_instructions` for which instruction is which."""
+    """Compare two modules; see `match_instructions` for the matching of their instructions."""
     matching = match_instructions(before, after, meanings)
     backwards = {after: before for before, after in matching.instructions.items()}
     old, new = before.opcode_counts(), after.opcode_counts()
@@ -168,8 +168,8 @@ def _aspects(before: Instruction, after: Instruction, matching: Matching) -> Ite
     operands = tuple(matching.find_name(before.computation, name) for name in before.operands)
     if operands != after.operands:
         yield "operands"
-    called = {key: tuple(matching.computations.get(name) for name in names) for key, names in before.calls.items()}
-    if called != after.calls:
+    callees = {key: tuple(matching.computations.get(name) for name in names) for key, names in before.calls.items()}
+    if callees != after.calls:
         yield "called computations"
     if len(before.control_predecessors) != len(after.control_predecessors):
         yield "control dependencies"
@@ -196,14 +196,14 @@ def _shape_aspects(before: Shape, after: Shape) -> Iterator[str]:
 
 
 def _is_reordered(matching: Matching, before: Module, after: Module) -> bool:
-    """Whether the kept instructions of some kept computation stand in another order than before."""
+    """Return whether the matched instructions of a matched computation are in another order than before."""
     backwards = {new: old for old, new in matching.instructions.items()}
     for one, other in matching.computations.items():
         former, latter = before.computation(one), after.computation(other)
         if former is latter:
             continue
-        kept = [old for new in latter if (old := backwards.get(new))]
+        remaining = [old for new in latter if (old := backwards.get(new))]
         places = {instruction: place for place, instruction in enumerate(former)}
-        if any(places[first] > places[second] for first, second in itertools.pairwise(kept)):
+        if any(places[first] > places[second] for first, second in itertools.pairwise(remaining)):
             return True
     return False

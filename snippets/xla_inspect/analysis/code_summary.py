@@ -1,4 +1,4 @@
-"""What generated code amounts to, so that the code of two releases can be compared though no name in it is the same."""
+"""Summaries of generated code that can be compared between releases although all names in it differ."""
 
 from __future__ import annotations
 
@@ -49,13 +49,13 @@ _ADDRESSING = re.compile(
 
 @dataclass(frozen=True)
 class KernelCode:
-    """One kernel's code, without what differs between two compiles of the same.
+    """The code of one kernel, without parts that differ between two compilations of the same program.
 
     Attributes:
         lines: Its instructions, names of values left out, in order.
-        loops: How many loops it has, by how deep they lie in others.
-        work: How often each operation occurs, by how many loops it lies in.
-        entries: How many kernels a GPU can launch in it: some releases dump a file for all of a module.
+        loops: The number of loops at each depth of nesting.
+        work: The number of occurrences of each operation at each depth of nesting.
+        entries: The number of kernels that a GPU can launch: some releases dump one file for a whole module.
     """
 
     lines: tuple[str, ...]
@@ -65,7 +65,7 @@ class KernelCode:
 
     @property
     def digest(self) -> str:
-        """What names its content."""
+        """A hash of the content."""
         return hashlib.sha256("\n".join(self.lines).encode()).hexdigest()[:8]
 
 
@@ -81,32 +81,34 @@ class CodeSummary:
 
     @property
     def digest(self) -> str:
-        """What names the code of all kernels, whatever they are called."""
-        return hashlib.sha256("\n".join(sorted(each.digest for each in self.kernels.values())).encode()).hexdigest()[:4]
+        """A hash of the code of all kernels, independent of their names."""
+        return hashlib.sha256(
+            "\n".join(sorted(kernel.digest for kernel in self.kernels.values())).encode()
+        ).hexdigest()[:4]
 
     @property
     def instructions(self) -> int:
-        """How many instructions there are."""
-        return sum(len(each.lines) for each in self.kernels.values())
+        """The number of instructions."""
+        return sum(len(kernel.lines) for kernel in self.kernels.values())
 
     @property
     def entries(self) -> int:
-        """How many kernels a GPU can launch in it; some releases dump no code of some, such as sorts."""
-        return sum(each.entries for each in self.kernels.values())
+        """The number of kernels that a GPU can launch; some releases do not dump the code of some, such as sorts."""
+        return sum(kernel.entries for kernel in self.kernels.values())
 
     @property
     def loops(self) -> Counter[int]:
-        """How many loops there are, by how deep they lie in others."""
-        return sum((Counter(each.loops) for each in self.kernels.values()), Counter[int]())
+        """The number of loops at each depth of nesting."""
+        return sum((Counter(kernel.loops) for kernel in self.kernels.values()), Counter[int]())
 
     @property
     def work(self) -> Work:
-        """How often each operation occurs, as `KernelCode.work`."""
-        found: dict[int, Counter[str]] = {}
+        """The number of occurrences of each operation, as in `KernelCode.work`."""
+        result: dict[int, Counter[str]] = {}
         for kernel in self.kernels.values():
-            for depth, counted in kernel.work.items():
-                found.setdefault(depth, Counter()).update(counted)
-        return found
+            for depth, counts in kernel.work.items():
+                result.setdefault(depth, Counter()).update(counts)
+        return result
 
     def distance(self, other: CodeSummary) -> float:
         """Return how far apart the work of two codes is, from 0 to 1."""
@@ -132,13 +134,13 @@ def _overlap(first: Counter[str] | None, second: Counter[str] | None) -> float:
 
 
 def summarize_code(pieces: Iterable[Code]) -> CodeSummary | None:
-    """Return what the code of a program amounts to, or None where there is none to compare."""
-    kernels = {each.kernel: summarize_kernel(each.text) for each in pieces if each.language in READ}
+    """Summarize the code of a program; return None if there is no code to compare."""
+    kernels = {piece.kernel: summarize_kernel(piece.text) for piece in pieces if piece.language in READ}
     return CodeSummary(kernels) if kernels else None
 
 
 def summarize_kernel(text: str) -> KernelCode:
-    """Return one kernel's code without names, notes and what is only there for a reader."""
+    """Return the code of one kernel without names, notes and comments."""
     lines: list[str] = []
     labels: dict[str, int] = {}
     loops: list[tuple[int, int]] = []
@@ -152,7 +154,7 @@ def summarize_kernel(text: str) -> KernelCode:
             labels[line[:-1].strip('"')] = len(lines)
             continue
         if _JUMP.match(line):
-            begins = [labels[name] for each in _NAMED.findall(line) if (name := each.strip('%"')) in labels]
+            begins = [labels[name] for item in _NAMED.findall(line) if (name := item.strip('%"')) in labels]
             loops += [(begin, len(lines)) for begin in begins]
         lines.append(_strip(line))
     depths = [sum(begin <= at <= end for begin, end in loops) for at in range(len(lines))]
@@ -166,9 +168,9 @@ def summarize_kernel(text: str) -> KernelCode:
 def _strip(line: str) -> str:
     """Return an instruction without names: those of functions that it calls stay."""
     line = _FLAGS.sub("", _NOTES.sub("", _HLO.sub("", line)))
-    called = _CALLED.search(line) if "call " in line else None
+    callees = _CALLED.search(line) if "call " in line else None
     text = _NAMED.sub(lambda match: match[0][0], line)
-    return f"{' '.join(text.split())}{f' {called[1]}' if called else ''}"
+    return f"{' '.join(text.split())}{f' {callees[1]}' if callees else ''}"
 
 
 def _name_operation(line: str) -> str:

@@ -1,4 +1,4 @@
-"""What the devices of a partitioned program send each other: every collective of a module, with its bytes."""
+"""The communication between the devices of a partitioned program: every collective of a module, with its bytes."""
 
 from __future__ import annotations
 
@@ -41,13 +41,13 @@ class Collective:
         name: The instruction that exchanges, or the first of its steps where it is split into several.
         kind: One of `KINDS`, or `all-reduce-scatter`.
         operand_bytes: The bytes that each device brings.
-        group: How many devices take part in one exchange together.
+        group: The number of devices in each group.
         is_async: Whether other instructions run between its start and its end.
         instruction: The instruction itself.
-        scheduled: What stands for it in the schedule: itself, or the start or the fusion that holds it.
-        done: What waits for it in the schedule, or `scheduled` where nothing else does.
+        scheduled: Its instruction in the schedule: the collective itself, or the start or fusion that contains it.
+        done: The instruction that waits for it in the schedule, or `scheduled` if there is no separate one.
         within: The loops and branches around it, the innermost first.
-        runs: How often it runs, or None where nobody knows: a loop without a known count, a branch.
+        runs: The number of runs, or None if it is unknown, as in a branch or a loop without a known trip count.
     """
 
     name: str
@@ -94,7 +94,7 @@ def list_collectives(module: Module) -> tuple[Collective, ...]:
         around = list(_climb(instruction, module))
         # What stands for it is the outermost step below the innermost loop.
         *_, scheduled = takewhile(lambda step: step.opcode not in STRUCTURE, around)
-        is_cut = any(REDUCE_SCATTER in each.computation for each in around)
+        is_cut = any(REDUCE_SCATTER in item.computation for item in around)
         identity = (
             instruction.attributes.get("channel_id") if STEP in (instruction.backend_config or "") else instruction
         )
@@ -115,12 +115,12 @@ def list_collectives(module: Module) -> tuple[Collective, ...]:
             ),
         )
     return tuple(
-        replace(found, done=_find_done(module, found, last[identity])) for identity, found in collectives.items()
+        replace(result, done=_find_done(module, result, last[identity])) for identity, result in collectives.items()
     )
 
 
 def _find_done(module: Module, found: Collective, last: Instruction) -> Instruction:
-    """Return what waits for a collective: the last of its steps, or the done of its start."""
+    """Return the instruction that waits for a collective: the last of its steps, or the done of its start."""
     if last is not found.scheduled and last.computation == found.scheduled.computation:
         return last
     users = module.users(found.scheduled)
@@ -128,7 +128,7 @@ def _find_done(module: Module, found: Collective, last: Instruction) -> Instruct
 
 
 def is_cut_anew(flow: ValueFlow, collective: Collective) -> bool:
-    """Return whether each device only keeps a part of what an all-gather brings it: the part that is its own.
+    """Return whether each device uses only its own part of the result of an all-gather.
 
     That is how the partitioner goes from one sharding to another where it knows no other way: it makes the whole value
     on every device, and cuts it again by the number of the device.

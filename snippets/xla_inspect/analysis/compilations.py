@@ -1,4 +1,4 @@
-"""What a script let JAX trace and compile, as plain data."""
+"""The traces and compilations of a script by JAX, as plain data."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ class Compilation:
 
     Attributes:
         function: The name of the function.
-        defined: Where it is defined, as FILE:LINE.
+        defined: The place of its definition, as FILE:LINE.
         where: The line of the script's that called it, as FILE:LINE.
-        own: Whether it is an operation of JAX that runs by itself, and none of the script's functions.
-        signature: What it was called with; None of JAX's own.
-        traces: How many times it was traced.
-        compiles: How many times the compiler ran.
-        tracing_seconds: How long it was traced.
-        lowering_seconds: How long it was lowered to StableHLO.
-        compiling_seconds: How long XLA compiled.
+        own: Whether it is an operation that JAX runs on its own rather than a function of the script.
+        signature: The arguments of the call; None for JAX's own operations.
+        traces: The number of traces.
+        compiles: The number of runs of the compiler.
+        tracing_seconds: The time of tracing.
+        lowering_seconds: The time of lowering to StableHLO.
+        compiling_seconds: The time of compilation by XLA.
     """
 
     function: str
@@ -39,7 +39,7 @@ class Compilation:
 
     @property
     def seconds(self) -> float:
-        """How long all of it took."""
+        """The total time of the tracing and compilation, in seconds."""
         return self.tracing_seconds + self.lowering_seconds + self.compiling_seconds
 
 
@@ -49,8 +49,8 @@ class ScriptRun:
 
     Attributes:
         script: Its file or module, as it was named.
-        seconds: How long it ran.
-        compilations: What it let JAX trace and compile, in order.
+        seconds: The running time of the script.
+        compilations: The traces and compilations by JAX, in order.
     """
 
     script: str

@@ -1,4 +1,4 @@
-"""How many multiplications a convolution takes, padding and the holes of dilation left out."""
+"""The number of multiplications of a convolution, without those of padding and dilation holes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A computation as a graph of the instructions that do work, with what only feeds or renames folded into it."""
+"""A graph of a computation's working instructions, with instructions that only feed or rename folded into it."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def trace_flow(computation: Computation) -> FlowGraph:
 
 
 def _make_value(instruction: Instruction, taken: Sequence[_Value]) -> _Value:
-    """Return what an instruction yields: something new, or an operand under another name."""
+    """Return the value of an instruction: a new value, or an operand under another name."""
     first = taken[0] if taken else None
     if instruction.opcode == "tuple":
         return tuple(taken)

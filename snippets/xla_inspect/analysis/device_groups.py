@@ -1,4 +1,4 @@
-"""Which devices a collective puts together, in any form that XLA prints, and along which axes of a mesh those lie."""
+"""The groups of devices of a collective, in any form that XLA prints, and their axes in a mesh."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _MOST_AXES = 10
 
 @dataclass(frozen=True)
 class Mesh:
-    """How a program's devices are laid out.
+    """The layout of a program's devices.
 
     Attributes:
         axes: Names and sizes, the outermost first.
@@ -46,7 +46,7 @@ class Mesh:
 
     @property
     def size(self) -> int:
-        """How many devices it has."""
+        """The number of devices."""
         return math.prod(size for _, size in self.axes)
 
     @cached_property
@@ -65,9 +65,9 @@ class Mesh:
         if names := self._name_whole(groups):
             return names
         fine = self._refine()
-        found = fine._name_whole(groups)  # noqa: SLF001 - a mesh too
+        result = fine._name_whole(groups)  # noqa: SLF001 - a mesh too
         whole = Counter(name for name, _ in fine.axes)
-        taken = Counter(found)
+        taken = Counter(result)
         return tuple(name if taken[name] == whole[name] else f"part of {name}" for name in taken)
 
     def _name_whole(self, groups: Groups) -> tuple[str, ...]:
@@ -111,20 +111,20 @@ def find_mesh(capture: Capture, known: Iterable[tuple[str, int]] = ()) -> Mesh |
         capture: The capture; StableHLO holds the meshes of Shardy, and the module as imported those of shardings.
         known: Names and sizes of axes where the text does not say, as the call had them.
     """
-    found = [
+    result = [
         Mesh(
             tuple((axis["name"], int(axis["size"])) for axis in _NAMED_AXIS.finditer(match["axes"])),
             tuple(map(int, re.findall(r"\d+", match["ids"] or ""))),
         )
         for match in _NAMED.finditer(capture.stablehlo)
     ]
-    found += [
+    result += [
         Mesh(tuple((axis["name"], int(axis["size"])) for axis in _AXIS.finditer(match["axes"])))
         for match in [_HLO_MESH.search(capture.before)]
         if match
     ]
-    found.append(Mesh(tuple(known)))
-    largest = max(found, key=lambda mesh: mesh.size if mesh.axes else 0)
+    result.append(Mesh(tuple(known)))
+    largest = max(result, key=lambda mesh: mesh.size if mesh.axes else 0)
     whole = not largest.order or len(largest.order) == largest.size
     return largest if largest.axes and largest.size > 1 and whole else None
 
@@ -150,7 +150,7 @@ def read_groups(text: str, count: int) -> Groups | None:
 
 
 def count_group(text: str, count: int) -> int:
-    """Return how many devices `replica_groups` puts together; all where nothing else is said.
+    """Return the number of devices in each group of `replica_groups`; without groups, all devices.
 
     Args:
         text: As printed.

@@ -105,8 +105,8 @@ class Count:
 
     def called(self, instruction: Instruction) -> Work:
         """Return the work of each computation that an instruction calls, once."""
-        called = self.module.called(instruction)
-        return self.computation(called[0]) if len(called) == 1 else _add_up(map(self.computation, called))
+        callees = self.module.called(instruction)
+        return self.computation(callees[0]) if len(callees) == 1 else _add_up(map(self.computation, callees))
 
     def shape(self, instruction: Instruction, number: int) -> Shape:
         """Return the shape of one of an instruction's operands."""
@@ -140,7 +140,7 @@ def _count_convolution(count: Count, instruction: Instruction) -> Work:
 
 
 def _count_library(count: Count, instruction: Instruction) -> Work:
-    """Return the work of a custom call: of a library's product or convolution what its configuration describes."""
+    """Return the work of a custom call: for a library's product or convolution, the work in its configuration."""
     target, attributes = instruction.custom_call_target or "?", instruction.attributes
     if target in LABELS:
         return Work()
@@ -171,7 +171,7 @@ def _count_loop(count: Count, instruction: Instruction) -> Work:
 
 
 def _count_branches(count: Count, instruction: Instruction) -> Work:
-    """Return the most that a branch does of each kind: nobody knows which is taken."""
+    """Return the largest work of any branch for each kind, because the chosen branch is unknown."""
     most = Work()
     for branch in map(count.computation, count.module.called(instruction)):
         most = Work(

@@ -1,4 +1,4 @@
-"""The log of the GPU compiler's fusion pass as data: what it fused, what it reckoned, what it refused and why."""
+"""The log of the GPU compiler's fusion pass as data: fusions, time estimates and refusals with their reasons."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ class Merge:
 
     Attributes:
         producer: The instruction that was fused.
-        consumer: What it was fused into.
-        name: What came of it; a consumer that is a fusion already keeps its name.
+        consumer: The instruction that it was fused into.
+        name: The name of the resulting fusion; a consumer that is already a fusion keeps its name.
     """
 
     producer: str
@@ -33,7 +33,7 @@ class Merge:
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
-    """What the cost model expects of fusing a producer into all of its consumers.
+    """The cost model's estimate for fusing a producer into all of its consumers.
 
     Attributes:
         producer: The instruction to fuse.
@@ -89,7 +89,7 @@ class FusionLog:
 def parse_log(lines: Iterable[str]) -> FusionLog:
     """Read the lines of `Capture.fusion_log`; times are microseconds of the model, which measures nothing.
 
-    A producer may come back: each fusion changes what its neighbours read, and the pass reckons them again.
+    A producer may occur again: each fusion changes the operands of its neighbors, and the pass estimates them again.
 
     Raises:
         HloSyntaxError: A line is none of the kinds that this reader knows.

@@ -18,12 +18,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Fusion:
-    """One fusion instruction and what it fuses.
+    """A fusion instruction with its fused computation.
 
     Attributes:
         name: The name of the fusion instruction.
         kind: `kLoop`, `kInput`, `kOutput` or `kCustom`.
-        custom_kind: What a custom fusion is emitted by, such as `__triton` or `__ynn_fusion`, or None.
+        custom_kind: The emitter of a custom fusion, such as `__triton` or `__ynn_fusion`, or None.
         computation: The name of the computation that holds the instruction.
         called: The name of the computation that it fuses.
         opcodes: The opcodes inside in order, those of nested fusions in their place, parameters left out.
@@ -63,7 +63,7 @@ _FUSIONS = frozenset({"fusion", "async-start"})
 
 
 def is_fusion(instruction: Instruction) -> bool:
-    """Whether an instruction is a fusion or starts one asynchronously."""
+    """Return whether an instruction is a fusion or starts a fusion asynchronously."""
     return instruction.opcode == "fusion" or (instruction.opcode == "async-start" and instruction.wrapped == "fusion")
 
 
@@ -72,7 +72,7 @@ _fused: WeakKeyDictionary[Module, frozenset[str]] = WeakKeyDictionary()
 
 
 def fused_computations(module: Module) -> frozenset[str]:
-    """The names of the computations that run inside a fusion, those that they call in turn included."""
+    """Return the names of the computations inside a fusion, including those that they call."""
     if (known := _fused.get(module)) is not None:
         return known
     found = _fused[module] = _find_fused(module)
@@ -82,12 +82,12 @@ def fused_computations(module: Module) -> frozenset[str]:
 def _find_fused(module: Module) -> frozenset[str]:
     holders = [computation for computation in module.computations if _FUSIONS.intersection(computation.opcode_counts)]
     fusions = (instruction for computation in holders for instruction in computation if is_fusion(instruction))
-    called = (name for fusion in fusions for name in fusion.called)
-    return frozenset(search(called, lambda name: module.computation(name).called))
+    callees = (name for fusion in fusions for name in fusion.called)
+    return frozenset(search(callees, lambda name: module.computation(name).called))
 
 
 def custom_fusion_kind(instruction: Instruction) -> str | None:
-    """What emits a custom fusion, from its backend config: `__triton_nested_gemm_fusion`, `__ynn_fusion`, or None.
+    """Return the emitter of a custom fusion from its backend config, such as `__ynn_fusion`, or None.
 
     The CPU keeps it under `fusion_config`, the GPU under `fusion_backend_config`.
     """
@@ -104,13 +104,13 @@ def list_opcodes(module: Module, fusion: Instruction) -> Iterator[str]:
 
 
 def list_work(module: Module, launch: Instruction) -> Iterator[Instruction]:
-    """Yield what does work in a launch, in order: itself, or what it fuses."""
+    """Yield the working instructions of a launch, in order: the instruction itself, or those that it fuses."""
     parts = list_fused(module, launch) if is_fusion(launch) else (launch,)
     return (part for part in parts if part.opcode not in IDLE)
 
 
 def list_fused(module: Module, fusion: Instruction) -> Iterator[Instruction]:
-    """Yield what a fusion fuses in order, that of nested fusions in their place."""
+    """Yield the instructions inside a fusion in order, including those of nested fusions."""
     # Each level keeps its place in its computation; a computation that fuses itself would not end, so it is left out.
     levels = [(fusion.called[0], iter(module.called(fusion)[0]))]
     while levels:
@@ -126,14 +126,14 @@ def list_fused(module: Module, fusion: Instruction) -> Iterator[Instruction]:
 
 
 def _describe(module: Module, instruction: Instruction) -> Fusion:
-    called = module.called(instruction)[0]
+    callees = module.called(instruction)[0]
     operands = {operand.name: operand for operand in module.operands(instruction)}
     return Fusion(
         name=instruction.name,
         kind=instruction.fusion_kind or "",
         custom_kind=custom_fusion_kind(instruction),
         computation=instruction.computation,
-        called=called.name,
+        called=callees.name,
         opcodes=tuple(list_opcodes(module, instruction)),
         operand_bytes=sum(operand.shape.bytes for operand in operands.values()),
         result_bytes=find_result(instruction).bytes,
@@ -141,7 +141,7 @@ def _describe(module: Module, instruction: Instruction) -> Fusion:
 
 
 def find_result(instruction: Instruction) -> Shape:
-    """Return the shape of what is computed, which an asynchronous start carries beside its operands and a context."""
+    """Return the shape of the computed result, which an asynchronous start returns with its operands and a context."""
     if instruction.opcode == "copy-start":
         return instruction.shape.elements[0]
     is_start = instruction.opcode in {"async-start", "all-gather-start", "all-reduce-start"}

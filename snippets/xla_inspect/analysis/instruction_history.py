@@ -1,4 +1,4 @@
-"""What each instruction of a program went through: which passes made, changed, fused and removed it, and its names."""
+"""The history of each instruction of a program: the passes that made, changed, fused and removed it, and its names."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ _LONG = 100
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """What one pass did to an instruction.
+    """The effect of one pass on an instruction.
 
     Attributes:
         state: The position of the module after it among the states.
         pipeline: The pipeline of the pass.
         name: The pass; an empty string at import.
-        deed: What it did.
+        deed: The kind of change.
         words: The same in words.
         instruction: The instruction after the pass, or before it where that removed it.
         instead: What the pass put in its place, or, of one that it made, what it removed for it: of the same operation
@@ -67,24 +67,24 @@ class Histories:
     """
 
     def __init__(self, capture: Capture) -> None:
-        """Follow every instruction through all passes, which for a large program takes seconds."""
+        """Follow every instruction through all passes, which takes seconds for a large program."""
         self.capture = capture
         self.states: list[PassState] = list(follow_passes(capture, to_end=True))
         self._indices: dict[int, tuple[Mapping[int, Instruction], Mapping[Hashable, list[Instruction]]]] = {}
 
     @cached_property
     def places(self) -> list[int | None]:
-        """For each state where its pass is among all runs; None at import and of what is no run: `pipeline-start`."""
+        """For each state the position of its pass among all runs, or None at import and for `pipeline-start`."""
         runs = self.capture.runs
-        named: dict[tuple[str, str], list[int]] = defaultdict(list)
+        names: dict[tuple[str, str], list[int]] = defaultdict(list)
         for number, run in enumerate(runs):
-            named[run.pipeline, run.name].append(number)
+            names[run.pipeline, run.name].append(number)
         places: list[int | None] = [None]
         least = 0
         for state in self.states[1:]:
-            found = next((number for number in named[state.pipeline, state.name] if number >= least), None)
-            least = least if found is None else found + 1
-            places.append(found)
+            result = next((number for number in names[state.pipeline, state.name] if number >= least), None)
+            least = least if result is None else result + 1
+            places.append(result)
         return places
 
     def find_pass(self, place: int, opcode: str) -> tuple[str, str]:
@@ -100,9 +100,9 @@ class Histories:
         state = self.states[place]
         if not self.capture.is_stepped:
             return "", ""
-        before = next((each for each in reversed(self.places[:place]) if each is not None), -1)
+        before = next((item for item in reversed(self.places[:place]) if item is not None), -1)
         own = self.places[place]
-        after = next((each for each in self.places[place:] if each is not None), len(self.capture.runs))
+        after = next((item for item in self.places[place:] if item is not None), len(self.capture.runs))
         holders = {run.pipeline for run in self.capture.runs}
         between = [run for run in self.capture.runs[before + 1 : after] if run.changed and run.name not in holders]
         wanted = next(pattern for start, pattern in _MAKERS if opcode.startswith(start))
@@ -110,12 +110,12 @@ class Histories:
         is_own = own is not None and not (likely and opcode.startswith(_MAKERS[0][0]))
         if is_own or not between or (own is None and state.name.endswith("copies")):
             return state.pipeline, "" if state.name == LAST else state.name
-        found = (likely or between)[-1]
-        return found.pipeline, found.name
+        result = (likely or between)[-1]
+        return result.pipeline, result.name
 
     @cached_property
     def _lives(self) -> Mapping[int, list[tuple[int, Instruction]]]:
-        """By number, the states that have the instruction, each with what it is there."""
+        """For each number, the states that contain the instruction, each with its form there."""
         lives: dict[int, list[tuple[int, Instruction]]] = defaultdict(list)
         for place, state in enumerate(self.states):
             for instruction, number in state.numbers.items():
@@ -126,9 +126,9 @@ class Histories:
         """Return the instruction of a name in the latest state that has one, outside of fusions where there is one."""
         for state in reversed(self.states):
             inside = fused_computations(state.module)
-            found = [each for each in state.module.walk() if each.name == name]
-            if found:
-                return min(found, key=lambda each: each.computation in inside)
+            result = [each for each in state.module.walk() if each.name == name]
+            if result:
+                return min(result, key=lambda each: each.computation in inside)
         return None
 
     def locate(self, instruction: Instruction) -> tuple[int, int]:
@@ -141,12 +141,12 @@ class Histories:
         raise LookupError(message)
 
     def finally_is(self, number: int) -> Instruction | None:
-        """Return what an instruction is in the optimized module, or None where it was removed."""
+        """Return the form of an instruction in the optimized module, or None if it was removed."""
         place, instruction = self._lives[number][-1]
         return instruction if place == len(self.states) - 1 else None
 
     def names_at(self, state: int, instructions: Iterable[Instruction]) -> set[str]:
-        """Return the names that instructions of the optimized module have in a state, those of what was cloned too.
+        """Return the names that instructions of the optimized module have in a state, including clones.
 
         One that the state has not by its number is looked for by its opcode and where in Python it comes from: a
         pass that fuses something into two kernels makes it twice.
@@ -163,23 +163,23 @@ class Histories:
             if known is not None:
                 names.add(known.name)
             elif (key := _find_key(instruction)) is not None:
-                names.update(each.name for each in alike.get(key, ()))
+                names.update(item.name for item in alike.get(key, ()))
         return names
 
     def _index(self, state: int) -> tuple[Mapping[int, Instruction], Mapping[Hashable, list[Instruction]]]:
-        found = self._indices.get(state)
-        if found is None:
+        result = self._indices.get(state)
+        if result is None:
             alike: dict[Hashable, list[Instruction]] = defaultdict(list)
             numbers: dict[int, Instruction] = {}
             for instruction, number in self.states[state].numbers.items():
                 numbers[number] = instruction
                 if (key := _find_key(instruction)) is not None:
                     alike[key].append(instruction)
-            found = self._indices[state] = numbers, alike
-        return found
+            result = self._indices[state] = numbers, alike
+        return result
 
     def tell(self, instruction: Instruction) -> tuple[Step, ...]:
-        """Return what passes did to an instruction of some state, in order, with who made and who removed it."""
+        """Return the history of an instruction of a state, in order, including its maker and its remover."""
         number, _ = self.locate(instruction)
         return tuple(self._tell(self._lives[number]))
 
@@ -205,7 +205,12 @@ class Histories:
         inside, before = fused_computations(state.module), fused_computations(self.states[place - 1].module)
         if new.computation in inside and old.computation not in before:
             holder = next(
-                (each for each in state.module.walk() if is_fusion(each) and new.computation in each.called), None
+                (
+                    instruction
+                    for instruction in state.module.walk()
+                    if is_fusion(instruction) and new.computation in instruction.called
+                ),
+                None,
             )
             words = f"moved it into the fusion {holder.name}" if holder else "moved it into a fusion"
             yield Step(place, *self.find_pass(place, "fusion"), "fused", words, new)
@@ -224,7 +229,7 @@ class Histories:
         ]
 
     def find_first(self, instruction: Instruction) -> Step:
-        """Return the step that brought an instruction in, before any pass that only made it anew in its own form."""
+        """Return the step that introduced an instruction, before any pass that only rewrote it in its own form."""
         return self.tell_way(instruction)[0]
 
     def find_earliest(self, instruction: Instruction) -> Step:
@@ -238,10 +243,10 @@ class Histories:
         stem = _stem(instruction.wrapped or instruction.opcode)
         origin = instruction.op_name, instruction.stack_frame
         alike = [
-            each for state in self.states for each in state.module.walk() if _stem(each.wrapped or each.opcode) == stem
+            item for state in self.states for item in state.module.walk() if _stem(item.wrapped or item.opcode) == stem
         ]
-        placed = [each for each in alike if each.op_name and (each.op_name, each.stack_frame) == origin]
-        steps = (self.tell_way(each)[0] for each in (*placed[:1], *alike[:1]))
+        placed = [item for item in alike if item.op_name and (item.op_name, item.stack_frame) == origin]
+        steps = (self.tell_way(item)[0] for item in (*placed[:1], *alike[:1]))
         # What was put together of several has the place of one of them.
         return next((step for step in steps if "combine" not in step.name), self.tell_way(instruction)[0])
 
@@ -252,18 +257,22 @@ class Histories:
             one: An instruction of the optimized module.
             other: Another.
         """
-        found = None
+        result = None
         for place in range(len(self.states) - 1, -1, -1):
             module = self.states[place].module
             inside = fused_computations(module)
-            held = [
-                {each.computation for each in module.walk() if each.name in names and each.computation in inside}
+            contents = [
+                {
+                    instruction.computation
+                    for instruction in module.walk()
+                    if instruction.name in names and instruction.computation in inside
+                }
                 for names in (self.names_at(place, [one]), self.names_at(place, [other]))
             ]
-            if not held[0] & held[1]:
+            if not contents[0] & contents[1]:
                 break
-            found = place
-        return found
+            result = place
+        return result
 
     def tell_way(self, instruction: Instruction) -> tuple[Step, ...]:
         """Return the history of an instruction with that of those of its opcode that it was made in the place of.
@@ -271,18 +280,18 @@ class Histories:
         A transpose may have been a copy between two layouts: that moves the same elements.
         """
         steps = self.tell(instruction)
-        seen = {instruction}
+        visited = {instruction}
         while steps[0].deed == "made":
-            alike = [each for each in steps[0].instead if _is_alike(each, instruction)]
-            if not alike or alike[0] in seen:
+            alike = [item for item in steps[0].instead if _is_alike(item, instruction)]
+            if not alike or alike[0] in visited:
                 break
-            seen.add(alike[0])
+            visited.add(alike[0])
             # That it was removed then says nothing more.
             steps = (*(step for step in self.tell(alike[0]) if step.deed != "removed"), *steps)
         return steps
 
     def _find_counterparts(self, place: int, instruction: Instruction, *, made: bool) -> tuple[Instruction, ...]:
-        """Return what a pass removed for what it made, or made for what it removed: of the same operation."""
+        """Return the removed counterparts of a created instruction, or the created counterparts of a removed one."""
         change = self.states[place].change
         origin = instruction.op_name, instruction.stack_frame
         if change is None:
@@ -290,16 +299,16 @@ class Histories:
         others = change.removed if made else change.added
         if origin == (None, None):
             # Without an origin, what had the same name, or the one that there is.
-            same = [each for each in others if each.name.split(".")[0] == instruction.name.split(".")[0]]
+            same = [item for item in others if item.name.split(".")[0] == instruction.name.split(".")[0]]
             return tuple(same[:_SHOWN])
-        found = [each for each in others if (each.op_name, each.stack_frame) == origin]
+        result = [item for item in others if (item.op_name, item.stack_frame) == origin]
         alike = [
-            each for each in others if each.opcode == instruction.opcode and each.shape.size == instruction.shape.size
+            item for item in others if item.opcode == instruction.opcode and item.shape.size == instruction.shape.size
         ]
-        if not found and len(alike) == 1:
+        if not result and len(alike) == 1:
             # It was given the origin of what it was put together with.
-            found = alike
-        return tuple(each for each in found if each.opcode not in {"parameter", "constant"})[:_SHOWN]
+            result = alike
+        return tuple(item for item in result if item.opcode not in {"parameter", "constant"})[:_SHOWN]
 
 
 def _is_alike(old: Instruction, new: Instruction) -> bool:
@@ -311,14 +320,14 @@ def _stem(opcode: str) -> str:
 
 
 def _find_key(instruction: Instruction) -> Hashable | None:
-    """Return what an instruction is known by wherever it is: opcode and origin, or None where it has no origin."""
+    """Return the key of an instruction in all states: opcode and origin, or None without an origin."""
     if instruction.op_name is None or instruction.opcode in {"parameter", "constant"}:
         return None
     return instruction.opcode, instruction.op_name, instruction.stack_frame
 
 
 def _name(instructions: Iterable[Instruction]) -> str:
-    names = [f"{each.opcode} {each.name}" for each in instructions]
+    names = [f"{instruction.opcode} {instruction.name}" for instruction in instructions]
     return " and ".join((", ".join(names[:-1]), names[-1]) if len(names) > 1 else names)
 
 

@@ -1,4 +1,4 @@
-"""The identity of instructions through all passes: numbers that an instruction keeps from state to state."""
+"""The identity of instructions through all passes: numbers that do not change from state to state."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ class PassState:
         pipeline: The pipeline of the pass that made it, or an empty string for the module as imported.
         name: The pass, an empty string at import, or `LAST`.
         module: The module after the pass.
-        change: What the pass changed, or None for the module as imported.
+        change: The changes by the pass, or None for the imported module.
         numbers: A number for each instruction: the same in each state that has the instruction, whatever its name.
     """
 
@@ -68,7 +68,7 @@ def follow_passes(capture: Capture, *, to_end: bool = False) -> Iterator[PassSta
 
 
 def _find_moved(change: ModuleChange) -> dict[Instruction, Instruction]:
-    """Return the removed instructions that stand among the added, each with the one it became."""
+    """Return the removed instructions that reappear among the added ones, each with its new form."""
     waiting: dict[Hashable, deque[Instruction]] = defaultdict(deque)
     for instruction in change.removed:
         waiting[_identity(instruction)].append(instruction)

@@ -1,4 +1,4 @@
-"""A program as steps in order, each with the steps whose results it takes: plain data for drawings."""
+"""The steps of a program in order, each with the steps that produce its operands: plain data for drawings."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class JaxprStep:
 
 
 def find_residuals(steps: Sequence[JaxprStep]) -> tuple[int, ...]:
-    """The positions of the steps, inputs left out, whose results a live step of another group takes, in order.
+    """Return the positions of the steps, except inputs, whose results a live step of another group uses, in order.
 
     Between the forward and the backward half of a gradient these are the values that wait in memory: the residuals.
     """
@@ -40,13 +40,13 @@ def find_residuals(steps: Sequence[JaxprStep]) -> tuple[int, ...]:
 
 
 def is_residual(steps: Sequence[JaxprStep], source: int, target: int) -> bool:
-    """Whether the value of one step crosses into another group to reach a second step that is live."""
+    """Return whether the value of a step crosses into another group and reaches a second live step."""
     crosses = steps[source].group != steps[target].group
     return crosses and steps[source].name != INPUT and steps[target].live
 
 
 def list_edges(steps: Sequence[JaxprStep]) -> Iterator[tuple[int, int]]:
-    """Yield each pair of positions, of a step and of one that takes its result, once."""
+    """Yield each pair of positions of a step and a user of its result, once."""
     for target, step in enumerate(steps):
         for source in dict.fromkeys(step.uses):
             yield source, target

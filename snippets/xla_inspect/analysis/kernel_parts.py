@@ -1,4 +1,4 @@
-"""What the kernels of a module consist of, and what flows from one to another."""
+"""The parts of a module's kernels, and the values that flow between kernels."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ HEAVY = (
 
 
 class KernelParts:
-    """The launches of an optimized module, by what they are made of.
+    """The launches of an optimized module, by their parts.
 
     Args:
         module: The module.
@@ -57,7 +57,7 @@ class KernelParts:
         return holders
 
     def parts(self, launch: Launch) -> tuple[Instruction, ...]:
-        """Return what a launch computes: itself with all that it fuses, without parameters and constants."""
+        """Return the instructions that a launch computes, including fused ones, without parameters and constants."""
         return self._parts[launch.scheduled.name]
 
     def holder(self, instruction: Instruction) -> Launch | None:
@@ -68,23 +68,23 @@ class KernelParts:
         """Return the part that a launch is mostly about: a matmul, a reduction, or its result."""
         parts = self.parts(launch)
         for opcode in HEAVY:
-            if found := next((part for part in parts if part.opcode == opcode and not is_fusion(part)), None):
-                return found
+            if result := next((part for part in parts if part.opcode == opcode and not is_fusion(part)), None):
+                return result
         roots = [part for part in parts if part.is_root and not is_fusion(part)]
         return roots[-1] if roots else launch.instruction
 
     def readers(self, launch: Launch) -> tuple[Launch, ...]:
-        """Return the launches that read what a launch writes, in the order of the schedule."""
-        found = {each.scheduled for each in self._follow(launch, backward=False)}
-        return tuple(each for each in self.launches if each.scheduled in found)
+        """Return the launches that read the result of a launch, in the order of the schedule."""
+        result = {item.scheduled for item in self._follow(launch, backward=False)}
+        return tuple(item for item in self.launches if item.scheduled in result)
 
     def feeders(self, launch: Launch) -> tuple[Launch, ...]:
-        """Return the launches that write what a launch reads, in the order of the schedule."""
-        found = {each.scheduled for each in self._follow(launch, backward=True)}
-        return tuple(each for each in self.launches if each.scheduled in found)
+        """Return the launches that write the operands of a launch, in the order of the schedule."""
+        result = {item.scheduled for item in self._follow(launch, backward=True)}
+        return tuple(item for item in self.launches if item.scheduled in result)
 
     def is_returned(self, launch: Launch) -> bool:
-        """Return whether a result of the computation around it is what a launch writes."""
+        """Return whether the surrounding computation returns a result of a launch."""
         return any(value.is_root for value in search([launch.scheduled], lambda value: self._list_same(value, launch)))
 
     def arguments(self, launch: Launch) -> tuple[Instruction, ...]:
@@ -119,8 +119,8 @@ class KernelParts:
         """Yield an instruction with all that it fuses."""
 
         def list_fused(part: Instruction) -> Iterator[Instruction]:
-            for called in self.module.called(part) if is_fusion(part) else ():
-                yield from called
+            for callees in self.module.called(part) if is_fusion(part) else ():
+                yield from callees
 
         parts = search([instruction], list_fused)
         return (part for part in parts if part.opcode not in IDLE or part is instruction)

@@ -1,4 +1,4 @@
-"""What each launch does, and the least time it can take: a roofline model from counted work and published figures."""
+"""The work and the least time of each launch: a roofline model from counted work and published figures."""
 
 from __future__ import annotations
 
@@ -35,11 +35,11 @@ NOTHING = "nothing that is counted"
 
 @dataclass(frozen=True)
 class Bound:
-    """The least time of a launch, and what it is for.
+    """The least time of a launch, and the resource that needs it.
 
     Attributes:
         seconds: The longest of the times that memory and each unit need at their peaks.
-        limit: What needs that long: `memory`, or the name of a unit.
+        limit: The resource that needs this time: `memory`, or the name of a unit.
         roofs: The units it uses, those with published peaks.
     """
 
@@ -53,7 +53,7 @@ class Launched:
     """One launch with its work.
 
     Attributes:
-        launch: Which it is, and how often it runs.
+        launch: The launch, with its number of runs.
         work: Operations of one run.
         read: Bytes that one run asks of main memory, as `Traffic` counts them.
         written: Bytes that one run writes to it.
@@ -82,7 +82,7 @@ class Launched:
 
 
 def model_launches(capture: Capture) -> tuple[Launched, ...]:
-    """Return what a program launches, in order, each launch with its work, its bytes and the least time of a run.
+    """Return the launches of a program in order, each with its work, its bytes and the least time of a run.
 
     Args:
         capture: The capture; a CPU's has no least times.
@@ -95,7 +95,7 @@ def model_launches(capture: Capture) -> tuple[Launched, ...]:
 
 
 def bound(work: Work, bytes_moved: int, hardware: Hardware) -> Bound:
-    """Return the least time that some work takes on some hardware, all its parts at once.
+    """Return the least time of some work on some hardware, if all its parts run at once.
 
     Operations of a type without a published peak are left out, and so are transcendental functions.
 
@@ -106,9 +106,9 @@ def bound(work: Work, bytes_moved: int, hardware: Hardware) -> Bound:
     """
     times = {MEMORY: bytes_moved / hardware.bandwidth}
     roofs: dict[str, Roof] = {}
-    named = [(hardware.find_product(kind), number) for kind, number in work.products.items()]
-    named += [(hardware.find_other(kind), number) for kind, number in work.others.items()]
-    for roof, number in named:
+    names = [(hardware.find_product(kind), number) for kind, number in work.products.items()]
+    names += [(hardware.find_other(kind), number) for kind, number in work.others.items()]
+    for roof, number in names:
         if roof is not None:
             roofs[roof.name] = roof
             times[roof.name] = times.get(roof.name, 0.0) + number / roof.rate

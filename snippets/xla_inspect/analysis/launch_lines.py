@@ -1,4 +1,4 @@
-"""What a launch is made of: the Python expressions whose operations ended up in it."""
+"""The origin of a launch: the Python expressions whose operations it computes."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def list_origins(capture: Capture, launch: Instruction) -> tuple[LaunchOrigin, .
         launch: An instruction of its optimized entry computation.
     """
     # Of two operations with one key the last, as a dictionary keeps it, is the outer one.
-    operations = {_key(each.op_name, each.frame): each for each in read_operations(capture.stablehlo_locations)}
+    operations = {_key(entry.op_name, entry.frame): entry for entry in read_operations(capture.stablehlo_locations)}
     opcodes_by_place: dict[tuple[int, str], list[str]] = {}
     for instruction in list_work(capture.module, launch):
         frames = capture.frames.get(instruction.stack_frame or 0, ())

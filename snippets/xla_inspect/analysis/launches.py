@@ -1,8 +1,8 @@
-"""What a program launches, by one definition, which the glossary has in the same words.
+"""The launches of a program, by one definition, which the glossary repeats in the same words.
 
 Kernels are fusions, calls of libraries and custom calls, and computing operations outside them.
 Collectives and copies are counted apart, start and done together as one.
-A loop's body counts once, with its trips beside it.
+A loop's body counts once, and its number of iterations is given separately.
 *Launch* is a GPU's word: a TPU runs one program of operations.
 """
 
@@ -52,8 +52,8 @@ class Launch:
         instruction: What runs; of an asynchronous operation what its start holds, where the text has that apart.
         scheduled: The instruction as it stands in the schedule, which is the start of an asynchronous operation.
         within: The loops and branches around it, outermost first, by the names of their instructions.
-        runs: How often it runs, or None where the compiler does not know: a loop without a known count, a branch.
-        thunk: What the GPU's runtime makes of it, or None elsewhere.
+        runs: The number of runs, or None if it is unknown, as in a branch or a loop without a known trip count.
+        thunk: The thunk of the GPU's runtime, or None for other targets.
     """
 
     instruction: Instruction
@@ -64,7 +64,7 @@ class Launch:
 
     @property
     def is_async(self) -> bool:
-        """Whether it runs beside what follows, until its other half, the done, waits for it."""
+        """Whether it overlaps with the following instructions until its done waits for it."""
         return self.scheduled.opcode.endswith("-start")
 
     @property
@@ -79,7 +79,7 @@ class Launch:
 
     @property
     def opcode(self) -> str:
-        """The opcode of what runs: `copy` for a `copy-start`."""
+        """The opcode of the launched operation: `copy` for a `copy-start`."""
         return self.instruction.wrapped or self.instruction.opcode.removesuffix("-start")
 
     @property
@@ -89,19 +89,19 @@ class Launch:
 
     @property
     def sort(self) -> str:
-        """The opcode with what emits the fusion or is called: `fusion kLoop`, `custom-call TopK`, `copy, async`."""
+        """The opcode with the emitter or the called target: `fusion kLoop`, `custom-call TopK`, `copy, async`."""
         instruction = self.instruction
         emitter = custom_fusion_kind(instruction) or instruction.fusion_kind or instruction.custom_call_target
         return f"{self.opcode} {emitter or ''}".rstrip() + (_ASYNC if self.is_async else "")
 
     @property
     def role(self) -> Role | None:
-        """What it counts as; see `find_role`."""
+        """The role of the launch; see `find_role`."""
         return find_role(self.sort)
 
 
 def find_role(sort: str) -> Role | None:
-    """Return what a sort of instruction counts as, or None for what is not launched.
+    """Return the role of an instruction, or None if it is not launched.
 
     - `kernel`: a fusion, a call of a library, a custom call, each computing operation outside fusions, and a whole
       computation that is started on another core, such as a TPU's SparseCore.
@@ -128,7 +128,7 @@ def fit_symbol(name: str) -> str:
 
 
 def list_launches(program: Capture | Module) -> tuple[Launch, ...]:
-    """Return what a program launches, in the order of the schedule: kernels, collectives and copies.
+    """Return the launches of a program in the order of the schedule: kernels, collectives and copies.
 
     Loops, branches and calls are opened, each body once, with how often it runs beside it. The two halves of an
     asynchronous operation are one launch, where it starts.
@@ -140,17 +140,17 @@ def list_launches(program: Capture | Module) -> tuple[Launch, ...]:
     module, thunks = (program, ()) if isinstance(program, Module) else (program.module, program.thunks)
     if not (isinstance(program, Module) or find_stage(program).has_launches):
         return ()
-    named: dict[str, Thunk] = {}
+    labels: dict[str, Thunk] = {}
     for thunk in thunks:
         # An operation may be several thunks, of which the one with a grid tells most, and the shell of another least.
-        known = named.get(thunk.name)
+        known = labels.get(thunk.name)
         if known is None or thunk.grid or (known.kind in _SHELLS and thunk.kind not in _SHELLS):
-            named[thunk.name] = thunk
-    return tuple(launch for launch in _walk(Loops(module), module.entry, (), 1, named) if launch.role)
+            labels[thunk.name] = thunk
+    return tuple(launch for launch in _walk(Loops(module), module.entry, (), 1, labels) if launch.role)
 
 
 def list_kernels(program: Capture | Module) -> tuple[Launch, ...]:
-    """Return the kernels among what a program launches, in order."""
+    """Return the kernels among the launches of a program, in order."""
     return tuple(launch for launch in list_launches(program) if launch.role == "kernel")
 
 
@@ -184,8 +184,10 @@ def _walk(
 
 
 def _find_started(module: Module, instruction: Instruction) -> Instruction:
-    """Return what an asynchronous start holds, or the instruction itself, as where the text wraps one operation."""
+    """Return the operation inside an asynchronous start, or the instruction itself if it is not asynchronous."""
     if instruction.opcode != "async-start" or instruction.wrapped:
         return instruction
-    held = [operation for called in module.called(instruction) for operation in called if operation.opcode not in IDLE]
-    return held[-1] if held else instruction
+    contents = [
+        operation for callees in module.called(instruction) for operation in callees if operation.opcode not in IDLE
+    ]
+    return contents[-1] if contents else instruction

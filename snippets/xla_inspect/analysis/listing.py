@@ -1,4 +1,4 @@
-"""HLO as a reader wants it: the part that matters first, without the attributes that nobody reads."""
+"""Readable HLO: the important part first, without attributes that only a compiler needs."""
 
 from __future__ import annotations
 

@@ -1,6 +1,6 @@
-"""How often a loop runs its body: as the compiler says, else as its counter, its step and its bound come to.
+"""The trip counts of loops: from the compiler's configuration, or derived from counter, step and bound.
 
-The compilers for CPU and GPU write the number of trips beside a loop, and that for a TPU does not.
+The compilers for CPU and GPU write the trip count into a loop's backend config; the one for TPU does not.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _WHOLE = -1
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number, or one that is added to what a computation is given.
+    """A whole number, or a whole number that is added to an argument of a computation.
 
     Attributes:
         added: The number.
@@ -51,7 +51,7 @@ type Given = Callable[[int], Number | None] | None
 
 
 class Loops:
-    """Counts the trips of a module's loops, each once.
+    """The trip counts of a module's loops, each computed once.
 
     Args:
         module: The module.
@@ -67,8 +67,8 @@ class Loops:
     def count_trips(self, loop: Instruction) -> int | None:
         """Return how often a `while` runs its body, or None where that is not known before it runs."""
         if loop not in self._known:
-            said = read_config(loop).get("known_trip_count")
-            told = str(said.get("n", "")) if isinstance(said, dict) else ""
+            text = read_config(loop).get("known_trip_count")
+            told = str(text.get("n", "")) if isinstance(text, dict) else ""
             self._left = _LIMIT
             self._known[loop] = int(told) if told.isdecimal() else self._derive(loop)
         return self._known[loop]
@@ -93,7 +93,7 @@ class Loops:
         return self._runs[computation]
 
     def _derive(self, loop: Instruction) -> int | None:
-        """Return the trips of a loop whose counter starts at a number and moves by another up to a third."""
+        """Return the trip count of a loop from the start, step and bound of its counter."""
         compared = self._find_comparison(loop)
         if compared is None:
             return None
@@ -125,25 +125,25 @@ class Loops:
         return None if left is None or right is None else (root.attributes.get("direction", ""), left, right)
 
     def _start(self, loop: Instruction, number: Number) -> int | None:
-        """Return what a number is in a loop's first trip, or None where nobody knows."""
+        """Return the value of a number in the first iteration of a loop, or None if it is unknown."""
         if number.element is None:
             return number.added
         before = self.module.operands(loop)[0]
-        found = self._read(before, None if number.element == _WHOLE else number.element, None)
-        if found is None or found.element is None:
-            return None if found is None else number.added + found.added
+        result = self._read(before, None if number.element == _WHOLE else number.element, None)
+        if result is None or result.element is None:
+            return None if result is None else number.added + result.added
         around = self.module.callers.get(before.computation, ())
         # What a loop around keeps as it is, is what that began with.
-        if not around or around[-1].opcode != "while" or not self._is_kept(around[-1], found.element):
+        if not around or around[-1].opcode != "while" or not self._is_kept(around[-1], result.element):
             return None
-        outer = self._start(around[-1], found)
+        outer = self._start(around[-1], result)
         return None if outer is None else number.added + outer
 
     def _is_kept(self, loop: Instruction, element: int) -> bool:
         return self._end(loop, element) == Number(0, element)
 
     def _end(self, loop: Instruction, element: int) -> Number | None:
-        """Return what an element that a loop carries is after a trip."""
+        """Return the value of an element that a loop carries after one iteration."""
         root = self.module.computation(loop.calls["body"][0]).root
         return self._read(root, None if element == _WHOLE else element, None)
 
@@ -152,7 +152,7 @@ class Loops:
         return lambda number: self._read(operands[number], None, given) if number < len(operands) else None
 
     def _read(self, at: Instruction, index: int | None, given: Given) -> Number | None:  # noqa: PLR0911 - one for each opcode
-        """Return the whole number that an instruction yields, or an element of what it yields, or None."""
+        """Return the whole number that an instruction, or an element of its result, is, or None."""
         while at.opcode in _SAME_NUMBER and at.operands:
             at = self.module.operands(at)[0]
         self._left -= 1
@@ -183,8 +183,8 @@ def divide(direction: str, distance: int, step: int) -> int | None:
 
     Args:
         direction: `LT`, `LE`, `GT`, `GE` or `NE`, between the counter and the distance.
-        distance: What the counter is compared with.
-        step: What is added to it in each trip.
+        distance: The number that the counter is compared with.
+        step: The number that is added to the counter in each iteration.
 
     Returns:
         The number, or None where it never fails, or is of another kind.
@@ -202,7 +202,7 @@ def divide(direction: str, distance: int, step: int) -> int | None:
 
 
 def read_config(instruction: Instruction) -> Mapping[str, Any]:
-    """Return the configuration that the compiler wrote beside an instruction, empty where there is none to read."""
+    """Return the backend config of an instruction, or an empty mapping if there is none that can be read."""
     text = instruction.backend_config
     try:
         config = json.loads(text) if text else {}

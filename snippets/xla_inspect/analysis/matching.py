@@ -1,4 +1,4 @@
-"""Which instruction of one module is which of another, whatever they are called."""
+"""The matching of the instructions of two modules, independent of their names."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ class Matching:
 
 
 class Meanings:
-    """A number for what each instruction of some modules computes, names left out: equal for what is equal.
+    """A number for the computation of each instruction of some modules: equal for equal computations.
 
     Whoever compares many modules, each with the next, hands the same of these on: each module is numbered once.
     """
@@ -90,7 +90,7 @@ class Meanings:
 
 
 def essence(instruction: Instruction) -> tuple[Hashable, ...]:
-    """What an instruction does apart from its operands and what it calls: opcode, shape, literal and attributes."""
+    """Return the parts of an instruction without operands and callees: opcode, shape, literal and attributes."""
     attributes = _list_essential(instruction.attribute_text, tuple(instruction.calls))
     return instruction.opcode, instruction.wrapped, instruction.shape.text, instruction.literal, attributes
 
@@ -137,7 +137,7 @@ class _Matcher:
         return self._matching
 
     def _pair(self, before: Computation, after: Computation) -> None:
-        """Pair two computations, their instructions, and what those call."""
+        """Pair two computations, their instructions, and the computations that they call."""
         waiting = deque([(before, after)])
         while waiting:
             before, after = waiting.popleft()
@@ -160,9 +160,9 @@ class _Matcher:
         left, right = list(before), list(after)
         backwards: dict[str, str] = {}
         # The same under the same name, which is most: a name occurs once.
-        named = before.by_name
+        names = before.by_name
         for instruction in after:
-            one = named.get(instruction.name)
+            one = names.get(instruction.name)
             if one is not None and first[one] == second[instruction]:
                 pairs[one] = instruction
                 backwards[instruction.name] = one.name
@@ -199,4 +199,4 @@ def _leave(
 ) -> tuple[list[Instruction], list[Instruction]]:
     """Return those instructions of either side that have no pair yet."""
     done = set(pairs.values())
-    return [each for each in left if each not in pairs], [each for each in right if each not in done]
+    return [item for item in left if item not in pairs], [item for item in right if item not in done]

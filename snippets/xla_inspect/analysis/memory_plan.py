@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def place_buffers(assignment: BufferAssignment, live_ranges: LiveRanges) -> tuple[Placement, ...]:
-    """Join what lies where with when it lives, one row for each value, in the order of the allocations.
+    """Join places and live ranges: one row for each value, in the order of the allocations.
 
     Values of computations that run inside a kernel have no live range of their own.
     """
@@ -63,7 +63,7 @@ def live_bytes(placements: Iterable[Placement], end: int) -> list[int]:
             changes.setdefault(row.start, []).append(row)
             changes.setdefault(row.end + 1, []).append(row)
             living[row.allocation] = []
-    held, sums = dict.fromkeys(living, 0), []
+    contents, sums = dict.fromkeys(living, 0), []
     for position in range(end + 1):
         for allocation in {row.allocation for row in changes.get(position, ())}:
             left = [place for place in living[allocation] if place[2] >= position]
@@ -71,8 +71,8 @@ def live_bytes(placements: Iterable[Placement], end: int) -> list[int]:
                 if row.allocation == allocation and row.start == position:
                     insort(left, (row.offset, row.offset + row.size, row.end or 0))
             living[allocation] = left
-            held[allocation] = cover(left)
-        sums.append(sum(held.values()))
+            contents[allocation] = cover(left)
+        sums.append(sum(contents.values()))
     return sums
 
 

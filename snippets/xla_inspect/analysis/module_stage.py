@@ -64,7 +64,7 @@ class Stage:
         return program if self.name in {"optimized", "none"} else f"{program} ({self.title})"
 
     def explain(self) -> str:
-        """Return what the module is, and what a compile still does to it."""
+        """Explain the stage of the module, and the remaining steps of a compilation."""
         known = {
             "before the optimizations": "This is the module as the compiler got it",
             "between passes": "This is a module between passes",
@@ -135,4 +135,7 @@ def find_stage(capture: Capture) -> Stage:
 
 def _has_fusions(module: Module) -> bool:
     """Return whether a compiler decided kernels of a module: fusions, or calls of its libraries."""
-    return any(each.opcode == "fusion" or "__cu" in (each.custom_call_target or "") for each in module.walk())
+    return any(
+        instruction.opcode == "fusion" or "__cu" in (instruction.custom_call_target or "")
+        for instruction in module.walk()
+    )

@@ -134,12 +134,12 @@ class _Trace(NamedTuple):
 
 
 def _trace(module: Module, holder: Computation, value: Instruction) -> _Trace | None:
-    """Return the updates that lead from a parameter to a value, or None where the value is computed anew."""
+    """Return the updates that lead from a parameter to a value, or None if the value is a new array."""
     updates = []
     while value.opcode != "parameter":
         base = 0
-        if called := find_inside(module, value):
-            inner = _trace(module, called, called.root)
+        if inside := find_inside(module, value):
+            inner = _trace(module, inside, inside.root)
             if inner is None or inner.parameter.parameter_number is None:
                 return None
             base = inner.parameter.parameter_number
@@ -156,8 +156,8 @@ def _count_updated(module: Module, holder: Computation, value: Instruction) -> N
     trace = _trace(module, holder, value)
     parts = []
     for update in trace.updates if trace else ():
-        called = find_inside(module, update)
-        part = _count_updated(module, called, called.root) if called else _count_part(holder, update)
+        inside = find_inside(module, update)
+        part = _count_updated(module, inside, inside.root) if inside else _count_part(holder, update)
         parts += [part] if part else []
     return Need(sum(part.asked for part in parts), max(part.least for part in parts)) if parts else None
 
@@ -186,8 +186,8 @@ def _pass_on(
     """Return the elements of each operand that some elements of a value need."""
     operands = holder.operands(value)
     opcode = _get_opcode(value)
-    if called := find_inside(module, value):
-        return _count_parameters(module, called, need, is_result=value.name in in_place)
+    if inside := find_inside(module, value):
+        return _count_parameters(module, inside, need, is_result=value.name in in_place)
     if value.name in in_place:
         return _pass_update(module, value, operands)
     if rule := _RULES.get(opcode):
@@ -212,7 +212,7 @@ def _scale(operand: Instruction, value: Instruction, need: Need) -> Need:
 
 
 def _pass_update(module: Module, value: Instruction, operands: Sequence[Instruction]) -> Sequence[Need]:
-    """Return the needs of an update in place: nothing of the array, unless it adds to what is there."""
+    """Return the needs of an update in place: nothing of the array, unless the update adds to the array's elements."""
     first = NOTHING
     if value.opcode == "scatter":
         combiner = module.called(value)[0]
@@ -233,7 +233,7 @@ def _pass_slice(value: Instruction, operands: Sequence[Instruction], need: Need)
 
 
 def _pass_gather(value: Instruction, operands: Sequence[Instruction], need: Need) -> Sequence[Need]:
-    """Return the needs of a gather: as many rows as it takes, and at least one of each batch."""
+    """Return the needs of a gather: the number of rows that it reads, and at least one of each batch."""
     table, indices = operands
     row = math.prod(map(int, _NUMBERS.findall(value.attributes.get("slice_sizes", ""))))
     batches = _NUMBERS.findall(value.attributes.get("operand_batching_dims", ""))
@@ -243,7 +243,7 @@ def _pass_gather(value: Instruction, operands: Sequence[Instruction], need: Need
 
 
 def _pass_new_update(value: Instruction, operands: Sequence[Instruction], need: Need) -> Sequence[Need]:
-    """Return the needs of an update that makes a new array: what it leaves as it is, and the update."""
+    """Return the needs of an update that creates a new array: the unchanged part, and the update."""
     if value.opcode == "dynamic-update-slice":
         part = operands[1].shape.size
         left = Need(max(0, need.asked - part), max(0, need.least - part))
@@ -279,7 +279,7 @@ def _pass_broadcast(value: Instruction, operands: Sequence[Instruction], need: N
 
 def _pass_reduce(value: Instruction, operands: Sequence[Instruction], need: Need) -> Sequence[Need]:
     count = len(operands) // 2
-    return [_scale(operand, value, need) for operand in operands[:count]] + [_take(each) for each in operands[count:]]
+    return [_scale(operand, value, need) for operand in operands[:count]] + [_take(item) for item in operands[count:]]
 
 
 def _pass_dot(value: Instruction, operands: Sequence[Instruction], need: Need) -> Sequence[Need]:

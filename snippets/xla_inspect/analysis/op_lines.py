@@ -1,4 +1,4 @@
-"""Where operations come from: the Python expression behind each StableHLO operation and each HLO instruction."""
+"""The origins of operations: the Python expression behind each StableHLO operation and each HLO instruction."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _CALL = re.compile(r"callsite\((#loc\d*) at #loc\d*\)")
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A StableHLO operation and what it came from.
+    """A StableHLO operation and its origin.
 
     Attributes:
         name: The operation, such as `stablehlo.add` or `call`.
@@ -52,8 +52,8 @@ def read_operations(stablehlo: str) -> list[Operation]:
     for name, alias in _OPERATION.findall(stablehlo):
         if name.endswith("return") or name == "func.func":
             continue
-        named = _NAMED.fullmatch(locations.get(alias, ""))
-        op_name, inner = (named[1], named[2]) if named else ("", alias)
+        match = _NAMED.fullmatch(locations.get(alias, ""))
+        op_name, inner = (match[1], match[2]) if match else ("", alias)
         operations.append(Operation(name, op_name, _resolve(locations, inner, "")))
     return operations
 
@@ -92,20 +92,20 @@ def read_jaxpr_lines(text: str) -> list[tuple[str, Place]]:
 
 
 def read_names(stablehlo: str) -> dict[str, set[Frame]]:
-    """Return the places that each name stands for, of operations and of functions, printed with locations."""
+    """Return the places of each name of an operation or a function that was printed with locations."""
     locations = dict(_LOCATION.findall(stablehlo))
     places: dict[str, set[Frame]] = {}
     for text in locations.values():
-        if (named := _NAMED.fullmatch(text)) and (frame := _resolve(locations, named[2], "")):
-            places.setdefault(named[1], set()).add(frame)
+        if (match := _NAMED.fullmatch(text)) and (frame := _resolve(locations, match[2], "")):
+            places.setdefault(match[1], set()).add(frame)
     return places
 
 
 def _resolve(locations: Mapping[str, str], alias: str, function: str) -> Frame | None:
     """Follow a location inwards to the first place in a file. Aliases only refer to earlier ones, so this ends."""
     text = locations.get(alias, "")
-    if named := _NAMED.fullmatch(text):
-        return _resolve(locations, named[2], named[1])
+    if match := _NAMED.fullmatch(text):
+        return _resolve(locations, match[2], match[1])
     if call := _CALL.fullmatch(text):
         return _resolve(locations, call[1], function)
     place = _PLACE.fullmatch(text)

@@ -120,8 +120,8 @@ class _Package:
         top, *below = self.name.split(".")
         inside = [_drop_folder(file) for file in files if file not in self.sources]
         # `<string>` is no file, and of an absolute path nobody knows where its package begins.
-        named = [file for file in inside if file[:1].isidentifier()]
-        parts = [file.removesuffix(".py" if "/" in file else "").split("/") for file in named]
+        names = [file for file in inside if file[:1].isidentifier()]
+        parts = [file.removesuffix(".py" if "/" in file else "").split("/") for file in names]
         others = sorted({".".join(part[: 1 + (part[0] == top) * len(below)]) for part in parts})
         if self.folder is None:
             near = list_nearest(self.name, others)
@@ -134,7 +134,7 @@ class _Package:
 
 
 def _drop_folder(file: str) -> str:
-    """Return a file's path below the folder that packages are installed in, or as it is where it is elsewhere."""
+    """Return a file's path below the folder of installed packages, or the unchanged path of any other file."""
     return _INSTALLED.sub("", file.replace("\\", "/"))
 
 
@@ -151,6 +151,6 @@ def _read_fitting(path: Path, frames: Collection[Frame]) -> str:
     places = {(node.lineno, node.col_offset + 1) for node in nodes}
     places |= {(node.end_lineno or 0, (node.end_col_offset or 0) + 1) for node in nodes}
     # A method's call of several lines begins for Python at the method's name.
-    named = [node for node in nodes if isinstance(node, ast.Attribute)]
-    places |= {(node.end_lineno or 0, (node.end_col_offset or 0) + 1 - len(node.attr)) for node in named}
+    names = [node for node in nodes if isinstance(node, ast.Attribute)]
+    places |= {(node.end_lineno or 0, (node.end_col_offset or 0) + 1 - len(node.attr)) for node in names}
     return text if {(frame.end_line, frame.end_column) for frame in frames} <= places else ""

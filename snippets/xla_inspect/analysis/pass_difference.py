@@ -1,4 +1,4 @@
-"""Where two compiles of a program part: before the first pass, after one, in the schedule, or below HLO."""
+"""The first difference of two compilations: before the first pass, after a pass, in the schedule, or below HLO."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ plans the memory, or is a library."""
 
 @dataclass(frozen=True, slots=True)
 class PassDifference:
-    """Where two compiles part.
+    """The first difference of two compilations.
 
     Attributes:
         stage: At which stage.
         old: The pass of the older compile after which the modules differ, or an empty string.
         new: The pass of the newer one, or an empty string.
-        blamed: Which of the two is to blame.
+        blamed: The side that caused the difference.
         maker: The pass of the newer compile that makes what was asked about what it is in the end, or an empty string
             where the question cannot be asked of a module.
         pipeline: The pipeline of that pass, or of `new`.
@@ -47,7 +47,7 @@ class PassDifference:
 
 @dataclass(frozen=True)
 class _State:
-    """A module after a pass, by a number that is the same for what computes the same."""
+    """The state of a module after a pass, as a number that is equal for equal computations."""
 
     pipeline: str
     name: str
@@ -66,7 +66,7 @@ def find_difference(
     Args:
         old: The older compile.
         new: The newer one.
-        count: What is counted in a stage of a module, where that was asked about.
+        count: Counts the operations in question in a stage of a module, or None.
     """
     try:
         first, second = _list_states(old, new)
@@ -102,7 +102,7 @@ def _find_earlier(
     for capture, own, at, other in zip(captures, states, meeting, reversed(names), strict=True):
         if at + 1 < len(own):
             between = capture.passes[own[at].at : own[at + 1].at - 1]
-            if any(_spell(each.name) == _spell(other) for each in between):
+            if any(_spell(item.name) == _spell(other) for item in between):
                 return other
     return ""
 
@@ -110,7 +110,7 @@ def _find_earlier(
 def _blame(names: tuple[str, str], old: Capture, new: Capture) -> str:
     """Return which of two passes is to blame: that of the older compile, or that of the newer."""
     first, second = map(_spell, names)
-    changing = [{_spell(each.name) for each in capture.passes} for capture in (old, new)]
+    changing = [{_spell(item.name) for item in capture.passes} for capture in (old, new)]
     only_old, only_new = bool(first) and first not in changing[1], bool(second) and second not in changing[0]
     if not only_old:
         return names[1] or names[0]
@@ -136,7 +136,7 @@ def _list_states(old: Capture, new: Capture) -> tuple[list[_State], list[_State]
     def list_own(capture: Capture) -> list[_State]:
         stages = [
             ("", "", capture.unoptimized_module),
-            *((each.pipeline, each.name, each.module) for each in capture.passes),
+            *((item.pipeline, item.name, item.module) for item in capture.passes),
         ]
         if capture.after:
             stages.append(("", "", capture.module))
@@ -158,15 +158,15 @@ def _find_last_meeting(first: Sequence[_State], second: Sequence[_State]) -> tup
 
 
 def _find_maker(capture: Capture, count: Callable[[Module], Counter[str]], before: Counter[str]) -> tuple[str, str]:
-    """Return pipeline and name of the pass from which on a module has as many as in the end of what differs."""
+    """Return the pipeline and the pass after which a module has the final number of the differing operations."""
     final = count(capture.module)
     differing = [key for key in {*final, *before} if final[key] != before[key]]
     if not differing:
         return "", ""
 
     def is_final(module: Module) -> bool:
-        counted = count(module)
-        return all(counted[key] == final[key] for key in differing)
+        counts = count(module)
+        return all(counts[key] == final[key] for key in differing)
 
     maker = ("", "")
     for change in reversed(capture.passes):
@@ -177,7 +177,7 @@ def _find_maker(capture: Capture, count: Callable[[Module], Counter[str]], befor
 
 
 def _is_reordered(old: Module, new: Module) -> bool:
-    """Return whether what both compute stands in another order, which is the order in which it runs."""
+    """Return whether two modules have the same instructions in another order of execution."""
     meanings = Meanings()
     orders = []
     for module in (old, new):

@@ -1,4 +1,4 @@
-"""What the main memory of one device holds where it holds most, each piece with what fills it and its line."""
+"""The values in one device's main memory at its peak, each with its origin and its source line."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ class Held:
     """A piece of main memory at the peak.
 
     Attributes:
-        role: What it is there for.
+        role: The role of the value.
         size: Bytes.
-        padding: What of them fills up tiles.
+        padding: The bytes among them that only pad tiles.
         shape: The shape of what it holds, or None of a gap.
         name: The instruction whose value it is, or what JAX calls the argument; empty of a gap.
-        maker: What fills it, or None where nothing in the module is known to.
+        maker: The instruction that writes it, or None if it is unknown.
         line: The line of Python it comes from, or None.
         donated: Whether it is an argument whose place a result takes.
         whole: Its global shape, where the module is not partitioned yet and a device has the part that `shape` is.
@@ -57,13 +57,13 @@ class Held:
 
     @property
     def stacked(self) -> int:
-        """How many slices a loop stacks in it, or 0 where no loop does."""
+        """The number of slices that a loop stacks in it, or 0."""
         stacks = self.maker is not None and self.maker.loop is not None
         return self.shape.dimensions[0] if stacks and self.shape and self.shape.dimensions else 0
 
 
 def list_held(capture: Capture) -> tuple[Held, ...]:
-    """Return what main memory holds where it holds most, the largest first.
+    """Return the values in main memory at the peak, the largest first.
 
     Arguments, results and constants have their place for the whole run; of the temporaries those are told that live
     where most bytes of temporaries do, or all in one where nobody tells when they live. Without a memory plan a capture
@@ -74,23 +74,23 @@ def list_held(capture: Capture) -> tuple[Held, ...]:
     """
     if not capture.after:
         return ()
-    held: Iterable[Held] = ()
+    contents: Iterable[Held] = ()
     if capture.buffers and (capture.live_ranges or "live_ranges" in capture.missing):
-        held = _Peak(capture).list()
+        contents = _Peak(capture).list()
     elif "buffers" in capture.missing:
-        held = _hold_ends(capture.module, is_global=find_stage(capture).shapes == "global")
-    return tuple(sorted(held, key=lambda each: -each.size))
+        contents = _hold_ends(capture.module, is_global=find_stage(capture).shapes == "global")
+    return tuple(sorted(contents, key=lambda each: -each.size))
 
 
 def _hold_ends(module: Module, *, is_global: bool) -> Iterator[Held]:
-    """Yield the arguments and results of a module whose memory plan nobody tells, as one device has them."""
+    """Yield the arguments and results of a module without a memory plan, in the sizes of one device."""
     donated = {*module.aliases.values()}
     shards = list_parameter_shards(module) if is_global else None
     for number, parameter in enumerate(module.entry.parameters):
         for at, shape in enumerate(parameter.shape.leaves()):
             name = parameter.op_name or parameter.name
-            held = _hold_end("argument", shape, name, shards[number][at] if shards else shape)
-            yield replace(held, donated=number in donated)
+            contents = _hold_end("argument", shape, name, shards[number][at] if shards else shape)
+            yield replace(contents, donated=number in donated)
     root = module.entry.root
     results = list_result_shards(module) if is_global else root.shape.leaves()
     for (index, shape), shard in zip(_list_leaves(root.shape), results, strict=True):
@@ -107,7 +107,7 @@ def _hold_end(role: HeldRole, whole: Shape, name: str, shard: Shape | None) -> H
 
 
 def _list_leaves(shape: Shape, index: tuple[int, ...] = ()) -> Iterator[tuple[tuple[int, ...], Shape]]:
-    """Yield the arrays of a shape, each with where it stands in it."""
+    """Yield the arrays of a shape, each with its tuple index."""
     if not shape.is_tuple:
         yield index, shape
     for number, element in enumerate(shape.elements):
@@ -115,7 +115,7 @@ def _list_leaves(shape: Shape, index: tuple[int, ...] = ()) -> Iterator[tuple[tu
 
 
 class _Peak:
-    """What is known of one capture's memory."""
+    """The known facts about one capture's memory."""
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
@@ -147,7 +147,7 @@ class _Peak:
         return Held(role, size, _pad(largest.shape, size), largest.shape, largest.instruction, maker, line)
 
     def _hold_temporaries(self) -> Iterator[Held]:
-        """Yield the temporaries that live at the peak, and the gap beside them."""
+        """Yield the live temporaries at the peak, and the unused space between them."""
         total = sum(allocation.size for allocation in self.main if allocation.kind == "temporary")
         if total and not self.capture.live_ranges:
             yield Held("temporary", total, 0, None, "", None, None)
@@ -164,9 +164,9 @@ class _Peak:
             yield Held("gap", gap, 0, None, "", None, None)
 
     def _describe(self, sharing: Sequence[Placement], size: int) -> Held:
-        """Return what values that share a place are: what is known best of any of them is known of all."""
+        """Describe several values in one place by the best-known facts about any of them."""
         shapes = [self.shapes[row.instruction, row.index] for row in sharing]
-        found = [
+        result = [
             (row, None if shape.is_tuple else self.flow.find_maker(row.instruction, row.index))
             for row, shape in zip(sharing, shapes, strict=True)
         ]
@@ -175,11 +175,11 @@ class _Peak:
             maker = pair[1]
             return maker is not None and maker.loop is not None, maker is not None and maker.instruction in self.lines
 
-        row, maker = max(found, key=tell)
+        row, maker = max(result, key=tell)
         line = self.lines.get(maker.instruction) if maker else None
         shape = self.shapes[row.instruction, row.index]
         is_forward = maker is not None and not is_backward(maker.instruction.op_name or "")
-        saved = is_forward and any(self.flow.feeds_backward(each.instruction, each.index) for each in sharing)
+        saved = is_forward and any(self.flow.feeds_backward(item.instruction, item.index) for item in sharing)
         return Held("saved" if saved else "temporary", size, _pad(shape, size), shape, row.instruction, maker, line)
 
 

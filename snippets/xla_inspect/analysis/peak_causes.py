@@ -1,4 +1,4 @@
-"""The causes of a high peak that a capture shows: values computed early, padding, and constants; and what helps."""
+"""The causes of a high peak that a capture shows: values computed early, padding and constants; and their remedies."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ class PeakCause:
             program closes over.
         bytes: The bytes at the peak that it accounts for.
         values: The number of values that they are in.
-        remedy: What helps.
+        remedy: The remedy.
     """
 
     kind: CauseKind
@@ -82,10 +82,10 @@ def find_peak_causes(capture: Capture, held: Sequence[Held]) -> tuple[PeakCause,
     """
     sizes: dict[CauseKind, list[int]] = {
         "schedule": [row.size for row in _find_early(capture)] if capture.buffers and capture.live_ranges else [],
-        "padding": [each.padding for each in held if each.padding],
-        "constants": [each.size for each in held if each.role == "constant"],
+        "padding": [item.padding for item in held if item.padding],
+        "constants": [item.size for item in held if item.role == "constant"],
     }
-    least = LEAST * sum(each.size for each in held)
+    least = LEAST * sum(item.size for item in held)
     remedies = REMEDIES if capture.target.startswith("cpu") else REMEDIES | {"schedule": _NO_OPTION}
     causes = [PeakCause(kind, sum(of), len(of), remedies[kind]) for kind, of in sizes.items() if sum(of) > least]
     return tuple(sorted(causes, key=lambda cause: -cause.bytes))
@@ -113,7 +113,7 @@ class _Order:
         self.entry = self.module.entry.by_name
 
     def is_early(self, row: Placement, peak: int) -> bool:
-        """Return whether a value is first read after the peak, when what it is computed from lives still."""
+        """Return whether a value is first read after the peak while its operands are live at the peak."""
         instruction = self.entry.get(row.instruction)
         if instruction is None:
             return False

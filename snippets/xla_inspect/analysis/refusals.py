@@ -93,7 +93,7 @@ class Refusal:
         text: The text of that line, or an empty string.
         buffer: The compiler's name of the largest buffer, or an empty string.
         quote: The compiler's own sentence.
-        remedy: What to do, or an empty string.
+        remedy: The remedy, or an empty string.
     """
 
     space: str
@@ -112,16 +112,16 @@ class Refusal:
         """The memory, its sizes and the place, to follow the words "does not compile"."""
         if not self.space:
             return f"over a limit of the compiler: {shorten(self.quote, 300)}"
-        said = f"out of {self.space}"
+        text = f"out of {self.space}"
         if self.needed_bytes is None:
-            said += f" ({shorten(self.quote, 300)})"
+            text += f" ({shorten(self.quote, 300)})"
         elif self.limit_bytes is None:
-            said += f" ({format_bytes(self.needed_bytes)} needed)"
+            text += f" ({format_bytes(self.needed_bytes)} needed)"
         else:
             there = format_bytes(self.limit_bytes)
-            said += f" ({format_bytes(self.needed_bytes)} needed, "
-            said += f"{there} available)" if self.is_capacity else f"the limit is {there})"
-        return f"{said}{self.instruction and f' in {self.instruction}'}{self.place and f' at {self.place}'}"
+            text += f" ({format_bytes(self.needed_bytes)} needed, "
+            text += f"{there} available)" if self.is_capacity else f"the limit is {there})"
+        return f"{text}{self.instruction and f' in {self.instruction}'}{self.place and f' at {self.place}'}"
 
     @property
     def vmem_options(self) -> dict[str, int]:
@@ -131,7 +131,7 @@ class Refusal:
 
 
 def read_refusal(error: str) -> Refusal | None:
-    """Return what a compiler's error says of a memory that is too small, or None where it is of something else."""
+    """Read an error about too small a memory, or return None for another error."""
     if here := _HERE.search(error):
         return _describe("here", here[1], "", error)
     for form in _FORMS:
@@ -143,7 +143,7 @@ def read_refusal(error: str) -> Refusal | None:
 
 
 def _describe(space: str, needed: str, limit: str, error: str) -> Refusal:
-    named = next((match[1] for form in _NAMES if (match := re.search(form, error))), "")
+    names = next((match[1] for form in _NAMES if (match := re.search(form, error))), "")
     tag = _TAG.search(error)
     name = SPACES.get(space.lower(), f"the memory space {space!r}" if space else "")
     return Refusal(
@@ -151,7 +151,7 @@ def _describe(space: str, needed: str, limit: str, error: str) -> Refusal:
         needed_bytes=_read_size(needed),
         limit_bytes=_read_size(limit),
         is_capacity="Scoped allocation" not in error,
-        instruction=named,
+        instruction=names,
         place="",
         text="",
         buffer=tag[1].partition(" The u8 ")[0] if tag else "",
@@ -169,7 +169,7 @@ def _read_size(text: str) -> int | None:
 
 
 def _quote(error: str) -> str:
-    """Return the first line of an error that says more than its code."""
+    """Return the first line of an error that contains more than its code."""
     lines = [line for line in map(str.strip, error.split("\n")) if line]
     return next((line for line in lines if not line.endswith("Oom:")), lines[0] if lines else "")
 
@@ -200,11 +200,11 @@ def _find_instruction(capture: Capture, refusal: Refusal) -> Instruction | None:
     """Return the instruction that an error names, or the only one that it can be about."""
     walked = list(capture.module.walk())
     if refusal.instruction:
-        named = (refusal.instruction, refusal.instruction.replace("_", "."))
-        return next((each for each in walked if each.name in named), None)
+        names = (refusal.instruction, refusal.instruction.replace("_", "."))
+        return next((item for item in walked if item.name in names), None)
     if refusal.space != SHARED:
         return None
-    kernels = [each for each in walked if _TRITON.search(f"{each.custom_call_target} {each.backend_config}")]
+    kernels = [item for item in walked if _TRITON.search(f"{item.custom_call_target} {item.backend_config}")]
     return kernels[0] if len(kernels) == 1 else None
 
 
@@ -215,7 +215,7 @@ def name_failure(capture: Capture) -> str:
 
 
 def tell_failure(capture: Capture) -> str:
-    """Return why a program did not compile and what helps, or an empty string where it did."""
+    """Explain why a program did not compile and what helps; return an empty string if it did."""
     refusal = find_refusal(capture)
     if refusal is None or not refusal.remedy:
         return name_failure(capture)

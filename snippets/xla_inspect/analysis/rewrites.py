@@ -1,4 +1,4 @@
-"""What became of operations that a rewrite could remove: who brought their number down, and to how many."""
+"""The fate of operations that a rewrite could remove: the responsible pass, and the remaining number."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _CALL = re.compile(r"\bcall @(\w+)\(")
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """Who removed operations from a program, or that nobody did.
+    """The removal of operations from a program by a pass, or its absence.
 
     Attributes:
         by: `Python` (the jaxpr has them no more), `JAX` (StableHLO has not), `import` (the HLO that the compiler got
             has not), the name of a pass, or an empty string when they were kept.
         pipeline: The pipeline of that pass, else an empty string.
         step: The pass's place in `Capture.passes`, or None when it was no pass.
-        left: How many are in the optimized HLO.
+        left: The number of operations in the optimized HLO.
     """
 
     by: str
@@ -54,7 +54,7 @@ class Fate:
 
 
 def find_fate(capture: Capture, opcodes: Collection[str], goal: int) -> Fate:
-    """Find the first stage after which a program holds no more than `goal` operations, for good.
+    """Find the first stage after which a program permanently has at most `goal` operations.
 
     What a call runs counts each time it is called, so two calls of one function hold its operations twice; what
     nothing needs any more, and waits to be swept away, does not count.
@@ -62,7 +62,7 @@ def find_fate(capture: Capture, opcodes: Collection[str], goal: int) -> Fate:
     Args:
         capture: The program on one target.
         opcodes: HLO's names of the operations to count together.
-        goal: How many are left when the rewrite has happened.
+        goal: The number of operations that remain after the rewrite.
     """
     texts = (capture.before, *(step.text for step in capture.passes), capture.after)
     counts = [count_executed(text, opcodes, goal) for text in texts]
@@ -103,7 +103,7 @@ def count_operations(stablehlo: str, opcodes: Collection[str]) -> int:
 
     def count(function: str) -> int:
         body = bodies[function]
-        return sum(map(body.count, names)) + sum(count(called) for called in _CALL.findall(body))
+        return sum(map(body.count, names)) + sum(count(callees) for callees in _CALL.findall(body))
 
     return count("main")
 
@@ -115,9 +115,9 @@ def count_equations(jaxpr: str, opcodes: Collection[str]) -> int:
 
 
 def _run(module: Module, computation: Computation) -> Iterator[str]:
-    """Give the opcodes that a computation's result needs, with those of what it calls or fuses in their place."""
+    """Return the opcodes that a computation's result needs, with callees and fusions replaced by their contents."""
     for instruction in search([computation.root], computation.operands):
         yield instruction.opcode
         if instruction.opcode in {"call", "fusion"}:
-            for called in module.called(instruction):
-                yield from _run(module, called)
+            for callees in module.called(instruction):
+                yield from _run(module, callees)

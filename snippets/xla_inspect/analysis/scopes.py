@@ -1,4 +1,4 @@
-"""Which part of a program an operation is of, by what JAX calls it: its modules and named scopes, loops left out."""
+"""The part of a program that an operation belongs to, from its JAX name: modules and named scopes without loops."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def read_op_scope(op_name: str) -> tuple[str, ...]:
 
 
 def _split(stack: str) -> list[str]:
-    """Return the parts of a name stack: what a transformation is around may have slashes of its own."""
+    """Split a name stack into its parts; the argument of a transformation may contain slashes."""
     parts, depth, current = [], 0, ""
     for character in stack:
         depth += (character == "(") - (character == ")")
@@ -60,13 +60,13 @@ def _split(stack: str) -> list[str]:
 
 
 def name_part(scopes: tuple[str, ...], function: str, depth: int) -> str:
-    """Return what a part of a program is called: its scopes down to a depth, or else the Python function it is of."""
+    """Return the name of a program's part: its scopes down to a depth, or the Python function."""
     if scopes:
         return "/".join(scopes[:depth])
     *around, name = function.replace("<locals>.", "").split(".")
     # A lambda says less than the function around it.
-    named = ".".join((*around[-1:], name)) if name.startswith("<") else name
-    return f"{named}()" if function else ""
+    names = ".".join((*around[-1:], name)) if name.startswith("<") else name
+    return f"{names}()" if function else ""
 
 
 def join_alike(parts: Iterable[str]) -> dict[str, str]:
@@ -79,5 +79,5 @@ def join_alike(parts: Iterable[str]) -> dict[str, str]:
 
 
 def name_alike(text: str) -> str:
-    """Return a name with its numbers left open, so that what differs in them alone is called the same."""
+    """Return a name with placeholders for its numbers, so that names that differ only in numbers become equal."""
     return _NUMBERS.sub("*", text)

@@ -24,18 +24,22 @@ _WHOLE = re.compile(r"\{(?:replicated|manual|mesh\[[^\]]*\], ?(?:replicated|manu
 
 def list_parameter_shards(module: Module) -> list[list[Shape | None]]:
     """Return one device's part of each array of each parameter, None where the module does not say."""
-    return [_cut_leaves(each.shape, each.attributes.get("sharding", "")) for each in module.entry.parameters]
+    return [
+        _cut_leaves(parameter.shape, parameter.attributes.get("sharding", "")) for parameter in module.entry.parameters
+    ]
 
 
 def list_result_shards(module: Module) -> list[Shape | None]:
-    """Return one device's part of each array of the result, likewise."""
+    """Return one device's part of each array of the result."""
     root = module.entry.root
     if sharding := root.attributes.get("sharding", ""):
         return _cut_leaves(root.shape, sharding)
     if root.opcode != "tuple":
         return _cut_leaves(root.shape, "")
     operands = module.operands(root)
-    return [shard for each in operands for shard in _cut_leaves(each.shape, each.attributes.get("sharding", ""))]
+    return [
+        shard for operand in operands for shard in _cut_leaves(operand.shape, operand.attributes.get("sharding", ""))
+    ]
 
 
 def cut_shape(shape: Shape, sharding: str) -> Shape | None:

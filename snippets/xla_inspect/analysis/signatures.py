@@ -1,4 +1,4 @@
-"""What JAX tells one call of a jitted function from the next by, as plain data, and what differs between two."""
+"""The properties by which JAX distinguishes calls of a jitted function, and the differences between two calls."""
 
 from __future__ import annotations
 
@@ -41,8 +41,8 @@ class Leaf:
         shape: Its sizes.
         dtype: Its type in short, such as `f32`.
         weak: Whether the type gives way to that of another operand, as that of a Python number does.
-        sharding: How it lies on its devices, an empty string for whole on the one where everything is by default.
-        origin: What it was where it was no array of JAX, such as `Python float`.
+        sharding: The sharding over its devices; an empty string for a whole array on the default device.
+        origin: The original type if it was not a JAX array, such as `Python float`.
     """
 
     shape: tuple[int, ...]
@@ -52,14 +52,14 @@ class Leaf:
     origin: str = ""
 
     def __str__(self) -> str:
-        """Return it as `f32[8,3]`, with what it was."""
+        """Return the value as `f32[8,3]`, with its kind."""
         text = f"{self.dtype}[{','.join(map(str, self.shape))}]"
         return f"{text} ({self.origin})" if self.origin else f"weak {text}" if self.weak else text
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
-    """What is no array: a static argument, or what a node of a pytree holds besides its children.
+    """A leaf that is not an array: a static argument, or the data of a pytree node.
 
     Attributes:
         text: It as Python prints it, without addresses.
@@ -71,7 +71,7 @@ class Value:
 
     @classmethod
     def of(cls, value: object) -> Value:
-        """Return what any object is."""
+        """Return the description of any object."""
         try:
             text = _ADDRESS.sub("", repr(value))
         except Exception:  # noqa: BLE001 - whatever the reader's class does
@@ -84,14 +84,14 @@ class Value:
 
 @dataclass(frozen=True)
 class Signature:
-    """What a function was called with.
+    """The arguments of a function's call.
 
     Attributes:
         leaves: The arrays by path, such as `batch['image']`.
         nodes: The containers by path: what each is, and what it holds besides arrays.
         statics: The static arguments by name.
         keywords: The arguments that were given by keyword.
-        function: The number of the function object, for those made anew for each call.
+        function: The number of the function object, for functions that are created again for each call.
         options: Those of `jax.jit`, by name.
         settings: Those of JAX that tracing depends on, and the mesh.
     """
@@ -106,22 +106,22 @@ class Signature:
 
     @cached_property
     def parts(self) -> frozenset[int]:
-        """All of it by number, but for the function, which says nothing of which call is like which."""
-        held = (self.leaves, self.nodes, self.statics, self.options, self.settings)
-        parts = (hash((at, item)) for at, each in enumerate(held) for item in each.items())
+        """All parts by number, except the function, which does not help to find similar calls."""
+        contents = (self.leaves, self.nodes, self.statics, self.options, self.settings)
+        parts = (hash((at, item)) for at, entry in enumerate(contents) for item in entry.items())
         return frozenset((*parts, *map(hash, self.keywords)))
 
 
 @dataclass(frozen=True)
 class Difference:
-    """In what two calls differ.
+    """A difference between two calls.
 
     Attributes:
         kind: In what.
         argument: The path of the argument, or the name of the option or setting; an empty string of the function.
-        before: What it was in the earlier call.
-        after: What it is in the later one.
-        more: How many other parts of the same argument differ likewise.
+        before: The value in the earlier call.
+        after: The value in the later call.
+        more: The number of other parts of the same argument with the same difference.
     """
 
     kind: Kind
@@ -132,7 +132,7 @@ class Difference:
 
 
 def find_nearest(earlier: Sequence[Signature], later: Signature) -> tuple[int, tuple[Difference, ...]]:
-    """Return which of some earlier calls is most like a later one, and in what they differ; of equals the last.
+    """Return the earlier call that is most like a later one, and the differences; among equals, the last.
 
     Args:
         earlier: One or more.
@@ -143,15 +143,15 @@ def find_nearest(earlier: Sequence[Signature], later: Signature) -> tuple[int, t
 
 
 def compare_signatures(earlier: Signature, later: Signature) -> tuple[Difference, ...]:
-    """Return in what two calls differ, what is most telling first; what differs in many parts of an argument once."""
-    found = list(_compare(earlier, later)) or [Difference("dropped", "", "", "")]
+    """Return the differences of two calls, the most informative first, with repeated ones in an argument merged."""
+    result = list(_compare(earlier, later)) or [Difference("dropped", "", "", "")]
     merged: dict[tuple[str, str], Difference] = {}
-    for each in found:
-        root = _ROOT.match(each.argument)
-        key = (each.kind, root[0] if root else each.argument)
+    for item in result:
+        root = _ROOT.match(item.argument)
+        key = (item.kind, root[0] if root else item.argument)
         known = merged.get(key)
         merged[key] = (
-            Difference(known.kind, known.argument, known.before, known.after, known.more + 1) if known else each
+            Difference(known.kind, known.argument, known.before, known.after, known.more + 1) if known else item
         )
     return tuple(merged.values())
 
@@ -159,7 +159,7 @@ def compare_signatures(earlier: Signature, later: Signature) -> tuple[Difference
 def _compare(earlier: Signature, later: Signature) -> Iterator[Difference]:
     settings = list(_compare_texts("setting of JAX", earlier.settings, later.settings))
     # With 64 bits, what all arguments are follows from the setting.
-    yield from (each for each in settings if each.argument == _X64)
+    yield from (setting for setting in settings if setting.argument == _X64)
     changed: list[str] = []
     for name in sorted({*later.statics, *earlier.statics}):
         before, after = earlier.statics.get(name), later.statics.get(name)
@@ -179,7 +179,7 @@ def _compare(earlier: Signature, later: Signature) -> Iterator[Difference]:
     if earlier.function != later.function:
         yield Difference("new function", "", "", "")
     yield from _compare_texts("jit options", earlier.options, later.options)
-    yield from (each for each in settings if each.argument != _X64)
+    yield from (setting for setting in settings if setting.argument != _X64)
 
 
 def _compare_texts(kind: Kind, earlier: Mapping[str, str], later: Mapping[str, str]) -> Iterator[Difference]:
@@ -203,14 +203,14 @@ def _roots(signature: Signature) -> set[str]:
 
 
 def _compare_structure(earlier: Signature, later: Signature, told: list[str]) -> Iterator[Difference]:
-    """Yield what is in one only, and in none of the paths that are told; nor what stands below a node that changed."""
+    """Yield the nodes in only one of two trees, without reported paths and without the children of a changed node."""
     for path in sorted(
         {*earlier.nodes, *later.nodes, *earlier.leaves, *later.leaves}, key=lambda text: (len(text), text)
     ):
         before: Leaf | Value | None = earlier.leaves.get(path) or earlier.nodes.get(path)
         after: Leaf | Value | None = later.leaves.get(path) or later.nodes.get(path)
         both_arrays = isinstance(before, Leaf) and isinstance(after, Leaf)
-        if before == after or both_arrays or any(path.startswith(each) for each in told):
+        if before == after or both_arrays or any(path.startswith(item) for item in told):
             continue
         told.append(path)
         yield _compare_values("structure", path, before, after)

@@ -25,7 +25,7 @@ class Traffic:
         name: The instruction.
         read: Bytes that it asks of its operands, by memory space: each element once, but a row of a gather as often as
             its indices may name it, up to the whole operand.
-        written: Bytes that it writes to its results, by memory space, counted likewise.
+        written: Bytes that it writes to its results, by memory space.
         least: Bytes of main memory that every run of it moves, whatever its indices are: where they may all be the
             same, one row.
     """
@@ -47,7 +47,7 @@ class Traffic:
 
 
 def list_traffic(module: Module) -> tuple[Traffic, ...]:
-    """What each launch moves, in order, without tile padding and without caches; a loop's body counts once."""
+    """Return the bytes that each launch moves, in order, without tile padding and caches; a loop's body counts once."""
     return tuple(measure_traffic(module, launch.instruction) for launch in list_launches(module))
 
 

@@ -1,4 +1,4 @@
-"""What a compile left behind: a `Capture`, plain data that needs no JAX, and how it is stored."""
+"""The result of a compilation: a `Capture`, which is plain data that needs no JAX, and its storage."""
 
 from xla_inspect.captured.capture import Capture, Captures
 from xla_inspect.captured.log_event import LogEvent, read_log, write_log

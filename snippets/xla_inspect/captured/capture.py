@@ -1,4 +1,4 @@
-"""What one compile left behind: a `Capture`, plain data that needs no JAX to read."""
+"""The result of one compilation: a `Capture`, which is plain data that can be read without JAX."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Capture:
-    """One program compiled for one target: every stage, and what the compiler said about it.
+    """One program compiled for one target: every stage, and the compiler's own reports.
 
     One that comes from the cache holds the small parts; the long texts are read when they are first asked for.
 
@@ -55,22 +55,22 @@ class Capture:
         live_ranges: The text of `live-range.txt`.
         memory: Bytes needed.
         cost: Work counted.
-        thunks: What a GPU's executable runs, in order; empty elsewhere. `launches.list_launches` counts launches.
+        thunks: The thunks of a GPU executable, in order; otherwise empty. `launches.list_launches` counts launches.
         fusion_log: The GPU fusion cost model's steps, sorted since their order varies; empty elsewhere.
         code: Generated code.
         frames: Stack-frame id to call chain, innermost frame first; metadata of an instruction names the id.
         sources: The project's files that the program comes from, its own first, each with its text.
         jaxpr_locations: The jaxpr with `# file:line:column (function)` after the first line of each equation.
         memory_report: The text of `memory-usage-report.txt`: what takes the memory at the peak, by size.
-        error: What the compiler said where it gave up, or an empty string. Such a capture has what the compiler left
+        error: The compiler's error, or an empty string. Such a capture has what the compiler left
             until then: `after` may be empty, and `memory` and `cost`, which an executable would say, are zero.
-        times: How long it took to make, which two captures that are the same otherwise differ in.
+        times: The times of the compilation, which differ between otherwise equal captures.
         is_stepped: Whether `passes` holds the module after each pass that changed it. One that was made without is
             made in less time and memory, and has no `passes`.
         equations: The jaxpr's equations by part of the program.
         constants: The arrays of more than 1 KiB that the program closes over, the largest first. In `stablehlo` such a
             literal is left out, and `dense_resource<__elided__>` stands in its place, in HLO `constant({...})`.
-        log: What the compiler said of its reasons, in order, where that was asked for.
+        log: The compiler's messages about its reasons, in order, if they were requested.
         low_level: A TPU's programs below HLO, those of kernels first, where that was asked for.
         missing: Why a field is empty, or holds something else than it says, by its name: of a dump, which does not tell
             all.
@@ -126,7 +126,7 @@ class Capture:
 
     @cached_property
     def instruction_counts(self) -> tuple[int, ...]:
-        """How many instructions the module has as the compiler gets it, and after each pass that changed it."""
+        """The number of instructions in the module that the compiler received, and after each pass that changed it."""
         return (len(INSTRUCTION.findall(self.before)), *(change.instruction_count for change in self.passes))
 
     @cached_property
@@ -136,7 +136,7 @@ class Capture:
 
     @property
     def is_dumped(self) -> bool:
-        """Whether it was read from what a compiler dumped, perhaps elsewhere, and not compiled by this package."""
+        """Whether the capture was read from a compiler's dump and not compiled by this package."""
         return bool(self.missing)
 
     @cached_property
@@ -146,13 +146,13 @@ class Capture:
 
     @cached_property
     def identity(self) -> str:
-        """What names the outcome of the compile: the same for two captures that differ in name and source at most."""
+        """A hash of the compilation's outcome: equal for captures that differ at most in name and source."""
         from xla_inspect.captured.storage import digest
 
         return digest(replace(self, program="", source_file="", source="", sources={}, times=Times()))
 
     def retold(self, **values: Any) -> Capture:  # noqa: ANN401 - fields of any type, or what properties keep
-        """Return the same outcome with other values of the fields or kept properties given, without reading the rest.
+        """Return a copy with new values for some fields or stored properties, without reading the others.
 
         It is for those that other properties do not depend on: the program's name and source, and the identity.
         """
@@ -206,14 +206,14 @@ class Capture:
 
 
 class Captures(Mapping[str, Capture]):
-    """One program's captures by target; a target that this machine cannot compile for is kept as a gap.
+    """One program's captures by target, with the reasons for targets that this machine cannot compile for.
 
     Iterating gives the targets that were compiled. Looking up one that was asked for and could not be compiled
     raises `TargetUnavailableError`, so that a page that needs it shows a gap there.
 
     Args:
         captures: The captures by target.
-        missing: Why each of the other targets could not be compiled.
+        missing: The reason why each of the other targets could not be compiled.
         targets: All targets that were asked for, in order.
     """
 

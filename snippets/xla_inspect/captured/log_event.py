@@ -1,4 +1,4 @@
-"""What a compiler said while it compiled, event by event, and how that is stored."""
+"""The log of a compiler, event by event, and its storage."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class LogEvent:
-    """Something that the compiler said of what it does while a pass ran.
+    """One message of a compiler, logged while a pass ran.
 
     Attributes:
         run: Which run of a pass that was, counted from 0 in the order in which they began, those of pipelines inside
@@ -34,20 +34,20 @@ class LogEvent:
 
 
 def write_log(events: Iterable[LogEvent]) -> list[Any]:
-    """Return events as JSON holds them, with what many of them share said once.
+    """Return events as JSON data in which shared parts are stored once.
 
     Returns:
         The runs of passes, each with pipeline, name and module; the events, each with the position of its run there.
     """
     steps: dict[tuple[Any, ...], int] = {}
-    said = []
+    sentence = []
     for event in events:
         *step, source, line, text = astuple(event)
-        said.append([steps.setdefault(tuple(step), len(steps)), source, line, text])
-    return [[list(step) for step in steps], said]
+        sentence.append([steps.setdefault(tuple(step), len(steps)), source, line, text])
+    return [[list(step) for step in steps], sentence]
 
 
 def read_log(written: Sequence[Any]) -> tuple[LogEvent, ...]:
     """Return the events that `write_log` wrote."""
-    steps, said = written
-    return tuple(LogEvent(*steps[step], *words) for step, *words in said)
+    steps, text = written
+    return tuple(LogEvent(*steps[step], *words) for step, *words in text)

@@ -1,4 +1,4 @@
-"""What a TPU's compiler leaves of its own low-level program, kernel by kernel, and how that is stored."""
+"""The low-level program of a TPU's compiler, kernel by kernel, and its storage."""
 
 from __future__ import annotations
 
@@ -18,8 +18,8 @@ class LowStage:
 
     Attributes:
         name: The step, such as `post-GVN`, in the compiler's words.
-        instructions: How many low-level instructions there are, or None where that is not said.
-        bundles: How many bundles they are packed into, or None where they are not packed.
+        instructions: The number of low-level instructions, or None if it is unknown.
+        bundles: The number of bundles into which they are packed, or None if they are not packed yet.
         is_changed: Whether it differs from what the step before left, or None where that is not said.
     """
 
@@ -38,8 +38,8 @@ class LowLevel:
             is around the kernels.
         instructions: All instructions that run it: those that are the same share one.
         bundles: The finished program, a bundle a line, as the compiler prints it.
-        utilization: How many of each unit's slots each bundle takes, as the compiler prints it.
-        schedule: How many bundles there are, and of which HLO instruction, as the compiler prints it.
+        utilization: The number of slots of each unit that each bundle uses, as the compiler prints it.
+        schedule: The number of bundles, and their HLO instruction, as the compiler prints them.
         critical_path: The longest chain of each block, with cycles to its end, as the compiler prints it.
         stages: The steps that made it, in order.
     """
@@ -58,20 +58,20 @@ TEXTS = ("bundles", "utilization", "schedule", "critical_path")
 
 
 def write_low_level(kernels: Iterable[LowLevel], keep: Callable[[str], Any] = str) -> list[Any]:
-    """Return kernels as JSON holds them.
+    """Return kernels as JSON data.
 
     Args:
         kernels: The kernels.
-        keep: What a long text becomes.
+        keep: Stores a long text and returns its reference.
     """
     return [
         [
-            each.kernel,
-            list(each.instructions),
-            [keep(getattr(each, name)) for name in TEXTS],
-            [list(astuple(stage)) for stage in each.stages],
+            kernel.kernel,
+            list(kernel.instructions),
+            [keep(getattr(kernel, name)) for name in TEXTS],
+            [list(astuple(stage)) for stage in kernel.stages],
         ]
-        for each in kernels
+        for kernel in kernels
     ]
 
 
@@ -79,8 +79,8 @@ def read_low_level(written: Iterable[Any], get: Callable[[Any], str] = str) -> t
     """Return the kernels that `write_low_level` wrote.
 
     Args:
-        written: What it returned.
-        get: What a long text is made of again.
+        written: The result of `write_low_level`.
+        get: Returns the long text of a reference.
     """
     kernels = []
     for kernel, instructions, texts, stages in written:

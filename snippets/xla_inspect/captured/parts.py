@@ -1,4 +1,4 @@
-"""What a capture is made of: runs of passes, memory, times, thunks, code."""
+"""The parts of a capture: runs of passes, memory, times, thunks and code."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class PassChange:
 
     @property
     def instruction_count(self) -> int:
-        """How many instructions the module has, counted by their lines, which takes no parsing."""
+        """The number of instructions in the module, counted by lines, without parsing."""
         return len(INSTRUCTION.findall(self.text))
 
 
@@ -90,12 +90,12 @@ class Times:
 
 @dataclass(frozen=True, slots=True)
 class Equations:
-    """How many equations of the jaxpr, those of inner jaxprs among them, one part of the program has.
+    """The number of jaxpr equations in one part of the program, including those of inner jaxprs.
 
     Attributes:
         scope: The name stack that they are under, as `Encoder/dropout`, with JAX's own marks such as `jvp(...)`.
         function: The Python function that they are of.
-        number: How many.
+        number: The number of equations.
     """
 
     scope: str
@@ -130,7 +130,7 @@ class Cost:
         flops: Floating-point operations.
         bytes_accessed: Bytes read and written.
         transcendentals: Calls of exp, tanh and the like.
-        source: Who counted: `executable` or `jaxlib HLO cost analysis`.
+        source: The origin of the numbers: `executable` or `jaxlib HLO cost analysis`.
         details: Every property that the source gave, by its own name.
     """
 

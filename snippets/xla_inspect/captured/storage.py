@@ -73,7 +73,7 @@ class LineTable:
         return {line: index for index, line in enumerate(self.lines)}
 
     def add(self, text: str) -> list[int]:
-        """Return a text as runs of lines of this table, which takes up the new ones."""
+        """Return a text as runs of lines of this table, after adding its new lines."""
         spans: list[int] = []
         end = -1
         for line in text.split("\n"):
@@ -101,7 +101,7 @@ def dump(capture: Capture) -> str:
 
 
 def digest(capture: Capture) -> str:
-    """Return a hash of all that a capture holds."""
+    """Return a hash of the whole content of a capture."""
     return hashlib.sha256(_print(_write(capture, FIELDS)).encode()).hexdigest()
 
 
@@ -119,7 +119,7 @@ def load_capture(text: str) -> Capture:
 
 
 def pack(capture: Capture) -> bytes:
-    """Return a capture compressed, in parts of which the first says how long the others are and what they sum to."""
+    """Return a capture compressed, in parts; the first part has the lengths and checksums of the others."""
     parts = [_compress(_print(_write(capture, names))) for names in LATER]
     record = {
         "format": FORMAT,
@@ -160,7 +160,7 @@ def unpack(data: bytes) -> Capture:
 
 
 def _split(data: bytes, parts: Sequence[Sequence[int]]) -> list[bytes]:
-    """Return the parts of data, each as long and with the sum that is said.
+    """Split data into its parts and check their lengths and checksums.
 
     Raises:
         ValueError: One of them is not.
@@ -193,7 +193,7 @@ def _print(record: Mapping[str, Any]) -> str:
 
 
 def _parse(text: str) -> dict[str, Any]:
-    """Return the record that a text holds.
+    """Parse the record in a text.
 
     Raises:
         InspectError: The text is no capture, or one of another format.
@@ -215,7 +215,7 @@ def _damaged(error: Exception) -> InspectError:
 
 
 def _write(capture: Capture, names: Iterable[str]) -> dict[str, Any]:
-    """Return fields of a capture as JSON can hold them, and the lines that their texts are made of."""
+    """Return fields of a capture as JSON data, and the lines of their texts."""
     table = LineTable()
     record = {name: _write_field(name, getattr(capture, name), table) for name in names}
     return {**record, "lines": table.lines}

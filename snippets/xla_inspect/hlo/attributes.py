@@ -28,7 +28,7 @@ def nest(opening: str, closing: str, depth: int = _DEPTH) -> str:
     Args:
         opening: The bracket, escaped for a pattern.
         closing: The bracket that closes it, escaped.
-        depth: How deep the brackets may nest.
+        depth: The largest allowed depth of nested brackets.
     """
     plain = rf'[^{opening}{closing}"]++|{STRING}'
     pattern = rf"{opening}(?:{plain})*+{closing}"
@@ -64,7 +64,7 @@ def split_metadata(text: str) -> dict[str, str]:
 
 
 def unquote(text: str) -> str:
-    """The string that a quoted text stands for (the escapes of `absl::CEscape`); any other text as it is."""
+    """Return the string of a quoted text (with the escapes of `absl::CEscape`); any other text stays unchanged."""
     if not text.startswith('"'):
         return text
     body = text[1:-1]
@@ -81,7 +81,7 @@ def unquote(text: str) -> str:
 
 
 def escape(text: str) -> str:
-    """Return a text with what cannot stand in a string escaped, bytes beyond ASCII in octal (`absl::CEscape`)."""
+    """Escape a text for a quoted string, with bytes beyond ASCII in octal (`absl::CEscape`)."""
     if _PLAIN.fullmatch(text):
         return text
     return "".join(

@@ -62,7 +62,7 @@ class Body:
 
 
 class Bodies:
-    """What has been read so far: the computations in order, those inside attributes before those that hold them."""
+    """The parsed computations in order, those inside attributes before the ones that contain them."""
 
     def __init__(self, tokens: Tokens) -> None:
         """Read from a place in a text."""
@@ -223,7 +223,7 @@ class Bodies:
         return name
 
     def _add_parameter(self, body: Body, name: str, shape: Line, source: int) -> str:
-        """Add the parameter that stands for an operand of an instruction that is alone."""
+        """Add the parameter for an operand of a single instruction."""
         line, number = Line(), len(body.items)
         line.put(f"%{name} = ", source)
         line.add(shape)

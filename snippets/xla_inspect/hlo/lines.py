@@ -63,12 +63,12 @@ _BARE_CALLEES = re.compile(rf"{NAME}|\{{{NAME}(?:, ?{NAME})*+\}}", re.ASCII)
 
 
 def fail(message: str, line: int, text: str, offset: int) -> NoReturn:
-    """Raise an `HloSyntaxError` at an offset of a line, kept inside the line."""
+    """Raise an `HloSyntaxError` at an offset of a line, clamped to the line."""
     raise HloSyntaxError(message, line, min(max(offset, 0), len(text)) + 1)
 
 
 def match_printed(text: str, start: int) -> re.Match[str] | None:
-    """Match an instruction that takes up a line in the form of XLA's printer, from its first character on."""
+    """Match an instruction that fills a line in the form of XLA's printer, from its first character."""
     match = _LINE.match(text, start)
     if match is None or match[5] is None or _LINE_END.match(text, match.end(7)) is None:
         return None

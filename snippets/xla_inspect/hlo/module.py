@@ -22,7 +22,7 @@ _ALIAS = re.compile(r"\{([\d, ]*)\}: \((\d+),")
 
 
 class HloLookupError(InspectError, LookupError):
-    """A name that a module does not hold, or holds more than once."""
+    """A name that is not in a module, or that is in it more than once."""
 
 
 @dataclass(frozen=True, eq=False)
@@ -39,7 +39,7 @@ class Instruction:
         is_root: Whether its result is its computation's.
         attribute_text: All attributes as written, from the first comma.
         calls: The computations that it calls, attribute to names; most instructions have none.
-        literal: What stands between the parentheses of a parameter or a constant, as written.
+        literal: The text between the parentheses of a parameter or a constant.
         wrapped: The opcode that an asynchronous instruction wraps where the text says so (`slice-start`).
         operand_shapes: The operands' shapes when the text has them, else None.
         operand_indices: For each operand the tuple elements picked from it (`%x#1` is `(1,)`), when any is picked;
@@ -78,7 +78,7 @@ class Instruction:
 
     @property
     def op_name(self) -> str | None:
-        """What JAX called the operation, such as `jit(layer)/dot_general`, or None."""
+        """The name that JAX gave to the operation, such as `jit(layer)/dot_general`, or None."""
         return self.metadata.get("op_name")
 
     @cached_property
@@ -167,7 +167,7 @@ class Computation:
 
     @cached_property
     def opcode_counts(self) -> Mapping[str, int]:
-        """How often each opcode occurs in it."""
+        """Count the occurrences of each opcode."""
         return MappingProxyType(Counter(instruction.opcode for instruction in self.instructions))
 
     @cached_property
@@ -198,7 +198,7 @@ class Computation:
         return tuple(self._users.get(name, ()))
 
     def operands(self, instruction: Instruction) -> tuple[Instruction, ...]:
-        """The instructions that an instruction of this computation takes, in order."""
+        """Return the operands of an instruction of this computation, in order."""
         return tuple(self.by_name[name] for name in instruction.operands)
 
 
@@ -208,7 +208,7 @@ class Module:
 
     Attributes:
         name: Its name, such as `jit_layer`.
-        attributes: What its first line says besides the name, as written, in order.
+        attributes: The fields of the first line other than the name, in order.
         computations: The computations in the order of the text, callees before callers.
         stack_frames: Stack-frame id to call chain, innermost frame first, resolved from the tables.
     """
@@ -224,7 +224,7 @@ class Module:
 
     @property
     def is_scheduled(self) -> bool:
-        """Whether the order of the instructions is the order in which they run."""
+        """Whether the order of the instructions is their order of execution."""
         return self.attributes.get("is_scheduled") == "true"
 
     @property
@@ -239,14 +239,14 @@ class Module:
 
     @property
     def input_output_alias(self) -> str | None:
-        """Which outputs reuse a parameter's buffer, as written: `{ {0}: (0, {}, may-alias) }`."""
+        """The outputs that reuse a parameter's buffer, as in the text: `{ {0}: (0, {}, may-alias) }`."""
         return self.attributes.get("input_output_alias")
 
     @cached_property
     def aliases(self) -> Mapping[tuple[int, ...], int]:
         """The numbers of the parameters whose buffers outputs reuse, by the index of the output, `()` of one alone."""
-        found = _ALIAS.findall(self.input_output_alias or "")
-        return {tuple(map(int, index.replace(",", " ").split())): int(number) for index, number in found}
+        result = _ALIAS.findall(self.input_output_alias or "")
+        return {tuple(map(int, index.replace(",", " ").split())): int(number) for index, number in result}
 
     @cached_property
     def entry(self) -> Computation:
@@ -310,7 +310,7 @@ class Module:
         return self.computation(instruction.computation).users(instruction.name)
 
     def operands(self, instruction: Instruction) -> tuple[Instruction, ...]:
-        """The instructions that this one takes, in order."""
+        """The operands of this instruction, in order."""
         return self.computation(instruction.computation).operands(instruction)
 
     def called(self, instruction: Instruction) -> tuple[Computation, ...]:
@@ -326,11 +326,11 @@ class Module:
         return counts
 
     def opcode_counts(self, *, entry_only: bool = False) -> Counter[str]:
-        """How often each opcode occurs, in the whole module or in its entry computation."""
+        """Count the occurrences of each opcode, in the whole module or in its entry computation."""
         return Counter(self.entry.opcode_counts if entry_only else self._opcode_counts)
 
     def instruction_count(self, *, entry_only: bool = False) -> int:
-        """How many instructions there are, in the whole module or in its entry computation."""
+        """Count the instructions in the whole module or in its entry computation."""
         return len(self.entry) if entry_only else sum(map(len, self.computations))
 
     def frames(self) -> Mapping[int, tuple[Frame, ...]]:

@@ -169,7 +169,7 @@ class _Rewriter:
     def _take_row(self, fields: tuple[str, ...]) -> str:
         """Take `{field=number ...}` in any order; return it in the printer's."""
         tokens = self._tokens
-        found: dict[str, str] = {}
+        result: dict[str, str] = {}
         tokens.expect("{")
         while not tokens.take("}"):
             tokens.take(",")
@@ -180,9 +180,9 @@ class _Rewriter:
             tokens.expect("=")
             if tokens.kind != "number":
                 tokens.fail("a number")
-            found[key] = tokens.value
+            result[key] = tokens.value
             tokens.advance()
-        return f"{{{' '.join(f'{field}={found[field]}' for field in fields if field in found)}}}"
+        return f"{{{' '.join(f'{field}={result[field]}' for field in fields if field in result)}}}"
 
 
 def _write_layouts(body: Body) -> str:

@@ -94,7 +94,7 @@ def spell(member: str) -> str:
 
 
 def resolve(written: str) -> tuple[str, str | None]:
-    """The opcode behind what HLO text writes, and the opcode it wraps when it is asynchronous.
+    """Return the opcode for a name in HLO text, and the opcode that it wraps if it is asynchronous.
 
     Text shortens an `async-start` around one instruction to that instruction's opcode: `slice-start` is
     `("async-start", "slice")`. `copy-start`, `all-reduce-start` and some others are opcodes of their own

@@ -62,7 +62,7 @@ def parse_module(text: str) -> Module:
 
 
 class _Reader:
-    """The state of one reading: the lines and what has been found so far."""
+    """The state of a parse: the lines and the results so far."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
@@ -131,7 +131,7 @@ class _Reader:
     def _add(
         self, header: Header, instructions: list[Instruction], start: int, end: int, thread: str | None
     ) -> Computation:
-        """Check a computation and keep it."""
+        """Check a computation and store it."""
         root = self._check(header.name, instructions, start, end)
         if any(instruction.operand_indices for instruction in instructions):
             instructions = self._spell_out(instructions, (start, end))
@@ -219,7 +219,7 @@ class _Reader:
             raise HloSyntaxError(str(error).partition(": ")[2], start + 1, column) from None
 
     def _nested(self, index: int, name: str, depth: int) -> tuple[int, str]:
-        """Read a computation without a name; return the index of its last line and what follows the brace there."""
+        """Read a computation without a name; return the index of its last line and the text after the closing brace."""
         lines = self._lines
         if index >= len(lines) or lines[index].strip() != "{":
             line = min(index, len(lines) - 1)
@@ -233,11 +233,11 @@ class _Reader:
         span = start, end
         defined = {instruction.name for instruction in instructions}
         if len(defined) != len(instructions):
-            seen: set[str] = set()
+            visited: set[str] = set()
             for instruction in instructions:
-                if instruction.name in seen:
+                if instruction.name in visited:
                     self._fail_at(instruction, span, f"{instruction.name!r} is defined twice", instruction.name)
-                seen.add(instruction.name)
+                visited.add(instruction.name)
         roots = [instruction for instruction in instructions if instruction.is_root]
         if len(roots) != 1:
             line = self._find_line(roots[1], span) if roots else end + 1
@@ -269,11 +269,11 @@ class _Reader:
     def _find_line(self, instruction: Instruction, span: tuple[int, int]) -> int:
         """Return the last line on which an instruction of a computation begins: one that nests others has several."""
         lines = [*enumerate(self._lines[slice(*span)], span[0] + 1)]
-        found = [number for number, text in lines if text.strip() and instruction.text.startswith(text)]
-        if not found:  # it picks an element, which is an instruction of its own in `instruction.text`
-            named = re.compile(rf"\s*+(?:ROOT )?%?{re.escape(instruction.name)} = ", re.ASCII)
-            found = [number for number, text in lines if named.match(text)]
-        return max(found)
+        result = [number for number, text in lines if text.strip() and instruction.text.startswith(text)]
+        if not result:  # it picks an element, which is an instruction of its own in `instruction.text`
+            names = re.compile(rf"\s*+(?:ROOT )?%?{re.escape(instruction.name)} = ", re.ASCII)
+            result = [number for number, text in lines if names.match(text)]
+        return max(result)
 
 
 def _follow_async(instructions: list[Instruction], root: Instruction) -> tuple[list[Instruction], Instruction]:

@@ -32,7 +32,7 @@ MAX_DEPTH = 64
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """How an array lies in memory (`Layout::Print` in xla/layout.cc).
+    """The layout of an array in memory (`Layout::Print` in xla/layout.cc).
 
     Attributes:
         minor_to_major: Dimension numbers, fastest varying first.
@@ -75,17 +75,17 @@ class Shape:
 
     @property
     def is_tuple(self) -> bool:
-        """Whether this is a tuple."""
+        """Whether the shape is a tuple."""
         return self.dtype == "tuple"
 
     @property
     def is_array(self) -> bool:
-        """Whether this is an array of numbers, scalars included."""
+        """Whether the shape is an array of numbers, including scalars."""
         return BITS.get(self.dtype, 0) > 0
 
     @property
     def rank(self) -> int:
-        """The number of dimensions; 0 for scalars and for what is no array."""
+        """The number of dimensions; 0 for scalars and for shapes that are not arrays."""
         return len(self.dimensions)
 
     @property
@@ -111,7 +111,7 @@ class Shape:
 
     @property
     def padded_bytes(self) -> int:
-        """Bytes with every dimension rounded up to its first tile, which is what a TPU's buffer of an array takes.
+        """The bytes of the array with every dimension rounded up to its first tile, as in a TPU's buffer.
 
         Without tiles, and in a TPU's semaphore memory (space 2), this is `bytes`. Tiles that combine dimensions (`*`)
         are not rounded. A test compares it with the sizes in buffer assignments.
@@ -157,10 +157,10 @@ class Shape:
 
 
 class ShapeProblemError(ValueError):
-    """What is wrong in a shape and where: the offset in its text. Callers turn it into an `HloSyntaxError`."""
+    """A fault in a shape with its offset in the text. Callers turn it into an `HloSyntaxError`."""
 
     def __init__(self, message: str, offset: int) -> None:
-        """Keep the offset beside the message."""
+        """Store the offset with the message."""
         super().__init__(message)
         self.message = message
         self.offset = offset
@@ -192,7 +192,7 @@ def parse_shape(text: str) -> Shape:
 
 @lru_cache(maxsize=1 << 14)
 def read_shape(text: str) -> Shape:
-    """Read one shape that takes up the whole text, remembered by its text.
+    """Read a text that is one shape, and cache the result.
 
     Raises:
         ShapeProblemError: The text is no shape.

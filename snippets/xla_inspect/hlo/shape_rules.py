@@ -1,4 +1,4 @@
-"""How the shape of a result follows from the operands, opcode by opcode (xla/service/shape_inference.cc)."""
+"""The rules by which shapes of results follow from operands, by opcode (xla/service/shape_inference.cc)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _WHOLE = {part: whole for whole, part in _PARTS.items()}
 
 
 class Question(NamedTuple):
-    """What the shape of an instruction follows from."""
+    """The input of a shape rule."""
 
     opcode: str
     operands: tuple[Shape, ...]
@@ -46,12 +46,12 @@ def _sizes(shape: Shape) -> list[str]:
 
 
 def _resize(shape: Shape, dtype: str, sizes: Sequence[str]) -> str:
-    """An array's shape with other sizes and elements of another type, its layout kept."""
+    """Return an array's shape with other sizes and another element type, in the same layout."""
     return _array(dtype, sizes) + shape.text[shape.text.index("]") + 1 :]
 
 
 def _retype(shape: Shape, dtype: str) -> str:
-    """An array's shape with elements of another type, its layout kept."""
+    """Return an array's shape with another element type, in the same layout."""
     return dtype + shape.text.removeprefix(shape.dtype)
 
 
@@ -124,12 +124,12 @@ def _transpose(question: Question) -> str:
 
 
 def _reduce(question: Question) -> str:
-    gone = question.numbers("dimensions")
-    kept = [size for number, size in enumerate(_sizes(question.operands[0])) if number not in gone]
+    removals = question.numbers("dimensions")
+    remaining = [size for number, size in enumerate(_sizes(question.operands[0])) if number not in removals]
     result = question.result("to_apply")
     if result.is_tuple:
-        return _join([_array(element.dtype, kept) for element in result.elements])
-    return _array(result.dtype, kept)
+        return _join([_array(element.dtype, remaining) for element in result.elements])
+    return _array(result.dtype, remaining)
 
 
 def _map(question: Question) -> str:
@@ -189,7 +189,7 @@ def _reduce_window(question: Question) -> str:
 
 
 def _halve(shapes: Sequence[Shape]) -> tuple[Sequence[Shape], Sequence[Shape]]:
-    """Return the values and what each of them starts with."""
+    """Split the operands into the values and their initial values."""
     return shapes[: len(shapes) // 2], shapes[len(shapes) // 2 :]
 
 
@@ -228,8 +228,8 @@ def _batch_norm(question: Question) -> str:
 def _gather(question: Question) -> str:
     operand, indices = question.operands[:2]
     offsets, sizes = question.numbers("offset_dims"), question.numbers("slice_sizes")
-    gone = {*question.numbers("collapsed_slice_dims"), *question.numbers("operand_batching_dims")}
-    slices = [str(size) for number, size in enumerate(sizes) if number not in gone]
+    removals = {*question.numbers("collapsed_slice_dims"), *question.numbers("operand_batching_dims")}
+    slices = [str(size) for number, size in enumerate(sizes) if number not in removals]
     (vector,) = question.numbers("index_vector_dim")
     batch = [size for number, size in enumerate(_sizes(indices)) if number != vector]
     rank = len(batch) + len(slices)

@@ -7,7 +7,7 @@ from bisect import bisect_right
 
 
 class Line:
-    """A line as it is put together: its pieces, and for each where it starts here and where it stood."""
+    """A line under construction: its pieces, each with its start in the line and in the source."""
 
     __slots__ = ("length", "marks", "pieces")
 
@@ -41,7 +41,7 @@ class Line:
         return "".join(self.pieces)
 
     def locate(self, column: int) -> int:
-        """Return the offset in the source of what stands at a column, counted from zero."""
+        """Return the offset in the source of a column, counted from zero."""
         starts, sources = self.marks
         if not starts:
             return 0

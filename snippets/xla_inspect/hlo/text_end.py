@@ -1,4 +1,4 @@
-"""Texts of HLO that are cut off: the end is missing, and what stands last makes no sense."""
+"""Detection of truncated HLO texts: the end is missing, so the last lines are not valid."""
 
 from __future__ import annotations
 

@@ -78,13 +78,13 @@ class Tokens:
 
     def take(self, value: str) -> bool:
         """Pass over a mark or a word if this is it, and return whether it was."""
-        found = self.at(value)
-        if found:
+        result = self.at(value)
+        if result:
             self.advance()
-        return found
+        return result
 
     def expect(self, value: str, what: str = "") -> int:
-        """Pass over a mark that must be here; return where it stands.
+        """Consume a required mark and return its offset.
 
         Raises:
             HloSyntaxError: Something else stands here.
@@ -96,21 +96,21 @@ class Tokens:
         return start
 
     def expect_name(self, what: str) -> tuple[str, int]:
-        """Pass over a name, with `%` or with `:` right after it or with neither; return it and where it stands.
+        """Consume a name, optionally with `%` or a following `:`; return the name and its offset.
 
         Raises:
             HloSyntaxError: Something else stands here.
         """
         if self.kind not in {"name", "word"}:
             self.fail(what)
-        found = self.value, self.start
+        result = self.value, self.start
         if self.kind == "word" and self.text.startswith(":", self.end):
             self.end += 1
         self.advance()
-        return found
+        return result
 
     def take_json(self) -> tuple[str, int]:
-        """Pass over braces and what they hold, in which only strings and braces count; return it and where it stands.
+        """Consume a JSON object in braces, where only strings and braces count; return it and its offset.
 
         Raises:
             HloSyntaxError: The braces do not close.
@@ -127,10 +127,12 @@ class Tokens:
                 return self.text[start:position], start
 
     def fail(self, expected: str, offset: int | None = None) -> NoReturn:
-        """Raise an `HloSyntaxError` at this token, or at an offset, that says what was expected and found."""
+        """Raise an `HloSyntaxError` at this token, or at an offset, with the expected and the actual text."""
         start = self.start if offset is None else offset
-        found = repr(self.text[start : start + 40].partition("\n")[0].rstrip()) if start < len(self.text) else "the end"
-        self.refuse(f"expected {expected}, found {found}", start)
+        result = (
+            repr(self.text[start : start + 40].partition("\n")[0].rstrip()) if start < len(self.text) else "the end"
+        )
+        self.refuse(f"expected {expected}, found {result}", start)
 
     def refuse(self, message: str, offset: int | None = None) -> NoReturn:
         """Raise an `HloSyntaxError` at this token, or at an offset."""

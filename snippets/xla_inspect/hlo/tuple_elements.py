@@ -58,13 +58,13 @@ class _Body:
             if "#" not in line:
                 yield line
                 continue
-            added: list[str] = []
-            changed = _PICKED.sub(partial(self._name, added), line)
-            yield from added
+            additions: list[str] = []
+            changed = _PICKED.sub(partial(self._name, additions), line)
+            yield from additions
             yield changed
 
     def _name(self, added: list[str], match: re.Match[str]) -> str:
-        """Return the name of the element that is picked, and add the lines of what nobody picked before."""
+        """Return the name of the selected element, and add lines for the elements that were not selected before."""
         sign, name, numbers = match.groups()
         if not numbers:
             return match[0]
@@ -81,7 +81,7 @@ class _Body:
         return f"{sign}{name}"
 
     def _list_elements(self, name: str) -> Sequence[Shape]:
-        """Return the shapes of a tuple's elements; none of what is no tuple, or not there."""
+        """Return the shapes of a tuple's elements, or none for another shape or a missing one."""
         if name not in self._elements:
             self._elements[name] = ()
             with suppress(KeyError, ShapeProblemError):

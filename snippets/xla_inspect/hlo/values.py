@@ -1,4 +1,4 @@
-"""What stands after the `=` of an attribute, put into the form in which XLA prints it."""
+"""The values of attributes, rewritten in the form of XLA's printer."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def write_json(text: str) -> str:
 
 
 def _join(broken: re.Match[str]) -> str:
-    """Return what stands for a break between lines: a blank between words."""
+    """Return the replacement of a line break: a blank between words."""
     text, start, end = broken.string, broken.start(), broken.end()
     return "" if text[max(start - 1, 0) : start] in _OPEN or text[end : end + 1] in _SHUT else " "
 
@@ -100,7 +100,7 @@ def _begins_layout(tokens: Tokens) -> bool:
 
 
 def take_literal(tokens: Tokens, line: Line) -> None:
-    """Pass over what stands in the parentheses of a constant; add it to a line.
+    """Consume the text inside the parentheses of a constant, and add it to a line.
 
     Raises:
         HloSyntaxError: The parentheses do not close.
@@ -147,8 +147,8 @@ def take_balanced(tokens: Tokens, line: Line, key: str, opening: int | None = No
         if (apart and stack) or (value == "{" and first in _MESHES and not stack):
             line.put(" ", tokens.start)
         if mark and mark in "([{":
-            called = mark == "(" and (before.isalnum() or before in {")", "*", "#"})
-            stack.append(("call(" if called else mark, tokens.start))
+            callees = mark == "(" and (before.isalnum() or before in {")", "*", "#"})
+            stack.append(("call(" if callees else mark, tokens.start))
         line.put(_write(tokens, key, before, stack), tokens.start)
         first = first or value
         before = value if kind != "string" else "string"
@@ -165,7 +165,7 @@ def _fail_to_close(tokens: Tokens, stack: list[tuple[str, int]]) -> NoReturn:
 
 
 def _write(tokens: Tokens, key: str, before: str, stack: list[tuple[str, int]]) -> str:
-    """Return a token as it is written inside a value."""
+    """Return the text of a token inside a value."""
     if tokens.kind == "string":
         return write_string(tokens.value) if before == "=" or not _SIMPLE.fullmatch(tokens.value) else tokens.value
     if tokens.kind == "name":
@@ -178,7 +178,7 @@ def _write(tokens: Tokens, key: str, before: str, stack: list[tuple[str, int]]) 
 
 
 def _continues(tokens: Tokens, before: str, first: str) -> bool:
-    """Return whether a token belongs to the value that stands before it."""
+    """Return whether a token continues the value before it."""
     value = tokens.value
     if tokens.kind in {"string", "name", "end"}:
         return False

@@ -28,7 +28,7 @@ class Window(NamedTuple):
     window_dilation: int
 
     def count(self, length: int) -> int:
-        """Return how many places the window takes along an operand's length."""
+        """Return the number of places of the window along an operand's length."""
         length = (length - 1) * self.base_dilation + 1 if length else 0
         room = length + self.low + self.high - ((self.size - 1) * self.window_dilation + 1)
         return room // self.stride + 1 if room >= 0 else 0

@@ -87,7 +87,7 @@ class _Result:
                 self._numbers.add(alias.source_buffer_id)
 
     def is_in(self, assigned: Sequence[_Value], *, is_live_out: bool) -> bool:
-        """Return whether an allocation that holds some values holds the result.
+        """Return whether an allocation with some values contains the result.
 
         What only passes a value on, such as a bitcast or a call, is in no table of aliases: then the allocation that
         outlives the program has it, where it is no tuple or a value in it is one of that shape.

@@ -27,7 +27,7 @@ def list_numbers(numbers: Sequence[int]) -> str:
 
 @form_of("Window")
 def write_window(window: Message) -> str:
-    """Return a `Window`: `{size=3x3 stride=2x2 pad=1_1x1_1}`, with what is usual left out."""
+    """Write a `Window`: `{size=3x3 stride=2x2 pad=1_1x1_1}`, without default values."""
     dimensions = window.dimensions
     fields = {
         "size": ([dimension.size for dimension in dimensions], None),
@@ -71,7 +71,7 @@ def _write_labels(labels: dict[int, str], spatial: Sequence[int]) -> str:
 
 @form_of("slices")
 def write_slices(slices: Sequence[Message]) -> str:
-    """Return the parts of an array that a slice takes: `{[0:8:2], [0:8]}`, with strides where any is not 1."""
+    """Write the ranges of a slice: `{[0:8:2], [0:8]}`, with strides if any is not 1."""
     strides = [f":{part.stride}" for part in slices] if any(part.stride != 1 for part in slices) else [""] * len(slices)
     parts = (f"[{part.start}:{part.limit}{stride}]" for part, stride in zip(slices, strides, strict=True))
     return f"{{{', '.join(parts)}}}"

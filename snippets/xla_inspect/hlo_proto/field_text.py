@@ -137,7 +137,7 @@ _ROWS = {
 
 
 class _Entry(NamedTuple):
-    """One entry of a row: what stands before its text, its field (none for the whole message), and its form."""
+    """One entry of a row: the text before it, its field (none for the whole message), and its form."""
 
     prefix: str
     field: str

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class HloProto:
-    """What an `HloProto` or an `HloModuleProto` holds.
+    """The content of an `HloProto` or an `HloModuleProto`.
 
     Attributes:
         name: The module's name.

@@ -32,7 +32,7 @@ _SMALL = re.compile(r"f\d+e(\d)m(\d)(b11)?(fn)?(u?n?u?z?)")
 
 
 def write_constant(constant: Message) -> str:
-    """Return the values of a constant, or `{...}` where it has none, is no array or holds more than ten."""
+    """Write the values of a constant, or `{...}` if it has none, is not an array or has more than ten."""
     sizes = _check_rank(constant.shape.dimensions)
     is_array = name_type(constant.shape.element_type) not in {"tuple", "token", "opaque", "buffer"}
     if "literal" not in constant or not is_array or math.prod(sizes) > _MOST or _count_rows(sizes) > _BRACES:
@@ -66,7 +66,7 @@ def _write_values(literal: Message) -> str:
 
 
 def _count_rows(sizes: Sequence[int]) -> int:
-    """Return how many braces an array takes: those before its first dimension without elements."""
+    """Return the number of braces of an array: those before its first dimension without elements."""
     return math.prod(takewhile(lambda size: size > 0, sizes))
 
 
@@ -125,7 +125,7 @@ def _write_number(value: Any, kind: str) -> str:  # noqa: ANN401 - a number, or 
 
 
 def _write_nan(value: float, kind: str) -> str:
-    """Return a nan with what it carries, where that is not the usual."""
+    """Write a NaN with its payload, unless that is the usual one."""
     bits = int.from_bytes(struct.pack(">d", value))
     width = _MANTISSAS.get(kind, 0)
     carried = (bits & ((1 << 52) - 1)) >> (52 - width)
@@ -180,7 +180,7 @@ def _read_bfloat(bits: int) -> float:
 
 
 def _read_small(byte: int, kind: str) -> float:
-    """Return the number that a byte stands for in one of the types of at most eight bits."""
+    """Return the number that a byte encodes in a type of at most eight bits."""
     if kind == "f8e8m0fnu":
         return math.nan if byte == _ALL_BITS else math.ldexp(1.0, byte - 127)
     match = _SMALL.fullmatch(kind) or refuse(f"a literal is of the unknown type {kind}")

@@ -28,7 +28,7 @@ def refuse(reason: str) -> NoReturn:
 
 
 def look_up[Key, Value](table: Mapping[Key, Value], key: Key, reference: str) -> Value:
-    """Return what a number refers to.
+    """Return the object with a number.
 
     Raises:
         MalformedProtoError: Nothing has that number.
@@ -123,7 +123,7 @@ class _Inner:
 
 
 def _find_attribute(field: Field) -> object:
-    """Return what the class of a message has for a field: its default, or what decodes it."""
+    """Return the default of a field in the class of its message, or its decoder."""
     is_inner = field.kind in FIELDS or field.kind in VALUES
     return _Inner(field) if is_inner else () if field.repeated else _DEFAULTS.get(field.kind, 0)
 

@@ -1,4 +1,4 @@
-"""Where an instruction comes from, as XLA writes it (xla/hlo/ir/hlo_op_metadata.cc, hlo_original_value.cc)."""
+"""The origin of an instruction, in XLA's notation (xla/hlo/ir/hlo_op_metadata.cc, hlo_original_value.cc)."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ _DEEPEST = 64
 
 @form_of("Payload")
 def write_payload(payload: Message) -> str:
-    """Return the text that a payload holds."""
+    """Return the text of a payload."""
     return quote(payload.value.decode("utf-8", "surrogateescape")) if payload.value else ""
 
 

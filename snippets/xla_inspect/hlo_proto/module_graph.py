@@ -94,8 +94,8 @@ class ModuleGraph:
     def __init__(self, module: Message) -> None:
         """Decode the computations."""
         self.computations = _number(module.computations, "computation", Computation)
-        named = (part for part in self.computations.values() if part.name == module.entry_computation_name)
-        entry = self.computations.get(module.entry_computation_id) or next(named, None)
+        names = (part for part in self.computations.values() if part.name == module.entry_computation_name)
+        entry = self.computations.get(module.entry_computation_id) or next(names, None)
         self.entry = entry or refuse(f"there is no entry computation among {len(self.computations)} computations")
 
     def find(self, number: int) -> Computation:
@@ -107,12 +107,12 @@ class ModuleGraph:
 
         Instructions are gone through by their ids, which is the order in which XLA keeps them.
         """
-        called = {number for computation in self.computations.values() for number in computation.called}
+        callees = {number for computation in self.computations.values() for number in computation.called}
         numbers = sorted(self.computations)
         visited: set[int] = set()
         ordered: list[Computation] = []
         # Those that call each other in a circle come last.
-        for first in [*(number for number in numbers if number not in called), *numbers]:
+        for first in [*(number for number in numbers if number not in callees), *numbers]:
             path: list[Computation] = []
             pending = [iter([first])]
             while pending:

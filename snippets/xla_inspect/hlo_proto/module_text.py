@@ -98,7 +98,7 @@ class ModuleText:
         return [*lines, f"}}{thread}", ""]
 
     def _take_room(self, text: str) -> None:
-        """Note what was written.
+        """Subtract the written text from the remaining room.
 
         Raises:
             MalformedProtoError: It is more than any real module of this size takes.

@@ -1,4 +1,4 @@
-"""What bytes are that are no module of XLA, as far as they tell."""
+"""Detection of the kind of bytes that are not an XLA module."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _MESSAGES = (
 
 
 def name_kind(data: bytes) -> str:
-    """Return what bytes are that are no module of XLA, or an empty string where they do not tell."""
+    """Return the kind of bytes that are not an XLA module, or an empty string if it is unknown."""
     if not data:
         return "empty"
     for start, name in _STARTS.items():

@@ -14,7 +14,7 @@ _DEEPEST = 200
 
 
 def write_json(text: str) -> str:
-    """Return a text as it is where it looks like an object of JSON, and else as a string (`LexesAsJsonDict`)."""
+    """Write a text unchanged if it looks like a JSON object, otherwise as a string (`LexesAsJsonDict`)."""
     return text if _is_object(text) else quote(text)
 
 

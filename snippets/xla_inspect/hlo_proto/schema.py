@@ -1,4 +1,4 @@
-"""The messages and enumerations in which XLA keeps a module, as far as its text needs them.
+"""The protobuf messages and enumerations of an XLA module, as far as its text needs them.
 
 From `xla/service/hlo.proto` and `xla/xla_data.proto` of XLA. A test compares each with the description that jaxlib
 holds of it.

@@ -116,11 +116,11 @@ def _quote(name: str) -> str:
 @form_of("groups")
 def write_groups(instruction: Message) -> str:
     """Return the groups of devices of a collective: `{{0,1},{2,3}}`, `[2,4]<=[8]` or by axes of a mesh."""
-    listed, named = instruction.collective_device_list, instruction.mesh_axes_replica_group_list
+    listed, names = instruction.collective_device_list, instruction.mesh_axes_replica_group_list
     if iota := instruction.iota_collective_device_list or listed.iota_replica_group_list:
         return f"[{iota.num_replica_groups},{iota.num_devices_per_group}]{_write_iota(iota)}"
     if "mesh_axes_replica_group_list" in instruction:
-        return f"{_write_mesh(named.mesh)} {{{','.join(_write_axes(named.axes, named.mesh))}}}"
+        return f"{_write_mesh(names.mesh)} {{{','.join(_write_axes(names.axes, names.mesh))}}}"
     groups = listed.replica_groups or instruction.replica_groups
     return f"{{{','.join(list_numbers(group.replica_ids) for group in groups)}}}"
 

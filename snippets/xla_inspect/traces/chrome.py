@@ -54,10 +54,10 @@ def as_event(record: Mapping[str, Any], *, detailed: bool = False) -> Event | No
     name = str(record.get("name") or "")
     op, module = name_op(name, details)
     process, thread = _place(record)
-    kept = details if detailed else {}
+    remaining = details if detailed else {}
     begin, length = start * _MICRO, max(duration, 0) * _MICRO
     program = str(details.get("program_id", ""))
-    return Event(process, thread, name, op, module, begin, length, program=program, details=kept)
+    return Event(process, thread, name, op, module, begin, length, program=program, details=remaining)
 
 
 def take_name(source: Source, record: Mapping[str, Any]) -> None:
@@ -191,7 +191,7 @@ class _Scanner:
             size *= 2
 
     def _more(self, size: int) -> bool:
-        """Read on, forget what was taken, and return whether there was more."""
+        """Read the next chunk, discard the consumed text, and return whether there was more."""
         more = self._file.read(size)
         self._passed += self._at
         self._text = self._text[self._at :] + more

@@ -1,4 +1,4 @@
-"""One thing that a profile says ran, and where: what all formats come to."""
+"""One event of a profile, the common form of all formats."""
 
 from __future__ import annotations
 
@@ -26,16 +26,16 @@ class Event:
     """One stretch of time.
 
     Attributes:
-        process: What stands for the device or process; `Source.processes` has its name.
-        thread: What stands for a stream, a thread or a line of it; `Source.threads` has its name.
-        name: What the profile calls it: on a GPU the symbol of a kernel.
+        process: The key of the device or process; `Source.processes` has its name.
+        thread: The key of a stream, a thread or a line of it; `Source.threads` has its name.
+        name: The name in the profile: on a GPU the symbol of a kernel.
         op: The instruction of HLO that it ran, or an empty string where the profile does not say.
-        module: The module of HLO that this belongs to, or an empty string likewise.
-        start: When it started, in nanoseconds from some beginning.
-        duration: How long it took, in nanoseconds; of a sum over several, all of them.
-        count: How many it stands for.
-        program: The number of the program that the module was compiled as, or an empty string likewise.
-        details: What else the profile says of it, where that was asked for.
+        module: The module of HLO that this belongs to, or an empty string.
+        start: The start time, in nanoseconds from an arbitrary origin.
+        duration: The duration in nanoseconds; for a sum over several runs, their total.
+        count: The number of runs in this event.
+        program: The number of the program that the module was compiled as, or an empty string.
+        details: Further fields of the event, if they were requested.
     """
 
     process: str
@@ -52,12 +52,12 @@ class Event:
 
 @dataclass
 class Source:
-    """A profile that is read as it is needed, from the start each time.
+    """A profile that is read on demand, from the start each time.
 
     Attributes:
         path: The file.
-        form: What it is: `XProf profile`, `Chrome trace`, `Nsight trace` or `Nsight summary`.
-        read: Yields its events, with their details where it is told to.
+        form: The format: `XProf profile`, `Chrome trace`, `Nsight trace` or `Nsight summary`.
+        read: Yields the events, with their details on request.
         processes: The names of processes, as far as events were read.
         threads: The names of threads, by process and thread, likewise.
     """
@@ -70,7 +70,7 @@ class Source:
 
     @property
     def has_starts(self) -> bool:
-        """Whether it says when things ran, and not only how long."""
+        """Whether the profile has start times, and not only durations."""
         return self.form != "Nsight summary"
 
     def events(self, *, detailed: bool = False) -> Iterator[Event]:
@@ -87,7 +87,7 @@ class Source:
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Say of whatever goes wrong while the file is read that it is the file that is wrong, and what to do.
+        """Turn any error while a file is read into an error about the file, with a remedy.
 
         Raises:
             InspectError: Something goes wrong.
@@ -108,7 +108,7 @@ class Source:
             self.refuse(error.strerror or str(error))
 
     def refuse(self, why: str) -> NoReturn:
-        """Say why the file cannot be read, and what to do.
+        """Return the error about an unreadable file, with a remedy.
 
         Raises:
             InspectError: Always.
@@ -126,7 +126,7 @@ def name_op(name: str, details: Mapping[str, Any]) -> tuple[str, str]:
 
     Args:
         name: The name of the event.
-        details: What it says besides.
+        details: Further fields of the event.
     """
     op, module = str(details.get("hlo_op") or ""), str(details.get("hlo_module") or "")
     if not op:
@@ -135,8 +135,8 @@ def name_op(name: str, details: Mapping[str, Any]) -> tuple[str, str]:
                 op = whole[1]
                 break
     if "#" in name:
-        found = {key: match[1] for key, pattern in _TOLD.items() if (match := pattern.search(name))}
-        op, module = op or found.get("hlo_op", ""), module or found.get("hlo_module", "")
+        result = {key: match[1] for key, pattern in _TOLD.items() if (match := pattern.search(name))}
+        op, module = op or result.get("hlo_op", ""), module or result.get("hlo_module", "")
     return op.removeprefix("%"), bare_module(module)
 
 

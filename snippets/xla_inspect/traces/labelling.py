@@ -1,4 +1,4 @@
-"""A profile written again as a Chrome trace, with the Python line of what ran in each event."""
+"""A profile written again as a Chrome trace, with the Python line of each event's operation."""
 
 from __future__ import annotations
 
@@ -22,11 +22,11 @@ _PLAIN = (str, int, float, bool)
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """What is written into an event.
+    """The additional fields of an event.
 
     Attributes:
-        short: What follows its name, such as `model.py:12`.
-        details: What is added to its arguments, by name.
+        short: The text after the name, such as `model.py:12`.
+        details: The fields to add to the event's arguments, by name.
     """
 
     short: str
@@ -36,7 +36,7 @@ class Label:
 def write_labelled(source: Source, out: Path, find: Callable[[Event], Label | None]) -> tuple[int, int]:
     """Write a profile as a Chrome trace with labels, and return how many events have one, and how many there are.
 
-    What a Chrome trace holds besides stays as it is. A file whose name ends in `.gz` is compressed.
+    The rest of a Chrome trace is not changed. A file whose name ends in `.gz` is compressed.
 
     Args:
         source: The profile.

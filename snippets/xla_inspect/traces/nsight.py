@@ -23,7 +23,7 @@ _DEVICE = "/device:GPU"
 
 
 def find_columns(row: Sequence[str]) -> dict[str, tuple[int, float]]:
-    """Return the columns of a table by their names in small letters, each with what its unit is in nanoseconds.
+    """Return the columns of a table by their lower-case names, each with its unit in nanoseconds.
 
     Args:
         row: A row of the file; one that names no time and no kernel has no columns that are of use.
@@ -58,8 +58,8 @@ def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - a
     with open_text(source.path) as file:
         try:
             for row in csv.reader(file):
-                if found := find_columns(row):
-                    columns, titles = found, row
+                if result := find_columns(row):
+                    columns, titles = result, row
                 elif wanted in columns and len(row) == len(titles) and (event := _as_event(row, columns)):
                     source.processes[event.process] = event.process
                     source.threads[event.process, event.thread] = f"Stream {event.thread}"

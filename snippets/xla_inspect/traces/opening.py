@@ -1,4 +1,4 @@
-"""Which form of profile a file is, by what it begins with."""
+"""The detection of a profile's format from the start of the file."""
 
 from __future__ import annotations
 
@@ -83,8 +83,8 @@ def _sniff(path: Path, start: bytes) -> Source:
 
 
 def _find_newest(folder: Path) -> Path:
-    found = [*folder.rglob("*.xplane.pb")] or [*folder.rglob("*.trace.json.gz")]
-    if not found:
+    result = [*folder.rglob("*.xplane.pb")] or [*folder.rglob("*.trace.json.gz")]
+    if not result:
         message = f"no profile in {folder}\nname the file of one, such as an .xplane.pb"
         raise InspectError(message)
-    return max(found, key=lambda path: path.stat().st_mtime)
+    return max(result, key=lambda path: path.stat().st_mtime)

@@ -1,4 +1,4 @@
-"""How long each instruction took by a profile, without what ran inside it, such as the body of a loop."""
+"""The time of each instruction in a profile, without the time of nested events such as the body of a loop."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ type _Between = tuple[str, str]
 
 @dataclass(frozen=True, slots=True)
 class Timed:
-    """What ran under one name.
+    """The events with one name.
 
     Attributes:
-        name: What the profile calls it: on a GPU the symbol of a kernel.
+        name: The name in the profile: on a GPU the symbol of a kernel.
         op: The instruction of HLO, or an empty string where the profile does not say.
-        module: The module of that, or an empty string likewise.
-        seconds: How long all of it took, without what ran inside it on the same line.
-        count: How often it ran.
+        module: The module of the instruction, or an empty string.
+        seconds: The total time, without the time of events nested inside on the same line.
+        count: The number of runs.
         after: The kernel that ran last before it on the same stream of those that `measure` was told of, and `before`
             the next after it; of one that it was told of, and where it was told of none, both are empty.
         before: See `after`.
@@ -50,15 +50,15 @@ class Timed:
 
 @dataclass(frozen=True, slots=True)
 class Timing:
-    """What a profile measured.
+    """The measured times of a profile.
 
     Attributes:
         file: The path of the profile.
-        form: What the file is, as `Source.form`.
+        form: The format of the file, as in `Source.form`.
         device: `gpu`, `tpu` or `cpu`: what the work ran on; an empty string where nothing ran that has a name of HLO.
         devices: On how many of these.
-        programs: How many programs there are of each module: one that was compiled again has the same name.
-        rows: What ran, by name, the longest first.
+        programs: The number of programs of each module: a recompiled module has the same name.
+        rows: The instructions and kernels by name, those with the longest time first.
     """
 
     file: str
@@ -70,18 +70,18 @@ class Timing:
 
     @property
     def names_instructions(self) -> bool:
-        """Whether the profile names instructions of HLO, and not only kernels."""
+        """Whether the profile has names of HLO instructions, and not only of kernels."""
         return any(row.op for row in self.rows)
 
     @property
     def seconds(self) -> float:
-        """How long all of it took, on all devices together."""
+        """The total time on all devices, in seconds."""
         return sum(row.seconds for row in self.rows)
 
 
 @dataclass
 class _Track:
-    """What ran on one line of a profile: 24 bytes for each event."""
+    """The events on one line of a profile, in 24 bytes each."""
 
     starts: array[float] = field(default_factory=lambda: array("d"))
     durations: array[float] = field(default_factory=lambda: array("d"))
@@ -90,7 +90,7 @@ class _Track:
 
 
 def measure_times(source: Source, known: Collection[str] = ()) -> Timing:
-    """Return how long what a profile holds took, by instruction and kernel.
+    """Measure the times in a profile, by instruction and kernel.
 
     Of a GPU only its streams count, and of a TPU the line of its operations: other lines show the same time again. What
     a host's threads did counts only where there is no device.
@@ -130,9 +130,9 @@ def measure_times(source: Source, known: Collection[str] = ()) -> Timing:
             seconds[key] += own * _NANO
             counts[key] += track.counts.get(at, 1)
     rows = [Timed(*key, seconds[key, between], counts[key, between], *between) for key, between in seconds]
-    counted = {module: len(numbers) for module, numbers in programs.items()}
+    totals = {module: len(numbers) for module, numbers in programs.items()}
     rows.sort(key=lambda row: (-row.seconds, row.name))
-    return Timing(str(source.path), source.form, device, len({place[0] for place in chosen}), counted, tuple(rows))
+    return Timing(str(source.path), source.form, device, len({place[0] for place in chosen}), totals, tuple(rows))
 
 
 def _take(track: _Track, event: Event, keys: dict[_Key, int]) -> None:
@@ -145,7 +145,7 @@ def _take(track: _Track, event: Event, keys: dict[_Key, int]) -> None:
 
 
 def _choose(tracks: Iterable[tuple[str, str]], source: Source) -> tuple[list[tuple[str, str]], str]:
-    """Return the lines that count, and what they are of."""
+    """Return the lines of the profile to measure, and the kind of their events."""
     by_device: dict[str, list[tuple[str, str]]] = defaultdict(list)
     for place in tracks:
         match = _DEVICE.search(source.processes.get(place[0], ""))

@@ -32,7 +32,7 @@ _ASKED = frozenset({"hlo_op", "hlo_module", "long_name", "program_id"})
 
 @dataclass
 class _Kind:
-    """What the events of one sort have in common.
+    """The common properties of the events of one kind.
 
     Attributes:
         name: What they are called.
@@ -118,8 +118,8 @@ def _read_kind(data: memoryview, stats: Mapping[int, str]) -> tuple[int, _Kind]:
         elif number == _METADATA["display_name"]:
             shown = _text(value)
         elif number == _METADATA["stats"]:
-            name, said = _read_stat(_bytes(value), stats)
-            kind.details[name] = said
+            name, text = _read_stat(_bytes(value), stats)
+            kind.details[name] = text
     if shown and shown != kind.name:
         # The whole instruction, and what it is called for short.
         kind.details.setdefault("long_name", kind.name)
@@ -129,19 +129,19 @@ def _read_kind(data: memoryview, stats: Mapping[int, str]) -> tuple[int, _Kind]:
 
 def _read_stat(data: memoryview, stats: Mapping[int, str]) -> tuple[str, str | float | None]:
     name = ""
-    said: str | float | None = None
+    text: str | float | None = None
     for number, value in wire.read_fields(data):
         if number == 1 and isinstance(value, int):
             name = stats.get(value, "")
         elif isinstance(value, memoryview):
-            said = _text(value) if number == 5 else None  # noqa: PLR2004 - str_value, or bytes that are no text
+            text = _text(value) if number == 5 else None  # noqa: PLR2004 - str_value, or bytes that are no text
         elif number == 2:  # noqa: PLR2004 - double_value
-            said = wire.as_float(value)
+            text = wire.as_float(value)
         elif number == 7:  # noqa: PLR2004 - ref_value: a text that many share is the name of a stat
-            said = stats.get(value, "")
+            text = stats.get(value, "")
         else:
-            said = wire.as_signed(value) if number == _INT64 else value
-    return name, said
+            text = wire.as_signed(value) if number == _INT64 else value
+    return name, text
 
 
 def _read_events(source: Source, process: str, plane: _Plane, *, detailed: bool) -> Iterator[Event]:
@@ -156,7 +156,7 @@ def _read_events(source: Source, process: str, plane: _Plane, *, detailed: bool)
 
 
 def _read_line(data: memoryview) -> tuple[int, str]:
-    """Return when a line starts, in nanoseconds, and its name, which may stand after its events."""
+    """Read the start of a line, in nanoseconds, and its name, which may follow its events."""
     start, name, shown = 0, "", ""
     for number, value in wire.read_fields(data):
         if number == _LINE["timestamp_ns"] and isinstance(value, int):
@@ -169,7 +169,7 @@ def _read_line(data: memoryview) -> tuple[int, str]:
 
 
 class _Reader:
-    """Reads the events of a plane. Most are alike but for their times, and what they say is read once.
+    """A reader of a plane's events that reads the shared properties of similar events only once.
 
     Args:
         plane: The plane.
@@ -203,10 +203,10 @@ class _Reader:
             details = self._tell(key, stats)
             name, op, module, program = self._name(key, details)
         else:
-            said = key, b"".join(stats)
-            if said not in self._known:
-                self._known[said] = self._name(key, self._tell(key, stats))
-            name, op, module, program = self._known[said]
+            text = key, b"".join(stats)
+            if text not in self._known:
+                self._known[text] = self._name(key, self._tell(key, stats))
+            name, op, module, program = self._known[text]
         # Nanoseconds since 1970 and their thousandths: a float alone would lose these.
         begin = (start * 1000 + offset) / 1000
         length = max(duration, 0) / 1000
@@ -222,7 +222,7 @@ class _Reader:
 
 
 def _find_key(stat: memoryview) -> int:
-    """Return the number of a stat's name, which stands first, mostly in one byte."""
+    """Return the number of a stat's name, which comes first and usually needs one byte."""
     if len(stat) > 1 and stat[0] == _FIRST_NUMBER and stat[1] < _MORE:
         return stat[1]
     return next((value for number, value in wire.read_fields(stat) if number == 1 and isinstance(value, int)), 0)

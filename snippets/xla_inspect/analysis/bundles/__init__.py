@@ -1,4 +1,4 @@
-"""What a TPU runs below HLO: bundles of operations, the units that they take, and what libtpu reckons of them."""
+"""A TPU's code below HLO: bundles of operations, their hardware units, and libtpu's estimates."""
 
 from xla_inspect.analysis.bundles.below_hlo import BundledKernel, read_below
 from xla_inspect.analysis.bundles.below_listing import BelowListing, describe_below

@@ -1,4 +1,4 @@
-"""A TPU's kernels below HLO: what each is made for, and how many bundles, which units and how many cycles it takes."""
+"""A TPU's kernels below HLO: their instructions in HLO, bundles, units and cycles."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ PACKED = "packed-bundles-post-ra"
 
 @dataclass(frozen=True)
 class BundledKernel:
-    """A kernel below HLO, or the program around the kernels; what is read from its texts is read when it is asked for.
+    """A kernel below HLO, or the program around the kernels; its texts are parsed on first use.
 
     Attributes:
         low: What libtpu left of it.
@@ -47,12 +47,12 @@ class BundledKernel:
 
     @property
     def name(self) -> str:
-        """What it is called: the name of its instruction, or in words what it is that is no kernel."""
+        """The name: that of the kernel's instruction, or a description of code that is not a kernel."""
         return AROUND.get(self.low.kernel, self.low.kernel)
 
     @property
     def is_kernel(self) -> bool:
-        """Whether it is a kernel, and not what is around them."""
+        """Whether it is a kernel rather than the code around the kernels."""
         return self.low.kernel != PROGRAM and not self.low.kernel.startswith("<")
 
     @cached_property
@@ -67,27 +67,27 @@ class BundledKernel:
 
     @cached_property
     def units(self) -> Mapping[str, int]:
-        """How many operations it has by the unit's key (see `list_units`)."""
+        """The number of operations by the unit's key (see `list_units`)."""
         return count_units(self.bundles)
 
     @cached_property
     def unknown(self) -> Mapping[str, int]:
-        """The operations that nobody knows, with how often each occurs."""
+        """The unknown operations, each with its number of occurrences."""
         return list_unknown(self.bundles)
 
     @cached_property
     def utilization(self) -> Utilization:
-        """How many slots of each unit each bundle takes."""
+        """The number of slots of each unit that each bundle uses."""
         return parse_utilization(self.low.utilization)
 
     @cached_property
     def schedule(self) -> Schedule:
-        """How many bundles libtpu counts, and what they are of."""
+        """The number of bundles that libtpu counts, by kind."""
         return parse_schedule(self.low.schedule)
 
     @property
     def size(self) -> int:
-        """How many bundles it has, as libtpu counts them."""
+        """The number of bundles, as libtpu counts them."""
         return self.schedule.bundles or len(self.bundles)
 
     @cached_property
@@ -102,7 +102,7 @@ class BundledKernel:
 
     @property
     def cycles(self) -> int | None:
-        """How many cycles it takes once through, each loop's body once, as libtpu reckons; None where that is not said.
+        """The cycles of one pass by libtpu's estimate, with each loop body once; None if it is not in the text.
 
         It is an estimate: it knows of no wait for memory and not how often a loop runs.
         """
@@ -120,7 +120,7 @@ class BundledKernel:
 
 
 def read_below(capture: Capture) -> tuple[BundledKernel, ...]:
-    """Return the kernels of a capture below HLO in the order of its schedule, then what is around them.
+    """Return the kernels of a capture below HLO in the order of its schedule, then the code around them.
 
     Args:
         capture: One for a TPU, made with `machine=True`; any other has none.
@@ -131,9 +131,9 @@ def read_below(capture: Capture) -> tuple[BundledKernel, ...]:
     lines = find_lines(capture, capture.module)
     order = {name: position for position, name in enumerate((*instructions, *AROUND))}
     kernels = [
-        BundledKernel(low, found, lines.get(found) if found else None)
+        BundledKernel(low, result, lines.get(result) if result else None)
         for low in capture.low_level
-        for found in [instructions.get(low.kernel)]
+        for result in [instructions.get(low.kernel)]
     ]
     last = len(order)
     return tuple(sorted(kernels, key=lambda each: (not each.is_kernel, order.get(each.low.kernel, last))))

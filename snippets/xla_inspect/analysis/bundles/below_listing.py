@@ -1,4 +1,4 @@
-"""What there is to say of one TPU kernel below HLO without its text: bundles, units, cycles, loops and steps."""
+"""The description of one TPU kernel below HLO without its text: bundles, units, cycles, loops and steps."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ class BundleLoop:
 
     Attributes:
         first: The address of its first bundle.
-        bundles: How many bundles it has.
-        trips: How often its body runs, or None where the code does not say.
+        bundles: The number of bundles.
+        trips: The trip count of its body, or None if it is unknown.
     """
 
     first: int
@@ -38,7 +38,7 @@ class BelowStep:
 
     Attributes:
         name: The step, in the compiler's words.
-        sentence: What it does, or an empty string where nobody knows.
+        sentence: The description of the step, or an empty string for an unknown step.
         instructions: How many low-level instructions there are after it, or None where that is not said.
         bundles: How many bundles they are packed into, or None where they are not packed.
         is_changed: Whether it changed the program, or None where that is not said.
@@ -60,9 +60,9 @@ class BelowListing:
         is_kernel: Whether it is a kernel, and not what is around them.
         launches: The instructions that run it, by their names; several may share one.
         where: The line of Python of its instruction, as in `model.py:12`, or an empty string where nobody knows.
-        text: The line as it is written.
-        bundles: How many bundles it has.
-        empty: How many of them hold nothing.
+        text: The text of the line.
+        bundles: The number of bundles.
+        empty: The number of empty bundles.
         cycles: How many cycles it takes once through, each loop's body once, as the compiler reckons: it knows of no
             wait for memory; None where that is not said.
         chain_cycles: Cycles of the longest chain of operations that wait for each other, likewise; 0 of none.
@@ -94,12 +94,12 @@ class BelowListing:
 
     @property
     def weight(self) -> int:
-        """By what it is larger than another: its cycles, else its bundles."""
+        """The size for comparison with other kernels: its cycles if known, otherwise its bundles."""
         return self.cycles or self.bundles
 
 
 def describe_below(capture: Capture) -> tuple[BelowListing, ...]:
-    """Return what there is to say of each kernel below HLO, in the order of the schedule, then of what is around them.
+    """Describe each kernel below HLO in the order of the schedule, then the code around the kernels.
 
     Args:
         capture: One for a TPU, made with `machine=True`; any other has none.
@@ -109,7 +109,7 @@ def describe_below(capture: Capture) -> tuple[BelowListing, ...]:
 
 def _describe(capture: Capture, kernel: BundledKernel) -> BelowListing:
     titles = {key: unit.title for key, unit in list_units().items()}
-    counted = sorted(kernel.units.items(), key=lambda item: -item[1])
+    counts = sorted(kernel.units.items(), key=lambda item: -item[1])
     return BelowListing(
         name=kernel.name,
         is_kernel=kernel.is_kernel,
@@ -123,7 +123,7 @@ def _describe(capture: Capture, kernel: BundledKernel) -> BelowListing:
         utilization={
             UNITS[unit][0]: round(share, 4) for unit, share in kernel.utilization.shares.items() if unit in UNITS
         },
-        operations={titles.get(key, key): number for key, number in counted},
+        operations={titles.get(key, key): number for key, number in counts},
         loops=tuple(BundleLoop(loop.first, loop.bundles, loop.trips) for loop in kernel.loops),
         steps=tuple(
             BelowStep(stage.name, step.sentence if step else "", stage.instructions, stage.bundles, stage.is_changed)

@@ -45,17 +45,17 @@ class Slot:
 
     @cached_property
     def mnemonic(self) -> Mnemonic | None:
-        """What the operation is, or None where nobody knows."""
+        """The known mnemonic of the operation, or None if it is unknown."""
         return find_mnemonic(self.operation)
 
     @property
     def unit(self) -> str:
-        """The key of the unit, `UNKNOWN` where nobody knows."""
+        """The key of the unit, or `UNKNOWN`."""
         return self.mnemonic.unit.key if self.mnemonic else UNKNOWN
 
     @property
     def number(self) -> int | None:
-        """Which of several like units it is for, or None."""
+        """The number of the unit among several equal ones, or None."""
         return find_number(self.operation)
 
 
@@ -81,7 +81,7 @@ class Bundle:
 
     @cached_property
     def units(self) -> Mapping[str, int]:
-        """How many operations it has by the unit's key, those that take no slot left out."""
+        """The number of operations by the unit's key, without operations that use no slot."""
         return Counter(slot.unit for slot in self.slots if slot.unit != NOTHING)
 
 
@@ -103,7 +103,7 @@ class Loop:
 
     @property
     def bundles(self) -> int:
-        """How many bundles it has."""
+        """The number of bundles."""
         return self.last - self.first + 1
 
 
@@ -142,7 +142,7 @@ def count_units(bundles: Iterable[Bundle]) -> dict[str, int]:
 
 
 def list_unknown(bundles: Iterable[Bundle]) -> dict[str, int]:
-    """Return the operations that nobody knows, with how often each occurs."""
+    """Return the unknown operations, each with its number of occurrences."""
     return dict(Counter(slot.operation for bundle in bundles for slot in bundle.slots if slot.mnemonic is None))
 
 
@@ -153,7 +153,7 @@ def find_loops(listing: str, bundles: Iterable[Bundle]) -> tuple[Loop, ...]:
         listing: The listing.
         bundles: Its bundles.
     """
-    found: list[Loop] = []
+    result: list[Loop] = []
     open_bodies: list[tuple[Bundle, frozenset[str]]] = []
     known = list(bundles)
     for bundle in known:
@@ -165,10 +165,10 @@ def find_loops(listing: str, bundles: Iterable[Bundle]) -> tuple[Loop, ...]:
                 body, regions = open_bodies[position]
                 if name.removeprefix("region") in regions:
                     trips = _read_trips(listing, body, bundle)
-                    found.append(Loop(body.address, bundle.address, body.depth, trips))
+                    result.append(Loop(body.address, bundle.address, body.depth, trips))
                     del open_bodies[position]
                     break
-    return tuple(sorted(found, key=lambda loop: (loop.first, -loop.last)))
+    return tuple(sorted(result, key=lambda loop: (loop.first, -loop.last)))
 
 
 def _read_trips(listing: str, body: Bundle, branch: Bundle) -> int | None:

@@ -1,4 +1,4 @@
-"""What the operations in a TPU's bundles are called, which unit each is for, and what it does."""
+"""The names of the operations in a TPU's bundles, each with its unit and meaning."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ class Unit:
 
     Attributes:
         key: Its key in the table, such as `alu`.
-        title: What a page calls it.
+        title: The name on pages.
         slot: How libtpu calls what is issued to it where it counts them, or an empty string.
-        sentence: What it does.
+        sentence: A description of its work.
     """
 
     key: str
@@ -44,7 +44,7 @@ class Mnemonic:
     Attributes:
         name: Its name, or the first parts of it.
         unit: The unit that it is issued to.
-        sentence: What it does.
+        sentence: A description of its work.
     """
 
     name: str
@@ -74,7 +74,7 @@ def list_mnemonics() -> Mapping[str, Mnemonic]:
 
 @cache
 def find_mnemonic(operation: str) -> Mnemonic | None:
-    """Return what an operation is, by the longest known name that it starts with, or None where it is not known.
+    """Return the mnemonic of an operation, the longest known name that it starts with, or None.
 
     Args:
         operation: As it stands in a bundle, such as `vmatpush.bf16.msra.mxu0`.
@@ -82,8 +82,8 @@ def find_mnemonic(operation: str) -> Mnemonic | None:
     parts = operation.split(".")
     known = list_mnemonics()
     for length in range(len(parts), 0, -1):
-        if found := known.get(".".join(parts[:length])):
-            return found
+        if result := known.get(".".join(parts[:length])):
+            return result
     return None
 
 

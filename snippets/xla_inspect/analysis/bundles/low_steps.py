@@ -1,4 +1,4 @@
-"""What the steps of libtpu below HLO do, in plain words."""
+"""Descriptions of libtpu's steps below HLO in plain words."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ class LowStep:
 
     Attributes:
         name: Its name without the number that tells repetitions apart, such as `post-GVN`.
-        phase: What it belongs to, such as `simplify`.
-        sentence: What it does.
+        phase: The phase of the step, such as `simplify`.
+        sentence: A description of the step.
     """
 
     name: str
@@ -41,7 +41,7 @@ def list_steps() -> Mapping[str, LowStep]:
 
 
 def find_step(name: str) -> LowStep | None:
-    """Return what a step does, or None where nobody knows.
+    """Return the description of a step, or None for an unknown step.
 
     Args:
         name: As `LowStage.name` has it, with a number or without.

@@ -1,4 +1,4 @@
-"""How busy each unit is, bundle by bundle, and what a kernel's longest chain consists of, as libtpu prints them."""
+"""The use of each unit, bundle by bundle, and a kernel's longest chain, read from libtpu's texts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ _OP_NAME = re.compile(r'op_name="((?:\\.|[^"\\])*)"')
 
 @dataclass(frozen=True)
 class Utilization:
-    """How many slots of each unit each bundle of a kernel takes.
+    """The number of slots of each unit that each bundle of a kernel uses.
 
     A matrix unit, and what works across lanes or on transcendental functions, is busy for longer than the bundle that
     starts it, and counts for as long.
@@ -79,7 +79,7 @@ class Utilization:
         return unit if unit and self.shares[unit] else ""
 
     def follow(self, unit: str, columns: int) -> tuple[float, ...]:
-        """Return the share of a unit that is taken in each of so many parts of the kernel, of like length.
+        """Return the used share of a unit in each of a number of equally long parts of the kernel.
 
         Args:
             unit: As in `slots`.
@@ -95,7 +95,7 @@ class Utilization:
 
 
 def parse_utilization(text: str) -> Utilization:
-    """Return what libtpu counts of a kernel's bundles; nothing of none where the text is empty."""
+    """Parse libtpu's utilization of a kernel's bundles; an empty text has none."""
     heading = _HEADING.search(text)
     if heading is None:
         return Utilization({}, ())
@@ -126,7 +126,7 @@ class Step:
 
     @property
     def mnemonic(self) -> Mnemonic | None:
-        """What the operation is, or None where nobody knows."""
+        """The known mnemonic of the operation, or None if it is unknown."""
         return find_mnemonic(self.operation)
 
 
@@ -144,7 +144,7 @@ class Chain:
 
     @property
     def cycles(self) -> int:
-        """How many cycles it takes at least, as libtpu reckons."""
+        """The least cycles of the operation, as libtpu estimates them."""
         return self.steps[0].left if self.steps else 0
 
 
@@ -159,9 +159,9 @@ def parse_chains(text: str) -> tuple[Chain, ...]:
 
 
 def _read_steps(text: str) -> Iterator[Step]:
-    found = list(_STEP.finditer(text))
-    following = [*(int(match["left"]) for match in found[1:]), 0][: len(found)]
-    for match, after in zip(found, following, strict=True):
+    result = list(_STEP.finditer(text))
+    following = [*(int(match["left"]) for match in result[1:]), 0][: len(result)]
+    for match, after in zip(result, following, strict=True):
         given = f"%{match['result']} = " if match["result"] else ""
         left = int(match["left"])
         yield Step(match["operation"], f"{given}{match['operation']}{match['rest']}", left, left - after)
@@ -169,7 +169,7 @@ def _read_steps(text: str) -> Iterator[Step]:
 
 @dataclass(frozen=True)
 class Schedule:
-    """How many bundles there are, and what they are of, as libtpu counts them.
+    """The number of bundles by kind, as libtpu counts them.
 
     Attributes:
         bundles: How many.
@@ -188,7 +188,7 @@ class Schedule:
 
 
 def parse_schedule(text: str) -> Schedule:
-    """Return what libtpu counts of a schedule."""
+    """Parse libtpu's summary of a schedule."""
     total = _TOTAL.search(text)
-    named = {match["name"]: match["text"] for match in _HLO.finditer(text)}
-    return Schedule(int(total["all"]) if total else 0, int(total["empty"]) if total else 0, named)
+    names = {match["name"]: match["text"] for match in _HLO.finditer(text)}
+    return Schedule(int(total["all"]) if total else 0, int(total["empty"]) if total else 0, names)

@@ -1,4 +1,4 @@
-"""What machine code takes and does: registers, occupancy, kinds of instructions, loops and vectors."""
+"""The machine code of kernels: registers, occupancy, kinds of instructions, loops and vectors."""
 
 from xla_inspect.analysis.machine.kernel_listing import KernelListing, describe_kernels
 from xla_inspect.analysis.machine.mnemonics import Mix, count_instructions, read_table

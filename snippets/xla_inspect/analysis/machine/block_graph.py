@@ -55,8 +55,8 @@ def list_functions(text: str) -> Iterator[Function]:
     name = ""
     body: list[str] = []
     for line in text.splitlines():
-        if found := _DEFINE.match(line):
-            name, body = found["quoted"] or found["plain"], []
+        if match := _DEFINE.match(line):
+            name, body = match["quoted"] or match["plain"], []
         elif name and line == "}":
             yield _read_function(name, body)
             name = ""
@@ -68,17 +68,17 @@ def _read_function(name: str, body: list[str]) -> Function:
     blocks: dict[str, list[str]] = {}
     label = ENTRY
     for number, line in enumerate(body):
-        if found := _LABEL.match(line):
+        if match := _LABEL.match(line):
             # The first block may carry its label, or have none.
-            label = ENTRY if number == 0 else found["quoted"] or found["plain"]
+            label = ENTRY if number == 0 else match["quoted"] or match["plain"]
         elif line.strip():
             blocks.setdefault(label, []).append(line)
     followers: dict[str, tuple[str, ...]] = {}
-    for each, lines in blocks.items():
+    for item, lines in blocks.items():
         at = next((number for number, line in enumerate(lines) if _TERMINATOR.match(line)), len(lines))
         rest = "\n".join(lines[at:])
-        followers[each] = tuple(dict.fromkeys(quoted or plain for quoted, plain in _FOLLOWER.findall(rest)))
-    return Function(name, {each: tuple(lines) for each, lines in blocks.items()}, followers)
+        followers[item] = tuple(dict.fromkeys(quoted or plain for quoted, plain in _FOLLOWER.findall(rest)))
+    return Function(name, {item: tuple(lines) for item, lines in blocks.items()}, followers)
 
 
 def find_cycles(function: Function) -> tuple[Cycle, ...]:
@@ -99,7 +99,7 @@ def find_cycles(function: Function) -> tuple[Cycle, ...]:
 def _find_dominators(function: Function) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
     """Return for each block that can be reached those before it, and those that every way to it leads through."""
     followers = {
-        label: [each for each in names if each in function.blocks] for label, names in function.followers.items()
+        label: [item for item in names if item in function.blocks] for label, names in function.followers.items()
     }
     order = list(search([ENTRY], followers.__getitem__))
     before: dict[str, list[str]] = {label: [] for label in order}
@@ -112,7 +112,7 @@ def _find_dominators(function: Function) -> tuple[dict[str, list[str]], dict[str
     while changed:
         changed = False
         for label in order[1:]:
-            found = set.intersection(*(dominators[each] for each in before[label])) | {label}
-            if found != dominators[label]:
-                dominators[label], changed = found, True
+            result = set.intersection(*(dominators[item] for item in before[label])) | {label}
+            if result != dominators[label]:
+                dominators[label], changed = result, True
     return before, dominators

@@ -1,4 +1,4 @@
-"""What there is to say of one kernel's machine code: what it takes of the hardware, and what its instructions do."""
+"""The description of one kernel's machine code: its use of the hardware and its instructions."""
 
 from __future__ import annotations
 
@@ -33,22 +33,22 @@ class KernelListing:
     """One kernel, whose code the compiler generated.
 
     Attributes:
-        name: What it is called in the code.
+        name: The name in the code.
         launches: The instructions that run it, by their names; several may share one.
         where: The line of Python that it comes from, as in `model.py:12`, or an empty string where nobody knows. The
             code itself carries no lines, so this is the line of the instruction that it was made for.
-        text: The line as it is written.
+        text: The text of the line.
         languages: The languages in which its code is at hand, such as `ptx`.
         block: Threads of a block, on a GPU, or None.
         grid: Blocks of a launch, on a GPU, or None.
         launch_shared: Bytes of shared memory that a launch asks for, beside what the code declares; or None.
-        resources: What a GPU's kernel takes, as the assembler says; None elsewhere, or where nothing was assembled.
-        occupancy: How full it can make a multiprocessor of the GPU; None likewise.
+        resources: The resources of a GPU's kernel in the assembler's report; None without a report.
+        occupancy: The occupancy of a GPU's multiprocessor, or None without a report.
         mix: Its instructions by kind, or None where there is no machine code.
-        vectors: How a CPU's instructions use vector registers; None elsewhere, or without assembly.
+        vectors: The use of vector registers by a CPU's instructions; None without assembly of a CPU.
         ir_vectors: On a CPU, types of vectors in the optimized LLVM IR to how many of its instructions have them.
         loops: The loops of a CPU's kernel in the optimized LLVM IR.
-        remarks: What LLVM says of its loops and registers, in its own words; empty where that was not asked for.
+        remarks: LLVM's remarks about its loops and registers; empty if they were not requested.
     """
 
     name: str
@@ -79,7 +79,7 @@ class KernelListing:
 
     @property
     def shared(self) -> int:
-        """Bytes of shared memory of a block, on a GPU: what the code declares and what the launch asks for."""
+        """Shared memory of a block on a GPU, in bytes: the size in the code plus the size that the launch requests."""
         return (self.resources.shared if self.resources else 0) + (self.launch_shared or 0)
 
     @property
@@ -89,12 +89,12 @@ class KernelListing:
 
     @property
     def weight(self) -> int:
-        """By what it is larger than another: its instructions."""
+        """The size for comparison with other kernels: its instructions."""
         return self.mix.total if self.mix else 0
 
 
 def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
-    """Return what there is to say of each kernel whose code a capture holds, in the order in which they are launched.
+    """Describe the code of each kernel in a capture, in launch order.
 
     Args:
         capture: One for a GPU, with its SASS where that is wanted; or for the CPU.

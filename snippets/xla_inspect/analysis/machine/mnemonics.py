@@ -1,4 +1,4 @@
-"""Which kind of work each instruction of a machine does, by its mnemonic, and how many of each kind a kernel has."""
+"""The kinds of work of a machine's instructions, by mnemonic, and their numbers in a kernel."""
 
 from __future__ import annotations
 
@@ -32,9 +32,9 @@ class Family:
     """Instructions that do the same kind of work.
 
     Attributes:
-        pattern: What their mnemonics match as a whole, without modifiers.
+        pattern: The pattern of their whole mnemonics, without modifiers.
         kind: The kind of work, one of its table's.
-        says: What they do, a sentence.
+        says: A sentence about their work.
     """
 
     pattern: re.Pattern[str]
@@ -44,12 +44,12 @@ class Family:
 
 @dataclass(frozen=True)
 class Table:
-    """What is known of the instructions of one machine.
+    """The known instructions of one machine.
 
     Attributes:
         kinds: Kind to what it is, a sentence, in the order in which they are shown.
         families: Its instructions; the first that matches counts.
-        source: Where the maker lists them, a link.
+        source: The address of the vendor's list.
     """
 
     kinds: Mapping[str, str]
@@ -57,13 +57,13 @@ class Table:
     source: str
 
     def find(self, mnemonic: str) -> Family | None:
-        """Return what is known of an instruction, or None."""
+        """Return the entry of an instruction, or None if it is unknown."""
         return next((family for family in self.families if family.pattern.fullmatch(mnemonic)), None)
 
 
 @dataclass(frozen=True)
 class Mix:
-    """How many instructions of each kind a kernel's code has, as they stand there and not by how often they run.
+    """The number of instructions of each kind in a kernel's code, regardless of how often they run.
 
     Attributes:
         counts: Kind to number, the most first, without what only fills up the code.
@@ -83,13 +83,13 @@ class Mix:
 
 @cache
 def read_table(machine: str) -> Table:
-    """Return what is known of a machine's instructions: `sass`, `x86` or `aarch64`.
+    """Return the table of a machine's instructions: `sass`, `x86` or `aarch64`.
 
     Raises:
         FileNotFoundError: There is no table of it.
     """
     read = tomllib.loads((TABLES / f"{machine}.toml").read_text(encoding="utf-8"))
-    families = tuple(Family(re.compile(each["pattern"]), each["kind"], each["says"]) for each in read["family"])
+    families = tuple(Family(re.compile(item["pattern"]), item["kind"], item["says"]) for item in read["family"])
     return Table(read["kinds"], families, read["source"])
 
 

@@ -1,4 +1,4 @@
-"""How many warps of a kernel a multiprocessor of a GPU holds at once, and what keeps it from holding more.
+"""The occupancy of a GPU's multiprocessor by a kernel's warps, and the resources that limit it.
 
 The rules are those of NVIDIA's own calculator, `cuda_occupancy.h` of the CUDA toolkit, for compute capability 8.0, 9.0
 and 10.0; the figures are those of the device's description, which agree with the table *Technical Specifications per
@@ -42,11 +42,11 @@ _DEFAULTS = {"max_blocks_per_multiprocessor": 32, "reserved_shared_memory_per_bl
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """What one multiprocessor (SM) of a GPU has.
+    """The resources of one multiprocessor (SM) of a GPU.
 
     Attributes:
         capability: The first number of the GPU's compute capability, such as 9 of 9.0.
-        multiprocessors: How many the GPU has.
+        multiprocessors: The number of multiprocessors of the GPU.
         warp: Threads of a warp.
         threads: Threads that it holds at once.
         blocks: Blocks that it holds at once.
@@ -72,22 +72,22 @@ class Limits:
 
     @property
     def warps(self) -> int:
-        """Warps that it holds at once."""
+        """The number of resident warps."""
         return self.threads // self.warp
 
 
 @dataclass(frozen=True, slots=True)
 class Occupancy:
-    """How full a kernel can make a multiprocessor.
+    """The largest occupancy of a multiprocessor by a kernel.
 
     Attributes:
         blocks: Blocks that it holds at once; none where a block asks for more than there is.
         warps: Their warps.
         most_warps: The warps that it can hold.
-        allowed: What it has to how many blocks that is enough for.
-        bound_by: What allows the fewest, one or several.
+        allowed: For each resource, the number of blocks that it allows.
+        bound_by: The resources that allow the fewest blocks.
         grid: Blocks that one launch has.
-        waves: How often the GPU is filled to run all of them one after the other, a fraction.
+        waves: The number of times that all blocks fill the GPU, which may be a fraction.
     """
 
     blocks: int
@@ -105,13 +105,13 @@ class Occupancy:
 
 
 def read_limits(description: str) -> Limits:
-    """Return what a multiprocessor has by a device's description, in the text form that the compiler takes.
+    """Read the resources of a multiprocessor from a device description in the compiler's text form.
 
     Raises:
         KeyError: It lacks a figure.
     """
-    found = {name: int(value) for name, value in re.findall(r"^\s*(\w+): (\d+)$", description, re.MULTILINE)}
-    figures = {**_DEFAULTS, **found}
+    result = {name: int(value) for name, value in re.findall(r"^\s*(\w+): (\d+)$", description, re.MULTILINE)}
+    figures = {**_DEFAULTS, **result}
     return Limits(
         capability=figures["major"],
         multiprocessors=figures["core_count"],
@@ -133,7 +133,7 @@ def find_occupancy(  # noqa: PLR0913 - what a launch takes of a multiprocessor
     """Return how full a kernel can make a multiprocessor.
 
     Args:
-        limits: What a multiprocessor has.
+        limits: The resources of a multiprocessor.
         threads: Threads of a block.
         registers: Registers of a thread.
         shared: Bytes of shared memory of a block, what its code declares and what its launch asks for.
@@ -163,7 +163,7 @@ def find_occupancy(  # noqa: PLR0913 - what a launch takes of a multiprocessor
 
 
 def _count_by_registers(limits: Limits, warps: int, registers: int) -> int:
-    """Return for how many blocks a multiprocessor has registers: each part of it holds so many whole warps."""
+    """Count the blocks for which a multiprocessor has registers; each of its parts runs only whole warps."""
     of_warp = _round_up(registers * limits.warp, REGISTER_UNIT)
     if registers > MOST_REGISTERS or of_warp * _round_up(warps, SUBPARTITIONS) > limits.block_registers:
         return 0

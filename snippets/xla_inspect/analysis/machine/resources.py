@@ -1,4 +1,4 @@
-"""What a GPU's kernel takes of the hardware, as NVIDIA's assembler says above the SASS that a capture holds."""
+"""The hardware resources of a GPU's kernel, from the report of NVIDIA's assembler above its SASS."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ _FIGURES = {
 
 @dataclass(frozen=True, slots=True)
 class Resources:
-    """What a kernel takes.
+    """The hardware resources of a kernel.
 
     Attributes:
         registers: Registers of 32 bits that a thread has.
-        spill_stores: Bytes that a thread stores for want of registers, as the code has it, not by how often it runs.
-        spill_loads: Bytes that it loads back, likewise.
+        spill_stores: Bytes that a thread stores because it has too few registers, counting each instruction once.
+        spill_loads: Bytes that a thread loads back, counted in the same way.
         stack: Bytes of local memory that a thread has: spilled registers, and arrays that it indexes.
         shared: Bytes of shared memory of a block that the code declares, to which comes what a launch asks for.
         barriers: Barriers that the threads of a block wait at.
-        constants: Bytes of constant memory for the arguments of the kernel, where that is said.
+        constants: Bytes of constant memory for the arguments of the kernel, if reported.
         said: The assembler's own words, line by line.
     """
 
@@ -43,19 +43,19 @@ class Resources:
 
     @property
     def spilled(self) -> int:
-        """Bytes that a thread stores and loads for want of registers."""
+        """The bytes that a thread stores and loads because it has too few registers."""
         return self.spill_stores + self.spill_loads
 
 
 def read_resources(sass: str) -> Resources | None:
-    """Return what a kernel takes, or None where nothing of it stands above its code.
+    """Read the resources of a kernel, or return None if its code has no report.
 
     Args:
         sass: The text of a piece of `sass`.
     """
-    said = tuple(_SAID.findall(sass))
-    text = "\n".join(said)
-    found = {name: pattern.search(text) for name, pattern in _FIGURES.items()}
-    if found["registers"] is None:
+    sentence = tuple(_SAID.findall(sass))
+    text = "\n".join(sentence)
+    result = {name: pattern.search(text) for name, pattern in _FIGURES.items()}
+    if result["registers"] is None:
         return None
-    return Resources(**{name: int(match[1]) if match else 0 for name, match in found.items()}, said=said)
+    return Resources(**{name: int(match[1]) if match else 0 for name, match in result.items()}, said=sentence)

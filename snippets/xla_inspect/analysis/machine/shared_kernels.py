@@ -1,4 +1,4 @@
-"""Which kernel of a CPU runs an instruction that has none of its own name: that of an equal one, or of a loop."""
+"""The CPU kernels of instructions without a kernel of their own name: that of an equal instruction, or of a loop."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ def assign_kernels(module: Module, kernels: Mapping[str, Collection[str]]) -> di
             whole = f"{instruction.name}_computation"
             if whole in kernels and SMALL_CALL in instruction.attributes.get("frontend_attributes", ""):
                 _, *inside = walk_inside(module, instruction)
-                assigned.update((each.name, whole) for each in inside)
+                assigned.update((item.name, whole) for item in inside)
             elif instruction.name in kernels:
                 continue
             elif instruction.opcode != "fusion":
@@ -50,6 +50,6 @@ def assign_kernels(module: Module, kernels: Mapping[str, Collection[str]]) -> di
 
 
 def _describe(module: Module, instruction: Instruction, meanings: Meanings) -> Hashable:
-    """Return what two instructions that compute the same have in common."""
-    called = (meanings.find(module, each)[each.root] for each in module.called(instruction))
-    return instruction.opcode, instruction.shape.text, instruction.fusion_kind, *called
+    """Return a description that two instructions share if they compute the same."""
+    callees = (meanings.find(module, item)[item.root] for item in module.called(instruction))
+    return instruction.opcode, instruction.shape.text, instruction.fusion_kind, *callees

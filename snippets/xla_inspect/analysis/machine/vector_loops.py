@@ -60,7 +60,7 @@ class VectorLoop:
 
     @property
     def is_vectorized(self) -> bool:
-        """Whether its instructions work on vectors."""
+        """Whether the loop's instructions work on vectors."""
         return bool(self.vectors)
 
 
@@ -107,12 +107,12 @@ def _list_loops(function: Function, notes: Mapping[str, tuple[str, ...]]) -> Ite
         inner = [other for other in cycles if other is not cycle and other.header in cycle.blocks]
         inside = frozenset().union(*(other.blocks for other in inner)) if inner else frozenset[str]()
         lines = [line for label, block in function.blocks.items() if label in cycle.blocks - inside for line in block]
-        calls = (found["quoted"] or found["plain"] for line in lines if (found := _CALL.search(line)))
+        calls = (match["quoted"] or match["plain"] for line in lines if (match := _CALL.search(line)))
         noted = [
             note
             for latch in cycle.latches
-            if (found := _LOOP_NODE.search(function.blocks[latch][-1]))
-            for note in notes.get(found[1], ())
+            if (match := _LOOP_NODE.search(function.blocks[latch][-1]))
+            for note in notes.get(match[1], ())
         ]
         yield VectorLoop(
             function=function.name,
@@ -128,21 +128,21 @@ def _list_loops(function: Function, notes: Mapping[str, tuple[str, ...]]) -> Ite
 
 
 def _count_types(lines: Iterable[str]) -> dict[str, int]:
-    counted: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for line in lines:
         for lanes, element in set(_VECTOR.findall(line)):
-            counted[f"<{lanes} x {element}>"] += 1
-    return dict(counted.most_common())
+            counts[f"<{lanes} x {element}>"] += 1
+    return dict(counts.most_common())
 
 
 def _read_notes(text: str) -> dict[str, tuple[str, ...]]:
-    """Return what LLVM noted of loops, by the number of their node."""
+    """Return LLVM's notes about loops, by the number of their metadata node."""
     nodes = dict(_NODE.findall(text))
 
     def list_notes(inside: str, number: str) -> Iterator[str]:
-        for held in _HELD.findall(inside):
-            if held != number:
-                yield from _NOTE.findall(nodes.get(held, ""))
+        for contents in _HELD.findall(inside):
+            if contents != number:
+                yield from _NOTE.findall(nodes.get(contents, ""))
 
     return {number: tuple(list_notes(inside, number)) for number, inside in nodes.items()}
 
@@ -166,7 +166,7 @@ def _count_turns(function: Function, cycle: Cycle) -> int | None:
     counter = stepped["value"] if stepped else compared["value"]
     if stepped is None:
         stepped = next(
-            (found for line in lines.values() if (found := _STEP.search(line)) and found["value"] == counter), None
+            (match for line in lines.values() if (match := _STEP.search(line)) and match["value"] == counter), None
         )
         extra = 1
     else:

@@ -1,4 +1,4 @@
-"""Which registers the instructions of a CPU's kernel work on: whole vectors of some width, or one element."""
+"""The register widths of a CPU kernel's instructions: whole vectors of some width, or one element."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _STACK = re.compile(r"\[(?:rsp|rbp|sp|x29)\b[^\]]*\]")
 
 @dataclass(frozen=True, slots=True)
 class VectorUse:
-    """How a kernel's instructions use vector registers.
+    """The use of vector registers by a kernel's instructions.
 
     Attributes:
         by_register: `zmm`, `ymm`, `xmm` or `v` (the register that it works on), or `scalar`, to number of instructions.
@@ -60,15 +60,15 @@ def count_widths(text: str) -> VectorUse:
         text: Its assembly.
     """
     is_arm = name_machine("asm", text) == "aarch64"
-    counted: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     total = on_stack = 0
     for name, _, operands in list_instructions("asm", text):
         total += 1
-        found = _name_arm(operands) if is_arm else _name_x86(name, operands)
-        if found:
-            counted[found] += 1
+        result = _name_arm(operands) if is_arm else _name_x86(name, operands)
+        if result:
+            counts[result] += 1
             on_stack += bool(_STACK.search(operands))
-    return VectorUse(dict(counted.most_common()), total, on_stack)
+    return VectorUse(dict(counts.most_common()), total, on_stack)
 
 
 def _name_x86(name: str, operands: str) -> str:

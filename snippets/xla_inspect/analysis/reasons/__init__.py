@@ -1,4 +1,4 @@
-"""What compilers say of their reasons, as decisions about instructions: done, refused or tried, and why."""
+"""The compilers' reasons, as decisions about instructions: done, refused or tried, each with an explanation."""
 
 from xla_inspect.analysis.reasons.applied_rules import AppliedRule, find_rules
 from xla_inspect.analysis.reasons.attempts import EMITTING, Attempt, Attempts

@@ -1,4 +1,4 @@
-"""Which rule of the algebraic simplifier rewrote an instruction: derived, as the log names rules that are tried only.
+"""The algebraic simplifier's rules that rewrote instructions: derived, because the log lists only attempted rules.
 
 The simplifier names a rule, looks whether it fits, and replaces the instruction if so; the log then says by what. So
 the rule is taken to be the last that was tried on an instruction before it was replaced, in the same run, provided that
@@ -42,7 +42,7 @@ class AppliedRule:
 
     @property
     def sentence(self) -> str:
-        """What happened, and by which rule as far as that follows from the log."""
+        """A sentence about the rewrite, with the rule if it follows from the log."""
         if not self.rule:
             return self.decision.sentence
         return f"{self.decision.sentence} The rule that was tried on it just before: {self.rule}."
@@ -61,7 +61,7 @@ def find_rules(decisions: Iterable[Decision]) -> Iterator[AppliedRule]:
 
 
 def _makes(rule: str, decision: Decision) -> bool:
-    """Return whether what a rule has on its right side is what an instruction was replaced by."""
+    """Return whether the right side of a rule matches the replacement of an instruction."""
     _, arrow, right = rule.partition("=>")
     if not arrow:
         return False
@@ -86,5 +86,5 @@ def _find_operator(expression: str) -> str:
     for sign in _LOOSEST_FIRST:
         if sign in outside:
             return _OPERATORS[sign]
-    called = re.match(r"(\w+)\(", expression)
-    return _FUNCTIONS.get(called[1], called[1]) if called else ""
+    match = re.match(r"(\w+)\(", expression)
+    return _FUNCTIONS.get(match[1], match[1]) if match else ""

@@ -1,4 +1,4 @@
-"""What a compiler tried, did and refused on the way to a kernel: its decisions, brought to the optimized program."""
+"""The decisions of a compiler on the way to a kernel, related to instructions of the optimized program."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ _CREATED = re.compile(r"\s*created new fusion: %?(?P<name>[\w.-]+)\b", re.DOTALL
 
 @dataclass(frozen=True, slots=True)
 class Attempt:
-    """A decision, and what of the program as it was when the pass began it is about.
+    """A decision, with the part of the program that it concerned when the pass began.
 
     Attributes:
-        decision: What the compiler decided.
+        decision: The decision of the compiler.
         state: The position, among the states of the histories, of the module that the pass began with.
         first: Names there of what the decision is about: an instruction, with all that was fused into it until then.
         others: The same of the others that had a part, such as the consumer.
@@ -45,11 +45,11 @@ class Attempts:
 
     Args:
         histories: The history of each instruction.
-        reasons: What the compiler said.
+        reasons: The compiler's reasons.
     """
 
     def __init__(self, histories: Histories, reasons: Reasons) -> None:
-        """Find for each decision when it was made, and what its names were names of."""
+        """Find the time of each decision, and the instructions that its names referred to."""
         self.histories = histories
         self._names: dict[tuple[int, frozenset[Instruction]], set[str]] = {}
         name = histories.capture.module.name
@@ -66,12 +66,14 @@ class Attempts:
         for run in sorted(runs, key=lambda number: (number < 0, number)):
             decisions = runs[run]
             state = self._find_state(run, decisions[0], places)
-            held = _list_held(self.histories.states[state].module)
+            contents = _list_held(self.histories.states[state].module)
             for key, (producer, consumer) in merges.get(run, {}).items():
-                held[key] = held.get(producer, frozenset({producer})) | held.get(consumer, frozenset({consumer}))
+                contents[key] = contents.get(producer, frozenset({producer})) | contents.get(
+                    consumer, frozenset({consumer})
+                )
             for decision in decisions:
-                first = held.get(decision.instruction, frozenset({decision.instruction}))
-                others = frozenset().union(*(held.get(each, frozenset({each})) for each in decision.others))
+                first = contents.get(decision.instruction, frozenset({decision.instruction}))
+                others = frozenset().union(*(contents.get(other, frozenset({other})) for other in decision.others))
                 yield Attempt(decision, state, first - {""}, others)
 
     def _find_state(self, run: int, decision: Decision, places: list[int | None]) -> int:
@@ -81,24 +83,24 @@ class Attempts:
         runs = self.histories.capture.runs
         same = [
             number
-            for number, each in enumerate(runs)
-            if (each.pipeline, each.name) == (decision.pipeline, decision.pass_name)
+            for number, item in enumerate(runs)
+            if (item.pipeline, item.name) == (decision.pipeline, decision.pass_name)
         ]
         # The log counts a few runs that leave no dump, so the nearest of the same name it is.
         at = min(same, key=lambda number: abs(number - run)) if same else run
         return max((state for state, place in enumerate(places) if place is not None and place < at), default=0)
 
     def _read_merges(self) -> Mapping[int, dict[str, tuple[str, str]]]:
-        """Return by run what each fusion was made of that the pass made on its way, the later of two with one name."""
+        """Return, by run, the contents of each intermediate fusion of the pass; the later of two with one name."""
         merges: dict[int, dict[str, tuple[str, str]]] = defaultdict(dict)
         waiting: dict[int, tuple[str, str]] = {}
         for event in self.histories.capture.log:
-            if found := _MERGE.match(event.text):
-                waiting[event.run] = found["producer"], found["consumer"]
+            if match := _MERGE.match(event.text):
+                waiting[event.run] = match["producer"], match["consumer"]
                 # A consumer that is a fusion already keeps its name.
-                merges[event.run].setdefault(found["consumer"], waiting[event.run])
-            elif (found := _CREATED.match(event.text)) and event.run in waiting:
-                merges[event.run][found["name"]] = waiting.pop(event.run)
+                merges[event.run].setdefault(match["consumer"], waiting[event.run])
+            elif (match := _CREATED.match(event.text)) and event.run in waiting:
+                merges[event.run][match["name"]] = waiting.pop(event.run)
         return merges
 
     def names_at(self, state: int, instructions: Collection[Instruction]) -> set[str]:
@@ -131,8 +133,8 @@ class Attempts:
         """Return the decisions on fusing something of one kernel into something of another, the strictest match first.
 
         Args:
-            producer: What the kernel that writes consists of.
-            consumer: What the kernel that reads consists of.
+            producer: The instructions of the kernel that writes.
+            consumer: The instructions of the kernel that reads.
         """
         both: list[Decision] = []
         some: list[Decision] = []
@@ -152,10 +154,10 @@ class Attempts:
 
 
 def _list_held(module: Module) -> dict[str, frozenset[str]]:
-    """Return each instruction's name with those of what it fuses."""
+    """Return each instruction's name with the names of its fused instructions."""
     return {
         instruction.name: frozenset(
-            {instruction.name, *(inner.name for called in module.called(instruction) for inner in called)}
+            {instruction.name, *(inner.name for callees in module.called(instruction) for inner in callees)}
         )
         for instruction in module.walk()
         if is_fusion(instruction)

@@ -24,13 +24,13 @@ _FUSING = re.compile(r"Fusing %(\S+) = .* into %(\S+) = ", re.DOTALL)
 
 
 def weave_log(capture: Capture) -> tuple[LogEvent, ...]:
-    """Return a capture's log with the steps of the GPU's cost model after what the pass said that took them.
+    """Return a capture's log with each step of the GPU's cost model after the message about the step.
 
     A fusion that the pass spoke of is not told again. An estimate ends with whether fusing saves time or costs some,
     and whether it was made all the same.
     """
-    said = [(event, _FUSING.match(event.text)) for event in capture.log if event.source == "priority_fusion"]
-    fused = {(found[1], found[2]): event for event, found in said if found}
+    sentence = [(event, _FUSING.match(event.text)) for event in capture.log if event.source == "priority_fusion"]
+    fused = {(result[1], result[2]): event for event, result in sentence if result}
     lines = tuple(dict.fromkeys(capture.fusion_log))
     merges = {(merge.producer, merge.consumer) for merge in parse_log(lines).merges}
     runs = (

@@ -30,15 +30,15 @@ class Decision:
     """One decision of a compiler about an instruction.
 
     Attributes:
-        topic: What it is about.
-        verdict: What came of it.
-        instruction: What it was about, by its name at that time; empty where the compiler names none.
-        others: Who else had a part, such as the consumer that a producer was fused into, by name.
+        topic: The topic, one of `TOPICS`.
+        verdict: The outcome.
+        instruction: The instruction that was decided about, by its name at that time, or an empty string.
+        others: The names of other instructions involved, such as the consumer that a producer was fused into.
         words: The compiler's own words, without the texts of whole instructions.
         kind: The key of the message among those that are known, or an empty string.
-        sentence: What that means, in plain words, or an empty string.
-        place: Where XLA's source says it: a file of openxla/xla, or `libtpu`, whose source is closed.
-        run: Which run of a pass said it, as in `LogEvent`; -1 where no pass ran.
+        sentence: An explanation in plain words, or an empty string.
+        place: The source of the message: a file of openxla/xla, or `libtpu`, whose source is closed.
+        run: The run of a pass that logged it, as in `LogEvent`; -1 outside of any pass.
         pipeline: The pipeline that ran the pass.
         pass_name: The pass.
         module: The HLO module that it ran on.

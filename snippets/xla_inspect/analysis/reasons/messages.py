@@ -1,4 +1,4 @@
-"""The messages of compilers that are known: how each is recognized, what it decides, and what it means."""
+"""The known messages of compilers, each with its pattern, its decision and its meaning."""
 
 from __future__ import annotations
 
@@ -30,15 +30,15 @@ class Message:
     """A message that is known.
 
     Attributes:
-        topic: What it is about, the name of its table.
+        topic: The topic, which is the name of its table.
         kind: Its key.
         sources: The files of XLA that say it, without suffix.
-        pattern: What its text matches as a whole. Groups by name say what it is about: `instruction`; those that begin
+        pattern: The pattern of the whole text. Named groups give the subject: `instruction`; those that begin
             with `other`, one or several names; and `words`, where the compiler's own words are a part of the text. Any
             other group may stand in the sentence.
-        verdict: What it decides, or which part of the log it is.
-        sentence: What it means, with groups by name in braces.
-        place: Where XLA's source says it: a file of openxla/xla, or `libtpu`.
+        verdict: The decision, or the part of the log.
+        sentence: The explanation, with named groups in braces.
+        place: The source of the message: a file of openxla/xla, or `libtpu`.
         clause: Of a refusal, the same in short, to follow `does not fuse A into B, because `.
         who: Of a context, who asks for what follows, where that is not an instruction; `{asker}` of a sentence.
         is_asked: Whether who asks belongs to the others of the decision.
@@ -82,20 +82,20 @@ def list_messages() -> tuple[Message, ...]:
 
 @cache
 def group_messages() -> Mapping[str, tuple[Message, ...]]:
-    """Return the known messages by the file that says them."""
+    """Return the known messages by the source file that logs them."""
     sources = {source for message in list_messages() for source in message.sources}
-    return {source: tuple(each for each in list_messages() if source in each.sources) for source in sources}
+    return {source: tuple(item for item in list_messages() if source in item.sources) for source in sources}
 
 
 @cache
 def find_topics() -> Mapping[str, Topic]:
-    """Return what each file of XLA mostly speaks about; a message that is known may be of another topic."""
+    """Return the main topic of each file of XLA; a known message may have another topic."""
     return {source: topic for topic in reversed(TOPICS) for source in _read_table(topic)["sources"]}
 
 
 @cache
 def list_silent(kind: str) -> Mapping[Topic, str]:
-    """Return the topics of which the compiler of a kind of target says nothing, each with a sentence that says why."""
+    """Return the topics that the compiler of a kind of target never logs, each with an explanation."""
     tables = {topic: _read_table(topic).get("silent", {}) for topic in TOPICS}
     return {topic: silent[kind] for topic, silent in tables.items() if kind in silent}
 

@@ -35,13 +35,13 @@ _NAMES = re.compile(r"[\w.-]+")
 
 @dataclass(frozen=True)
 class Reasons:
-    """What a compiler said of its reasons.
+    """The reasons that a compiler logged.
 
     Attributes:
-        decisions: What it decided, in order.
-        explained: How many lines of the log are of a kind that is known.
+        decisions: The decisions, in order.
+        explained: The number of log lines of a known kind.
         unexplained: The others, most frequent first: the file, and how many.
-        silent: The topics of which the compiler says nothing on the capture's target, each with why.
+        silent: The topics that the compiler never logs for the capture's target, each with an explanation.
     """
 
     decisions: tuple[Decision, ...]
@@ -58,16 +58,20 @@ class Reasons:
     def about(self, *instructions: str) -> tuple[Decision, ...]:
         """Return the decisions that one of the instructions had a part in."""
         names = {*instructions}
-        return tuple(each for each in self.decisions if each.instruction in names or names.intersection(each.others))
+        return tuple(
+            decision
+            for decision in self.decisions
+            if decision.instruction in names or names.intersection(decision.others)
+        )
 
     def of(self, topic: Topic) -> tuple[Decision, ...]:
         """Return the decisions on a topic."""
-        return tuple(each for each in self.decisions if each.topic == topic)
+        return tuple(decision for decision in self.decisions if decision.topic == topic)
 
 
 @dataclass(frozen=True)
 class _Subject:
-    """What a pass named last, and who asks for what it says next, where that is not an instruction."""
+    """The instruction that a pass named last, or the origin of its next messages if that is not an instruction."""
 
     instruction: str
     others: tuple[str, ...] = ()
@@ -85,7 +89,7 @@ _NOBODY = _Subject("")
 
 @dataclass
 class _Memory:
-    """What a compiler named last, what it refused last and what it said, run by run of its passes.
+    """The last subject, refusal and message of a compiler, for each run of its passes.
 
     What no pass said is remembered file by file.
     """
@@ -97,7 +101,7 @@ class _Memory:
     def complete(
         self, event: LogEvent, message: Message | None, named: tuple[str, tuple[str, ...]]
     ) -> tuple[tuple[str, tuple[str, ...]], _Subject]:
-        """Return what a message is about, with what was named last where it names less; and that."""
+        """Return the subject of a message, completed by the last one if the message names less, and remember it."""
         at = event.run if event.run >= 0 else event.source
         subject = self.subjects.get(at, _NOBODY)
         if message and message.is_subject and (named[0] or message.verdict == "context"):
@@ -112,7 +116,7 @@ class _Memory:
         return (instruction, others), subject
 
     def judge(self, event: LogEvent, verdict: Verdict | Part, instruction: str) -> Verdict | None:
-        """Return what a message decides; None where it decides nothing, or what was decided right before."""
+        """Return the decision of a message; None if it has no decision, or repeats the previous one."""
         if verdict in {"nothing", "context"}:
             return None
         at = event.run if event.run >= 0 else event.source
@@ -121,14 +125,14 @@ class _Memory:
         return None if is_again else "refused" if verdict == "echo" else cast("Verdict", verdict)
 
     def tell(self, decision: Decision) -> bool:
-        """Return whether to tell a decision: what a pass comes back to is told once, and what is done each time."""
+        """Return whether to report a decision: repeated attempts are reported once, and every change each time."""
         is_new = decision.topic not in REPEATED or decision.verdict == "done" or decision not in self.told
         self.told.add(decision)
         return is_new
 
 
 def read_reasons(capture: Capture) -> Reasons:
-    """Return what the compiler of a capture said of its reasons; nothing where that was not asked for."""
+    """Read the reasons from a capture's log; a capture without a log has none."""
     known, topics = group_messages(), find_topics()
     decisions: list[Decision] = []
     unexplained: Counter[str] = Counter()
@@ -137,7 +141,7 @@ def read_reasons(capture: Capture) -> Reasons:
     for event in weave_log(capture):
         if event.source not in topics:
             continue
-        message, found = _recognize(known.get(event.source, ()), event.text)
+        message, result = _recognize(known.get(event.source, ()), event.text)
         if message is None:
             unexplained[event.source] += 1
         else:
@@ -145,13 +149,13 @@ def read_reasons(capture: Capture) -> Reasons:
         part = message.verdict if message else "noted"
         if part == "nothing":
             continue
-        named, subject = memory.complete(event, message, _list_named(event.text, found))
-        if (verdict := memory.judge(event, part, named[0])) is None:
+        labels, subject = memory.complete(event, message, _list_named(event.text, result))
+        if (verdict := memory.judge(event, part, labels[0])) is None:
             continue
         topic = message.topic if message else topics[event.source]
-        itself = subject.instruction and subject.instruction == named[0]
-        found = {**found, "asker": subject.who or (ITSELF if itself else subject.instruction) or NOBODY}
-        decision = _decide(event, topic, verdict, named, message, found)
+        itself = subject.instruction and subject.instruction == labels[0]
+        result = {**result, "asker": subject.who or (ITSELF if itself else subject.instruction) or NOBODY}
+        decision = _decide(event, topic, verdict, labels, message, result)
         if memory.tell(decision):
             decisions.append(decision)
     silent = list_silent(find_entry(capture.target).kind) if capture.log else {}
@@ -159,10 +163,10 @@ def read_reasons(capture: Capture) -> Reasons:
 
 
 def _recognize(messages: Iterable[Message], text: str) -> tuple[Message | None, Mapping[str, str]]:
-    """Return the first of messages that a text is, with what its groups found."""
+    """Return the first message that matches a text, with the values of its groups."""
     for message in messages:
-        if found := message.pattern.fullmatch(text):
-            return message, {name: value or "" for name, value in found.groupdict().items()}
+        if match := message.pattern.fullmatch(text):
+            return message, {name: value or "" for name, value in match.groupdict().items()}
     return None, {}
 
 

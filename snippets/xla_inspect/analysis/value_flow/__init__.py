@@ -1,4 +1,4 @@
-"""Values of a module, followed to where they come from and to what takes them."""
+"""The flow of a module's values from their origins to their users."""
 
 from xla_inspect.analysis.value_flow.flow import Maker, ValueFlow
 from xla_inspect.analysis.value_flow.renaming import (

@@ -1,4 +1,4 @@
-"""The values of a module, followed back and forth: through tuples, loops, fusions and what only renames them."""
+"""The flow of a module's values in both directions: through tuples, loops, fusions and renaming instructions."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ class ValueFlow(ValueSources):
                         yield user, place[0]
 
     def find_maker(self, name: str, index: tuple[int, ...]) -> Maker | None:
-        """Return what fills an element of an instruction's result, or None where the module has no such instruction.
+        """Return the instruction that writes an element of an instruction's result, or None if it does not exist.
 
         Args:
             name: The instruction's name.
@@ -74,7 +74,7 @@ class ValueFlow(ValueSources):
         return next((filling for filling in fillings if filling.loop is not None), maker)
 
     def feeds_backward(self, name: str, index: tuple[int, ...]) -> bool:
-        """Return whether a value of the forward pass is read by what differentiation added."""
+        """Return whether an operation that differentiation added reads a value of the forward pass."""
         instruction = self._named.get(name)
         starts: list[Element] = [] if instruction is None else [(instruction, index)]
         return any(
@@ -91,11 +91,11 @@ class ValueFlow(ValueSources):
         return {instruction.name: instruction for computation in fused_first for instruction in computation}
 
     def _trace_maker(self, value: Element) -> Maker:
-        loop, seen = None, set[Element]()
+        loop, visited = None, set[Element]()
         following: Element | None = value
-        while following is not None and following not in seen:
+        while following is not None and following not in visited:
             value = following
-            seen.add(value)
+            visited.add(value)
             instruction = value[0]
             if instruction.opcode == "dynamic-update-slice":
                 loop = loop or self._find_loop(instruction)
@@ -108,7 +108,7 @@ class ValueFlow(ValueSources):
         return Maker(caller if caller is not None and is_unnamed else maker, loop)
 
     def _hand_on(self, user: Instruction, value: Element, passing: frozenset[str]) -> list[Element]:
-        """Return the values that a user's result holds a value as, none where it computes with it."""
+        """Return the elements of a user's result that are the value itself; none if the user computes with it."""
         instruction, index = value
         if user.opcode == "get-tuple-element":
             number = int(user.attributes["index"])
@@ -121,7 +121,7 @@ class ValueFlow(ValueSources):
         return bool(user.called) and (user.opcode in CALLING or user.opcode == "async-start")
 
     def _list_next(self, value: Element) -> Iterator[Element]:
-        """Yield the values that a value is elsewhere: handed on, in what is called with it, and returned by that."""
+        """Yield the same value in other places: passed on, in called computations, and returned by them."""
         instruction, index = value
         caller = self.callers.get(instruction.computation)
         if instruction.is_root and caller is not None and self._is_opened(caller):

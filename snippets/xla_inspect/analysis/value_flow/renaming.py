@@ -29,14 +29,14 @@ def search[Node: Hashable](starts: Iterable[Node], step: Callable[[Node], Iterab
 
     Each node is visited once, so a search in a module ends by itself and needs no limit.
     """
-    seen = dict.fromkeys(starts)
-    waiting = deque(seen)
+    visited = dict.fromkeys(starts)
+    waiting = deque(visited)
     while waiting:
         node = waiting.popleft()
         yield node
         for following in step(node):
-            if following not in seen:
-                seen[following] = None
+            if following not in visited:
+                visited[following] = None
                 waiting.append(following)
 
 

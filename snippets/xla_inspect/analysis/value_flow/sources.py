@@ -1,4 +1,4 @@
-"""The sources of a module's values: through tuples, calls and loops back to what computes them."""
+"""The sources of a module's values, through tuples, calls and loops back to the computing instructions."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class ValueSources:
         self._shared: dict[tuple[Element, frozenset[str]], Element] = {}
 
     def find_origin(self, value: Instruction, *, whole: bool = False) -> Instruction:
-        """Return the instruction that a value was made by: a parameter of the program, or what computes.
+        """Return the origin of a value: a parameter of the program, or the instruction that computes it.
 
         What only moves a value is passed through, and slices of it too, as where a loop takes a layer's weights from
         those of all. The origin of a value that a loop hands on unchanged is its initial value.
@@ -85,9 +85,9 @@ class ValueSources:
             case "while":
                 same = [(operands[0], index), (self._body(instruction).root, index)]
             case "call" | "conditional" | "fusion":
-                same = [(called.root, index) for called in self.module.called(instruction)]
+                same = [(callees.root, index) for callees in self.module.called(instruction)]
             case "async-start" if index[:1] in _RESULT:
-                same = [(called.root, index[1:]) for called in self.module.called(instruction)]
+                same = [(callees.root, index[1:]) for callees in self.module.called(instruction)]
             case "async-update":
                 same = [(operands[0], index)]
             case "async-done":
@@ -137,7 +137,7 @@ class ValueSources:
         return caller if caller is not None and caller.opcode == "while" else None
 
     def _is_kept(self, loop: Instruction, index: tuple[int, ...]) -> bool:
-        """Return whether the body of a loop returns an element of what it carries as it was."""
+        """Return whether the body of a loop returns an element of its state unchanged."""
         if (loop, index) not in self._kept:
             body = self._body(loop)
             place: Element | None = (body.root, index)

@@ -23,7 +23,7 @@ def refuse(kind: str, sentence: str) -> Reason:
         ),
         (
             "costs-when-fused",
-            "The cost model reckons 8.5415 µs with add.1 computed inside mul.2 and 3.168 µs with add.1 as a kernel.",
+            "The cost model estimates 8.5415 µs with add.1 computed inside mul.2 and 3.168 µs with add.1 as a kernel.",
             "its cost model estimates 8.54 µs for the fused kernel and 3.17 µs for two",
         ),
         ("new", "add.1 is not fused into mul.2. More of it.", "first is not fused into second"),
