@@ -10,6 +10,7 @@ import jax.numpy as jnp
 from chapters import matrix_units
 from programs import narrow
 from xla_inspect import capture, capture_all
+from xla_inspect.plural import plural
 from xla_inspect.report import markdown, short, title
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ GENERATIONS = ("tpu-v5e", "tpu-v6e", "tpu7x")
 
 
 def list_matmuls(capture: Capture) -> Iterator[tuple[Instruction, str]]:
-    """Yield the matmuls, each with the element type of its left operand."""
+    """Yield each matmul with the element type of its left operand."""
     for computation in capture.module.computations:
         for instruction in computation:
             call = instruction.attributes.get("custom_call_target", "")
@@ -40,7 +41,7 @@ def find_operand(capture: Capture) -> str:
 
 
 def list_units(capture: Capture) -> list[str]:
-    """Return the instructions in a GPU's PTX that multiply matrices."""
+    """Return the distinct matrix instructions in a GPU's PTX, sorted."""
     return sorted(
         {
             name
@@ -52,7 +53,7 @@ def list_units(capture: Capture) -> list[str]:
 
 
 def list_converts(capture: Capture) -> list[str]:
-    """Return the element types to which whole arrays are converted."""
+    """Return the result type of each convert of a whole array."""
     return [
         instruction.shape.dtype
         for instruction in capture.module.walk()
@@ -61,22 +62,23 @@ def list_converts(capture: Capture) -> list[str]:
 
 
 def show_operands(captures: Mapping[str, Captures]) -> str:
-    """Return the operands of each matmul on each target, and the number of converts, as a table."""
+    """Return a table of the operand type and the number of converts, by matmul and target, as HTML."""
     rows = [
         (
             markdown.escape(name),
             *(
-                f"{markdown.code(find_operand(found[target]))}, {len(list_converts(found[target]))} converts"
+                f"{markdown.code(find_operand(programs[target]))}, "
+                f"{plural(len(list_converts(programs[target])), 'convert')}"
                 for target in TARGETS
             ),
         )
-        for name, found in captures.items()
+        for name, programs in captures.items()
     ]
     return markdown.cards(["matmul of", *map(short, TARGETS)], rows)
 
 
 def check_operands(captures: Mapping[str, Captures]) -> None:
-    """Check the operands that reach the matmuls, and where converts are."""
+    """Check the types of the operands that reach the matmuls, and the types of converts."""
     dequantized = captures["float8, dequantized"]
     for target in TARGETS:
         for name in ("bfloat16", "bfloat16, summed in float32"):
@@ -96,14 +98,14 @@ def check_operands(captures: Mapping[str, Captures]) -> None:
 
 
 def show_units(captures: Mapping[str, Captures]) -> str:
-    """Return the instructions of each GPU that multiply matrices, by matmul, as a table."""
+    """Return a table of each GPU's matrix instructions, by matmul, as HTML."""
     rows = [
         (
             markdown.escape(name),
-            *(" ".join(map(markdown.code, list_units(found[target]))) for target in ("h100", "b200")),
+            *(" ".join(map(markdown.code, list_units(programs[target]))) for target in ("h100", "b200")),
         )
-        for name, found in captures.items()
-        if list_units(found["h100"])
+        for name, programs in captures.items()
+        if list_units(programs["h100"])
     ]
     return markdown.cards(["matmul of", f"H100 {markdown.by_model()}", f"B200 {markdown.by_model()}"], rows)
 
@@ -118,15 +120,15 @@ def make_matmul(
 
 
 def compile_bundles(function: Callable[..., Any], example: tuple[Any, ...]) -> Captures:
-    """Return a matmul compiled for generations of TPUs, with its bundles."""
+    """Compile a matmul for several generations of TPUs, with its bundles."""
     return capture_all(function, *example, targets=GENERATIONS, machine=True, passes=False)
 
 
 def compile_types() -> dict[str, Captures]:
-    """Return a matmul of each element type, compiled for generations of TPUs.
+    """Compile a matmul of each element type for several generations of TPUs.
 
     Raises:
-        TargetUnavailableError: No TPU can be compiled for here.
+        TargetUnavailableError: The TPU compiler is missing.
     """
     programs: dict[str, Program] = {
         "float32": make_matmul(jnp.float32),
@@ -138,21 +140,21 @@ def compile_types() -> dict[str, Captures]:
         "int8": make_matmul(jnp.int8, narrow.counted),
     }
     captures = {name: compile_bundles(*program) for name, program in programs.items()}
-    for found in captures.values():
-        found.require()
+    for programs_by_target in captures.values():
+        programs_by_target.require()
     return captures
 
 
 def count_streams(captures: Mapping[str, Captures]) -> dict[str, dict[str, Counter[str]]]:
-    """Return how many operations send rows through the matrix units, by matmul, generation and element type."""
+    """Count the operations that send rows through the matrix units, by matmul, generation and element type."""
     return {
-        name: {target: matrix_units.count_types(capture, "vmatmul") for target, capture in found.items()}
-        for name, found in captures.items()
+        name: {target: matrix_units.count_types(capture, "vmatmul") for target, capture in programs.items()}
+        for name, programs in captures.items()
     }
 
 
 def show_streams(streams: Mapping[str, Mapping[str, Counter[str]]]) -> str:
-    """Return what `count_streams` returned as a table."""
+    """Return the counts of `count_streams` as a table, HTML."""
     rows = [
         (
             markdown.escape(name),
@@ -184,7 +186,7 @@ def check_streams(streams: Mapping[str, Mapping[str, Counter[str]]]) -> None:
 
 
 def check_squares() -> None:
-    """Check that square matrices of another size go through the matrix units in the same types."""
+    """Check that square matrices of a different size go through the matrix units in the same types."""
     for kind, function, types in (
         (jnp.float32, narrow.narrow, ("bf16", "bf16", "bf16")),
         (jnp.float8_e4m3fn, narrow.narrow, ("f32", "f32", "f8e4m3fn")),
@@ -192,11 +194,11 @@ def check_squares() -> None:
         (jnp.int8, narrow.counted, ("s8", "s8", "f32")),
     ):
         square = compile_bundles(*make_matmul(kind, function, (512, 512, 512)))
-        assert tuple("".join(matrix_units.count_types(found, "vmatmul")) for found in square.values()) == types
+        assert tuple("".join(matrix_units.count_types(program, "vmatmul")) for program in square.values()) == types
 
 
 def check_memory(captures: Mapping[str, Captures]) -> None:
-    """Check that arguments of eight bits take half the memory, and that the CPU converts them in temporary memory."""
+    """Check that eight-bit arguments occupy half the memory, and that the CPU converts them in temporary memory."""
     for kind, sizes in (
         (jnp.float8_e4m3fn, (256, 512, 1024)),
         (jnp.float8_e5m2, (256, 512, 1024)),
