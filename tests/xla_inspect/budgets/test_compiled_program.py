@@ -115,7 +115,7 @@ def test_an_argument_that_is_copied_is_told_with_its_line_and_the_pass() -> None
     said = break_it(lambda: program.in_place(0))
     assert "cache is copied whole, 512 KiB, at test_compiled_program.py:" in said
     assert "made by the pass copy-insertion" in said
-    assert "the argument cache must stay" in said
+    assert "the argument cache must be preserved" in said
 
 
 @pytest.mark.parametrize(
