@@ -96,7 +96,7 @@ def test_a_part_that_is_not_there_is_refused_with_those_that_are() -> None:
     assert "the nearest are softmax" in str(raised.value)
     assert "It has the names scale, " in str(raised.value)
     for bad in ("", "  "):
-        with pytest.raises(InspectError, match="nothing is named"):
+        with pytest.raises(InspectError, match="the name is empty"):
             held().one_kernel(bad)
     with pytest.raises(InspectError, match="name what is to be one kernel"):
         held().one_kernel()
