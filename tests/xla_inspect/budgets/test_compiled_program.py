@@ -96,7 +96,7 @@ def test_a_part_that_is_not_there_is_refused_with_those_that_are() -> None:
     assert "the nearest are softmax" in str(raised.value)
     assert "It has the names scale, " in str(raised.value)
     for bad in ("", "  "):
-        with pytest.raises(InspectError, match="nothing is named"):
+        with pytest.raises(InspectError, match="the name is empty"):
             held().one_kernel(bad)
     with pytest.raises(InspectError, match="name the parts that must be one kernel"):
         held().one_kernel()
@@ -115,7 +115,7 @@ def test_an_argument_that_is_copied_is_told_with_its_line_and_the_pass() -> None
     said = break_it(lambda: program.in_place(0))
     assert "cache is copied whole, 512 KiB, at test_compiled_program.py:" in said
     assert "made by the pass copy-insertion" in said
-    assert "the argument cache must stay" in said
+    assert "the argument cache must be preserved" in said
 
 
 @pytest.mark.parametrize(
