@@ -1,7 +1,7 @@
 """A random draw of sentences for readers to judge: each alone, with the title of its page and nothing else.
 
-The sentences come from the built site, the output of commands, and docstrings. Some known riddles are mixed in. A reader
-who passes three of them judges too kindly, and the ratings of that reader do not count.
+The sentences come from the built site, the output of commands, and docstrings. Some known riddles are mixed in: the
+ratings of a reader who passes three of them do not count.
 """
 
 from __future__ import annotations
