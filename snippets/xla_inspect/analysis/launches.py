@@ -1,9 +1,9 @@
 """The launches of a program, by one definition, which the glossary repeats in the same words.
 
-Kernels are fusions, calls of libraries and custom calls, and computing operations outside them.
-Collectives and copies are counted apart, start and done together as one.
-A loop's body counts once, and its number of iterations is given separately.
-*Launch* is a GPU's word: a TPU runs one program of operations.
+Kernels are fusions, library calls, custom calls and other computing operations.
+Collectives and copies are counted separately, start and done together as one.
+A loop body counts once, next to its trip count.
+*Launch* is a GPU term: a TPU runs one program of operations.
 """
 
 from __future__ import annotations

@@ -183,7 +183,7 @@ def test_a_collective_that_may_not_be_is_told_with_its_line_and_who_brought_it_i
     program.none("all-gather", larger_than="64 KiB")
     program.none("all-reduce")
     said = break_it(lambda: program.none("all-gather", over="data", larger_than="63 KiB"))
-    assert said.startswith("spread on CPU x 4 has 1 all-gather over data larger than 63 KiB, and has to have none\n")
+    assert said.startswith("spread on CPU x 4 has 1 all-gather over data larger than 63 KiB, but must have none\n")
     assert " added: " in said
     with pytest.raises(InspectError, match="has no axis 'dat': its axes are data"):
         program.none("all-gather", over="dat")
