@@ -73,7 +73,7 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(*_: object, **__: object) -> None:
         pytest.fail("it compiled, or assembled, again")
 
-    monkeypatch.setattr("xla_inspect.subject.subject.begin", fail)
+    monkeypatch.setattr("xla_inspect.subject.subject.begin_capture", fail)
     monkeypatch.setattr("xla_inspect.commands.show.disassemble", fail)
 
 
@@ -109,7 +109,7 @@ def test_a_capture_saved_without_says_how_to_save_it_with(tmp_path: Path, capsys
     told = " ".join(capsys.readouterr().out.split())
     assert "show SUBJECT --stage capture --reasons -o FILE.json" in told
     assert command_line.run_here(["show", *named, "--stage", "capture", "--machine"]) == 2
-    assert "saved without that" in capsys.readouterr().err
+    assert "saved without these contents" in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("all_targets")
