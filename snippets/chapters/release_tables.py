@@ -293,12 +293,11 @@ def fold_by_page(disagreements: Sequence[Disagreement], fold: Fold) -> str:
         )
         counts = [plural(checks, "check")] if checks else []
         counts += [plural(others, "value or block", "values or blocks")] if others else []
-        lines = "".join(
-            f"* {_name_piece(disagreement)}: {breakable_code(disagreement.error)}\n" for disagreement in failures
-        )
+        rows = [[_name_piece(disagreement), breakable_code(disagreement.error)] for disagreement in failures]
+        table = markdown.table(["check, value or block, as it was recorded", "result"], rows)
         address = page.removeprefix("docs/")
         name = address.removesuffix(".md")
-        parts.append(fold(f"{name}: {', '.join(counts)}", f"These fail on [this page]({address}):\n\n{lines}\n"))
+        parts.append(fold(f"{name}: {', '.join(counts)}", f"These fail on [this page]({address}):\n\n{table}"))
     return "\n".join(parts)
 
 

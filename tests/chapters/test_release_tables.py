@@ -71,5 +71,5 @@ def test_what_does_not_hold_is_listed_by_page_and_escaped() -> None:
     shown = release_tables.fold_by_page(disagreements, markdown.fold)
     assert '??? listing "fusion: 1 check, 1 value or block"' in shown
     assert "These fail on [this page](fusion.md):" in shown
-    assert "* a &#60; b: <code>AssertionError: &#60;class" in shown
-    assert "* <code>f(x)</code>: <code>KeyError:" in shown
+    assert "| a &#60; b | <code>AssertionError: &#60;class" in shown
+    assert "| <code>f(x)</code> | <code>KeyError:" in shown
