@@ -99,7 +99,7 @@ def test_memory_before_the_partitioner_is_that_of_the_shards(sharding: str) -> N
     # An argument and a result in 8 parts, and a result that each device has whole.
     assert (used.needed_bytes, used.global_bytes) == ((8 + 8 + 64) << 20, 192 << 20)
     said = tell(used)
-    assert "192 MiB in all, by global shapes" in said
+    assert "the arguments and results have 192 MiB in total" in said
     assert "f32[512,4096] of f32[4096,4096]" in said
     assert "per device: " not in said
 
@@ -107,7 +107,7 @@ def test_memory_before_the_partitioner_is_that_of_the_shards(sharding: str) -> N
 def test_what_has_no_known_sharding_counts_whole_and_is_said_to() -> None:
     used = explain_memory(read_files({FIRST: spread(GIVEN, "{odd}").encode()}), "")
     assert used.unknown_shards == 2
-    assert "at most: the module does not say how 2 arguments and results are sharded" in tell(used)
+    assert "at most 192 MiB, since the module has no sharding for 2 arguments and results" in tell(used)
 
 
 @pytest.mark.parametrize("files", [{FIRST: spread(GIVEN)}, {DUMPED: PARTITIONED}, {"pasted.txt": LOOSE}])
@@ -126,7 +126,7 @@ def test_before_fusion_no_answer_has_kernels_and_each_has_the_stage(files: dict[
 def test_collectives_before_the_partitioner_are_not_there_yet() -> None:
     said = tell(find_exchanges("jit_step", read_files({FIRST: spread(GIVEN).encode()}), {}))
     assert "no collectives yet" in said
-    assert "The partitioner decides later what the 8 devices exchange" in said
+    assert "Later, the partitioner adds the others that the 8 devices need." in said
     assert "nothing is exchanged" not in said
 
 
@@ -136,7 +136,7 @@ def test_the_members_of_groups_are_told_and_what_nothing_explains_is_a_sentence(
     said = tell(answer)
     assert "Devices: {0, 1}, {2, 3}, {4, 5}, {6, 7}." in said
     assert "Devices: 0 to 1, 1 to 0." in said
-    assert "Nothing in the module says what it is there for." in said
+    assert "The module gives no reason." in said
 
 
 def test_two_programs_before_the_optimizations_differ_at_an_instruction() -> None:
@@ -150,7 +150,7 @@ def test_two_programs_before_the_optimizations_differ_at_an_instruction() -> Non
         assert "the programs differ in 1 instruction" in said
         assert name in answer.instructions[0].left
         assert "StableHLO" not in said
-        assert "The files do not tell the compiler and the options." in said
+        assert "The compiler and the options of the files are not known." in said
     assert compare_captures(left, left, ("a", "b")).holds
 
 
@@ -159,8 +159,8 @@ def test_modules_of_two_stages_compare_by_their_instructions() -> None:
     answer = compare_captures(left, read_files({LAST: PARTITIONED.encode()}), ("a", "b"))
     assert (answer.holds, answer.is_same_code) == (False, None)
     said = tell(answer)
-    assert "two stages of a compile, 3 and 3 instructions" in said
-    assert "The modules are before the optimizations, and optimized." in said
+    assert "two stages of a compilation, with 3 and 3 instructions" in said
+    assert "The modules are before the optimizations and optimized, respectively." in said
     assert json.loads(write_json(answer))["left"]["stage"]["shapes"] == "global"
 
 
