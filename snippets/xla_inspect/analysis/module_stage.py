@@ -66,12 +66,12 @@ class Stage:
     def explain(self) -> str:
         """Explain the stage of the module, and the remaining steps of a compilation."""
         known = {
-            "before the optimizations": "This is the module as the compiler got it",
-            "between passes": "This is a module between passes",
-        }.get(self.name, "Nothing tells the stage of this module: it is not scheduled")
+            "before the optimizations": "The module is the compiler's input",
+            "between passes": "The module is from between two passes",
+        }.get(self.name, "The stage of this module is not known: it is not scheduled")
         shapes = {
-            "global": f"its shapes are global, and the partitioner has not cut them for {self._spread} yet",
-            "unknown": "whether its shapes are global or those of one device is not known",
+            "global": f"its shapes are global, and the partitioner has not yet split them for {self._spread}",
+            "unknown": "it is not known if its shapes are global or those of one device",
             "of one device": "its shapes are those of one device" if self.devices > 1 else "",
         }[self.shapes]
         return f"{'; '.join(filter(None, (known, shapes)))}."

@@ -44,7 +44,7 @@ _INSTALLED = re.compile(r"(?:^|/)(?:site-packages|dist-packages)/|/lib/python\d|
 _UNSCHEDULED = "the module is not scheduled, so it may not be what runs, and the order is not known"
 _NONE = "there is no optimized module in this dump"
 _SHOWN: Mapping[StageName, str] = {
-    "before the optimizations": f"{_NONE}; answers are about the module as the compiler got it",
+    "before the optimizations": f"{_NONE}; answers are about the compiler's input",
     "between passes": f"{_NONE}; answers are about the last one between passes",
 }
 """What a capture holds in the place of the optimized module, by its stage."""

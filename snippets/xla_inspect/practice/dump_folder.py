@@ -15,7 +15,7 @@ _UNKNOWN = ("other", "nothing that this practice knows")
 
 _KINDS: tuple[tuple[str, str, str], ...] = (
     (r"\d{4,}\..*\.txt", "passes", "the module after a pass that changed it, or where a pipeline starts, in order"),
-    (r"before_optimizations\.txt", "start", "HLO as the compiler got it: start reading here"),
+    (r"before_optimizations\.txt", "start", "the compiler's input: start reading here"),
     (r".*after_optimizations\.txt", "start", "optimized HLO: what was compiled to code; read its ENTRY next"),
     (r".*after_optimizations-buffer-assignment\.txt", "memory", "which value lives in which piece of memory"),
     (r".*after_optimizations-buffer-assignment-values\.txt", "memory", "each value, and where it is made and used"),

@@ -132,7 +132,7 @@ BROKEN = {
     "a graph of TensorFlow": (field(1, field(1, b"x") + field(2, b"Placeholder")), "it is a graph of TensorFlow"),
     "a record of passes": (field(1, 7) + field(5, field(1, 1) + field(2, b"algsimp")), "it is a record of passes"),
     "a field without an end": (module(computation(PARAMETER))[:-9], "ends within a field"),
-    "a number without an end": (b"\x0a" + b"\xff" * 30, "longer than any can be"),
+    "a number without an end": (b"\x0a" + b"\xff" * 30, "a number has more than 64 bits"),
     "a length beyond the end": (b"\x1a" + b"\xff" * 9 + b"\x01", "ends within a field"),
     "modules within modules": (burrow(40), "messages nest deeper than 100 levels"),
     "modules within modules, each escaped in the next": (burrow(30), "its text would take more than"),

@@ -34,7 +34,7 @@ def test_every_file_that_a_compile_leaves_is_known(target: str, tmp_path: Path) 
 @pytest.mark.parametrize(
     ("name", "group", "said"),
     [
-        ("module_0000.jit_f.before_optimizations.txt", "start", "HLO as the compiler got it: start reading here"),
+        ("module_0000.jit_f.before_optimizations.txt", "start", "the compiler's input: start reading here"),
         (
             "module_0012.jit_f.0006.simplification.after_algsimp.before_dce.txt",
             "passes",
