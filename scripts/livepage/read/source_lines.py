@@ -66,7 +66,7 @@ class _Placed(str):
 
 
 class Includes(SnippetPreprocessor):  # type: ignore[misc]  # pymdownx has no type hints
-    """The preprocessor that expands `--8<-- "file"` lines like `pymdownx.snippets` and records where lines come from."""
+    """The preprocessor that expands `--8<-- "file"` lines like `pymdownx.snippets` and records each line's origin."""
 
     root = Path()
 

@@ -187,7 +187,7 @@ class Page:
         return getattr(outer, "livepage", self) if outer else self
 
     def _is_dead(self, link: str, ids: list[str]) -> bool:
-        """Return whether a link misses its id on the page, or still points to a source file and not to a page's address.
+        """Return whether a link misses its id on the page, or still points to a source file instead of a page.
 
         MkDocs checks and rewrites the links that Markdown created, but not those in raw HTML.
         """
