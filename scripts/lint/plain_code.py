@@ -32,11 +32,11 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def check_module(path: Path, root: Path = ROOT) -> list[str]:
-    """Return a message for each docstring and each name of a module that breaks a rule, in the order of lines.
+    """Return a message for each docstring and name of a module that breaks a rule, in the order of lines.
 
     Args:
         path: The Python file.
-        root: The project, relative to which messages name the file.
+        root: The project; messages name the file relative to it.
     """
     name = path.relative_to(root).as_posix()
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -83,7 +83,7 @@ def _check_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _list_own_names(function: _Function) -> set[str]:
-    """Return the names that a function binds, arguments included, without those of functions inside it."""
+    """Return the names that a function binds, including its arguments, without those of functions inside it."""
     names = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
     nodes: list[ast.AST] = [*function.body]
     while nodes:
@@ -98,12 +98,12 @@ def _list_own_names(function: _Function) -> set[str]:
 
 @cache
 def _read_rules() -> dict[str, Any]:
-    """Return `plain_code.toml`."""
+    """Return the content of `plain_code.toml`."""
     return tomllib.loads(RULES.read_text(encoding="utf-8"))
 
 
 def main() -> None:
-    """Check the modules of the packages that the command line names, or all that are not pending."""
+    """Check the modules of the packages that the command line names, or all modules that are not pending."""
     packages = [Path(argument).resolve() for argument in sys.argv[1:]]
     modules = (
         [path for path in _list_files(ROOT) if any(path.is_relative_to(package) for package in packages)]
