@@ -76,14 +76,14 @@ def write_pins(text: str, key: str, pins: Mapping[str, str]) -> str:
     return text
 
 
-def resolve(text: str, known: Mapping[str, str], *, build: bool = False) -> dict[str, str]:
-    """Resolve a `pyproject.toml` for all its platforms at once, preferring `known` versions that still fit."""
+def resolve(text: str, versions: Mapping[str, str], *, build: bool = False) -> dict[str, str]:
+    """Resolve a `pyproject.toml` for all its platforms at once, preferring `versions` that still fit."""
     project = tomllib.loads(text)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "pyproject.toml").write_text(text, encoding="utf-8")
         output = folder / "resolved.txt"
-        output.write_text("".join(f"{name}=={version}\n" for name, version in known.items()), encoding="utf-8")
+        output.write_text("".join(f"{name}=={version}\n" for name, version in versions.items()), encoding="utf-8")
         groups = [option for group in project["dependency-groups"] for option in ("--group", group)]
         # This runs in the project's folder, because the selected uv may depend on the Python version that it requires.
         command = [os.environ.get("UV", "uv"), f"--directory={folder}", "pip", "compile", "--quiet", "--universal"]

@@ -90,7 +90,7 @@ def rank(
     index: Iterable[dict[str, Any]],
     url: str,
     entries: Iterable[SearchEntry],
-    asked: Mapping[str, list[str]] = MappingProxyType({}),
+    queries: Mapping[str, list[str]] = MappingProxyType({}),
 ) -> set[str]:
     """Rank a page's entries, and the sections that answer readers' questions, above other pages that mention them.
 
@@ -98,13 +98,13 @@ def rank(
         index: The search plugin's entries for the pages so far; changed in place.
         url: The address of the page in the site.
         entries: The entries of the page.
-        asked: The search terms of readers, by the id of the section that answers them; an empty id means the page.
+        queries: The search terms of readers, by the id of the section that answers them; an empty id means the page.
 
     Returns:
-        The ids in `asked` that do not exist on the page.
+        The ids in `queries` that do not exist on the page.
     """
     boosts = {f"{url}#{entry.id}": entry.boost for entry in entries if entry.title and entry.boost != 1}
-    words = {f"{url}#{section}" if section else url: words for section, words in asked.items()}
+    words = {f"{url}#{section}" if section else url: words for section, words in queries.items()}
     present = set[str]()
     for indexed in index:
         if indexed["location"] in boosts:

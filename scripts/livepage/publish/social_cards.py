@@ -111,12 +111,12 @@ def publish_cards(pages: Sequence[Page], config: MkDocsConfig) -> None:
             file.unlink(missing_ok=True)
 
 
-def write_card(page: Page, built: str, site_name: str) -> str:
+def write_card(page: Page, page_html: str, site_name: str) -> str:
     """Return the card of a page as HTML that can be placed next to the page's own HTML file.
 
     Args:
         page: The page; `card` in its front matter selects the class of the figure, by default the first figure.
-        built: The page's HTML in the site.
+        page_html: The page's HTML in the site.
         site_name: The name of the site.
     """
     picture = _find_figure(str(page.content or ""), str(page.meta.get("card", "")))
@@ -124,7 +124,7 @@ def write_card(page: Page, built: str, site_name: str) -> str:
     plain = Markup(page.meta.get("title") or page.title).striptags()  # noqa: S704 - its tags are removed at once
     title = html.escape(plain, quote=False)
     return _CARD.format(
-        styles="".join(_STYLES.findall(built)),
+        styles="".join(_STYLES.findall(page_html)),
         columns="1fr 1fr" if picture else "1fr",
         heading=60 if picture else 96,
         text=28 if picture else 42,
