@@ -117,16 +117,16 @@ def _write_place(listing: re.Match[str], url: str) -> str:
     functions = [name for name in candidates if name in visible]
     if not functions:
         return ""
-    download, _ = bundle(listing["stem"])
+    asset, _ = bundle(listing["stem"])
     marks = {"program": listing["stem"], "file": listing["file"], "function": functions[0]}
     attributes = " ".join(f'data-{name}="{entities.escape(value)}"' for name, value in marks.items())
-    what = entities.escape(get_relative_url(f"{PUBLISHED}/{download}", url))
+    what = entities.escape(get_relative_url(f"{PUBLISHED}/{asset}", url))
     how = entities.escape(get_relative_url("your-code/#play", url))
-    unpacked = ", unpack it," if download.endswith(".zip") else ""
+    unpacked = ", unpack it," if asset.endswith(".zip") else ""
     others = "".join(f", or <code>{name}</code>" for name in functions[1:MOST])
     return (
         f'\n<div class="program-edit" {attributes}><details><summary>Edit this program</summary>'
-        f'<p>Take <a href="{what}" download>{download}</a>{unpacked} and <a href="{how}">open the playground</a> on your '
+        f'<p>Take <a href="{what}" download>{asset}</a>{unpacked} and <a href="{how}">open the playground</a> on your '
         f"machine on <code>{functions[0]}</code>{others}:</p>"
         # This is the highlighter's own markup, which the theme makes accessible by keyboard.
         '<figure class="highlight"><pre><span></span><code>'

@@ -93,7 +93,7 @@ def _list_numbers(code: str) -> set[object]:
     numbers = set[object]()
     for node in ast.walk(ast.parse(code)):
         if isinstance(node, ast.Constant) and isinstance(node.value, int | float):
-            # The reciprocal is included because prose says "half" where a check compares a ratio with 2.
+            # The reciprocal counts too, so that 0.5 in a check backs the word "half", which is listed as 2.
             numbers |= {node.value, 1 / node.value if node.value else 0}
         elif isinstance(node, ast.List | ast.Tuple | ast.Set):
             numbers.add(len(node.elts))
