@@ -1,4 +1,4 @@
-"""Find which release changed the program that a chapter shows, and record it: `scripts/measuring/since-record`."""
+"""The record of the release that changed the program of a chapter: `scripts/measuring/since-record`."""
 
 from __future__ import annotations
 
