@@ -1,4 +1,4 @@
-"""What commands cost that ask about programs of real size, beside JAX alone making the same compile.
+"""The costs of commands about programs of real size, compared with JAX alone making the same compile.
 
 `scripts/bench scale [--only NAME,...] [--runs N]`. Each run is a process of its own, with nothing kept between them,
 and the two alternate: JAX alone, then each command. Figures are kept in docs/data/scale.json, row by row.

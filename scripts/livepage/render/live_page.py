@@ -48,7 +48,7 @@ class Page:
 
     @property
     def inner(self) -> bool:
-        """Whether this is the output of a block."""
+        """True for the output of a block, and False for the page itself."""
         return html_output.outer(self.md) is not None
 
     @property
