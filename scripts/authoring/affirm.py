@@ -64,6 +64,7 @@ def list_pairs(prose: Prose, record: Record, chosen: dict[int, str], old: Iterab
     backings = Backings(prose)
     now = {backing.hash_sentence(sentence.text) for sentence in prose.sentences}
     deleted = [text for text in old if backing.hash_sentence(text) not in now]
+    # The first digits of a seal identify the title of a backing, also after the backing's code has changed.
     before = {seal[: backing.TITLE] for _, seal in record}
     pairs = []
     for sentence in sentence_checks.list_open(prose, record):
@@ -74,6 +75,7 @@ def list_pairs(prose: Prose, record: Record, chosen: dict[int, str], old: Iterab
         helpers = backings.list_helpers(check) if check.title not in KINDS else []
         view = _show(prose, sentence, check, was, helpers)
         pairs.append(Pair(sentence, check, backings.seal(check), was, view))
+    # If sentences were only deleted, a pair without a seal stands for the deletion, so that it must be accepted too.
     if not pairs and {one for one, _ in record} - now:
         lines = "".join(f"\n  - {text}" for text in deleted)
         view = f"{prose.name}:1: no longer says what was affirmed{lines}"
@@ -94,6 +96,7 @@ def _choose(prose: Prose, sentence: Sentence, backings: Backings, title: str, di
                 f"affirm: {prose.name}:{sentence.line}: no value decides {undecided[0].strip()!r}: put a check below it"
             )
         return choice
+    # The backing that the sentence had before is the best guess, then values that decide every clause.
     before = [check for check in possible if backing.hash_title(check.title) in digits]
     decided = [
         check for check in possible if check.title == backing.VALUES and not backing.find_undecided(sentence, check, [])
@@ -143,6 +146,7 @@ def affirm(
     """
     record = backing.load_affirmed(prose.name)
     pairs = list_pairs(prose, record, chosen, old)
+    # Entries of sentences whose code is unchanged stay recorded without being shown again.
     backings = Backings(prose)
     entries = set[tuple[str, str]]()
     for sentence in sentence_checks.list_claims(prose):
@@ -199,6 +203,7 @@ def _read_commit(commit: str) -> tuple[dict[str, list[str]], Mapping[str, Record
         sys.exit(f"affirm: {archive.stderr.decode().strip()}")
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
+        # The readers find files through the project's root, so it points to the extracted commit meanwhile.
         project.root, before = Path(folder), project.root
         try:
             texts = {
@@ -259,6 +264,7 @@ def main() -> None:
             is_open = is_open or bool(faults)
             continue
         chosen = dict.fromkeys(options.lines, options.by)
+        # Without a terminal nobody can answer, so only the lines from the command line are accepted.
         accepts = ask_for_acceptance if is_asked else lambda pair, lines=options.lines: _is_on(pair, lines)
         remaining = affirm(prose, accepts, chosen, _find_old(prose.name))
         is_open = is_open or bool(remaining)

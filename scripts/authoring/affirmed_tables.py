@@ -37,6 +37,7 @@ def _gather(name: str, file: Path, entries: Iterable[_Entry], helpers: str = "")
     lines = file.read_text(encoding="utf-8").split("\n")
     sentences, at = [], 0
     for start, text, check in entries:
+        # The search continues from the last entry, since columns of different rows start their lines alike.
         at = next((number for number, line in enumerate(lines[at:], at + 1) if line.startswith(start)), at)
         sentences.append(Sentence(text, at, backing=check or Check(SOURCE, "", at)))
     return Prose(name, tuple(sentences), blocks=(Check("", helpers, 1),) * bool(helpers))
@@ -99,6 +100,7 @@ def _find_checks(root: Path, place: str) -> str:
         for heading in _HEADING.finditer(text)
     ]
     first, level = next(((line, level) for line, level, name in headings if name == anchor), (0, 0))
+    # A section ends at the next heading of its own level or a higher one; deeper headings belong to it.
     last = next((line for line, other, _ in headings if line > first and other <= level), text.count("\n") + 2)
     checks = _list_checks(text) if first else ()
     return "\n".join(f"# {check.title}\n{check.code}" for check in checks if first < check.line < last)

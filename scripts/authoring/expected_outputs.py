@@ -90,6 +90,7 @@ def list_members(program: str) -> tuple[Member, ...]:
 
 def _place(names: Iterable[str], arguments: Mapping[str, Any]) -> dict[str, str]:
     """Return the names of targets with the topology that the mesh requires, by their short names."""
+    # An empty mesh has the product 1, so a program without a mesh gets one device.
     devices = math.prod(arguments.get("mesh", {}).values())
     return {name: targets.place(name, devices) for name in names}
 
@@ -102,6 +103,7 @@ def list_targets(program: str) -> list[str]:
 def find_obstacle(target: str) -> str:
     """Return the reason why a target's files cannot be made or compared on this machine, or an empty string."""
     machine = platform.machine()
+    # The CPU compiler generates code for the instruction set of the machine that it runs on.
     if target == "cpu" and machine not in MACHINES:
         return f"the CPU's files are those of an x86-64 processor, and this is {machine}"
     return targets.find_target(target).obstacle

@@ -84,6 +84,7 @@ def draft_chapter(title: str) -> Chapter:
         raise ChapterError(message)
     slug = "-".join(re.findall(r"[a-z0-9]+", title.lower().replace("'", "")))
     name = slug.replace("-", "_")
+    # The name becomes a module and a function, so a title such as "Import" or "3 passes" cannot be used.
     if not name.isidentifier() or keyword.iskeyword(name):
         message = (
             f"the title {title!r} gives the program the name {name!r}, which is none that Python takes; "
@@ -133,12 +134,14 @@ def add_entry(nav: str, chapter: Chapter, section: str) -> str:
     if match is None:
         message = f"mkdocs.yml has no section {section!r} in its navigation; there are {', '.join(SECTIONS)}"
         raise ChapterError(message)
+    # YAML needs quotes around a title with these characters.
     title = f'"{chapter.title}"' if re.search(r"[,?()']|^[-\d]", chapter.title) else chapter.title
     return f"{nav[: match.end()]}      - {title}: {chapter.slug}.md\n{nav[match.end() :]}"
 
 
 def write_files(files: dict[Path, str]) -> None:
     """Write all files, or restore the earlier state if one cannot be written."""
+    # The old contents are read before anything is written, so that an error in the middle can be undone.
     before = {path: path.read_bytes() if path.exists() else None for path in files}
     try:
         for path, text in files.items():

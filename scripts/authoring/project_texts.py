@@ -75,6 +75,7 @@ def _read_table(name: str, text: str) -> Prose:
     lines = text.split("\n")
     sentences = []
     for key, words in _walk("", tomllib.loads(text)):
+        # TOML gives no line numbers, so the first line of the text is looked up in the file.
         start = words.strip().partition("\n")[0]
         line = next((number for number, line in enumerate(lines, 1) if start in line), 1)
         sentences.append(Sentence(f"{key}: {' '.join(words.split())}", line, 0, Check(READING, "", line)))
@@ -117,6 +118,7 @@ def read_scripts(root: Path) -> Iterator[Prose]:
         captions = []
         for match in _SCRIPT_TEXT.finditer(text):
             words = " ".join((match[1] or match[2] or "").split())
+            # Placeholders of template strings are code, and their names must not count as words.
             plain = re.sub(r"\$\{[^}]*\}", " ", words)
             if _is_caption(plain, _FEWEST - 1) and not re.search(r"[\[=]|^[.:]", plain):  # this is no CSS selector
                 line = text.count("\n", 0, match.start()) + 1
@@ -147,6 +149,7 @@ def _is_caption(words: str, fewest: int = _FEWEST) -> bool:
 def _list_help(tree: ast.Module) -> Iterator[Sentence]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
+            # The help text is backed by the rest of its call, so a changed default or type asks for a new reading.
             rest = [keyword for keyword in node.keywords if keyword.arg not in _HELP]
             check = Check(OPTION, ast.unparse(ast.Call(node.func, node.args, rest)), node.lineno)
             for keyword in node.keywords:
@@ -161,6 +164,7 @@ def _list_help(tree: ast.Module) -> Iterator[Sentence]:
                         Sentence(f"{name}: {words}", line, 0, Check(READING, "", line))
                         for line, words in _list_texts(value)
                     )
+    # A module that uses `__doc__` prints its docstring as help.
     if any(isinstance(node, ast.Name) and node.id == "__doc__" for node in ast.walk(tree)):
         text = ast.get_docstring(tree) or ""
         yield from (Sentence(words, line, 0, Check(READING, "", 1)) for line, words in list_sentences(text))

@@ -22,6 +22,7 @@ def update(programs: Sequence[str], *, check: bool) -> int:
     for number, program in enumerate(programs, 1):
         differing = []
         for target in expected_outputs.list_targets(program):
+            # A missing target keeps its files, so that a machine without its compiler can update the others.
             if obstacle := expected_outputs.find_obstacle(target):
                 missing[target] = obstacle
                 continue

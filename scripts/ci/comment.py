@@ -47,6 +47,7 @@ def _compose_outputs(diff: str) -> str:
     for file in _FILE.finditer(diff):
         targets_by_program.setdefault(file["program"], []).append(file["target"])
     rows = [f"| `{program}` | {', '.join(targets)} |\n" for program, targets in sorted(targets_by_program.items())]
+    # The table is cut at whole rows, since GitHub rejects a comment that is too long.
     sizes = accumulate(len(row.encode()) for row in rows)
     listed = [row for row, size in zip(rows, sizes, strict=True) if size <= MOST_ROWS]
     if len(listed) < len(rows):
@@ -78,6 +79,7 @@ def _count(number: int, noun: str) -> str:
 def find_pull_request(repository: str, head: str, commit: str) -> int | None:
     """Return the number of the open pull request from a branch (`owner:branch`) whose last commit is this one."""
     requests = call("GET", f"repos/{repository}/pulls", state="open", head=head)
+    # A later push to the branch has a run of its own, which comments on the newer commit.
     numbers = [int(request["number"]) for request in requests if request["head"]["sha"] == commit]
     return numbers[0] if numbers else None
 
@@ -89,6 +91,7 @@ def post(repository: str, number: int, body: str, *, changed: bool) -> str:
     """
     comments = call("GET", f"repos/{repository}/issues/{number}/comments", per_page="100")
     for comment in comments:
+        # Anyone could write the mark, but only comments of the workflow come from a bot.
         if comment["user"]["type"] == "Bot" and comment["body"].startswith(MARK):
             call("PATCH", f"repos/{repository}/issues/comments/{comment['id']}", body=body)
             return f"rewrote the comment on #{number}"

@@ -80,6 +80,7 @@ def report(folder: Path) -> str:
     moved = [line.split() for line in (folder / "moved.txt").read_text(encoding="utf-8").splitlines()]
     news = "\n".join(f"* {name} {old} is pinned, and {new} is the newest release." for name, old, new in moved)
     logs = {path.stem: path.read_text(encoding="utf-8", errors="replace") for path in sorted(folder.glob("*.log"))}
+    # A test report repeats its failures in the summary, so duplicates are removed in order.
     false = list(dict.fromkeys(_FALSE.findall(logs.get("pages", ""))))
     parts = [f"{news}\n\nThis moves the pins and what is made with them."]
     if false:
@@ -113,6 +114,7 @@ def _excerpt(log: str) -> str:
     """Return the end of a log in a fence that the log cannot close."""
     lines = log.strip().splitlines()
     tail = "\n".join(lines[-MOST_LINES:])
+    # The fence is longer than any row of tildes in the log, so that the log cannot close it.
     fence = "~" * (max(map(len, re.findall(r"~+", tail)), default=2) + 1)
     note = f"The last {MOST_LINES} of {len(lines)} lines:\n\n" if len(lines) > MOST_LINES else ""
     return f"{note}{fence}text\n{tail}\n{fence}"

@@ -159,6 +159,7 @@ def list_complaints(lines: Iterable[str]) -> Iterator[str]:
     """Yield the unexpected lines of a log, without the lines of every build and the messages of compilers."""
     is_compilers = False
     for line in map(str.rstrip, lines):
+        # A compiler's message can span several lines: those after its first are recognized by their beginning.
         is_compilers = bool(COMPILER_LOG.match(line) or (is_compilers and (not line or _CONTINUED.match(line))))
         if line and not is_compilers and not USUAL.fullmatch(line):
             yield line
@@ -186,6 +187,7 @@ def check_pages(root: Path) -> list[str]:
         wrong += [
             f"{name}: {page.words.get(word, 0)} of {expected} {word}s are on the page"
             for word, expected in build_info.count(source, source.read_text(encoding="utf-8-sig")).items()
+            # Blocks have no element of their own, and a value or check may be a marked gap if its target is missing.
             if word != "block" and page.words.get(word, 0) + page.words.get("gap", 0) < expected
         ]
         wrong += [f"{name}: a part of it failed"] * ("failed" in page.words)

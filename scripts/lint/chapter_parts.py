@@ -56,8 +56,10 @@ def list_missing(text: str, html: str) -> Iterator[str]:
     """Yield each recommended part that a page lacks, judging by its Markdown and its HTML."""
     opening = html.partition("<h2")[0]
     answers = re.findall(r'<p class="answer">(.*?)</p>', opening, re.DOTALL)
+    # There must be exactly one answer with exactly one sentence; tags are removed so that their dots do not count.
     if [len(re.findall(r"[.?!](?=\s|$)", re.sub(r"<[^>]*>", "", answer))) for answer in answers] != [1]:
         yield "one sentence before everything else that answers the page's question, marked { .answer }"
+    # The HTML is searched for figures and questions, because blocks print them.
     if not re.search(r"<figure\b|<svg\b", html):
         yield "a picture"
     if len({question[1] for question in QUESTION.finditer(html)}) < LEAST_QUESTIONS:

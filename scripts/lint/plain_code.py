@@ -68,6 +68,7 @@ def _check_docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
         if not isinstance(node, (ast.Module, ast.ClassDef, *_FUNCTIONS)):
             continue
+        # `ast.walk` also visits nodes that cannot have a docstring, for which `get_docstring` raises.
         words = (ast.get_docstring(node) or "").split()
         if words and words[0].lower() in _read_rules()["question_words"]:
             yield getattr(node, "lineno", 1), f"the docstring begins with {words[0]!r}: name the thing or the action"
@@ -88,6 +89,7 @@ def _list_own_names(function: _Function) -> set[str]:
     nodes: list[ast.AST] = [*function.body]
     while nodes:
         node = nodes.pop()
+        # A function inside this one is reported under its own name.
         if isinstance(node, (ast.ClassDef, *_FUNCTIONS)):
             continue
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):

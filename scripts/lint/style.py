@@ -184,6 +184,7 @@ def _list_paragraphs(text: str) -> Iterator[list[_Line]]:
 def _find_sentences(paragraph: list[_Line]) -> Iterator[tuple[int, str]]:
     """Yield the lines with more than one sentence, and those that end in the middle of one."""
     for line in paragraph:
+        # Only the first gap is reported, since `--mend` splits the whole line at once.
         for gap in _list_gaps(line)[:1]:
             after = line.text[gap.end() :].strip()
             yield line.number, f"a second sentence on the line, give it one of its own: {_head(after)!r}"

@@ -68,6 +68,7 @@ def check_numbers(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
 
 def check_words(path: Path, root: Path = ROOT) -> list[UnbackedNumber]:
     """Return the numbers in words that are neither computed nor in the check behind their sentence."""
+    # `backing` reads the records through the project's root.
     project.root = root
     name = path.relative_to(root).as_posix()
     if not path.is_relative_to(root / project.docs) or not (record := backing.load_affirmed(name)):
@@ -112,9 +113,11 @@ def check_text(text: str, name: str, root: Path = ROOT) -> list[UnbackedNumber]:
     """
     code = "\n".join((*_find_code(text), *_read_programs(text, root)))
     masked = _blank_allowed(mask(text), name)
+    # Versions are blanked before shapes, except for pinned ones, which must be computed as the next release moves them.
     masked = _VERSION.sub(lambda match: match[0] if _is_pinned(match[0]) else _blank(match), masked)
     masked = _SHAPE.sub(lambda match: _blank(match) if _holds(code, match[0]) else match[0], masked)
     typed = [(line, number) for line, _, number in _find_numbers(masked) if not _YEAR.fullmatch(number)]
+    # A value such as `= 64` would only hide a typed number in the markup of a computed one.
     fixed = [
         (text.count("\n", 0, match.start()) + 1, match[1]) for match in _VALUE.finditer(text) if _is_fixed(match[1])
     ]
@@ -191,6 +194,7 @@ def _find_code(text: str) -> list[str]:
 def _read_programs(text: str, root: Path) -> list[str]:
     """Return the source of the programs that a page imports."""
     names = re.findall(r"\bprograms\.(\w+)", text)
+    # `from programs import a, b` names its modules without the prefix `programs.`.
     for line in re.findall(r"\bprograms import ([^\n]*)", text):
         names += re.findall(r"\w+", line)
     files = [root / "snippets" / "programs" / f"{name}.py" for name in dict.fromkeys(names)]
