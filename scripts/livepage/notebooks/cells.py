@@ -74,6 +74,7 @@ def _read(name: str, text: str) -> Notebook:
     if above := next((at for at, line in enumerate(lines[: marks[0] if marks else None], 1) if line.strip()), None):
         message = f"{name}:{above}: this stands above the first cell, which begins with `{_MARK}`"
         raise ValueError(message)
+    # jupytext gives no line numbers, so its cells are paired with the lines of their headers.
     cells: list[Cell] = []
     for mark, end, cell in zip(marks, [*marks[1:], len(lines)], jupytext.reads(text, "py:percent").cells, strict=True):
         if cell.cell_type == "raw" or _UNREAD & cell.metadata.keys():

@@ -244,6 +244,7 @@ def _review(path: Path, markdown: str, build: Build) -> list[Failure]:
         for cell in checks
         if not any(isinstance(part, ast.Assert) for part in ast.walk(ast.parse(cell.source)))
     ]
+    # A notebook's sentences are read from its own file, since its Markdown is generated.
     failures += sentence_checks.judge_sentences(read_prose(path))
     if os.environ.get("REQUIRE_TARGETS") == "all":
         failures += [Failure(Origin(name, 1), f"target {target} is missing: {gap}") for target, gap in gaps.items()]
@@ -256,6 +257,7 @@ def _locate(path: Path, error: Exception) -> Failure:
     message = f"{getattr(error, 'ename', type(error).__name__)}: {getattr(error, 'evalue', error)}"
     places = _CELL_LINE.findall(_COLOR.sub("", str(error)))
     cells = read_notebook(path).code_cells
+    # The last place in the traceback is the innermost one.
     for first, second, line in reversed(places):
         number = int(first or second)
         if number <= len(cells):

@@ -114,6 +114,7 @@ def count(path: Path, text: str) -> Counter[str]:
 
 
 def _read(path: Path, text: str) -> tuple[list[str], Counter[str]]:
+    # The count needs the includes expanded, since included files may contain pieces too.
     lines = meta.get_data(text)[0].split("\n")
     expanded, _, _ = _make_reader(project.root).expand(lines, path.name, 1)
     return expanded, _count_pieces(path.name, "\n".join(expanded))

@@ -69,6 +69,7 @@ def _fill(source: Source, outcomes: Sequence[Outcome]) -> Iterator[str]:
         fence = _FENCE.match(line)
         mark = _MARK.match(fence["header"]) if fence else None
         if fence and mark:
+            # The placeholder of a piece is an empty fence, so its closing line is skipped.
             next(lines)
             index = int(mark[1])
             text = _show(source.pieces[index], outcomes[index])

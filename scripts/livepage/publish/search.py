@@ -69,6 +69,7 @@ def to_index(content: str, entries: tuple[SearchEntry, ...] = (), *, whole: bool
         whole: Whether all words of a section are indexed; otherwise only its beginning, as on a page that always grows.
     """
     words_above = set[str]()
+    # A `<wbr>` only allows a line break, but would split a name into two words.
     content = content.replace("<wbr>", "")
     function = re.compile(rf"\b(?:{'|'.join(project.adapter.functions) or '(?!)'})(?:\.[A-Za-z_]\w*)+")
     content = _PYTHON.sub(lambda match: _once(function.findall(_text(match[0])), words_above), content)
@@ -156,6 +157,7 @@ def _condense(section: str, page_words: set[str], *, whole: bool) -> str:
     section = _WORDS.sub("", section)
     for paragraph in _text(_BLOCK.sub(_BREAK, section)).split(_BREAK):
         for sentence in _SENTENCE.split(" ".join(paragraph.split())):
+            # Words that occur in every text, such as "about", do not make a sentence new.
             new = {word.lower() for word in _list_words(sentence)} - page_words - _EVERYWHERE
             if sentence and (not sentences or len(new) >= _NEW):
                 sentences.append(sentence)

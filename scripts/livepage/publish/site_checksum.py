@@ -52,6 +52,7 @@ def check_checksum(site: Path) -> str:
 def _hash(site: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(path for path in site.rglob("*") if path.is_file() and path != site / NAME):
+        # Names are part of the checksum, so that a renamed file is detected.
         digest.update(path.relative_to(site).as_posix().encode() + b"\0")
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

@@ -104,6 +104,7 @@ class _Linker:
                     for form in {word, word[:1].upper() + word[1:]}:
                         self.words.setdefault(_FIRST.split(form)[0], []).append((form, term))
         for forms in self.words.values():
+            # Longer forms are tried first, so that "memory space" wins over "memory".
             forms.sort(key=lambda pair: -len(pair[0]))
         self.seen: set[Term] = set()
         self.coded: set[str] = set()

@@ -129,6 +129,7 @@ def _simplify(block: str) -> str:
 
 def to_feed(items: Iterable[Item], title: str, config: MkDocsConfig, address: str) -> str:
     """Return an RSS 2.0 feed; without the site's address its links are relative to the feed."""
+    # The hook sets this variable to the commit's date, so that equal sources give an equal feed.
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
     date = format_datetime(datetime.fromtimestamp(seconds, UTC))
     own = (

@@ -92,6 +92,7 @@ class Build:
         candidates = [self.current] if self.current else sorted((project.root / project.docs).rglob("*.md"))
         for path in candidates:
             whole = path.read_text(encoding="utf-8-sig")
+            # Python-Markdown passes on a text without its file name, so the page is recognized by its content.
             if whole.rstrip().endswith(text.rstrip()):
                 above = whole.rstrip()[: len(whole.rstrip()) - len(text.rstrip())]
                 return relative(path, project.root), above.count("\n") + 1, whole

@@ -68,6 +68,7 @@ def read_header(text: str) -> Header:
     language = _SAME.get(language, language)
     if "check" in options:
         return Header("check", language, _read_check(language, options))
+    # The validator of markdown-exec itself decides whether a fence runs, so that the reader cannot disagree with it.
     exec_options: dict[str, Any] = {}
     try:
         runs = validator(language, dict(options), exec_options, {}, None)  # type: ignore[arg-type]  # it asks nothing of the page

@@ -163,6 +163,7 @@ def list_sentences(text: str) -> Iterator[tuple[int, str]]:
     """Yield the sentences of Markdown with their lines; each heading and each table row is one sentence."""
     inside_head, start, unit = text.startswith("---\n"), 0, list[str]()
     bare = text
+    # Only whole-line patterns are blanked here: code, links and tags remain part of the sentence's words.
     for pattern in _NO_PROSE[:4]:
         bare = pattern.sub(_blank, bare)
     lines = zip(text.split("\n"), bare.split("\n"), mask(text).split("\n"), strict=True)

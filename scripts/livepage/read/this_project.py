@@ -68,6 +68,7 @@ class Project:
         if not f"{absolute}{os.sep}".startswith(root):
             return ""
         name = absolute[len(root) :] or "."
+        # A cache or the temporary folder may be inside the project, and its files are no inputs either.
         variables = map(os.environ.get, self.adapter.caches)
         folders = [os.path.abspath(folder) for folder in (*variables, tempfile.gettempdir()) if folder]  # noqa: PTH100
         inner = [f"{folder}{os.sep}" for folder in folders if folder.startswith(root)]

@@ -118,6 +118,7 @@ def find_fault(sites: Sequence[Site], *, is_whole: bool) -> tuple[int, str] | No
     for site in sites:
         if site.fault and site.ran:
             return site.line, site.fault
+        # A failed assert normally ends the check, so reaching this point means that the code caught the error.
         if site.failed:
             return site.line, "this assert failed, and an `except` swallowed it"
         if is_whole and site.must_run and not site.ran:

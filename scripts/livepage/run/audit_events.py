@@ -50,6 +50,7 @@ def is_own_file(file: str) -> bool:
 
 def is_own(frame: FrameType | None) -> bool:
     """Return whether the innermost frame outside of Python's library is the project's own code."""
+    # The folder of the packages may be inside that of the standard library, so it is excluded explicitly.
     while frame and frame.f_code.co_filename.startswith(("<frozen", _LIBRARY)):
         if frame.f_code.co_filename.startswith(_PACKAGES):
             return False

@@ -75,6 +75,7 @@ class _Loader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType | None:
         text = self.get_data(self.path)
+        # Modules without asserts can use Python's cached bytecode.
         if b"assert " not in text:
             return super().get_code(fullname)
         tree = ast.parse(text, self.path)

@@ -86,6 +86,7 @@ class _Rewriter(ast.NodeVisitor):
         names += [name for name in self.loops if name not in names]
         node.test = ast.BoolOp(ast.And(), [make_call("meet", ast.Constant(number)), node.test])
         constants = ast.Tuple([ast.Constant(name) for name in names], ast.Load())
+        # The values are looked up only when the assert fails; locals hide globals of the same name.
         variables = ast.parse("{**globals(), **locals()}", mode="eval").body
         node.msg = make_call("explain", ast.Constant(number), node.msg or ast.Constant(None), constants, variables)
         place_node(node.test, node)

@@ -86,6 +86,7 @@ def _judge(prose: Prose, record: Record) -> Iterator[tuple[int, str]]:
             yield sentence.line, f"what backs this sentence changed, {_quote(sentence.text)}"
     absent = affirmed - {backing.hash_sentence(sentence.text) for sentence in prose.sentences}
     fresh = [one for one in open_sentences if backing.hash_sentence(one.text) not in affirmed]
+    # An edited sentence is both absent and fresh; only additional absent sentences were deleted.
     if len(absent) > len(fresh):
         yield 1, f"the page no longer says what was affirmed ({len(absent)} of {len(affirmed)} sentences)"
 
