@@ -44,6 +44,7 @@ def publish_explorer(pages: Iterable[str], site: Path) -> None:
     for file in folder.glob("*.json"):
         if file.name not in names:
             file.unlink()
+    # A stored page refers to data by its hash, which an earlier build may have evicted.
     if missing := [name for name in names if not (project.root / STAGED / name).is_file()]:
         message = (
             f"{STAGED} lacks {missing[0]}{' and others' if missing[1:] else ''}, which kept pages name; "
@@ -78,6 +79,7 @@ def _list_indexed(indexes: Iterable[str]) -> Iterator[str]:
 
 def link_file(file: Path, place: Path) -> None:
     """Link a file into the site, which takes a tenth of the time of a copy, or copy it if linking fails."""
+    # An existing link would make `hardlink_to` fail, and a copy would write through it into the original.
     place.unlink(missing_ok=True)
     try:
         place.hardlink_to(file)

@@ -43,6 +43,7 @@ def _find_captures(values: Iterable[object], visited: set[int], depth: int) -> I
     for value in values:
         if id(value) in visited:
             continue
+        # A capture may have several names on a page, and containers may contain themselves.
         visited.add(id(value))
         if type(value).__name__ == "Capture":
             yield value

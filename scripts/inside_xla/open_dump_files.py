@@ -40,6 +40,7 @@ def publish_dump_page(pages: Iterable[str], site: Path) -> None:
     publish_scripts(site)
     folder = site / "assets" / "open-dump"
     folder.mkdir(parents=True, exist_ok=True)
+    # The name contains a hash, so a new reader would not replace the old one.
     for old in folder.glob("reader-*.zip"):
         old.unlink()
     content = pack()

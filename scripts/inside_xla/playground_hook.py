@@ -92,6 +92,7 @@ class Playgrounds:
                 "The playground runs for the machine that serves this page alone. "
                 f"On another one, run: xla-inspect play {program}"
             )
+        # Two clicks at the same time must not start two playgrounds for one program.
         with self._guard:
             if address := self._open(program):
                 return HTTPStatus.SEE_OTHER, address
@@ -118,6 +119,7 @@ class Playgrounds:
                 child.end()
                 return ""
             address = match[0]
+        # Inserting the program again makes it the newest entry, so the playground used least recently ends first.
         self._running[program] = child, address
         return address
 

@@ -64,6 +64,7 @@ def list_functions(path: Path) -> tuple[str, ...]:
     """
     if not path.is_file() or not (functions := _read_functions(path.read_text(encoding="utf-8"), path.stem)):
         return ()
+    # A download must run outside of the project, so the imports of all of its files are checked.
     is_whole = all(_list_foreign(file.read_text(encoding="utf-8")) <= {FOLDER} for file in _list_files(path))
     return functions if is_whole else ()
 
@@ -83,6 +84,7 @@ def publish_programs(pages: Iterable[str], site: Path) -> None:
             old.unlink()
     for name, data in files.items():
         folder.mkdir(parents=True, exist_ok=True)
+        # An unchanged file keeps its modification time, which a served site and caches of browsers compare.
         if not (folder / name).is_file() or (folder / name).read_bytes() != data:
             (folder / name).write_bytes(data)
 

@@ -188,5 +188,6 @@ def _list_told() -> dict[str, str]:
     return {name: value for name, value in variables if name not in _FOLDERS}
 
 
+# The variables are read once, before pages run, since a page may change them for itself.
 _TOLD = _list_told()
 ADAPTER = SiteAdapter()

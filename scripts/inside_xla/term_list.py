@@ -48,6 +48,7 @@ def read_rules() -> Mapping[str, Any]:
 def _read(files: tuple[tuple[Path, int], ...]) -> tuple[Term, ...]:
     texts = {file.name: file.read_text(encoding="utf-8") for file, _ in files}
     first = (*_list_glossary(texts.get("glossary.md", "")), *_list_opcodes(texts.get("opcodes.toml", "")))
+    # The modification times in `files` make the cache miss after an edit.
     # If a pass has the same name as an opcode, the name means the opcode.
     return (*first, *_list_passes(texts.get("passes.toml", ""), {term.code for term in first}))
 
@@ -88,6 +89,7 @@ def _list_forms(name: str, anchor: str) -> Iterator[str]:
     if " " in name:
         yield name.replace(" ", "-")
         initials = "".join(word[0] for word in name.split())
+        # Only terms that are known by their initials have them as their anchor.
         if initials == anchor:
             yield initials.upper()
 

@@ -68,6 +68,7 @@ def list_missing(text: str, html: str) -> Iterator[str]:
         yield f"{LEAST_EXERCISES} exercises with folded answers"
     # Code blocks are removed first, since a comment in Python or a shell looks like a heading.
     headings = re.findall(r"^## .*$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
+    # The last section is called Next on every page, so nothing links to it and it needs no address.
     if bare := next((heading for heading in headings if "{ #" not in heading and heading != "## Next"), None):
         yield f"an address for each section, such as {bare} {{ #{bare[3:].lower().replace(' ', '-')} }}"
     sections = re.findall(r'<h2 id="([^"]+)"', html)

@@ -175,6 +175,7 @@ def _find_numbers(masked: str) -> list[tuple[int, int, str]]:
     numbers = []
     for word in _WORD.finditer(masked):
         number = word[0].strip(_PUNCTUATION)
+        # A sign or a symbol may come before the digits, as in "-3" or "~5".
         if re.match(r"[^\w]*\d", number):
             numbers.append((masked.count("\n", 0, word.start()) + 1, word.start() + word[0].index(number), number))
     return numbers
