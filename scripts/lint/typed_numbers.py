@@ -134,6 +134,7 @@ def _is_fixed(value: str) -> bool:
 
 
 def _blank_allowed(masked: str, name: str) -> str:
+    # Blanks of the same length keep the offsets and line numbers of the remaining numbers.
     for phrase in (*_read_allowed().get(name, ()), *_read_allowed().get("*", ())):
         masked = masked.replace(phrase, _blank_text(phrase))
     return masked
