@@ -71,6 +71,7 @@ class _Noting:
 
     def __init__(self) -> None:
         self.work = BareWork()
+        # Code that runs without a capture is compiled for the CPU.
         self.names = {"cpu"}
         self.within = threading.local()
 
@@ -116,10 +117,12 @@ def compile_all(path: Path) -> None:
     from xla_inspect import targets
 
     work: BareWork = pickle.loads(path.read_bytes())  # noqa: S301 - written by the benchmark a moment ago
+    # Devices must be requested with the same settings as in the build, or their ids would differ.
     targets.settle()
     for name, ids, code, options in work.compiles:
         client = targets.find_target(name).devices()[0].client
         compile_options = xla_client.CompileOptions.ParseFromString(options)
+        # Writing dumps is part of the tool's cost and not of the bare compilation.
         compile_options.env_option_overrides = [
             option for option in compile_options.env_option_overrides if not option[0].startswith("xla_dump")
         ]

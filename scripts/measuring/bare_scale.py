@@ -40,6 +40,7 @@ def main(words: Sequence[str]) -> int:
             args = jax.tree.map(lambda spec, tree: put(tree, jax.NamedSharding(mesh, spec)), specs, program.example)
         else:
             args = put(program.example, jax.sharding.SingleDeviceSharding(target.devices()[0]))
+        # The compiler runs without the devices, so the platform is named explicitly.
         lowered = jax.jit(program.function, **settings).trace(*args).lower(lowering_platforms=(PLATFORMS[target.kind],))
         try:
             lowered.compile(compiler_options=dict(pin_options(target)))

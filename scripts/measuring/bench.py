@@ -74,6 +74,7 @@ def time_warm(place: Path, runs: int) -> None:
     def build() -> None:
         call_python(*BUILD, "--site-dir", str(place / "site"), XLA_INSPECT_CACHE=str(place / "cache"))
 
+    # The first build fills the caches and is not timed.
     build()
     bare = ("-c", "import jax, jaxlib, mkdocs")
     floor = {"bare import": lambda: call_python(*bare), "plain MkDocs": lambda: build_plain(place)}
@@ -125,6 +126,7 @@ def read_site(place: Path, *, is_cold: bool) -> None:
         lines = path.read_text(encoding="utf-8").split("\n")
         path.write_text("\n".join(expand(lines, source.pieces, outcomes)), encoding="utf-8")
     lines = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").splitlines()
+    # Plain MkDocs has the same theme and plugins, without the hooks and extensions that run code.
     text = "\n".join(line for line in lines if not LIVE.match(line)).replace("docs/overrides", str(docs / "overrides"))
     (place / "plain.yml").write_text(f"docs_dir: {docs}\n{text}\n", encoding="utf-8")
 
@@ -141,6 +143,7 @@ def expand(lines: list[str], pieces: tuple[Piece, ...], outcomes: list[Outcome])
         check = f'??? check "{piece.options.get("check")}"\n\n    ```python\n    {piece.code!r}\n    ```'
         text = outcome.text if piece.kind == "block" else check
         replaced[at] = [(lead[0] if lead else "") + line if line else "" for line in text.split("\n")]
+        # The other lines of the fence disappear, including its closing line.
         for number in range(at + 1, at + len(piece.lines) + 2):
             replaced[number] = []
     for number, line in enumerate(lines):

@@ -39,6 +39,7 @@ def time_constants(mebibytes: int, pairs: int) -> dict[str, float]:
     table = np.ones((mebibytes * 2**20 // 4 // WIDTH, WIDTH), np.float32)
     x = jax.ShapeDtypeStruct((64, table.shape[0]), jnp.float32)
     shape = jax.ShapeDtypeStruct(table.shape, jnp.float32)
+    # Both variants alternate, so that a change of the machine's speed affects both.
     closed, passed = [], []
     # Each round times a new lambda, since JAX would find the compiled form of one that it has seen.
     for _ in range(pairs):

@@ -40,6 +40,7 @@ def as_chrome(profile: Source) -> Iterator[dict[str, Any]]:
     """
     events = [event for event in profile.events() if event.op and event.module]
     first = min((event.start for event in events), default=0)
+    # Perfetto shows the process names from these metadata events.
     for process in sorted({profile.processes[event.process] for event in events}):
         yield {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": process}}
     for event in events:

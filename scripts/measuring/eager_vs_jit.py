@@ -69,6 +69,7 @@ def time_calls(function: Callable[..., Any], example: tuple[Any, ...], pairs: in
     """Return the median microseconds of an eager and a jitted call, and median and quartiles of their paired ratio."""
     arrays = make(example)
     jitted = jax.jit(function)
+    # The first calls compile, so they are not timed.
     for call in (function, jitted):
         jax.block_until_ready(call(*arrays))
     repeats = max(1, round(SECONDS / stretch(lambda: jitted(*arrays), 3)))
@@ -89,6 +90,7 @@ def stretch(call: Callable[[], Any], repeats: int) -> float:
     """Return the seconds for one call, averaged over several calls in a row."""
     start = time.perf_counter()
     for _ in range(repeats):
+        # JAX runs asynchronously: without waiting, only the dispatch would be timed.
         jax.block_until_ready(call())
     return (time.perf_counter() - start) / repeats
 
@@ -107,6 +109,7 @@ def _time_target(
     times: dict[str, list[float]] = {"trace": [], "lower": [], "compile": []}
     with jax.default_device(targets.find_target(target).devices()[0]):
         for _ in range(runs + 1):
+            # Otherwise JAX would reuse the trace and the executable of the last run.
             jax.clear_caches()
             start = time.perf_counter()
             traced = jax.jit(function).trace(*example)

@@ -90,6 +90,7 @@ def trace_runs(step: Callable[..., Any], arrays: Sequence[Any], runs: int) -> It
         arrays: The function's arguments.
         runs: The number of recorded runs.
     """
+    # The warm-up run compiles and allocates, which must not be part of the profile.
     jax.block_until_ready(step(*arrays))
     options = ProfileOptions()
     # Tracing Python would slow down the host and add its events to the profile.
@@ -104,6 +105,7 @@ def trace_runs(step: Callable[..., Any], arrays: Sequence[Any], runs: int) -> It
 
 def make(example: Any) -> Any:  # noqa: ANN401 - a pytree of shapes, and one of arrays
     """Return arrays with the shapes of an example: small random floats, and zeros for any other type."""
+    # A fixed seed makes the kernels process the same data in every measurement.
     random = np.random.default_rng(0)
 
     def fill(leaf: Any) -> Any:  # noqa: ANN401 - a shape, or an example that is a value itself
@@ -156,6 +158,7 @@ def summarize(events: Iterable[Event], runs: int) -> list[dict[str, Any]]:
 
 
 def _time(durations: Sequence[list[float]], runs: int) -> dict[str, float]:
+    # A kernel that runs in only some launches contributes its share of them to the time of one launch.
     most = max(map(len, durations))
     launch = sum(statistics.median(times) * len(times) / most for times in durations)
     return {"launches": round(most / runs, 2), "us": round(launch / 1000, 3)}

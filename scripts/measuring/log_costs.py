@@ -54,6 +54,7 @@ def describe_compile(name: str, target: str) -> CompileCall:
         return ()
 
     module = import_module(f"programs.{name}")
+    # The wrapper records the call and compiles nothing; the cache is off so that the capture makes the call at all.
     with (
         patch.object(getmodule(LoggedProcess), "collect_log", note),
         patch.dict(os.environ, {"XLA_INSPECT_CACHE": "off"}),

@@ -54,6 +54,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path, help=f"the file to write (default: {TIMES})")
     parser.add_argument("programs", nargs="*", help="files of snippets/programs by name (default: all)")
     options = parser.parse_args()
+    # The default file holds times of GPUs that the site shows, which a trial on the CPU must not overwrite.
     if options.platform == "cpu" and options.out is None:
         parser.error("times of a CPU are not for the site: name another file with --out")
     names = find_programs()
@@ -156,6 +157,7 @@ def describe_program(profile: Mapping[str, Any], ahead: Capture) -> dict[str, An
     kernels = [{**kernel, "what": sorts.get(kernel["name"], "unknown")} for kernel in profile["kernels"]]
     launched = Counter(kernel["what"] for kernel in kernels if find_role(kernel["what"]))
     captured = Counter(launch.sort for launch in list_launches(ahead))
+    # `subtract` keeps negative counts, which stand for launches that only the capture has.
     launched.subtract(captured)
     return {
         "stablehlo": hash_program(ahead.stablehlo),

@@ -47,6 +47,7 @@ def time_work(work: Callable[[], object]) -> tuple[float, float]:
     """Return the wall-clock seconds of a call, and the processor seconds of the processes that it starts."""
     start, before = time.perf_counter(), os.times()
     work()
+    # Child processes count once they have ended, which `work` waits for.
     after = os.times()
     processor = after.children_user + after.children_system - before.children_user - before.children_system
     return time.perf_counter() - start, processor

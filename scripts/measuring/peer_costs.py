@@ -67,6 +67,7 @@ def measure_peer(peer: str) -> dict[str, Any]:
     script = str(records.FOLDER / peer / records.SCRIPT)
     uv = peer_runs.find_uv()
     with tempfile.TemporaryDirectory() as folder:
+        # An empty cache makes uv download everything, as on a machine that has never used the compiler.
         place = {"UV_CACHE_DIR": str(Path(folder) / "cache"), **peer_runs.find_links()}
         start = time.monotonic()
         installed = peer_runs.call(uv, "sync", "--script", script, **place)
@@ -116,6 +117,7 @@ def _size(folder: Path) -> int:
     sizes = {}
     for path in folder.rglob("*"):
         if path.is_file() and not path.is_symlink():
+            # uv links files from its cache into environments, so one file may have several names.
             stat = path.stat()
             sizes[stat.st_dev, stat.st_ino] = stat.st_size
     return sum(sizes.values())

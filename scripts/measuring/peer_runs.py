@@ -115,6 +115,7 @@ def report_outcomes(outcomes: Sequence[PeerOutcome]) -> int:
 
 def check_peer(peer: str, *, update: bool = False) -> PeerOutcome:
     """Install a compiler, run its script, and compare the script's output with the record."""
+    # Compilers generate different code for other machines, so their output cannot be compared with the record.
     if (platform.system(), platform.machine()) != RECORDED_ON:
         return PeerOutcome(
             peer, PeerVerdict.NOT_RUN, f"the records are of {' '.join(RECORDED_ON)}, and this is another machine"
@@ -188,6 +189,7 @@ def describe_difference(recorded: str, current: str) -> str:
         lines.append("another script: what decides on the record was changed since it was written")
     if not stamps.is_sealed(json.loads(recorded)):
         lines.append("the record was changed by hand")
+    # The hash of the record itself always differs if anything else does, so it says nothing more.
     old.pop("record", None)
     new.pop("record", None)
     before, after = (json.dumps(record, indent=1, ensure_ascii=False).splitlines() for record in (old, new))

@@ -70,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             for server in servers:
                 server.child.end()
+    # The record compares all compilers on one machine, so a partial one would mix machines.
     if len(servers) < len(list_peers()):
         print("nothing is written: the figures are of all compilers or of none", file=sys.stderr)
         return peer_runs.NOT_RUN

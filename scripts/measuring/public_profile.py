@@ -80,6 +80,7 @@ def read_nsys(archive: bytes) -> dict[str, Any]:
         (row for row in table if (row["Name"] or "").startswith(f"TSL:XlaModule:#hlo_module={MODULE}")),
         key=lambda row: row["Projected Start"],
     )
+    # Nsight lists the ids of all surrounding ranges of an event, separated by colons.
     inside = f":{int(step['RangeId'])}:"
     rows = [
         row for row in table if inside in (row["RangeStack"] or "") and (row["Name"] or "").startswith("TSL:Thunk:")

@@ -174,6 +174,7 @@ def measure_row(row: Row, runs: int) -> dict[str, Any]:
 def time_module(words: Sequence[str], *, fits: bool) -> tuple[Run, str]:
     """Run a module with arguments to its end; return the measurements and the output, or exit if it fails."""
     environment = {**os.environ, "XLA_INSPECT_CACHE": "off", "JAX_LOG_COMPILES": "1"}
+    # Without its bytecode files Python would compile every module again, which is not the cost of a command.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
     compiles: list[tuple[float, float]] = []
     errors: list[str] = []
@@ -188,6 +189,7 @@ def time_module(words: Sequence[str], *, fits: bool) -> tuple[Run, str]:
                 if match := _COMPILED.search(line):
                     compiles.append((time.perf_counter(), float(match[1])))
 
+        # Both pipes are read at the same time, since a full pipe would block the process.
         listener = threading.Thread(target=listen)
         listener.start()
         output = "".join(child)

@@ -49,6 +49,7 @@ def time_first_starts(place: Path, runs: int) -> None:
             home = time.perf_counter() - start
             await_text("livereload/progress", '"share": 1', longest=3600)
             whole = time.perf_counter() - start
+        # The cold build of the same copy must not find the results of the server.
         shutil.rmtree(copy / ".cache")
         cold, _ = time_work(lambda: call_python("-m", "mkdocs", "build", "--quiet", folder=copy, **variables))  # noqa: B023 - called at once
         shutil.rmtree(copy)

@@ -89,6 +89,7 @@ class Playground:
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         if headers is None:
             headers = {"X-Play-Token": self.token, "Content-Type": "application/json", "Origin": self.address}
+        # `http.client` sends exactly the given headers, also faulty ones for trials of the server's checks.
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience)
         try:
             connection.request(method or ("GET" if content is None else "POST"), path, content, dict(headers))
@@ -188,6 +189,7 @@ def _await_start(playground: Playground) -> None:
             playground.printed.append(line)
             if not playground.port and (match := ADDRESS.search(line)):
                 playground.port = int(match[1])
+            # A playground may run for long, so only the last lines are stored.
             del playground.printed[:-200]
 
     threading.Thread(target=read, daemon=True).start()
