@@ -112,6 +112,7 @@ def work(options: argparse.Namespace) -> int:
         records[request] for request in requests or records if request in records and (requests or not request.libtpu)
     ]
     releases.sort(key=lambda release: release.order)
+    # A single release has no changes, so the latest earlier one is added for the comparison.
     if options.newest and len(releases) == 1:
         older = [
             release for request, release in records.items() if not request.libtpu and release.order < releases[0].order

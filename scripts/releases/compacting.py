@@ -41,6 +41,7 @@ def compact(environment: Environment, tasks: Sequence[Task], left_out: Mapping[s
     texts: dict[str, dict[str, str]] = {}
     programs: dict[str, tuple[list[Form], dict[str, Form], dict[str, ReleaseOutcome]]] = {}
     for task in sorted(tasks, key=lambda task: (task["program"], task["member"])):
+        # Tasks have no result if the release has no compiler for their target.
         if not (environment.folder / task["file"]).exists():
             continue
         result, name = load_result(environment, task), name_program(task)

@@ -126,6 +126,7 @@ def build_probe_task(task: Task, figures: Mapping[str, str], folder: Path) -> di
     """
     target, kind = targets.find_target(task["target"]), task["kind"]
     options = {**list_options(kind, folder), **PINNED[kind]}
+    # The probe sets the folder of the dumps itself, and the list of passes for the whole process.
     for name in ("xla_dump_to", LISTED):
         options.pop(name, None)
     module = importlib.import_module(f"programs.{task['program']}")
@@ -173,6 +174,7 @@ def read_result(probe_task: Mapping[str, Any], result: Mapping[str, Any]) -> dic
         probe_task: The task in the probe's format.
         result: The probe's result.
     """
+    # Addresses and folders differ from run to run, and a record must not change with them.
     if failed := result.get("failed"):
         return {
             "failed": re.sub(r"(?:/[\w.@+-]+){2,}/", "", re.sub(r"0x[0-9a-f]+", "0x...", failed))[:300].rstrip(": ")

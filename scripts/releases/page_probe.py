@@ -70,6 +70,7 @@ def settle() -> None:
         mlir._thread_local_context = SimpleNamespace(value=None, set_local=lambda _: None)  # noqa: SLF001 - as above
     compile_lowered: Callable[..., Any] = jax.stages.Lowered.compile
 
+    # Each attempt removes the one option that the error names, until the release accepts the others.
     def patient(self: jax.stages.Lowered, compiler_options: Any = None, **others: Any) -> Any:  # noqa: ANN401
         options = compiler_options
         while True:

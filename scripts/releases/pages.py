@@ -66,6 +66,7 @@ def run_pages(environment: Environment, say: Callable[[str], None], *, pages: tu
     names = sorted(path.relative_to(tree).as_posix() for path in (tree / "docs").rglob("*.md"))
     chosen = [page for page in pages or names if page != ABOUT_RELEASES]
     results = {page: store / f"{hashlib.sha256(page.encode()).hexdigest()[:12]}.json" for page in chosen}
+    # Each round ends at a page that ends its process; that page then has a result, so the loop terminates.
     while waiting := {page: str(out) for page, out in results.items() if not out.exists()}:
         job = {"root": str(tree), "cache": str(environment.folder / "captures"), "figures": str(specs)}
         (environment.folder / "pages.json").write_text(json.dumps({**job, "pages": waiting}), encoding="utf-8")

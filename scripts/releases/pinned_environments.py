@@ -80,6 +80,7 @@ def make(version: str, libtpu: str = "") -> Environment:
     if bad := next((number for number in (version, libtpu or version) if not VERSION.fullmatch(number)), ""):
         message = f"{bad!r} is no version of {'JAX: one looks like 0.11.2' if bad == version else 'libtpu'}"
         raise ReleaseError(message)
+    # Other packages of the environment are installed too, but a record only names those that make a difference.
     environment = make_environment(version, list_wanted(version, libtpu), store=STORE)
     left_out = {"gpu": "not asked for"} if libtpu else {}
     versions = {name: number for name, number in environment.versions.items() if name in RECORDED}

@@ -69,6 +69,7 @@ def list_defined(body: Sequence[ast.stmt]) -> Iterator[str]:
         elif isinstance(statement, ast.Try):
             yield from list_defined([*statement.body, *statement.orelse])
         elif isinstance(statement, ast.If):
+            # Names under TYPE_CHECKING do not exist at run time.
             checked = "TYPE_CHECKING" in ast.unparse(statement.test)
             yield from list_defined([*([] if checked else statement.body), *statement.orelse])
 
