@@ -9,7 +9,7 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[2]
 """The project's folder."""
 
-# The module is imported first, so this is the start of the script.
+# Scripts import this module when they start, so this is the start of the script.
 _START = time.monotonic()
 
 

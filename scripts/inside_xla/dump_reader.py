@@ -219,7 +219,7 @@ def _open_files(sizes: list[tuple[str, int]], read_bytes: Read) -> Files:
     """Return the files of a listing, or the files of its only entry if that is an archive."""
 
     def read_part(number: int, start: int, end: int) -> bytes:
-        # The bytes belong to the page's script, which may reuse their memory, so they are copied.
+        # The bytes belong to the page's script, so Python gets a copy of its own.
         return read_bytes(number, start, end).to_bytes() if end > start else b""
 
     if len(sizes) == 1:

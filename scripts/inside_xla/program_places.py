@@ -84,7 +84,7 @@ def publish_programs(pages: Iterable[str], site: Path) -> None:
             old.unlink()
     for name, data in files.items():
         folder.mkdir(parents=True, exist_ok=True)
-        # An unchanged file keeps its modification time, which a served site and caches of browsers compare.
+        # An unchanged file is not written again, so that it keeps its modification time.
         if not (folder / name).is_file() or (folder / name).read_bytes() != data:
             (folder / name).write_bytes(data)
 

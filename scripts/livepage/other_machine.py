@@ -91,9 +91,9 @@ def _tell(outcome: Outcome) -> str:
 
 def _move() -> None:
     """Make Python report another date and machine; the clock itself is unchanged, since caches depend on it."""
-    # Libraries may have imported the classes before, so that instances of the original classes must count as theirs.
     cores = os.cpu_count() or 1
 
+    # Objects of the original classes exist already, and must pass `isinstance` tests with the replacements.
     class Instances(type):
         def __instancecheck__(cls, instance: object) -> bool:
             return isinstance(instance, cls.__mro__[1])
