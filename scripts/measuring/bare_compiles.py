@@ -117,7 +117,7 @@ def compile_all(path: Path) -> None:
     from xla_inspect import targets
 
     work: BareWork = pickle.loads(path.read_bytes())  # noqa: S301 - written by the benchmark a moment ago
-    # Devices must be requested with the same settings as in the build, or their ids would differ.
+    # This makes the CPU the default platform, as in the build.
     targets.settle()
     for name, ids, code, options in work.compiles:
         client = targets.find_target(name).devices()[0].client

@@ -161,11 +161,7 @@ class _Session:
         return "", ""
 
     def _review(self, piece: Piece, sites: Sequence[Site], counts: Sequence[int], *, asserted: bool) -> str:
-        """Complain about a check whose asserts checked nothing, and return the module functions that asserted for it.
-
-        `sites` are the check's own asserts, `counts` the earlier runs of each assert of the page, and `asserted` says
-        whether the check ran any assert.
-        """
+        """Report a check whose asserts checked nothing, and return the module functions that asserted for it."""
         whole = has_every_target()
         line, fault = find_fault(sites, is_whole=whole) or (
             0,
@@ -262,10 +258,7 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def locate(error: BaseException, piece: Piece) -> Origin:
-    """Return the innermost line of the piece in an error's traceback.
-
-    A line of an included file counts as the page's; a line of an imported module does not.
-    """
+    """Return the innermost line of the piece, or of a file that it includes, in an error's traceback."""
     if isinstance(error, SyntaxError) and error.lineno and piece.kind is not Kind.VALUE:
         at = min(error.lineno, len(piece.lines)) - 1
         if error.filename in {origin.file for origin in piece.lines} and piece.lines:
