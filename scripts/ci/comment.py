@@ -101,7 +101,7 @@ def post(repository: str, number: int, body: str, *, changed: bool) -> str:
     return f"commented on #{number}"
 
 
-def call(method: str, path: str, **fields: str) -> Any:  # noqa: ANN401 - what the service answers
+def call(method: str, path: str, **fields: str) -> Any:  # noqa: ANN401 - any JSON value
     """Send a request to GitHub's API.
 
     Raises:

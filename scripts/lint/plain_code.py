@@ -1,13 +1,12 @@
-"""The rules for docstrings and names in code, as the contributing reference gives them.
+"""The rules for docstrings and names in code, which the contributing reference states.
 
     uv run python -m lint.plain_code [snippets/xla_inspect/hlo ...]
 
-* A docstring does not begin with a question word: it names the thing, or says in the imperative what a function does.
-* A local name or an argument is no past participle. `found` or `told` says what happened to a value and not what it is;
-  `instruction` or `message` does.
+* A docstring does not begin with a question word. It names the thing, or says in the imperative what a function does.
+* No local name or argument is a past participle. `found` or `told` describes an event; `instruction` or `message`
+  describes the value.
 
-`plain_code.toml` lists the names that are right all the same, each with its reason, and the packages that still have to
-be rewritten.
+`plain_code.toml` lists the forbidden words, and the packages that have not been rewritten yet.
 """
 
 from __future__ import annotations

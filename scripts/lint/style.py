@@ -1,18 +1,18 @@
-"""Hold the prose of pages to the house style: one sentence a line, no speed without a figure, terms as in the glossary.
+"""The house style of prose: one sentence on each line, no speed without a figure, and terms as in the glossary.
 
     uv run python -m lint.style [--mend] [docs/fusion.md ...]
 
-`--mend` gives each sentence a line of its own; what else is found is for a person to mend.
+`--mend` puts each sentence on a line of its own; a person has to fix all other findings.
 
-No linter has these rules: that of rumdl for one sentence a line (MD013) knows no bold title in front, no definition and
-no notebook; so they are here. Spelling is checked by `typos`, numbers by `typed_numbers.py`.
+No linter has these rules. The rule of rumdl for one sentence on each line (MD013) does not handle bold titles,
+definitions and notebooks. `typos` checks the spelling, and `typed_numbers.py` the numbers.
 
-* A line of a paragraph or of a list holds one sentence, whole. A bold title with its full stop may stand in front.
-* A word of speed has a figure beside it, in the same sentence or the one before or after: a number, a computed value.
-* A term has the form of its entry in `docs/glossary.md`; `style.toml` lists what else is said for some, which is wrong.
-* The field's own words: `style.toml` lists plain ones that no compiler's text has, each with what is said instead.
+* A line of a paragraph or list holds one whole sentence. A bold title that ends with a full stop may come before it.
+* A word of speed has a figure in its sentence or a neighboring one: a number or a computed value.
+* A term is written as in `docs/glossary.md`; `style.toml` lists wrong synonyms for some terms.
+* `style.toml` also lists plain words that texts about compilers do not use, each with the field's own word.
 
-What is right all the same stands in `style.toml`: the words around it, and the reason.
+Exceptions are listed in `style.toml`, with the words around them and the reason.
 """
 
 from __future__ import annotations

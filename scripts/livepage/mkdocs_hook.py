@@ -183,7 +183,7 @@ def on_pre_page(page: Page, config: MkDocsConfig, **_: object) -> Page:
 
 @event_priority(100)
 def _hide_listings(context: dict[str, Any], /, page: Page, config: MkDocsConfig, **_: object) -> dict[str, Any]:
-    page.full_content = page.content  # type: ignore[attr-defined]  # kept for `_show_listings`
+    page.full_content = page.content  # type: ignore[attr-defined]  # restored by `_show_listings`
     page.content = search.to_index(
         page.content or "", _list_entries(page, config), whole=not (page.meta.get("search") or {}).get("begins")
     )

@@ -100,7 +100,7 @@ def _move() -> None:
 
     class Date(_DATE, metaclass=Instances):  # type: ignore[misc,valid-type]  # a class, whatever its name is now
         @classmethod
-        def today(cls) -> Any:  # noqa: ANN401 - as the class that it stands for
+        def today(cls) -> Any:  # noqa: ANN401 - as in the class that it replaces
             return (_TIME.now() + _LATER).date()
 
     class Time(_TIME, metaclass=Instances):  # type: ignore[misc,valid-type]  # as above

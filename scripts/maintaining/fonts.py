@@ -21,7 +21,7 @@ from fontTools.ttLib import TTFont  # type: ignore[import-not-found]  # only thi
 
 FONTS = Path(__file__).resolve().parents[2] / "docs" / "assets" / "fonts"
 # Printable ASCII, and the signs that prose and compiler text use beyond it.
-CHARACTERS = "".join(map(chr, range(0x20, 0x7F))) + "\u00a0§°±²µ·×éü–—‘’“”•…−≈≠≤≥"  # noqa: RUF001 - meant as they are
+CHARACTERS = "".join(map(chr, range(0x20, 0x7F))) + "\u00a0§°±²µ·×éü–—‘’“”•…−≈≠≤≥"  # noqa: RUF001 - these characters are intended
 FEATURES = ["kern", "liga", "tnum", "lnum", "mark", "ccmp"]
 SOURCES = (
     ("source-serif-4", "latin-400-normal", "Notebook Serif", "notebook-serif-400"),

@@ -93,11 +93,11 @@ class _Noting:
 
         return next(name for name in sorted(self.names) if targets.find_target(name).devices()[0].client is client)
 
-    def capture(self, original: Known, program: Any, target: Any, *rest: Any, **options: Any) -> Any:  # noqa: ANN401 - what `known` returns
+    def capture(self, original: Known, program: Any, target: Any, *rest: Any, **options: Any) -> Any:  # noqa: ANN401 - the result of `original`
         self.names.add(target.name)
         return original(program, target, *rest, **options)
 
-    def note_run(self, original: Known, function: Known) -> Any:  # noqa: ANN401 - what `known` returns
+    def note_run(self, original: Known, function: Known) -> Any:  # noqa: ANN401 - the result of `original`
         self.work.functions.append((function.__module__, function.__qualname__))
         self.within.a_run = True
         try:
@@ -105,7 +105,7 @@ class _Noting:
         finally:
             self.within.a_run = False
 
-    def run_code(self, original: Known, code: str, **environment: str) -> Any:  # noqa: ANN401 - what `known` returns
+    def run_code(self, original: Known, code: str, **environment: str) -> Any:  # noqa: ANN401 - the result of `original`
         self.work.codes.append((code, environment))
         return original(code, **environment)
 

@@ -108,7 +108,7 @@ def start(name: str, folder: str) -> PeerServer | None:
     return PeerServer(name, child, [(way, program) for way, program in listen(child)])
 
 
-def listen(child: Child) -> Any:  # noqa: ANN401 - what it answers
+def listen(child: Child) -> Any:  # noqa: ANN401 - any JSON value
     """Return the next answer of a process.
 
     Raises:

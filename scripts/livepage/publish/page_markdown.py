@@ -1,7 +1,7 @@
 """The Markdown version of each page for readers of plain text, with the output of its blocks and with working links.
 
 Markdown extensions are translated for any Markdown reader: a fold or tab becomes its title and its content, and an
-anchor becomes an element of its own. Figures are only shown on the page itself; here their captions stand for them.
+anchor becomes an element of its own. Figures are only shown on the page itself; here their captions replace them.
 """
 
 from __future__ import annotations

@@ -108,7 +108,7 @@ class Page:
                 return html_output.show_check(self.md, piece, outcome, index)
             self.shown = piece
             return html_output.show_block(self.md, piece, outcome, index, options)
-        except Exception as error:  # noqa: BLE001 - superfences drops what a formatter raises without a word
+        except Exception as error:  # noqa: BLE001 - superfences silently drops the exceptions of a formatter
             self.complain(f"{type(error).__name__}: {error}", piece.origin)
             return ""
         finally:
