@@ -1,4 +1,4 @@
-"""The kernel times of programs on a GPU, and the comparison of the kernels with the ahead-of-time captures.
+"""Time the kernels of the programs on a GPU, compare them with the ahead-of-time captures, and record both.
 
 `scripts/measure` starts it. The times go to docs/data/kernel-times.json, by target, with device, versions and date.
 """

@@ -74,7 +74,7 @@ def _print(expression: str) -> str:
 
 @cache
 def hash_title(title: str) -> str:
-    """Return the digits of a title."""
+    """Return the first digits of the hash of a title."""
     return _hash(" ".join(title.split()), TITLE)
 
 
