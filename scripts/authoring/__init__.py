@@ -1,1 +1,1 @@
-"""What a chapter takes besides its text: its first files, its expected outputs, the look at its sentences."""
+"""The tools for authors: a new chapter's first files, the expected outputs, and the review of changed sentences."""

@@ -25,21 +25,21 @@ if TYPE_CHECKING:
     from livepage.run import Record
 
 WIDTH = 66
-"""How wide sentences are shown beside their check."""
+"""The number of columns for a sentence that is shown next to its check."""
 _ALIKE = 0.6
-"""The least likeness at which a sentence counts as an edit of another."""
+"""The smallest similarity at which a sentence counts as an edit of another one."""
 
 
 @dataclass(frozen=True)
 class Pair:
-    """A sentence to accept, and what backs it.
+    """A sentence to accept, with its backing.
 
     Attributes:
         sentence: The sentence.
-        check: What backs it.
+        check: The backing.
         seal: The hash of the backing.
         old: The sentence that it replaces, or an empty string.
-        shown: The pair as a person sees it.
+        shown: The text that shows the pair to a person.
     """
 
     sentence: Sentence
@@ -50,56 +50,59 @@ class Pair:
 
 
 def list_pairs(prose: Prose, record: Record, chosen: dict[int, str], old: Iterable[str] = ()) -> list[Pair]:
-    """Return the sentences that are not affirmed, each with the backing that was chosen or is most probable.
+    """Return the sentences that are not affirmed, each with the chosen backing or the most probable one.
 
     Args:
         prose: The page.
-        record: Its affirmed sentences.
-        chosen: By line, a kind or the title of a check.
-        old: The sentences of the page when it was affirmed.
+        record: The page's affirmed sentences.
+        chosen: For some lines, a kind of backing or the title of a check.
+        old: The sentences of the page when it was last affirmed.
 
     Raises:
-        SystemExit: What was chosen cannot back the sentence.
+        SystemExit: The chosen backing cannot back the sentence.
     """
     backings = Backings(prose)
     now = {backing.hash_sentence(sentence.text) for sentence in prose.sentences}
-    gone = [text for text in old if backing.hash_sentence(text) not in now]
+    deleted = [text for text in old if backing.hash_sentence(text) not in now]
+    # The first digits of a seal identify the title of a backing, also after the backing's code has changed.
     before = {seal[: backing.TITLE] for _, seal in record}
     pairs = []
     for sentence in sentence_checks.list_open(prose, record):
         one = backing.hash_sentence(sentence.text)
-        was = next(iter(difflib.get_close_matches(sentence.text, gone, 1, _ALIKE)), "")
-        known = {seal[: backing.TITLE] for text, seal in record if text in {one, backing.hash_sentence(was)}}
-        check = _choose(prose, sentence, backings, chosen.get(sentence.line, ""), known & before)
+        was = next(iter(difflib.get_close_matches(sentence.text, deleted, 1, _ALIKE)), "")
+        titles = {seal[: backing.TITLE] for text, seal in record if text in {one, backing.hash_sentence(was)}}
+        check = _choose(prose, sentence, backings, chosen.get(sentence.line, ""), titles & before)
         helpers = backings.list_helpers(check) if check.title not in KINDS else []
-        shown = _show(prose, sentence, check, was, helpers)
-        pairs.append(Pair(sentence, check, backings.seal(check), was, shown))
+        view = _show(prose, sentence, check, was, helpers)
+        pairs.append(Pair(sentence, check, backings.seal(check), was, view))
+    # If sentences were only deleted, a pair without a seal stands for the deletion, so that it must be accepted too.
     if not pairs and {one for one, _ in record} - now:
-        lines = "".join(f"\n  - {text}" for text in gone)
-        shown = f"{prose.name}:1: no longer says what was affirmed{lines}"
-        pairs.append(Pair(Sentence("", 1), Check("", "", 1), "", "", shown))
+        lines = "".join(f"\n  - {text}" for text in deleted)
+        view = f"{prose.name}:1: no longer says what was affirmed{lines}"
+        pairs.append(Pair(Sentence("", 1), Check("", "", 1), "", "", view))
     return pairs
 
 
-def _choose(prose: Prose, sentence: Sentence, backings: Backings, title: str, known: set[str]) -> Check:
+def _choose(prose: Prose, sentence: Sentence, backings: Backings, title: str, digits: set[str]) -> Check:
     possible = backings.list_possible(sentence)
     if title:
         choice = next((check for check in possible if check.title == title), None)
         if choice is None:
             titles = "".join(f"\n  {check.title}" for check in possible)
             sys.exit(f"affirm: {prose.name}:{sentence.line} cannot rest on {title!r}, only on one of these:{titles}")
-        left = backing.find_undecided(sentence, choice, []) if title == backing.VALUES else []
-        if left:
+        undecided = backing.find_undecided(sentence, choice, []) if title == backing.VALUES else []
+        if undecided:
             sys.exit(
-                f"affirm: {prose.name}:{sentence.line}: no value decides {left[0].strip()!r}: put a check below it"
+                f"affirm: {prose.name}:{sentence.line}: no value decides {undecided[0].strip()!r}: put a check below it"
             )
         return choice
-    before = [check for check in possible if backing.hash_title(check.title) in known]
+    # The backing that the sentence had before is the best guess, then values that decide every clause.
+    before = [check for check in possible if backing.hash_title(check.title) in digits]
     decided = [
         check for check in possible if check.title == backing.VALUES and not backing.find_undecided(sentence, check, [])
     ]
     others = [check for check in possible if check.title != backing.VALUES]
-    if sentence.line == sentence.section:  # a title is of all that stands below it
+    if sentence.line == sentence.section:  # a heading is about all the text below it, so no single check backs it
         others.sort(key=lambda check: check.title != READING)
     return next(iter([*before, *decided, *others]))
 
@@ -112,46 +115,51 @@ def _show(prose: Prose, sentence: Sentence, check: Check, old: str, helpers: lis
         lines.append(textwrap.fill(old, 120, initial_indent="  - ", subsequent_indent="    "))
     code = "\n".join([check.code.strip("\n"), *(f"# helper\n{helper}" for helper in helpers[:3])])
     lines.append(_set_side_by_side(sentence.text, code))
-    if left := backing.find_undecided(sentence, check, helpers):
-        lines.append(f"  The code on the right does not hold: {', '.join(left)}")
+    if undecided := backing.find_undecided(sentence, check, helpers):
+        lines.append(f"  The code on the right does not hold: {', '.join(undecided)}")
     return "\n".join(lines)
 
 
 def _set_side_by_side(sentence: str, code: str) -> str:
     """Return a sentence on the left and code on the right."""
-    left = textwrap.wrap(sentence, WIDTH, initial_indent="+ ", subsequent_indent="  ")
-    right = code.split("\n")
-    height = max(len(left), len(right))
-    rows = zip(left + [""] * (height - len(left)), right + [""] * (height - len(right)), strict=True)
+    sentence_lines = textwrap.wrap(sentence, WIDTH, initial_indent="+ ", subsequent_indent="  ")
+    code_lines = code.split("\n")
+    height = max(len(sentence_lines), len(code_lines))
+    rows = zip(
+        sentence_lines + [""] * (height - len(sentence_lines)),
+        code_lines + [""] * (height - len(code_lines)),
+        strict=True,
+    )
     return "\n".join(f"  {one:<{WIDTH}} | {other}".rstrip(" |") for one, other in rows)
 
 
 def affirm(
     prose: Prose, accepts: Callable[[Pair], bool], chosen: dict[int, str], old: Iterable[str] = ()
 ) -> list[Pair]:
-    """Record the sentences that a person accepts, drop those that are gone, and return what is left.
+    """Record the accepted sentences, drop deleted ones, and return the pairs that were not accepted.
 
     Args:
         prose: The page.
-        accepts: Asks about a pair.
-        chosen: By line, a kind or the title of a check.
-        old: The sentences of the page when it was affirmed.
+        accepts: A function that returns whether a person accepts a pair.
+        chosen: For some lines, a kind of backing or the title of a check.
+        old: The sentences of the page when it was last affirmed.
     """
     record = backing.load_affirmed(prose.name)
     pairs = list_pairs(prose, record, chosen, old)
+    # Entries of sentences whose code is unchanged stay recorded without being shown again.
     backings = Backings(prose)
-    kept = set[tuple[str, str]]()
+    entries = set[tuple[str, str]]()
     for sentence in sentence_checks.list_claims(prose):
         one = backing.hash_sentence(sentence.text)
-        kept |= {
+        entries |= {
             (one, seal) for check in backings.list_possible(sentence) if (one, seal := backings.seal(check)) in record
         }
     accepted = [pair for pair in pairs if accepts(pair)]
-    left = [pair for pair in pairs if pair not in accepted]
-    kept |= {(backing.hash_sentence(pair.sentence.text), pair.seal) for pair in accepted if pair.seal}
-    # While something is open, what the page no longer says stays recorded: it may be what became of it.
-    backing.store(prose, kept | record if left else kept)
-    return left
+    remaining = [pair for pair in pairs if pair not in accepted]
+    entries |= {(backing.hash_sentence(pair.sentence.text), pair.seal) for pair in accepted if pair.seal}
+    # While pairs are open, deleted sentences stay recorded: an open sentence may be the edited form of one of them.
+    backing.store(prose, entries | record if remaining else entries)
+    return remaining
 
 
 def ask_for_acceptance(pair: Pair) -> bool:
@@ -161,7 +169,7 @@ def ask_for_acceptance(pair: Pair) -> bool:
 
 
 def _is_on(pair: Pair, lines: list[int]) -> bool:
-    """Return whether a pair is on one of the lines that a person named, and show it then."""
+    """Return whether a pair is on one of the accepted lines; if so, print it."""
     is_accepted = pair.sentence.line in lines
     if is_accepted:
         print(f"accepted: {pair.shown}")
@@ -169,15 +177,15 @@ def _is_on(pair: Pair, lines: list[int]) -> bool:
 
 
 def list_changed(base: str) -> Iterator[str]:
-    """Yield each pair whose hashes are not in the records of a commit, with the sentence before it."""
+    """Yield each pair whose hashes are not in the records of a commit, with the earlier sentence."""
     before, records = _read_commit(base)
     for prose in project_texts.read_all(ROOT):
-        known = records.get(prose.name, set()) & backing.load_affirmed(prose.name)
-        yield from (pair.shown for pair in list_pairs(prose, known, {}, before.get(prose.name, ())))
+        entries = records.get(prose.name, set()) & backing.load_affirmed(prose.name)
+        yield from (pair.shown for pair in list_pairs(prose, entries, {}, before.get(prose.name, ())))
 
 
 def _find_old(name: str) -> list[str]:
-    """Return the sentences of a text in the last commit that recorded any, or none."""
+    """Return the sentences of a text in the last commit that changed the records, or none."""
     command = ["git", "log", "-1", "--format=%H", "--", backing.RECORDS.as_posix()]
     commit = subprocess.run(command, cwd=ROOT, check=False, capture_output=True, text=True).stdout.strip()
     return _read_commit(commit)[0].get(name, []) if commit else []
@@ -185,16 +193,17 @@ def _find_old(name: str) -> list[str]:
 
 @cache
 def _read_commit(commit: str) -> tuple[dict[str, list[str]], Mapping[str, Record]]:
-    """Return the sentences of each text of a commit, and the records.
+    """Return the sentences of each text in a commit, and the commit's records.
 
     Raises:
-        SystemExit: There is no such commit.
+        SystemExit: The commit does not exist.
     """
     archive = subprocess.run(["git", "archive", commit], cwd=ROOT, check=False, capture_output=True)
     if archive.returncode:
         sys.exit(f"affirm: {archive.stderr.decode().strip()}")
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["tar", "-x", "-C", folder], input=archive.stdout, check=True)
+        # The readers find files through the project's root, so it points to the extracted commit meanwhile.
         project.root, before = Path(folder), project.root
         try:
             texts = {
@@ -206,10 +215,10 @@ def _read_commit(commit: str) -> tuple[dict[str, list[str]], Mapping[str, Record
 
 
 def _choose_texts(names: list[str]) -> list[Prose]:
-    """Return the texts of these names, or all of them.
+    """Return the texts with these names, or all texts if no names are given.
 
     Raises:
-        SystemExit: There is no such text.
+        SystemExit: A text does not exist.
     """
     texts = {prose.name: prose for prose in project_texts.read_all(ROOT)}
     chosen = [Path(name).resolve().relative_to(ROOT).as_posix() for name in names] or list(texts)
@@ -221,7 +230,7 @@ def _choose_texts(names: list[str]) -> list[Prose]:
 
 
 def _read_lines(text: str) -> list[int]:
-    """Return the lines of `12,20-24`."""
+    """Return the line numbers in a list of ranges such as `12,20-24`."""
     lines: list[int] = []
     for part in filter(None, text.split(",")):
         first, _, last = part.partition("-")
@@ -230,7 +239,7 @@ def _read_lines(text: str) -> list[int]:
 
 
 def main() -> None:
-    """Affirm, or say what is not affirmed."""
+    """Run the command line: record affirmed sentences, or report those that are not affirmed."""
     parser = argparse.ArgumentParser(prog="scripts/authoring/affirm", description=__doc__)
     parser.add_argument("names", nargs="*", metavar="PAGE")
     parser.add_argument("--lines", default=[], type=_read_lines, help="12,20-24: accept the sentences on these lines")
@@ -255,12 +264,13 @@ def main() -> None:
             is_open = is_open or bool(faults)
             continue
         chosen = dict.fromkeys(options.lines, options.by)
+        # Without a terminal nobody can answer, so only the lines from the command line are accepted.
         accepts = ask_for_acceptance if is_asked else lambda pair, lines=options.lines: _is_on(pair, lines)
-        left = affirm(prose, accepts, chosen, _find_old(prose.name))
-        is_open = is_open or bool(left)
-        if left and not is_asked:
-            lines = ",".join(dict.fromkeys(str(pair.sentence.line) for pair in left))
-            print("\n\n".join(pair.shown for pair in left))
+        remaining = affirm(prose, accepts, chosen, _find_old(prose.name))
+        is_open = is_open or bool(remaining)
+        if remaining and not is_asked:
+            lines = ",".join(dict.fromkeys(str(pair.sentence.line) for pair in remaining))
+            print("\n\n".join(pair.shown for pair in remaining))
             print("\nNothing of this is recorded. Where the two sides of each pair agree:")
             print(f"  scripts/authoring/affirm {prose.name} --lines {lines}")
     print("some sentences are not affirmed" if is_open else "every sentence that claims something is affirmed")

@@ -1,4 +1,4 @@
-"""The tables of docs/data whose entries are sentences, each with what backs it: ledger, comparison, opcodes, passes."""
+"""The tables in docs/data whose entries are sentences with a backing: claims, comparison, opcodes and passes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _HEADING = re.compile(r"^(?P<level>#+) .*\{[^}]*#(?P<id>[\w-]+)", re.MULTILINE)
 
 
 def read_tables(root: Path) -> Iterator[Prose]:
-    """Yield the tables."""
+    """Yield the tables as texts with sentences."""
     data = root / "docs" / "data"
     yield _gather("docs/data/claims.toml", data / "claims.toml", _list_claims(root), _import_claims(root))
     yield _gather("docs/data/comparison.toml", data / "comparison.toml", _list_cells(root))
@@ -30,20 +30,21 @@ def read_tables(root: Path) -> Iterator[Prose]:
 _BARE = re.compile(r"[\w-]+")
 
 type _Entry = tuple[str, str, Check | None]
-"""What finds the line of an entry in its file, the sentence, and what checks it."""
+"""The start of an entry's line in its file, the sentence, and the check that backs it."""
 
 
 def _gather(name: str, file: Path, entries: Iterable[_Entry], helpers: str = "") -> Prose:
     lines = file.read_text(encoding="utf-8").split("\n")
     sentences, at = [], 0
     for start, text, check in entries:
+        # The search continues from the last entry, since columns of different rows start their lines alike.
         at = next((number for number, line in enumerate(lines[at:], at + 1) if line.startswith(start)), at)
         sentences.append(Sentence(text, at, backing=check or Check(SOURCE, "", at)))
     return Prose(name, tuple(sentences), blocks=(Check("", helpers, 1),) * bool(helpers))
 
 
 def _list_claims(root: Path) -> Iterator[_Entry]:
-    """Yield the claims of the ledger with what is true of them; their checks are functions."""
+    """Yield the claims about XLA with their verdicts; their checks are functions."""
     for name, claim in _load(root, "claims.toml").items():
         where = f" ({', '.join(claim['where'])})" if "where" in claim else ""
         heard = f", heard {claim['heard']}" if "heard" in claim else ""
@@ -53,7 +54,7 @@ def _list_claims(root: Path) -> Iterator[_Entry]:
 
 
 def _list_cells(root: Path) -> Iterator[_Entry]:
-    """Yield the cells of the comparison of compilers; what backs one is the section that it links to."""
+    """Yield the cells of the comparison of compilers; the checks of the section that a cell links to back the cell."""
     for row, cells in _load(root, "comparison.toml").items():
         for column, cell in cells.items():
             link = _SECTION.search(cell)
@@ -63,14 +64,14 @@ def _list_cells(root: Path) -> Iterator[_Entry]:
 
 
 def _list_opcodes(root: Path) -> Iterator[_Entry]:
-    """Yield what is said of each opcode; the call beside it is run in each build, and the specifications are linked."""
+    """Yield the definitions of the opcodes; each build runs the call in an entry, and the specifications are linked."""
     for name, opcode in _load(root, "opcodes.toml")["opcodes"].items():
         beside = [f"{key} {opcode[key]}" for key in ("call", "by", "xla", "stablehlo") if key in opcode]
         yield f"[opcodes.{name}]", f"{name}: {opcode['says']} ({'; '.join(beside)})", None
 
 
 def _list_passes(root: Path) -> Iterator[_Entry]:
-    """Yield what is said of each pass; its source is named, and where that is closed captures are held against it."""
+    """Yield the descriptions of the passes with their sources; passes without public source are checked by captures."""
     for name, row in _load(root, "passes.toml")["passes"].items():
         key = name if _BARE.fullmatch(name) else f'"{name}"'
         yield f"[passes.{key}]", f"{name}: {row['says']} ({', '.join(row['sources'])})", None
@@ -82,13 +83,13 @@ def _load(root: Path, name: str) -> dict[str, dict[str, Any]]:
 
 
 def _import_claims(root: Path) -> str:
-    """Return the import of all modules whose functions check claims."""
+    """Return the import statement of all modules whose functions check claims."""
     names = sorted(path.stem for path in (root / "snippets" / "claims").glob("[a-z]*.py"))
     return f"from claims import {', '.join(names)}"
 
 
 def _find_checks(root: Path, place: str) -> str:
-    """Return the checks of a section, as one source."""
+    """Return the checks of a section as one source text."""
     page, _, anchor = place.partition("#")
     path = root / "docs" / page
     if not path.is_file():
@@ -99,11 +100,12 @@ def _find_checks(root: Path, place: str) -> str:
         for heading in _HEADING.finditer(text)
     ]
     first, level = next(((line, level) for line, level, name in headings if name == anchor), (0, 0))
+    # A section ends at the next heading of its own level or a higher one; deeper headings belong to it.
     last = next((line for line, other, _ in headings if line > first and other <= level), text.count("\n") + 2)
     checks = _list_checks(text) if first else ()
     return "\n".join(f"# {check.title}\n{check.code}" for check in checks if first < check.line < last)
 
 
-@lru_cache(maxsize=50)  # a page backs many cells, and while the site is served each edit asks again
+@lru_cache(maxsize=50)  # a page backs many cells, and each edit of a served site reads them again
 def _list_checks(text: str) -> tuple[Check, ...]:
     return read_sentences("", text).checks

@@ -1,7 +1,7 @@
-"""What every program compiles to on every target, as small text files, and how they differ from what it is now.
+"""The expected compiled form of every program on every target, stored as small text files, and its comparison.
 
-The files are `tests/expected/PROGRAM/TARGET.txt`. They hold nothing that differs between machines; the CPU's are those
-of an x86-64 processor. A target that this machine lacks is passed over and keeps its files.
+The files are `tests/expected/PROGRAM/TARGET.txt`. Their content does not depend on the machine; the CPU's files are for
+x86-64 processors. A target that is missing on this machine is skipped, and its files stay unchanged.
 """
 
 from __future__ import annotations
@@ -32,21 +32,21 @@ if TYPE_CHECKING:
 PROGRAMS = ROOT / "snippets" / "programs"
 EXPECTED = ROOT / "tests" / "expected"
 MACHINES = ("x86_64", "AMD64")
-"""The processors that the CPU's files are for, as Python names them."""
+"""The processors that the CPU's files are for, in Python's names."""
 
 _FRAME = re.compile(r" ?stack_frame_id=\d+")
 
 
 @dataclass(frozen=True)
 class Member:
-    """One function that a program's file compiles.
+    """A function that is compiled from a program's file.
 
     Attributes:
-        name: What the file calls it, or an empty string where it is the function that the file is named after.
+        name: The function's name in the file, or an empty string for the function that the file is named after.
         function: The function.
-        example: The arguments it is compiled for.
-        targets: Short name of each target it is compiled for, to the same with its topology.
-        arguments: What else the capture is told.
+        example: The arguments that it is compiled for.
+        targets: The targets that it is compiled for: short names, with the names that include a topology.
+        arguments: The other arguments of the capture.
     """
 
     name: str
@@ -62,22 +62,23 @@ class Member:
 
 
 def list_programs() -> list[str]:
-    """Return the files of snippets/programs that hold something to compile, by name, in order."""
+    """Return the files of snippets/programs that define something to compile, by name, in order."""
     return [path.stem for path in sorted(PROGRAMS.glob("*.py")) if list_defined_names(path) & {"EXAMPLE", "PROGRAMS"}]
 
 
 @cache
 def list_members(program: str) -> tuple[Member, ...]:
-    """Return what a program's file compiles, in the order of the file.
+    """Return the functions to compile from a program's file, in the order of the file.
 
-    A program that the gallery shows is compiled for all of the gallery's targets, and by the file of its own unless the
-    gallery tells it more than an example.
+    Programs of the gallery are compiled for all of the gallery's targets. They belong to their own files, unless the
+    gallery passes more than an example.
     """
     gallery = importlib.import_module("programs.gallery")
     pieces = [piece.function for piece in gallery.PROGRAMS.values()]
     members = []
     for member in list_program_members(importlib.import_module(f"programs.{program}"), program).values():
         of_gallery = program == gallery.__name__.rpartition(".")[2]
+        # A program that the gallery shows unchanged is compiled with its own file, so it is not repeated here.
         if of_gallery and not member.arguments:
             continue
         is_shown = of_gallery or (member.function in pieces and not member.arguments)
@@ -88,26 +89,28 @@ def list_members(program: str) -> tuple[Member, ...]:
 
 
 def _place(names: Iterable[str], arguments: Mapping[str, Any]) -> dict[str, str]:
-    """Return targets with the topology that a mesh asks for, by their short names."""
+    """Return the names of targets with the topology that the mesh requires, by their short names."""
+    # An empty mesh has the product 1, so a program without a mesh gets one device.
     devices = math.prod(arguments.get("mesh", {}).values())
     return {name: targets.place(name, devices) for name in names}
 
 
 def list_targets(program: str) -> list[str]:
-    """Return the targets that a program has a file for."""
+    """Return the targets for which a program has an expected output."""
     return [name for name in targets.TARGETS if any(name in member.targets for member in list_members(program))]
 
 
 def find_obstacle(target: str) -> str:
-    """Return why a target's files can be neither made nor compared here, or an empty string."""
+    """Return the reason why a target's files cannot be made or compared on this machine, or an empty string."""
     machine = platform.machine()
+    # The CPU compiler generates code for the instruction set of the machine that it runs on.
     if target == "cpu" and machine not in MACHINES:
         return f"the CPU's files are those of an x86-64 processor, and this is {machine}"
     return targets.find_target(target).obstacle
 
 
 def make(program: str, target: str) -> str:
-    """Return the text of a program's file for a target: a section for each member that is compiled for it."""
+    """Return the text of a program's file for a target: one section for each member that is compiled for it."""
     sections = []
     for member in list_members(program):
         if target in member.targets:
@@ -117,31 +120,31 @@ def make(program: str, target: str) -> str:
 
 
 def compile_member(member: Member, target: str) -> Capture | Exception:
-    """Return the capture of a member, or what JAX or the compiler raises where it refuses it."""
+    """Return the capture of a member, or the exception with which JAX or the compiler rejects it."""
     try:
         return begin_capture(member.program, target, None)()
     except TargetUnavailableError:
         raise
-    except Exception as error:  # noqa: BLE001 - whatever they raise is what they say
+    except Exception as error:  # noqa: BLE001 - any exception is the outcome to record
         return error
 
 
 def describe_member(member: Member, target: str) -> str:
-    """Return what a member compiles to, or what JAX or the compiler says where it refuses it."""
+    """Return a summary of a member's compiled form, or the first line of the error that rejects it."""
     outcome = compile_member(member, target)
     if isinstance(outcome, Exception):
         return f"refused\n  {str(outcome).partition('\n')[0] or type(outcome).__name__}\n"
-    # Without the tables of frames, which the module's text leaves out, jaxlib would warn of each of their numbers.
+    # The module's text omits the tables of stack frames, so jaxlib would warn about each reference to them.
     return describe_outcome(outcome, jax_private.count_work(_FRAME.sub("", outcome.after)))
 
 
 def locate(program: str, target: str) -> Path:
-    """Return the file of a program and a target."""
+    """Return the path of the file for a program and a target."""
     return EXPECTED / program / f"{target}.txt"
 
 
 def compare_outputs(program: str, target: str, expected: str, actual: str) -> str:
-    """Return what differs, or nothing: program, target and the first thing that changed, then a unified diff."""
+    """Return the difference between two outputs, or an empty string: the first change in words, then a unified diff."""
     if expected == actual:
         return ""
     old, new = expected.splitlines(), actual.splitlines()
@@ -154,18 +157,18 @@ def compare_outputs(program: str, target: str, expected: str, actual: str) -> st
 
 
 def advise(programs: Iterable[str]) -> str:
-    """Return how to accept what differs."""
+    """Return the sentence that says how to accept the differences."""
     return f"If that is meant, `scripts/update {' '.join(dict.fromkeys(programs))}` writes it."
 
 
 def _find_place(lines: Sequence[str], index: int) -> tuple[str, str]:
-    """Return the member and the part that a line belongs to."""
+    """Return the member and the part of the output that a line belongs to."""
     above = lines[: index + 1]
     member = next((line[1:-1] for line in reversed(above) if line.startswith("[")), "")
     return member, next((line for line in reversed(above) if line[:1] not in ("", " ", "[")), "the file")
 
 
 def find_stale() -> list[Path]:
-    """Return the files that no program makes any more."""
+    """Return the expected files that no program produces any more."""
     expected = {locate(program, target) for program in list_programs() for target in list_targets(program)}
     return sorted(set(EXPECTED.glob("*/*.txt")) - expected)

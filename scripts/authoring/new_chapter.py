@@ -37,12 +37,12 @@ class ChapterError(Exception):
 
 @dataclass(frozen=True)
 class Chapter:
-    """A chapter that is to be written.
+    """A chapter that is about to be written.
 
     Attributes:
-        title: What it is called.
-        slug: The name of its page's file.
-        name: The name of its program's file and function.
+        title: The title.
+        slug: The name of the page's file.
+        name: The name of the program's file and function.
     """
 
     title: str
@@ -50,7 +50,7 @@ class Chapter:
     name: str
 
     def files(self, root: Path) -> dict[Path, str]:
-        """Return the files of the chapter, each with its text."""
+        """Return the files of the chapter with their texts."""
         words = {"title": self.title, "slug": self.slug, "name": self.name}
         places = {
             "page.md": root / "docs" / f"{self.slug}.md",
@@ -64,10 +64,10 @@ class Chapter:
 
 
 def draft_chapter(title: str) -> Chapter:
-    """Return the chapter of a title.
+    """Return the chapter for a title.
 
     Raises:
-        ChapterError: The title is empty, too long, or has what a file's or a function's name cannot be made of.
+        ChapterError: The title is empty or too long, or no name of a file or function can be derived from it.
     """
     title = " ".join(title.split())
     if not title:
@@ -84,6 +84,7 @@ def draft_chapter(title: str) -> Chapter:
         raise ChapterError(message)
     slug = "-".join(re.findall(r"[a-z0-9]+", title.lower().replace("'", "")))
     name = slug.replace("-", "_")
+    # The name becomes a module and a function, so a title such as "Import" or "3 passes" cannot be used.
     if not name.isidentifier() or keyword.iskeyword(name):
         message = (
             f"the title {title!r} gives the program the name {name!r}, which is none that Python takes; "
@@ -94,15 +95,15 @@ def draft_chapter(title: str) -> Chapter:
 
 
 def plan(chapter: Chapter, section: str, root: Path = ROOT) -> dict[Path, str]:
-    """Return every file that the chapter takes, the navigation among them, each with its new text.
+    """Return every file that the chapter needs with its new text, including the navigation.
 
     Args:
         chapter: The chapter.
-        section: The section of the navigation that it ends.
+        section: The section of the navigation to which the chapter is appended.
         root: The project.
 
     Raises:
-        ChapterError: Something of that name is there, the section is not, or the title breaks a rule for prose.
+        ChapterError: A file of that name exists, the section does not, or the title breaks a rule for prose.
     """
     config = root / "mkdocs.yml"
     nav = config.read_text(encoding="utf-8")
@@ -127,18 +128,20 @@ def add_entry(nav: str, chapter: Chapter, section: str) -> str:
     """Return the configuration with the chapter at the end of a section of the navigation.
 
     Raises:
-        ChapterError: The section is not there.
+        ChapterError: The section does not exist.
     """
     match = re.search(rf"^  - {re.escape(section)}:\n(?:      .*\n)+", nav, re.MULTILINE)
     if match is None:
         message = f"mkdocs.yml has no section {section!r} in its navigation; there are {', '.join(SECTIONS)}"
         raise ChapterError(message)
+    # YAML needs quotes around a title with these characters.
     title = f'"{chapter.title}"' if re.search(r"[,?()']|^[-\d]", chapter.title) else chapter.title
     return f"{nav[: match.end()]}      - {title}: {chapter.slug}.md\n{nav[match.end() :]}"
 
 
 def write_files(files: dict[Path, str]) -> None:
-    """Write all files, or leave everything as it was."""
+    """Write all files, or restore the earlier state if one cannot be written."""
+    # The old contents are read before anything is written, so that an error in the middle can be undone.
     before = {path: path.read_bytes() if path.exists() else None for path in files}
     try:
         for path, text in files.items():
@@ -154,7 +157,7 @@ def write_files(files: dict[Path, str]) -> None:
 
 
 def main() -> None:
-    """Begin the chapter that the command line names, and say what to do next."""
+    """Create the chapter that the command line names, and print the next steps."""
     parser = argparse.ArgumentParser(prog="scripts/new-chapter", description=__doc__)
     parser.add_argument("title", help='what the chapter is called, such as "Reduced precision"')
     parser.add_argument("--section", default=SECTIONS[-1], choices=SECTIONS, help="where it stands in the navigation")

@@ -1,4 +1,4 @@
-"""The texts that state facts: pages, READMEs, help, captions, exercises with hints, tables, and what answers say."""
+"""The texts that state facts: pages, READMEs, help, captions, exercises with hints, tables, and command answers."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 READMES = ("README.md", "snippets/xla_inspect/README.md")
 OPTION = "the option's other settings"
-"""The title of the backing of a help text: the call that defines the option."""
+"""The title of a help text's backing: the call that defines the option."""
 
 _HELP = {"help", "description", "epilog"}
 _TABLE = re.compile(r"[A-Z][A-Z_]+")
@@ -29,18 +29,18 @@ _SHOWN = (
     "snippets/xla_inspect/practice/texts/",
     "snippets/xla_inspect/report/words.toml",
 )
-"""Folders and files with tables, exercises and texts that a reader is shown."""
+"""Folders and files with tables, exercises and texts that readers see."""
 _WORDED = ("snippets/chapters/", "snippets/pages/", "snippets/xla_inspect/analysis/", "snippets/xla_inspect/report/")
 """Folders whose modules write captions, labels and reasons."""
 _SCRIPTS = ("docs/assets", "snippets/xla_inspect/report", "snippets/xla_inspect/play")
-"""Folders with scripts that a browser runs."""
+"""Folders with scripts that run in a browser."""
 _SCRIPT_TEXT = re.compile(r'^\s*//.*$|"((?:[^"\\\n]|\\.)*)"|`((?:[^`\\]|\\.)*)`', re.MULTILINE)
 _FEWEST = 4
-"""The fewest words that a caption has."""
+"""The smallest number of words in a caption."""
 
 
 def list_pages(root: Path) -> list[Path]:
-    """Return the pages and notebooks."""
+    """Return the paths of the pages and notebooks."""
     return [*sorted((root / "docs").rglob("*.md")), *sorted((root / "docs").rglob("*.py"))]
 
 
@@ -51,7 +51,7 @@ def read_all(root: Path) -> Iterator[Prose]:
 
 
 def read_others(root: Path) -> Iterator[Prose]:
-    """Yield the texts that are on no page."""
+    """Yield the texts that are not on a page."""
     yield from affirmed_tables.read_tables(root)
     for name in READMES:
         if (root / name).is_file():
@@ -71,10 +71,11 @@ def read_others(root: Path) -> Iterator[Prose]:
 
 
 def _read_table(name: str, text: str) -> Prose:
-    """Return the texts of a TOML file, each behind its key."""
+    """Return the texts of a TOML file, each preceded by its key."""
     lines = text.split("\n")
     sentences = []
     for key, words in _walk("", tomllib.loads(text)):
+        # TOML gives no line numbers, so the first line of the text is looked up in the file.
         start = words.strip().partition("\n")[0]
         line = next((number for number, line in enumerate(lines, 1) if start in line), 1)
         sentences.append(Sentence(f"{key}: {' '.join(words.split())}", line, 0, Check(READING, "", line)))
@@ -82,7 +83,7 @@ def _read_table(name: str, text: str) -> Prose:
 
 
 def _walk(key: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - whatever TOML can hold
-    """Yield the texts of two words or more below a value of TOML, with their keys; a regular expression is none."""
+    """Yield the texts of two words or more below a value of TOML, with their keys; regular expressions are left out."""
     if isinstance(value, dict):
         for name, part in value.items():
             if name != "pattern":
@@ -95,37 +96,38 @@ def _walk(key: str, value: Any) -> Iterator[tuple[str, str]]:  # noqa: ANN401 - 
 
 
 def _read_command(name: str, text: str) -> Prose:
-    """Return the help of a shell script: the comment that opens it."""
+    """Return the help of a shell script, which is the comment at its beginning."""
     header = re.match(r"#![^\n]*\n((?:#[^\n]*\n)*)", text)
     lines = (header[1] if header else "").splitlines()
     sentences = [(number, line.removeprefix("#").strip()) for number, line in enumerate(lines, 2)]
-    shown = [
+    visible = [
         Sentence(" ".join(line.split()), number) for number, line in sentences if line and "shellcheck" not in line
     ]
-    return Prose(name, tuple(shown))
+    return Prose(name, tuple(visible))
 
 
 def read_scripts(root: Path) -> Iterator[Prose]:
-    """Yield what the scripts of pages show, but for scripts of others, which have a licence beside them.
+    """Yield the texts that the scripts of pages display; third-party scripts, which have a license file, are skipped.
 
-    Their comments are for those who read scripts.
+    Comments are not included, since readers of the pages do not see them.
     """
     for path in sorted(path for folder in _SCRIPTS for path in (root / folder).rglob("*.js")):
         if path.with_suffix(".LICENSE.txt").exists():
             continue
         text = path.read_text(encoding="utf-8")
-        shown = []
+        captions = []
         for match in _SCRIPT_TEXT.finditer(text):
             words = " ".join((match[1] or match[2] or "").split())
+            # Placeholders of template strings are code, and their names must not count as words.
             plain = re.sub(r"\$\{[^}]*\}", " ", words)
-            if _is_caption(plain, _FEWEST - 1) and not re.search(r"[\[=]|^[.:]", plain):  # no selector
+            if _is_caption(plain, _FEWEST - 1) and not re.search(r"[\[=]|^[.:]", plain):  # this is no CSS selector
                 line = text.count("\n", 0, match.start()) + 1
-                shown.append(Sentence(words, line, 0, Check(READING, "", line)))
-        yield Prose(path.relative_to(root).as_posix(), tuple(shown))
+                captions.append(Sentence(words, line, 0, Check(READING, "", line)))
+        yield Prose(path.relative_to(root).as_posix(), tuple(captions))
 
 
 def _read_module(name: str, text: str) -> Iterator[Prose]:
-    """Yield the texts of a module that a reader sees: its help, or its captions."""
+    """Yield the texts of a module that readers see: its help, or its captions."""
     if re.search(r"\.(?:add_argument|add_parser|addoption)\(|ArgumentParser\(|^QUESTIONS\b", text, re.MULTILINE):
         yield Prose(name, tuple(_list_help(ast.parse(text))))
     elif name.startswith("snippets/practice/"):
@@ -147,6 +149,7 @@ def _is_caption(words: str, fewest: int = _FEWEST) -> bool:
 def _list_help(tree: ast.Module) -> Iterator[Sentence]:
     for node in ast.walk(tree):
         if isinstance(node, ast.Call):
+            # The help text is backed by the rest of its call, so a changed default or type asks for a new reading.
             rest = [keyword for keyword in node.keywords if keyword.arg not in _HELP]
             check = Check(OPTION, ast.unparse(ast.Call(node.func, node.args, rest)), node.lineno)
             for keyword in node.keywords:
@@ -156,18 +159,19 @@ def _list_help(tree: ast.Module) -> Iterator[Sentence]:
             target = node.target if isinstance(node, ast.AnnAssign) else node.targets[0]
             if isinstance(target, ast.Name) and _TABLE.fullmatch(target.id):
                 for key, value in zip(node.value.keys, node.value.values, strict=True):
-                    named = ast.unparse(key) if key else ""
+                    name = ast.unparse(key) if key else ""
                     yield from (
-                        Sentence(f"{named}: {words}", line, 0, Check(READING, "", line))
+                        Sentence(f"{name}: {words}", line, 0, Check(READING, "", line))
                         for line, words in _list_texts(value)
                     )
+    # A module that uses `__doc__` prints its docstring as help.
     if any(isinstance(node, ast.Name) and node.id == "__doc__" for node in ast.walk(tree)):
         text = ast.get_docstring(tree) or ""
         yield from (Sentence(words, line, 0, Check(READING, "", 1)) for line, words in list_sentences(text))
 
 
 def _list_texts(node: ast.AST) -> Iterator[tuple[int, str]]:
-    """Yield the texts in some code with their lines, but for docstrings and messages of errors."""
+    """Yield the texts in code with their lines, except for docstrings and error messages."""
     if isinstance(node, ast.Raise) or _is_message(node):
         return
     if isinstance(node, ast.JoinedStr):

@@ -17,11 +17,12 @@ if TYPE_CHECKING:
 
 
 def update(programs: Sequence[str], *, check: bool) -> int:
-    """Write the files of programs, or only compare them, and say what happens; return the exit status."""
-    changed, different, missing = [], [], {}
+    """Write the expected outputs of programs, or only compare them; print the results and return the exit status."""
+    changes, different, missing = [], [], {}
     for number, program in enumerate(programs, 1):
         differing = []
         for target in expected_outputs.list_targets(program):
+            # A missing target keeps its files, so that a machine without its compiler can update the others.
             if obstacle := expected_outputs.find_obstacle(target):
                 missing[target] = obstacle
                 continue
@@ -31,7 +32,7 @@ def update(programs: Sequence[str], *, check: bool) -> int:
             if difference := expected_outputs.compare_outputs(program, target, expected, actual):
                 differing.append(target)
                 different.append(program)
-                changed.append(difference if expected else f"{program} on {target}: new")
+                changes.append(difference if expected else f"{program} on {target}: new")
                 if not check:
                     path.parent.mkdir(parents=True, exist_ok=True)
                     path.write_text(actual, encoding="utf-8", newline="\n")
@@ -39,18 +40,18 @@ def update(programs: Sequence[str], *, check: bool) -> int:
         say(f"{number:>2} of {len(programs)}  {program}: {news}")
     stale = expected_outputs.find_stale()
     for path in stale:
-        changed.append(f"{path.relative_to(ROOT).as_posix()}: no program makes it")
+        changes.append(f"{path.relative_to(ROOT).as_posix()}: no program makes it")
         if not check:
             path.unlink()
     for target, obstacle in missing.items():
         print(f"{target} was passed over: {obstacle}")
-    if changed:
-        print("", *changed, *([expected_outputs.advise(different)] if check and different else []), sep="\n\n")
-    return int(check and bool(changed))
+    if changes:
+        print("", *changes, *([expected_outputs.advise(different)] if check and different else []), sep="\n\n")
+    return int(check and bool(changes))
 
 
 def main() -> None:
-    """Update what the command line names, or everything."""
+    """Update the programs that the command line names, or all programs."""
     parser = argparse.ArgumentParser(prog="scripts/update", description=__doc__)
     parser.add_argument(
         "--check", action="store_true", help="write nothing; the exit status says whether all is as expected"
@@ -59,10 +60,10 @@ def main() -> None:
         "programs", nargs="*", metavar="PROGRAM", help="files of snippets/programs by name (default: all)"
     )
     options = parser.parse_args()
-    known = expected_outputs.list_programs()
-    if unknown := sorted(set(options.programs) - set(known)):
-        parser.error(f"nothing to compile is named {', '.join(unknown)}; there are {', '.join(known)}")
-    sys.exit(update(options.programs or known, check=options.check))
+    names = expected_outputs.list_programs()
+    if unknown := sorted(set(options.programs) - set(names)):
+        parser.error(f"nothing to compile is named {', '.join(unknown)}; there are {', '.join(names)}")
+    sys.exit(update(options.programs or names, check=options.check))
 
 
 if __name__ == "__main__":

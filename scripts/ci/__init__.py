@@ -1,1 +1,1 @@
-"""What continuous integration does besides `scripts/test`: report, publish, try what is new."""
+"""The tasks of continuous integration besides `scripts/test`: reports, publication, and trials of new releases."""

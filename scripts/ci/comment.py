@@ -1,8 +1,9 @@
-"""Put the difference of the expected outputs into a comment on the pull request that it comes from.
+"""The pull request comment that shows the difference of the expected outputs.
 
-The text comes from a job that ran somebody's code, so it is only shown: inside a fence, and never longer than a comment
-may be. Which pull request it belongs to is asked of the service, by branch and commit, and never of the text.
-Needs nothing but the standard library and `gh`.
+The text comes from a job that ran untrusted code, so it is only displayed: inside a fence, and never longer than a
+comment may be. The pull request is looked up through GitHub by branch and commit, and never taken from the text.
+
+Needs only the standard library and `gh`.
 """
 
 from __future__ import annotations
@@ -18,21 +19,21 @@ from typing import Any
 
 MARK = "<!-- outputs -->"
 MOST = 50_000
-"""The most text that is shown, in bytes, half of it for each fold; the service takes comments of 65,536."""
+"""The largest text to show, in bytes, half of it for each fold; GitHub accepts comments of 65,536 bytes."""
 MOST_ROWS = 8_000
-"""How much the table of programs may take, in bytes."""
+"""The largest table of programs, in bytes."""
 LONGEST_FENCE = 100
-"""The longest fence, in marks: what needs a longer one is not shown."""
+"""The longest fence, in marks; a text that needs a longer one is not shown."""
 
 _FILE = re.compile(r"^diff --git a/tests/expected/(?P<program>[\w-]+)/(?P<target>[\w-]+)\.txt ", re.MULTILINE)
 
 
 class CommentError(Exception):
-    """Something that the comment needs and that is not there."""
+    """A failed request to GitHub, or a missing `gh`."""
 
 
 def compose(diff: str, affirmed: str = "") -> str:
-    """Return the comment: which programs changed on which targets, the difference, and the affirmed sentences."""
+    """Return the comment: the changed programs by target, the difference, and the affirmed sentences."""
     parts = [MARK, _compose_outputs(diff)]
     if affirmed.strip():
         parts.append(_fold("The sentences that were affirmed, each with what backs it", affirmed, "text"))
@@ -42,16 +43,17 @@ def compose(diff: str, affirmed: str = "") -> str:
 def _compose_outputs(diff: str) -> str:
     if not diff.strip():
         return "Every program compiles to what it did before, on every target."
-    changed: dict[str, list[str]] = {}
+    targets_by_program: dict[str, list[str]] = {}
     for file in _FILE.finditer(diff):
-        changed.setdefault(file["program"], []).append(file["target"])
-    rows = [f"| `{program}` | {', '.join(targets)} |\n" for program, targets in sorted(changed.items())]
+        targets_by_program.setdefault(file["program"], []).append(file["target"])
+    rows = [f"| `{program}` | {', '.join(targets)} |\n" for program, targets in sorted(targets_by_program.items())]
+    # The table is cut at whole rows, since GitHub rejects a comment that is too long.
     sizes = accumulate(len(row.encode()) for row in rows)
     listed = [row for row, size in zip(rows, sizes, strict=True) if size <= MOST_ROWS]
     if len(listed) < len(rows):
         listed.append(f"| and {_count(len(rows) - len(listed), 'more program')} | |\n")
     return (
-        f"**The compiler does something else** for {_count(len(changed), 'program')}. "
+        f"**The compiler does something else** for {_count(len(targets_by_program), 'program')}. "
         "Is that what this pull request is about?\n\n"
         f"| program | targets |\n| --- | --- |\n{''.join(listed)}\n"
         + _fold("The difference of <code>tests/expected</code>", diff, "diff")
@@ -59,7 +61,8 @@ def _compose_outputs(diff: str) -> str:
 
 
 def _fold(title: str, text: str, language: str) -> str:
-    """Return a text inside a fence that nothing in it can leave, folded, as much of it as a comment takes."""
+    """Return as much of a text as a comment can hold, folded, inside a fence that the text cannot close."""
+    # The fence is longer than any row of tildes in the text, so that untrusted text cannot leave it.
     excerpt = text.encode()[: MOST // 2].decode(errors="ignore")
     fence = "~" * (max(map(len, re.findall(r"~+", excerpt)), default=2) + 1)
     if len(fence) > LONGEST_FENCE:
@@ -76,17 +79,19 @@ def _count(number: int, noun: str) -> str:
 def find_pull_request(repository: str, head: str, commit: str) -> int | None:
     """Return the number of the open pull request from a branch (`owner:branch`) whose last commit is this one."""
     requests = call("GET", f"repos/{repository}/pulls", state="open", head=head)
+    # A later push to the branch has a run of its own, which comments on the newer commit.
     numbers = [int(request["number"]) for request in requests if request["head"]["sha"] == commit]
     return numbers[0] if numbers else None
 
 
 def post(repository: str, number: int, body: str, *, changed: bool) -> str:
-    """Write the comment, in place of the one that an earlier run wrote, and say what was done.
+    """Write the comment, replacing the comment of an earlier run, and return a message about it.
 
-    Where nothing changed and nothing was said before, nothing is said.
+    If nothing changed and there is no earlier comment, none is written.
     """
     comments = call("GET", f"repos/{repository}/issues/{number}/comments", per_page="100")
     for comment in comments:
+        # Anyone could write the mark, but only comments of the workflow come from a bot.
         if comment["user"]["type"] == "Bot" and comment["body"].startswith(MARK):
             call("PATCH", f"repos/{repository}/issues/comments/{comment['id']}", body=body)
             return f"rewrote the comment on #{number}"
@@ -96,28 +101,28 @@ def post(repository: str, number: int, body: str, *, changed: bool) -> str:
     return f"commented on #{number}"
 
 
-def call(method: str, path: str, **fields: str) -> Any:  # noqa: ANN401 - what the service answers
-    """Ask the service.
+def call(method: str, path: str, **fields: str) -> Any:  # noqa: ANN401 - any JSON value
+    """Send a request to GitHub's API.
 
     Raises:
-        CommentError: `gh` is missing, or the service refused.
+        CommentError: `gh` is missing, or the request failed.
     """
     command = ["gh", "api", "--method", method, path]
     for name, value in fields.items():
         command += ["--raw-field", f"{name}={value}"]
     try:
-        done = subprocess.run(command, check=True, capture_output=True, text=True)
+        process = subprocess.run(command, check=True, capture_output=True, text=True)
     except FileNotFoundError as error:
         message = "gh, the service's command line, is not on PATH"
         raise CommentError(message) from error
     except subprocess.CalledProcessError as error:
         message = f"{method} {path} failed: {error.stderr.strip()}"
         raise CommentError(message) from error
-    return json.loads(done.stdout)
+    return json.loads(process.stdout)
 
 
 def main() -> int:
-    """Comment, and return the exit code."""
+    """Write the comment, and return the exit code."""
     path = Path(sys.argv[1])
     if not path.is_file():
         print(f"comment: no {path}: the run ended before it had one")

@@ -1,9 +1,9 @@
-"""Find the newest release of JAX and of each compiler, pin them, and report what the project makes of them.
+"""The update to the newest releases of JAX and its compilers, with a report on their effects on the project.
 
     python -m ci.newest pins           write the pins; print a line for each that moved: package, old and new version
-    python -m ci.newest report FOLDER  print a report, in Markdown, from what moved and the logs in FOLDER
+    python -m ci.newest report FOLDER  print a report in Markdown, from the moved pins and the logs in FOLDER
 
-Needs nothing but uv and the standard library, so that it runs before the environment exists.
+Needs only uv and the standard library, so that it runs before the environment exists.
 """
 
 from __future__ import annotations
@@ -21,20 +21,21 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 MOVED = ("jax", "jaxlib", "libtpu", "jax-cuda13-plugin", "nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")
-"""The compilers that are pinned, the one that a pull request is named after first. Each is asked for by itself: what
-`jax[tpu]` would take of libtpu is older than the newest, and older than the pin may be."""
+"""The packages whose pins are moved; the first one names the pull request. Each is requested separately, since
+`jax[tpu]` would select a libtpu that is older than the newest one, and possibly older than the pin.
+"""
 EXTRAS = {"jax-cuda13-plugin": "[with-cuda]"}
-"""What holds the CUDA packages to versions that go with the plugin."""
+"""The extras that limit the CUDA packages to versions that match the plugin."""
 MOST_LINES = 60
 """The longest excerpt of a log in a report, in lines."""
 MOST = 40_000
-"""The longest comparison in a report, in characters; the service takes texts of 65,536."""
+"""The longest comparison in a report, in characters; GitHub accepts texts of 65,536."""
 
 _FALSE = re.compile(r"^(?:E\s+)?(?:Failed: )?(?P<place>docs/[\w./-]+:\d+): (?P<error>.+)$", re.MULTILINE)
 
 
 def read_pins(text: str) -> dict[str, str]:
-    """Return the version of each of `MOVED` that a `pyproject.toml` pins."""
+    """Return the version of each package in `MOVED` that a `pyproject.toml` pins."""
     pins = {name: re.search(rf'"{re.escape(name)}==([\d.]+)', text) for name in MOVED}
     return {name: match[1] for name, match in pins.items() if match}
 
@@ -43,22 +44,22 @@ def resolve(pins: Mapping[str, str]) -> dict[str, str]:
     """Return the newest versions of `MOVED` that can be installed together on Linux x86-64 with Python 3.12.
 
     Args:
-        pins: The versions that none of them goes below.
+        pins: The current versions, which are lower bounds.
 
     Raises:
-        subprocess.CalledProcessError: uv could not resolve; its message went to standard error.
+        subprocess.CalledProcessError: uv could not resolve the versions; its message is on standard error.
     """
     command = [os.environ.get("UV", "uv"), "pip", "compile", "--quiet", "--no-annotate", "--no-header", "-"]
     command += ["--python-version=3.12", "--python-platform=x86_64-manylinux_2_31", "--only-binary=:all:"]
-    command += ["--no-config"]  # the project's own constraints are what is to move
+    command += ["--no-config"]  # the project's own constraints would keep the old versions
     requirements = "\n".join(f"{name}{EXTRAS.get(name, '')}>={pins[name]}" for name in MOVED)
-    done = subprocess.run(command, cwd=ROOT, input=requirements, check=True, text=True, stdout=subprocess.PIPE)
-    resolved = re.findall(r"^([\w-]+)==([\w.]+)", done.stdout, re.MULTILINE)
+    process = subprocess.run(command, cwd=ROOT, input=requirements, check=True, text=True, stdout=subprocess.PIPE)
+    resolved = re.findall(r"^([\w-]+)==([\w.]+)", process.stdout, re.MULTILINE)
     return {name: version for name, version in resolved if name in MOVED}
 
 
 def list_moved(before: Mapping[str, str], newest: Mapping[str, str]) -> list[str]:
-    """Return a line for each package whose version is another: its name, the version before and the newest."""
+    """Return a line for each package whose version changes: its name, the old version and the new one."""
     return [f"{name} {before[name]} {newest[name]}" for name in MOVED if before[name] != newest[name]]
 
 
@@ -70,15 +71,16 @@ def move(text: str, versions: Mapping[str, str]) -> str:
 
 
 def report(folder: Path) -> str:
-    """Return what a reviewer is to know, in Markdown.
+    """Return a report for the reviewer, in Markdown.
 
     Args:
-        folder: Where lie `moved.txt`, the comparison, `drift.md`, and the logs, of which any may be missing:
-            `pin.log`, `drift.log`, `update.log` and `pages.log`.
+        folder: The folder with `moved.txt`, the comparison `drift.md`, and the logs `pin.log`, `drift.log`,
+            `update.log` and `pages.log`; any of them except `moved.txt` may be missing.
     """
     moved = [line.split() for line in (folder / "moved.txt").read_text(encoding="utf-8").splitlines()]
     news = "\n".join(f"* {name} {old} is pinned, and {new} is the newest release." for name, old, new in moved)
     logs = {path.stem: path.read_text(encoding="utf-8", errors="replace") for path in sorted(folder.glob("*.log"))}
+    # A test report repeats its failures in the summary, so duplicates are removed in order.
     false = list(dict.fromkeys(_FALSE.findall(logs.get("pages", ""))))
     parts = [f"{news}\n\nThis moves the pins and what is made with them."]
     if false:
@@ -109,16 +111,17 @@ def _cell(text: str) -> str:
 
 
 def _excerpt(log: str) -> str:
-    """Return the end of a log in a fence that it cannot close."""
+    """Return the end of a log in a fence that the log cannot close."""
     lines = log.strip().splitlines()
     tail = "\n".join(lines[-MOST_LINES:])
+    # The fence is longer than any row of tildes in the log, so that the log cannot close it.
     fence = "~" * (max(map(len, re.findall(r"~+", tail)), default=2) + 1)
-    left = f"The last {MOST_LINES} of {len(lines)} lines:\n\n" if len(lines) > MOST_LINES else ""
-    return f"{left}{fence}text\n{tail}\n{fence}"
+    note = f"The last {MOST_LINES} of {len(lines)} lines:\n\n" if len(lines) > MOST_LINES else ""
+    return f"{note}{fence}text\n{tail}\n{fence}"
 
 
 def main() -> int:
-    """Do what the command line asks for, and return the exit code."""
+    """Run the command that the command line names, and return the exit code."""
     if sys.argv[1] == "report":
         print(report(Path(sys.argv[2])), end="")
         return 0

@@ -1,7 +1,7 @@
-"""Build the pages with Zensical and hold what it made against what their Markdown says they must have.
+"""A build of the pages with Zensical instead of MkDocs, and the comparison of the result with the pages' Markdown.
 
-Zensical reads `mkdocs.yml` and runs the Markdown extensions, ours among them; it runs no MkDocs hook. Its exit code
-does not tell of everything: each line that it logs, other than those that every build logs, is a failure here.
+Zensical reads `mkdocs.yml` and runs the Markdown extensions, including ours; it runs no MkDocs hook. Its exit code does
+not cover all failures, so any line that it logs is a failure, except for lines that every build logs.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 FOLDER = Path(".cache/portable")
 USUAL = re.compile(r"Build started|No issues found|Build finished in [\d.]+m?s|compiling .+ \.\.\.")
 COMPILER_LOG = re.compile(r"[IWEF]\d{4} [\d:.]+ +\d+ \S+:\d+\]")
-"""The beginning of a message of a compiler. Its further lines are HLO and where in XLA it was written."""
+"""The beginning of a compiler's log message. The lines that continue it are HLO and locations in XLA's source."""
 _CONTINUED = re.compile(r"[\s(}]|=== Source Location|external/")
 HOOK_MADE = ("llms.txt", "feed.xml")
-"""What a hook of MkDocs writes into the site, and pages link to."""
+"""The files that an MkDocs hook writes into the site, and that pages link to."""
 SEARCH = "search.json"
 _COLOR = re.compile(r"\x1b\[[0-9;]*m")
 _ARTICLE = re.compile(r"<article\b.*?</article>", re.DOTALL)
@@ -45,12 +45,12 @@ _SECTION = re.compile(r'<h[1-6]\b[^>]*\bid="(?P<id>[^"]+)"[^>]*>.*?</h[1-6]>', r
 
 @dataclass
 class Built:
-    """A page as it was built.
+    """The parts of a built page that are checked.
 
     Attributes:
-        ids: Every id, in order; more than once where it stands more than once.
-        links: Where each link and each image leads.
-        words: How often some of our classes occur.
+        ids: All ids in order, with repetitions.
+        links: The targets of links and images.
+        words: The number of occurrences of each class.
     """
 
     ids: list[str] = field(default_factory=list)
@@ -59,7 +59,7 @@ class Built:
 
 
 class _ArticleReader(HTMLParser):
-    """Collects the ids, links and classes of a page."""
+    """The parser that collects the ids, links and classes of a page."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -81,7 +81,7 @@ def read_page(path: Path) -> Built:
 
 
 def copy(root: Path, folder: Path) -> None:
-    """Copy the project's files, tests aside: Zensical keeps a cache of its own in `.cache`, and clears all of it."""
+    """Copy the project's files without tests, since Zensical clears the whole folder `.cache` for its own cache."""
     listed = subprocess.run(
         ["git", "ls-files", "-z", "--cached", "--others", "--exclude-standard"],
         cwd=root, capture_output=True, text=True, check=True,
@@ -94,7 +94,7 @@ def copy(root: Path, folder: Path) -> None:
 
 
 def write_notebooks(folder: Path) -> list[str]:
-    """Write the Markdown page that each notebook becomes beside it: Zensical reads no Python file as a page.
+    """Write each notebook as a Markdown page next to it, since Zensical does not read Python files as pages.
 
     Args:
         folder: The copy of the project. The notebooks run in the project itself, where their results are cached.
@@ -102,7 +102,7 @@ def write_notebooks(folder: Path) -> list[str]:
     Returns:
         The failures, each with its file and line.
     """
-    # A notebook's file has another name there, under which nothing was affirmed. The project's own build holds that.
+    # A notebook has another file name in the copy, so its sentences are unaffirmed; the MkDocs build checks them.
     (folder / backing.WORDS).unlink()
     failures: list[str] = []
     names = [path.relative_to(ROOT / "docs") for path in notebook_pages.list_notebooks(ROOT / "docs")]
@@ -119,7 +119,7 @@ def write_notebooks(folder: Path) -> list[str]:
 
 
 def finish(site: Path) -> None:
-    """Do what MkDocs's hooks do to a page after it is rendered: add its reading time, and shorten what is searched."""
+    """Add reading times and shorten the search index, as the MkDocs hooks do after rendering."""
     sections: dict[str, str] = {}
     for path in site.rglob("index.html"):
         text = path.read_text(encoding="utf-8")
@@ -132,46 +132,47 @@ def finish(site: Path) -> None:
         sections[url] = parts[1] if parts else ""
         sections |= {f"{url}#{name}": body for name, body in zip(parts[::2], parts[1::2], strict=True)}
     index = json.loads((site / SEARCH).read_text(encoding="utf-8"))
-    kept = [item for item in index["items"] if item["location"] in sections]
-    index["items"] = [{**item, "text": sections[item["location"]]} for item in kept]
+    items = [item for item in index["items"] if item["location"] in sections]
+    index["items"] = [{**item, "text": sections[item["location"]]} for item in items]
     (site / SEARCH).write_text(json.dumps(index, ensure_ascii=False), encoding="utf-8")
 
 
 def build_copy(folder: Path, cache: Path) -> tuple[int, list[str]]:
-    """Build the site of a copy of the project, and return the exit code and the lines that no good build logs.
+    """Build the site of a copy of the project; return the exit code and the unexpected lines of the log.
 
     Args:
         folder: The copy.
-        cache: Where captures are kept.
+        cache: The folder of the cached captures.
     """
     environment = os.environ | {
         "PYTHONPATH": os.pathsep.join([str(folder / "snippets"), str(folder / "scripts")]),
         "XLA_INSPECT_CACHE": os.environ.get("XLA_INSPECT_CACHE", str(cache)),
     }
-    done = subprocess.run(
+    process = subprocess.run(
         [Path(sys.executable).parent / "zensical", "build", "--clean", "--strict"],
         cwd=folder, env=environment, check=False, encoding="utf-8", stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
     )  # fmt: skip
-    return done.returncode, list(list_complaints(_COLOR.sub("", done.stdout).splitlines()))
+    return process.returncode, list(list_complaints(_COLOR.sub("", process.stdout).splitlines()))
 
 
 def list_complaints(lines: Iterable[str]) -> Iterator[str]:
-    """Yield the lines that no good build logs: neither those of every build, nor what compilers log of a program."""
+    """Yield the unexpected lines of a log, without the lines of every build and the messages of compilers."""
     is_compilers = False
     for line in map(str.rstrip, lines):
+        # A compiler's message can span several lines: those after its first are recognized by their beginning.
         is_compilers = bool(COMPILER_LOG.match(line) or (is_compilers and (not line or _CONTINUED.match(line))))
         if line and not is_compilers and not USUAL.fullmatch(line):
             yield line
 
 
 def find_page(name: str, site: Path) -> Path:
-    """Return where the built page of a Markdown file lies, named relative to the folder of the pages."""
+    """Return the path of the built page for a Markdown file, given relative to the folder of the pages."""
     plain = Path(name).with_suffix("")
     return site / (plain.parent if plain.name == "index" else plain) / "index.html"
 
 
 def check_pages(root: Path) -> list[str]:
-    """Return what is wrong with the built pages: a part that is missing, failed or stands twice, a dead link."""
+    """Return the faults of the built pages: missing, failed or duplicate parts, and dead links."""
     site = root / "site"
     wrong: list[str] = []
     pages = {path: read_page(path) for path in sorted(site.rglob("*.html"))}
@@ -186,6 +187,7 @@ def check_pages(root: Path) -> list[str]:
         wrong += [
             f"{name}: {page.words.get(word, 0)} of {expected} {word}s are on the page"
             for word, expected in build_info.count(source, source.read_text(encoding="utf-8-sig")).items()
+            # Blocks have no element of their own, and a value or check may be a marked gap if its target is missing.
             if word != "block" and page.words.get(word, 0) + page.words.get("gap", 0) < expected
         ]
         wrong += [f"{name}: a part of it failed"] * ("failed" in page.words)
@@ -203,17 +205,17 @@ def _find_marks(text: str) -> list[str]:
 
 
 def _find_dead(path: Path, page: Built, pages: dict[Path, Built], site: Path) -> list[str]:
-    """Return the links of a page that lead to no file of the site, or to no place on its page."""
+    """Return the links of a page that lead to no file of the site, or to no id on the target page."""
     dead = []
     for link in dict.fromkeys(page.links):
         parts = urlsplit(link)
         if parts.scheme or parts.netloc or parts.path.startswith("/") or link.startswith(("#x=", "#__")):
             continue
         if posixpath.basename(parts.path) in HOOK_MADE:
-            continue  # `list_missing` says so once
+            continue  # `list_missing` reports these files
         target = path if not parts.path else (path.parent / unquote(parts.path)).resolve()
         if _leaves_site(link, path, site):
-            continue  # so does it
+            continue  # `list_missing` reports these links too
         target = target / "index.html" if target.is_dir() else target
         if not target.is_file() or (
             parts.fragment and target in pages and unquote(parts.fragment) not in pages[target].ids
@@ -226,13 +228,13 @@ def _find_dead(path: Path, page: Built, pages: dict[Path, Built], site: Path) ->
 def _leaves_site(link: str, path: Path, site: Path) -> bool:
     """Return whether a relative link leads out of the site.
 
-    Zensical takes a link in HTML that a block prints as relative to the Markdown file, and adds a `..` of its own.
+    Zensical treats a link in HTML that a block prints as relative to the Markdown file, and adds another `..` to it.
     """
     return link.startswith("../") and not (path.parent / link).resolve().is_relative_to(site.resolve())
 
 
 def list_missing(root: Path) -> list[str]:
-    """Return what a reader of the MkDocs site has and a reader of this one has not, as found in the files."""
+    """Return the features of the MkDocs site that this site lacks, judging by its files."""
     site = root / "site"
     pages = "".join(path.read_text(encoding="utf-8") for path in site.rglob("index.html"))
     missing = []
@@ -270,17 +272,17 @@ def main() -> int:
     cache = ROOT / ".cache" / "xla_inspect"
     code, messages = build_copy(folder, cache)
     if code or messages:
-        # A page of ours that fails says where; the frames around that help nobody.
+        # The message of a failed page contains its file and line; the traceback around it does not help.
         ours = [match[1] for line in messages if (match := re.search(r"PageError: (.*)", line))]
         print("\n".join(ours or messages), file=sys.stderr)
         print(f"portable: Zensical ended with {code} and logged the above", file=sys.stderr)
         return 1
     site = folder / "site"
     project.root = folder
-    # What the hook does for MkDocs at the end of a build is done here.
-    built = [path.read_text(encoding="utf-8") for path in site.rglob("index.html")]
-    explorer_files.publish_explorer(built, site)
-    open_dump_files.publish_dump_page(built, site)
+    # Zensical runs no hooks, so the files that they publish at the end of a build are written here.
+    texts = [path.read_text(encoding="utf-8") for path in site.rglob("index.html")]
+    explorer_files.publish_explorer(texts, site)
+    open_dump_files.publish_dump_page(texts, site)
     finish(site)
     wrong = check_pages(folder)
     print("\n".join(wrong), end="\n" * bool(wrong), file=sys.stderr)

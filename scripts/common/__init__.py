@@ -1,4 +1,4 @@
-"""What the scripts of Python share, as those of the shell share `common.sh`; needs the standard library alone."""
+"""The helpers that the Python scripts share, like `common.sh` for shell scripts; needs only the standard library."""
 
 from __future__ import annotations
 
@@ -7,11 +7,12 @@ import time
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
-"""The folder that holds the project."""
+"""The project's folder."""
 
+# Scripts import this module when they start, so this is the start of the script.
 _START = time.monotonic()
 
 
 def say(text: str, *, aside: bool = False) -> None:
-    """Print a line at once, after the seconds since the start; aside goes to standard error."""
+    """Print a line immediately, after the seconds since the start; with `aside`, print it to standard error."""
     print(f"[{time.monotonic() - _START:4.0f} s] {text}", file=sys.stderr if aside else sys.stdout, flush=True)

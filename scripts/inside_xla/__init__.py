@@ -1,1 +1,1 @@
-"""What this site adds to `livepage`, which knows nothing of compilers."""
+"""The additions of this site to `livepage`, which is independent of compilers."""

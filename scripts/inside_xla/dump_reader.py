@@ -1,4 +1,4 @@
-"""What the page that opens a dump asks of the tool, in the browser: the files stay there, and are read as needed."""
+"""The reader behind the page that opens a dump: it runs in the browser, where the files stay and are read on demand."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ if TYPE_CHECKING:
     from xla_inspect.dumps import DumpedModule
 
 LOOSE = "DUMP"
-"""What files of no folder are called, as a command line would name the folder of them."""
+"""The title of files that are in no folder, as a command line would name their folder."""
 
 HEAD = 512
-"""Bytes that tell what a file is."""
+"""The number of bytes that identify the type of a file."""
 
 TOO_LARGE = "It takes more memory than a browser has for it; `xla-inspect read` on your machine has more."
 
@@ -38,49 +38,49 @@ log = logging.getLogger("xla_inspect")
 
 
 class Bytes(Protocol):
-    """Bytes of the page's script."""
+    """The interface of byte arrays that belong to the page's script."""
 
     def to_bytes(self) -> bytes:
-        """Return a copy of them."""
+        """Return a copy of the bytes."""
         ...
 
 
 class Read(Protocol):
-    """Reads part of a file that the page was given."""
+    """The interface of the function that reads a part of one of the page's files."""
 
     def __call__(self, number: int, start: int, end: int) -> Bytes:
-        """Return bytes of the file of a number, from a place to another, or fewer where it ends before."""
+        """Return the bytes from `start` to `end` of the file with this number, or fewer if the file is shorter."""
         ...
 
 
 class PageFile(io.RawIOBase):
-    """A file that the page was given, as one that can be searched.
+    """A file of the page as a seekable binary stream.
 
     Args:
-        size: Bytes.
-        read: Returns the bytes from a place to another.
+        size: The size in bytes.
+        read_part: A function that returns the bytes between two positions.
     """
 
-    def __init__(self, size: int, read: Callable[[int, int], bytes]) -> None:
-        """Begin at the first byte."""
-        self.size, self.read_part, self.at = size, read, 0
+    def __init__(self, size: int, read_part: Callable[[int, int], bytes]) -> None:
+        """Start at the first byte."""
+        self.size, self.read_part, self.at = size, read_part, 0
 
     def readable(self) -> bool:
-        """Return that it can be read."""
+        """Return True."""
         return True
 
     def seekable(self) -> bool:
-        """Return that it can be searched."""
+        """Return True."""
         return True
 
     def seek(self, offset: int, whence: int = io.SEEK_SET) -> int:
-        """Go to a place, and return it."""
+        """Move to a position, and return it."""
         start = {io.SEEK_SET: 0, io.SEEK_CUR: self.at, io.SEEK_END: self.size}[whence]
         self.at = max(start + offset, 0)
         return self.at
 
     def readinto(self, into: Any) -> int:  # noqa: ANN401 - whatever has room for bytes
-        """Fill what has room for bytes, and return how many there were."""
+        """Fill a buffer, and return the number of bytes that were read."""
         part = self.read_part(self.at, min(self.at + len(into), self.size)) if self.at < self.size else b""
         into[: len(part)] = part
         self.at += len(part)
@@ -88,21 +88,21 @@ class PageFile(io.RawIOBase):
 
 
 class PageArchive(io.BufferedReader):
-    """An archive that the page was given: it stays open, since its members are read as they are asked for."""
+    """An archive of the page that stays open, since its members are read on demand."""
 
     def close(self) -> None:
-        """Do nothing: there is nothing to let go of."""
+        """Do nothing: the page's file needs no closing, and must stay readable."""
 
 
 class DumpReader:
-    """Answers the page: a dump at a time, and of it the module that was asked for last.
+    """The object that the page calls; it holds one dump and the module of it that was read last.
 
     Args:
-        tell: Is given what takes long, in words.
+        tell: A function that is called with messages about slow work.
     """
 
     def __init__(self, tell: Callable[[str], None]) -> None:
-        """Begin with no dump."""
+        """Start without a dump."""
         self.files = Files("nothing", {})
         self.modules: tuple[DumpedModule, ...] = ()
         self.capture: Capture | None = None
@@ -110,19 +110,19 @@ class DumpReader:
         log.addHandler(_Teller(tell))
         log.setLevel(logging.INFO)
 
-    def open(self, listing: str, read: Read) -> str:
-        """Return what is in a dump, as JSON: its modules, the questions about one, and what was left out.
+    def open(self, listing: str, read_bytes: Read) -> str:
+        """Return the content of a dump as JSON: its modules, the possible questions, and the files that were left out.
 
         Args:
             listing: `[name, bytes]` of each file, as JSON.
-            read: Reads part of one, by its place in the listing.
+            read_bytes: A function that reads a part of a file, given by its position in the listing.
 
         Raises:
-            InspectError: Nothing in it is a module; says why.
+            InspectError: The dump contains no module; the message gives the reason.
         """
         self.close()
-        named: list[tuple[str, int]] = [(name, size) for name, size in json.loads(listing)]
-        self.files = _open_files(named, read)
+        sizes: list[tuple[str, int]] = [(name, size) for name, size in json.loads(listing)]
+        self.files = _open_files(sizes, read_bytes)
         self.modules = list_modules(self.files)
         return json.dumps(
             {
@@ -135,17 +135,18 @@ class DumpReader:
         )
 
     def read(self, number: int) -> bytes:
-        """Read a module, and return what the explorer needs of it, as JSON, and why what is missing is missing.
+        """Read a module; return the data for the explorer and the reasons for missing parts, as JSON.
 
         Args:
-            number: Which of the modules it is, from 0.
+            number: The index of the module, counted from 0.
 
         Returns:
             `explorer`, see `describe_capture`, and `missing`, a paragraph or an empty string.
 
         Raises:
-            InspectError: Its files cannot be read.
+            InspectError: The module's files cannot be read.
         """
+        # Memory is scarce in a browser, so the old capture is freed before the new one is read.
         self.capture = None
         gc.collect()
         module = self.modules[number]
@@ -154,27 +155,27 @@ class DumpReader:
         check_module(self.files, module, capture)
         self.capture = capture
         self.asked = quote(f"{self.files.title}:{module.key}")
-        shown = describe_capture(capture, code=bool(capture.code), bundles=True)
+        explorer = describe_capture(capture, code=bool(capture.code), bundles=True)
         stage = find_stage(capture)
-        told = "" if stage.is_final else f"{stage.explain()} "
-        return _write({"explorer": shown, "missing": told + tell_absences(list_absences(capture))})
+        note = "" if stage.is_final else f"{stage.explain()} "
+        return _write({"explorer": explorer, "missing": note + tell_absences(list_absences(capture))})
 
     def read_details(self) -> bytes:
-        """Return what the explorer asks for later of the module that was read, as JSON."""
+        """Return the details of the current module that the explorer loads later, as JSON."""
         capture = self._get()
         return _write(describe_details(capture, code=bool(capture.code), bundles=True))
 
     def answer(self, question: str) -> str:
-        """Return the answer to a question about the module that was read, as JSON.
+        """Return the answer to a question about the current module, as JSON.
 
         Args:
-            question: One of `QUESTIONS` that has a panel.
+            question: One of the `QUESTIONS` that have a panel.
 
         Returns:
-            `answer`, as HTML, and `missing`, what it lacks for the files do not tell, a paragraph or an empty string.
+            `answer`, as HTML, and `missing`, a paragraph about parts that the files do not contain, or an empty string.
 
         Raises:
-            InspectError: The files do not tell.
+            InspectError: The files do not contain the answer.
         """
         capture = self._get()
         answer = load_part(question, "finding").answer_dump(capture, self.asked)
@@ -182,7 +183,7 @@ class DumpReader:
         return json.dumps({"answer": write_fragment(answer), "missing": missing})
 
     def explain(self) -> str:
-        """Return what the last error says, as JSON: its `message`, and of a fault of the reader where that is."""
+        """Return the last error as JSON: its `message`, and for a bug in the reader also the traceback."""
         error = getattr(sys, "last_exc", None)
         if isinstance(error, InspectError):
             return json.dumps({"message": str(error)})
@@ -192,7 +193,7 @@ class DumpReader:
         return json.dumps({"message": f"{type(error).__name__}: {error}", "isFault": True, "trace": trace})
 
     def close(self) -> None:
-        """Forget the dump."""
+        """Forget the dump, and free its memory."""
         self.files, self.modules, self.capture = Files("nothing", {}), (), None
         gc.collect()
 
@@ -204,7 +205,7 @@ class DumpReader:
 
 
 class _Teller(logging.Handler):
-    """Says in the page what the tool logs of work that takes long."""
+    """The log handler that shows the tool's messages about slow work on the page."""
 
     def __init__(self, tell: Callable[[str], None]) -> None:
         super().__init__()
@@ -214,28 +215,29 @@ class _Teller(logging.Handler):
         self.tell(record.getMessage())
 
 
-def _open_files(named: list[tuple[str, int]], read: Read) -> Files:
-    """Return the files of a listing, or of the archive that is the only one in it."""
+def _open_files(sizes: list[tuple[str, int]], read_bytes: Read) -> Files:
+    """Return the files of a listing, or the files of its only entry if that is an archive."""
 
     def read_part(number: int, start: int, end: int) -> bytes:
-        return read(number, start, end).to_bytes() if end > start else b""
+        # The bytes belong to the page's script, so Python gets a copy of its own.
+        return read_bytes(number, start, end).to_bytes() if end > start else b""
 
-    if len(named) == 1:
-        ((name, size),) = named
+    if len(sizes) == 1:
+        ((name, size),) = sizes
         if name_archive(read_part(0, 0, min(HEAD, size))):
             file = PageFile(size, lambda start, end: read_part(0, start, end))
             return Files.from_archive(PageArchive(file, 1 << 20), name)
 
     def read_first(number: int, most: int) -> bytes:
-        return read_part(number, 0, min(most, named[number][1]))
+        return read_part(number, 0, min(most, sizes[number][1]))
 
-    entries = {name: Entry(size, partial(read_first, number)) for number, (name, size) in enumerate(named)}
+    entries = {name: Entry(size, partial(read_first, number)) for number, (name, size) in enumerate(sizes)}
     tops = {name.partition("/")[0] for name in entries}
-    # A folder that was dropped is what they lie in.
+    # If all files are in one folder, the user dropped that folder, and it becomes the title.
     if len(tops) == 1 and all("/" in name for name in entries):
         (top,) = tops
         return Files.from_mapping({name.removeprefix(f"{top}/"): entry for name, entry in entries.items()}, top)
-    return Files.from_mapping(entries, named[0][0] if len(named) == 1 else LOOSE)
+    return Files.from_mapping(entries, sizes[0][0] if len(sizes) == 1 else LOOSE)
 
 
 def _describe(module: DumpedModule) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Publish what the explorers of a build need: the script, and the data of the pages that embed one."""
+"""The published files of the explorers: the scripts, and the data of the pages that embed an explorer."""
 
 from __future__ import annotations
 
@@ -18,35 +18,36 @@ if TYPE_CHECKING:
 
 STAGED = Path(".cache/explorer")
 LIMIT = 128 * 2**20
-"""Bytes that the data may take besides what this build needs."""
+"""The largest size, in bytes, of stored data that this build does not use."""
 _INDEX = re.compile(r'data-index="([0-9a-f]+\.json)"')
 _DATA = re.compile(r"&quot;(?:src|details)&quot;: &quot;([0-9a-f]+\.json)&quot;")
 
 
 def publish_explorer(pages: Iterable[str], site: Path) -> None:
-    """Copy the explorer's files and the data that pages name into the site, and nothing where no page has an explorer.
+    """Copy the explorer's scripts and the data that pages use into the site, if any page has an explorer.
 
     Args:
         pages: The HTML of each page.
         site: The folder of the built site.
 
     Raises:
-        PluginError: Data that a kept page names was removed; says what to do.
+        PluginError: Data that a stored page uses was deleted; the message says what to do.
     """
     pages = list(pages)
     indexes = {name for html in pages for name in _INDEX.findall(html)}
     names = sorted({*indexes, *(name for html in pages for name in _DATA.findall(html)), *_list_indexed(indexes)})
     folder = site / "assets" / "explorer"
     if not names:
-        shutil.rmtree(folder, ignore_errors=True)  # what a page had before it was edited
+        shutil.rmtree(folder, ignore_errors=True)  # an edit may have removed the last explorer
         return
     folder.mkdir(parents=True, exist_ok=True)
     for file in folder.glob("*.json"):
         if file.name not in names:
             file.unlink()
-    if gone := [name for name in names if not (project.root / STAGED / name).is_file()]:
+    # A stored page refers to data by its hash, which an earlier build may have evicted.
+    if missing := [name for name in names if not (project.root / STAGED / name).is_file()]:
         message = (
-            f"{STAGED} lacks {gone[0]}{' and others' if gone[1:] else ''}, which kept pages name; "
+            f"{STAGED} lacks {missing[0]}{' and others' if missing[1:] else ''}, which kept pages name; "
             "remove .cache/pages too, and build again"
         )
         raise PluginError(message)
@@ -57,7 +58,7 @@ def publish_explorer(pages: Iterable[str], site: Path) -> None:
 
 
 def publish_scripts(site: Path) -> None:
-    """Write the explorer's own files into the site."""
+    """Write the explorer's scripts and styles into the site."""
     from xla_inspect.report.explorer import BUNDLES, STYLE, join_scripts, read_asset
 
     folder = site / "assets" / "explorer"
@@ -68,16 +69,17 @@ def publish_scripts(site: Path) -> None:
 
 
 def _list_indexed(indexes: Iterable[str]) -> Iterator[str]:
-    """Yield the files of data that indexes name; one that is not there is missed where it is published."""
+    """Yield the data files that indexes list; a missing index is reported when it is published."""
     for path in (project.root / STAGED / name for name in indexes):
         if path.is_file():
             index = json.loads(path.read_bytes())
             yield index["codes"]
-            yield from (each[part] for each in index["captures"] for part in ("src", "details") if each[part])
+            yield from (capture[part] for capture in index["captures"] for part in ("src", "details") if capture[part])
 
 
 def link_file(file: Path, place: Path) -> None:
-    """Link a file into the site, which is a tenth of the work of copying it, or copy it where that cannot be."""
+    """Link a file into the site, which takes a tenth of the time of a copy, or copy it if linking fails."""
+    # An existing link would make `hardlink_to` fail, and a copy would write through it into the original.
     place.unlink(missing_ok=True)
     try:
         place.hardlink_to(file)

@@ -1,4 +1,4 @@
-"""Publish what the page that opens a dump fetches: Python for a browser, and the reader that runs in it."""
+"""The published files of the page that opens a dump: Python for browsers, and the reader that runs in it."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MARK = "data-open-dump"
-"""What the page that opens a dump has, and no other."""
+"""The attribute that only the page that opens a dump has."""
 
 PARTS = "parts.json"
-"""Says what there is to fetch, and how large it is."""
+"""The file that lists the parts to fetch, with their sizes."""
 
 MISSING = "Python for a browser is not in this build. `scripts/maintaining/browser-bundles pyodide` brings it."
 
 
 def publish_dump_page(pages: Iterable[str], site: Path) -> None:
-    """Link what the page fetches into the site, and nothing where there is no such page.
+    """Link the files that the page fetches into the site, if the site has the page.
 
-    Where Python for a browser was not made, the page is told so.
+    If Python for browsers is missing, the page gets a message instead.
 
     Args:
         pages: The HTML of each page.
@@ -40,9 +40,11 @@ def publish_dump_page(pages: Iterable[str], site: Path) -> None:
     publish_scripts(site)
     folder = site / "assets" / "open-dump"
     folder.mkdir(parents=True, exist_ok=True)
+    # The name contains a hash, so a new reader would not replace the old one.
     for old in folder.glob("reader-*.zip"):
         old.unlink()
     content = pack()
+    # The hash in the name makes browsers fetch a changed reader and cache an unchanged one.
     reader = f"reader-{hashlib.sha256(content).hexdigest()[:16]}.zip"
     (folder / reader).write_bytes(content)
     parts = {"explorer": [*BUNDLES], "style": STYLE, "reader": reader, **_publish_python(site)}
@@ -50,13 +52,13 @@ def publish_dump_page(pages: Iterable[str], site: Path) -> None:
 
 
 def _publish_python(site: Path) -> dict[str, object]:
-    """Link Python into a folder that is named by its version; return where that lies, and the bytes of each file."""
-    named = f"{PACKAGE}-{PYODIDE.read_version(PACKAGE)}"
-    folder = site / "assets" / named
+    """Link Python into a folder named by its version; return the folder, and the size of each file in bytes."""
+    release = f"{PACKAGE}-{PYODIDE.read_version(PACKAGE)}"
+    folder = site / "assets" / release
     if not PYODIDE.is_made():
         shutil.rmtree(folder, ignore_errors=True)
         return {"missing": MISSING}
     folder.mkdir(parents=True, exist_ok=True)
     for path in PYODIDE.paths:
         link_file(path, folder / path.name)
-    return {"python": f"{named}/", "sizes": {path.name: path.stat().st_size for path in PYODIDE.paths}}
+    return {"python": f"{release}/", "sizes": {path.name: path.stat().st_size for path in PYODIDE.paths}}

@@ -1,4 +1,4 @@
-"""A hook of MkDocs: on a served page, *Edit* beside a program opens the playground on it."""
+"""The MkDocs hook for served pages that opens the playground from an *Edit* link next to a program."""
 
 from __future__ import annotations
 
@@ -23,20 +23,20 @@ PREFIX = "/play/"
 """The path of the links, before the file and the function."""
 
 MOST = 3
-"""Playgrounds that run at a time; one more ends the oldest."""
+"""The largest number of running playgrounds; starting another one ends the oldest."""
 
 _PATIENCE = 60.0
-"""Seconds that a playground may take until it tells its address."""
+"""Seconds to wait for a playground to print its address."""
 _PLACE = re.compile(r'<div class="program-edit" [^>]*data-file="([^"]*)" data-function="([^"]*)"[^>]*>')
 
 _playgrounds: list[Playgrounds] = []
 
 
 class Playgrounds:
-    """A WSGI application before that of the server, which starts a playground when a link asks for one."""
+    """The web application in front of the server's own that starts a playground for a link."""
 
     def __init__(self, root: Path) -> None:
-        """Start nothing.
+        """Start without playgrounds.
 
         Args:
             root: The folder of the project.
@@ -49,7 +49,7 @@ class Playgrounds:
         self._app: Callable[..., Iterable[bytes]] | None = None
 
     def link(self, content: str) -> str:
-        """Return the content of a page with links to playgrounds above the commands that open them."""
+        """Return a page's content with links to playgrounds above the commands that open them."""
 
         def write(place: re.Match[str]) -> str:
             program = f"{place[1]}:{place[2]}"
@@ -60,7 +60,7 @@ class Playgrounds:
         return _PLACE.sub(write, content)
 
     def begin(self, server: LiveReloadServer) -> None:
-        """Answer the requests of a server that begin with `PREFIX`."""
+        """Handle the server's requests with paths that begin with `PREFIX`."""
         self._port, self._app = server.server_address[1], server.get_app()
         server.set_app(self)
 
@@ -84,7 +84,7 @@ class Playgrounds:
     def _answer(self, environ: dict[str, Any], program: str) -> tuple[HTTPStatus, str]:
         if program not in self._programs:
             return HTTPStatus.NOT_FOUND, f"No page shows the program {program!r}."
-        # A page of another site must start nothing, also not under a name that it gave this machine.
+        # Pages of other sites must not start programs, not even through a host name that resolves to this machine.
         is_own = environ.get("HTTP_SEC_FETCH_SITE", "none") in {"none", "same-origin"}
         hosts = {f"{name}:{self._port}" for name in ("127.0.0.1", "localhost", "[::1]")}
         if not is_own or environ.get("HTTP_HOST", "") not in hosts:
@@ -92,6 +92,7 @@ class Playgrounds:
                 "The playground runs for the machine that serves this page alone. "
                 f"On another one, run: xla-inspect play {program}"
             )
+        # Two clicks at the same time must not start two playgrounds for one program.
         with self._guard:
             if address := self._open(program):
                 return HTTPStatus.SEE_OTHER, address
@@ -101,7 +102,7 @@ class Playgrounds:
         )
 
     def _open(self, program: str) -> str:
-        """Return the address of a program's playground, or an empty string where it does not start."""
+        """Return the address of a program's playground, or an empty string if the playground does not start."""
         child, address = self._running.pop(program, (None, ""))
         if child is None or child.process.poll() is not None:
             for oldest in [*self._running][: 1 - MOST]:
@@ -118,22 +119,23 @@ class Playgrounds:
                 child.end()
                 return ""
             address = match[0]
+        # Inserting the program again makes it the newest entry, so the playground used least recently ends first.
         self._running[program] = child, address
         return address
 
 
 def on_startup(command: str, **_: object) -> None:
-    """Show links where pages are served, and only there: the published site has no playground."""
+    """Enable the links only while pages are served, since the published site has no playground."""
     _playgrounds[:] = [Playgrounds(ROOT)] if command == "serve" else []
 
 
 def on_page_content(content: str, **_: object) -> str:
-    """Link the programs of a page."""
+    """Add links to the programs of a page."""
     return _playgrounds[0].link(content) if _playgrounds else content
 
 
 def on_serve(server: LiveReloadServer, **_: object) -> None:
-    """Answer links to playgrounds before MkDocs answers."""
+    """Handle requests for playgrounds before MkDocs does."""
     for playgrounds in _playgrounds:
         playgrounds.begin(server)
 

@@ -1,4 +1,4 @@
-"""The tool's reader as one archive, which the page that opens a dump unpacks in the browser."""
+"""The archive of the tool's reader, which the page that opens a dump unpacks in the browser."""
 
 from __future__ import annotations
 
@@ -11,43 +11,43 @@ from common import ROOT
 from xla_inspect.closure import find_files, list_places
 
 ENTRY = Path(__file__).with_name("dump_reader.py")
-"""What the page calls; all that it imports is packed with it."""
+"""The module that the page calls; everything that it imports is packed as well."""
 
 CONTRACT = "Reading, asking and exploring need the standard library alone, as in a browser"
-"""The contract in `pyproject.toml` that says which rooms a browser can have."""
+"""The import contract in `pyproject.toml` that lists the subpackages that can run in a browser."""
 
 FIRST = (1980, 1, 1, 0, 0, 0)
-"""The earliest time that an archive can name."""
+"""The earliest time that an archive can store."""
 
 
 def list_files() -> dict[str, Path]:
-    """Return the files that the reader consists of, by their names in the archive."""
+    """Return the files of the reader, by their names in the archive."""
     tool = ROOT / "snippets" / "xla_inspect"
     rooms = {f"xla_inspect.{name}": place for name, place in list_places(tool).items()}
     allowed = read_rooms()
     below = {name for name, place in rooms.items() if place.suffix == ".py" or name == "xla_inspect.targets"}
     places = {name: place for name, place in rooms.items() if name in {*allowed, *below}}
-    found = find_files([ENTRY, ENTRY.with_name("__init__.py"), tool / "__init__.py"], places)
-    # What draws the explorer lies in the site already.
-    reads = (path for path in found if path.parent.name != "static")
+    paths = find_files([ENTRY, ENTRY.with_name("__init__.py"), tool / "__init__.py"], places)
+    # The explorer's static files are published separately.
+    reads = (path for path in paths if path.parent.name != "static")
     return {path.relative_to(_find_top(path)).as_posix(): path for path in sorted(reads)}
 
 
 def read_rooms() -> list[str]:
-    """Return the rooms that need the standard library alone, as the contract has them."""
+    """Return the subpackages that need only the standard library, from the import contract."""
     settings = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     contracts = settings["tool"]["importlinter"]["contracts"]
-    modules = next(each["source_modules"] for each in contracts if each["name"] == CONTRACT)
+    modules = next(contract["source_modules"] for contract in contracts if contract["name"] == CONTRACT)
     rooms = [".".join(name.split(".")[:2]) for name in modules if name.startswith("xla_inspect.")]
     return [*dict.fromkeys(rooms)]
 
 
 def pack() -> bytes:
-    """Return the archive, the same of the same files wherever it is made."""
+    """Return the archive; equal files give equal bytes on every machine."""
     content = io.BytesIO()
     with zipfile.ZipFile(content, "w") as archive:
         for name, path in list_files().items():
-            # With the line ends of any system, as in the repository.
+            # Line ends are normalized, since a checkout on Windows may have changed them.
             text = path.read_bytes().replace(b"\r\n", b"\n")
             archive.writestr(zipfile.ZipInfo(name, FIRST), text, zipfile.ZIP_DEFLATED, 9)
     return content.getvalue()

@@ -1,4 +1,4 @@
-"""What `livepage` asks of this project: its targets, its exercises, its explorers and the settings of JAX."""
+"""This project's adapter for `livepage`: its targets, exercises, explorers and the settings of JAX."""
 
 from __future__ import annotations
 
@@ -20,18 +20,18 @@ from xla_inspect.closure import find_files, list_places
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
-# A page holds text: where the build runs in a terminal, JAX would colour its jaxprs.
+# JAX would color its jaxprs if the build runs in a terminal, and pages need plain text.
 os.environ["JAX_PPRINT_USE_COLOR"] = "0"
 
 EXERCISES = Path("snippets/practice")
 
 _GAP = re.compile(r'<p class="gap" data-target="([^"]+)">[^<]*?not compiled here: ([^<]*)</p>')
-# A state of an explorer on the page: what it is called, and what it shows.
+# A link that sets the state of an explorer on the page; the group is the explorer's name.
 _STATE = re.compile(r"#x=([^&]+)&")
-# What the environment tells JAX and the compilers, and in which folders what is made is kept.
+# The variables that configure JAX and the compilers, and those that only name a folder and change no result.
 _TELLS = re.compile(r"(?:JAX|XLA|LIBTPU|TPU|TF|CUDA|NVIDIA|PJRT|LLVM|TRITON)_|REQUIRE_TARGETS$")
 _FOLDERS = {"XLA_INSPECT_CACHE", "TPU_LOG_DIR"}
-# Chosen once for the process, by whoever first needs a device.
+# The settings that JAX fixes for the whole process when it first needs a device, so pages cannot change them.
 _DEVICES = {"jax_platforms", "jax_num_cpu_devices"}
 
 _READY = """\
@@ -69,7 +69,7 @@ def _set_config(name: str, value: object) -> None:
 
 
 class SiteAdapter(Adapter):
-    """That of this site."""
+    """The adapter of this site."""
 
     slow_work = "xla_inspect"
     caches = ("XLA_INSPECT_CACHE",)
@@ -81,35 +81,36 @@ class SiteAdapter(Adapter):
     settings: ClassVar = {"jax.config": (_read_config, _set_config)}
 
     def list_missing(self) -> Mapping[str, str]:
-        """Return the targets that no compiler is installed for."""
+        """Return the targets without an installed compiler, each with the reason."""
         from xla_inspect import available
 
         return {target: reason for target, reason in available().items() if reason}
 
     def list_makers(self, values: Iterable[object]) -> Iterable[str]:
-        """Return which packages made the captures of a page, target by target."""
+        """Return the packages that produced the captures of a page, by target."""
         return describe_makers(values)
 
     def find_gap(self, error: BaseException) -> tuple[str, str] | None:
-        """Return target and reason of a `TargetUnavailableError`, known by name since the package may be reloaded.
+        """Return the target and the reason of a `TargetUnavailableError`, recognized by its name.
 
-        A page may make a table of its own by target: then a target that is missing here is missing there.
+        The package may be reloaded, so its class may differ. A `KeyError` counts too if its key is a missing target,
+        since a page may build tables of its own by target.
         """
         if any(base.__name__ == "TargetUnavailableError" for base in type(error).__mro__):
             return getattr(error, "target", ""), getattr(error, "reason", str(error))
         if isinstance(error, KeyError) and error.args:
             parts = error.args[0] if isinstance(error.args[0], tuple) else error.args
             missing = self.list_missing()
-            found = (part for part in parts if isinstance(part, str) and part.partition(":")[0] in missing)
-            return next(((target, missing[target.partition(":")[0]]) for target in found), None)
+            absent = (part for part in parts if isinstance(part, str) and part.partition(":")[0] in missing)
+            return next(((target, missing[target.partition(":")[0]]) for target in absent), None)
         return None
 
     def find_gaps(self, markdown: str) -> Mapping[str, str]:
-        """Return the targets that the tables of a notebook mark as missing."""
+        """Return the targets that the tables of a notebook mark as missing, each with the reason."""
         return {unescape(target): unescape(reason) for target, reason in _GAP.findall(markdown)}
 
     def tell(self, text: str) -> str:
-        """Return what a block printed with each question as its choices and its answer, and each reason as a point."""
+        """Return a block's output with each question as its choices and answer, and each reason as a list item."""
         if 'class="predict"' not in text and "<dl data-reasons=" not in text:
             return text
         from chapters import prediction, reason_quotes
@@ -121,29 +122,29 @@ class SiteAdapter(Adapter):
         return term_list.read_terms(project.root / project.docs)
 
     def choose_terms(self, page: str) -> Iterable[Term]:
-        """Return those that mean on a page what their entries say."""
+        """Return the terms that have the meaning of their entries on this page."""
         return term_list.choose(self.list_terms(), page)
 
     def find_anchor(self, link: str) -> str:
-        """Return the id of the explorer that a link sets to a state."""
+        """Return the id of the explorer whose state a link sets, or an empty string."""
         state = _STATE.match(link)
         return f"explorer-{state[1]}" if state else ""
 
     def find_imported(self, codes: Iterable[str], folder: Path) -> Iterable[Path]:
-        """Return what code imports; a package counts whole, since it may import its modules later."""
+        """Return the files that code imports; a package counts whole, since it may import its modules later."""
         places = list_places(folder)
         return find_files(
             codes, places, whole={name for name, place in places.items() if (place / "__init__.py").is_file()}
         )
 
     def describe_machine(self) -> object:
-        """Return the targets that can be compiled for, and what the reader tells Python, JAX and the compilers."""
+        """Return the available targets, the architecture, and the environment variables for JAX and the compilers."""
         from xla_inspect import available
 
         return [available(), platform.machine(), _TOLD]
 
     def list_files(self, cell: Mapping[str, object]) -> Iterable[Path]:
-        """Return the files of the exercise that a cell shows, and those beside it."""
+        """Return the files of the exercise that a cell displays, and the files next to it."""
         if exercise := cell.get("exercise"):
             folder = project.root / EXERCISES
             return {
@@ -153,11 +154,11 @@ class SiteAdapter(Adapter):
         return ()
 
     def write_first_cell(self, address: str) -> str:
-        """Return code that installs the project where it is not, and loads the marking of exercises."""
+        """Return code that installs the project if it is missing, and loads the marking of exercises."""
         return (_READY + (_FETCH.format(address=address) if address else _REFUSE) + _MARKING).rstrip()
 
     def expand_cell(self, cell: Mapping[str, object]) -> Iterable[tuple[str, str]] | None:
-        """Return the cells of an exercise, or the text on where to read on."""
+        """Return the cells of an exercise, or the text with references."""
         if exercise := cell.get("exercise"):
             return _write_exercise(str(exercise))
         if phase := cell.get("references"):
@@ -179,13 +180,14 @@ def _write_exercise(key: str) -> Iterator[tuple[str, str]]:
 
 
 def _list_told() -> dict[str, str]:
-    """Return what the environment tells JAX and the compilers, without what JAX adds to it when it is imported."""
+    """Return the environment variables for JAX and the compilers, without those that JAX sets during its import."""
     libtpu = find_spec("libtpu")
     library = Path(libtpu.origin).with_name("libtpu.so") if libtpu and libtpu.origin else ""
-    added = {("TF_CPP_MIN_LOG_LEVEL", "1"), ("TPU_LIBRARY_PATH", str(library))}
-    told = (item for item in sorted(os.environ.items()) if _TELLS.match(item[0]) and item not in added)
-    return {name: value for name, value in told if name not in _FOLDERS}
+    own = {("TF_CPP_MIN_LOG_LEVEL", "1"), ("TPU_LIBRARY_PATH", str(library))}
+    variables = (item for item in sorted(os.environ.items()) if _TELLS.match(item[0]) and item not in own)
+    return {name: value for name, value in variables if name not in _FOLDERS}
 
 
+# The variables are read once, before pages run, since a page may change them for itself.
 _TOLD = _list_told()
 ADAPTER = SiteAdapter()

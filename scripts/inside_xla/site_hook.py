@@ -1,4 +1,4 @@
-"""A hook of MkDocs: keeps captures, checks docs/data, publishes what explorers fetch, and lets programs be edited."""
+"""The MkDocs hook of this site: it caches captures, checks docs/data, and publishes explorers, dumps and programs."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.files import Files
     from mkdocs.structure.pages import Page
 
-# Set as MkDocs reads its configuration, before anything is captured.
+# MkDocs loads its hooks with the configuration, so this is set before anything is captured.
 os.environ.setdefault("XLA_INSPECT_CACHE", str(ROOT / ".cache" / "xla_inspect"))
 
 log = logging.getLogger("mkdocs.plugins.data")
@@ -27,7 +27,7 @@ _built: dict[str, str] = {}
 
 
 def on_pre_build(config: MkDocsConfig) -> None:
-    """Warn of data that was changed by hand, and of texts on no page that were not affirmed."""
+    """Warn about data files that were changed by hand, and about unaffirmed texts outside of pages."""
     for fault in stamps.list_faults(Path(config.docs_dir) / "data"):
         log.warning("%s", fault)
     for prose in project_texts.read_others(Path(config.config_file_path).parent):
@@ -36,23 +36,23 @@ def on_pre_build(config: MkDocsConfig) -> None:
 
 
 def on_files(_: Files, **__: object) -> None:
-    """Forget the pages of the last build; of an edit alone the edited page comes again."""
+    """Forget the pages of the last build; after an edit, only the edited page is rendered again."""
     _built.clear()
 
 
 def on_page_content(html: str, page: Page, **_: object) -> str:
-    """Say beside each program how a reader edits it."""
+    """Add the edit fold to each program's listing."""
     return program_places.add_places(html, page.url)
 
 
 def on_post_page(output: str, page: Page, **_: object) -> str:
-    """Keep the page, in which explorers may stand."""
+    """Store the page's HTML, in which the published files are looked up after the build."""
     _built[page.file.src_uri] = output
     return output
 
 
 def on_post_build(config: MkDocsConfig) -> None:
-    """Publish what the explorers of the pages need, and the programs that readers take away."""
+    """Publish the files of the explorers and of the page that opens a dump, and the downloadable programs."""
     explorer_files.publish_explorer(_built.values(), Path(config.site_dir))
     open_dump_files.publish_dump_page(_built.values(), Path(config.site_dir))
     program_places.publish_programs(_built.values(), Path(config.site_dir))

@@ -1,4 +1,4 @@
-"""The terms that the build explains where a page first uses them: the glossary's, opcodes, and passes."""
+"""The terms that pages link at their first use: those of the glossary, the opcodes, and the passes."""
 
 from __future__ import annotations
 
@@ -23,13 +23,13 @@ _SENTENCE = re.compile(r".*?[.!?](?=\s|$)", re.DOTALL)
 
 
 def read_terms(docs: Path) -> tuple[Term, ...]:
-    """Return the terms of a folder of pages; what it lacks of the three files adds none."""
+    """Return the terms of a folder of pages; missing files contribute no terms."""
     files = [docs / GLOSSARY, docs / OPCODES, docs / PASS_TABLE, RULES]
     return _read(tuple((file, file.stat().st_mtime_ns) for file in files if file.is_file()))
 
 
 def choose(terms: Iterable[Term], page: str) -> list[Term]:
-    """Return the terms that are linked on a page, by its file."""
+    """Return the terms that are linked on a page, given by its file."""
     rules = read_rules()
     if page in {GLOSSARY, OPERATIONS, *rules["without"]}:
         return []
@@ -40,7 +40,7 @@ def choose(terms: Iterable[Term], page: str) -> list[Term]:
 
 @cache
 def read_rules() -> Mapping[str, Any]:
-    """Return `terms.toml`."""
+    """Return the content of `terms.toml`."""
     return tomllib.loads(RULES.read_text(encoding="utf-8"))
 
 
@@ -48,7 +48,8 @@ def read_rules() -> Mapping[str, Any]:
 def _read(files: tuple[tuple[Path, int], ...]) -> tuple[Term, ...]:
     texts = {file.name: file.read_text(encoding="utf-8") for file, _ in files}
     first = (*_list_glossary(texts.get("glossary.md", "")), *_list_opcodes(texts.get("opcodes.toml", "")))
-    # What an opcode is called too means the opcode.
+    # The modification times in `files` make the cache miss after an edit.
+    # If a pass has the same name as an opcode, the name means the opcode.
     return (*first, *_list_passes(texts.get("passes.toml", ""), {term.code for term in first}))
 
 
@@ -74,20 +75,21 @@ def _list_opcodes(text: str) -> Iterator[Term]:
         yield Term(opcode, OPERATIONS, f"op-{opcode}", shorten(row["says"]), code=opcode)
 
 
-def _list_passes(text: str, taken: Container[str]) -> Iterator[Term]:
+def _list_passes(text: str, codes: Container[str]) -> Iterator[Term]:
     for name, row in tomllib.loads(text).get("passes", {}).items():
-        if name not in taken:
+        if name not in codes:
             yield Term(name, PASSES, name.replace(" ", "_"), shorten(row["says"]), code=name, is_rare=True)
 
 
 def _list_forms(name: str, anchor: str) -> Iterator[str]:
-    """Yield how a term is written in prose: as it is, in the plural, with hyphens, and by its initials."""
+    """Yield the forms of a term in prose: unchanged, in the plural, with hyphens, and as initials."""
     yield name
     if name[-1].islower():
         yield re.sub(r"(?<=[^aeiou])y$", "ie", name) + ("es" if name.endswith(("s", "x", "ch", "sh")) else "s")
     if " " in name:
         yield name.replace(" ", "-")
         initials = "".join(word[0] for word in name.split())
+        # Only terms that are known by their initials have them as their anchor.
         if initials == anchor:
             yield initials.upper()
 

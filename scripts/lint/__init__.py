@@ -1,1 +1,1 @@
-"""The rules for prose that no library knows."""
+"""The project's own rules for prose and code, which no library checks."""

@@ -1,9 +1,9 @@
-"""Recommend the parts of a chapter that a page lacks: an answer first, a picture, questions, exercises, a way on.
+"""Recommendations for chapters: an answer first, a picture, questions, exercises, and a last section, Next.
 
-    python -m lint.chapter_parts docs/fusion.md ...    print what each page lacks, and succeed
+    python -m lint.chapter_parts docs/fusion.md ...    print the parts that each page lacks, and succeed
 
-A page without them is welcome, so nothing here fails a build. Wrong parts do: tests/site/test_anatomy.py holds that an
-answer to an exercise is executed, and that a question leads to what stands below it.
+A page without these parts is welcome, so nothing here fails a build. Faulty parts do: tests/site/test_anatomy.py checks
+that the answer to an exercise is executed, and that a question leads to the output below it.
 """
 
 from __future__ import annotations
@@ -22,19 +22,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 SECTIONS = ("Understand", "Beyond the compiler", "Use it well")
-"""Groups of the navigation that hold chapters."""
+"""The groups of the navigation that hold chapters."""
 LISTS = {"questions.md"}
-"""Pages of these groups that are lists of answers, each with its own listing."""
+"""The pages of these groups that are lists of answers, each with its own listing."""
 LEAST_EXERCISES = 2
 LEAST_QUESTIONS = 3
 LONGEST_BLOCK = 25
-"""The lines of Python that a reader of the Markdown takes in at once."""
+"""The largest number of lines in a Python block that readers of the Markdown can take in at once."""
 BLOCK = re.compile(r"^( *)```python[^\n]*\n(.*?)^\1```", re.MULTILINE | re.DOTALL)
 QUESTION = re.compile(r'id="(predict-[^"]+)"')
 
 
 def list_chapters() -> list[Path]:
-    """Return the chapters, in the order of the navigation."""
+    """Return the chapters in the order of the navigation."""
     groups: list[dict[str, Any]] = load_config(str(ROOT / "mkdocs.yml"))["nav"]
     sections = [entries for group in groups for name, entries in group.items() if name in SECTIONS]
     names = [name for entries in sections for entry in entries for name in entry.values()]
@@ -47,24 +47,28 @@ def list_answers(text: str) -> list[str]:
 
 
 def list_long_blocks(text: str) -> list[int]:
-    """Return the lines of a page's Markdown on which a block of Python begins that is longer than `LONGEST_BLOCK`."""
+    """Return the lines of a page's Markdown on which a Python block longer than `LONGEST_BLOCK` begins."""
     long = (block for block in BLOCK.finditer(text) if block[2].count("\n") > LONGEST_BLOCK)
     return [text.count("\n", 0, block.start()) + 1 for block in long]
 
 
 def list_missing(text: str, html: str) -> Iterator[str]:
-    """Yield each part that a chapter has and a page lacks, from its Markdown and its HTML."""
+    """Yield each recommended part that a page lacks, judging by its Markdown and its HTML."""
     opening = html.partition("<h2")[0]
     answers = re.findall(r'<p class="answer">(.*?)</p>', opening, re.DOTALL)
+    # There must be exactly one answer with exactly one sentence; tags are removed so that their dots do not count.
     if [len(re.findall(r"[.?!](?=\s|$)", re.sub(r"<[^>]*>", "", answer))) for answer in answers] != [1]:
         yield "one sentence before everything else that answers the page's question, marked { .answer }"
+    # The HTML is searched for figures and questions, because blocks print them.
     if not re.search(r"<figure\b|<svg\b", html):
         yield "a picture"
     if len({question[1] for question in QUESTION.finditer(html)}) < LEAST_QUESTIONS:
         yield f"{LEAST_QUESTIONS} questions, each above the output that answers it"
     if len(list_answers(text)) < LEAST_EXERCISES:
         yield f"{LEAST_EXERCISES} exercises with folded answers"
+    # Code blocks are removed first, since a comment in Python or a shell looks like a heading.
     headings = re.findall(r"^## .*$", re.sub(r"```.*?```", "", text, flags=re.DOTALL), re.MULTILINE)
+    # The last section is called Next on every page, so nothing links to it and it needs no address.
     if bare := next((heading for heading in headings if "{ #" not in heading and heading != "## Next"), None):
         yield f"an address for each section, such as {bare} {{ #{bare[3:].lower().replace(' ', '-')} }}"
     sections = re.findall(r'<h2 id="([^"]+)"', html)
@@ -77,7 +81,7 @@ def list_missing(text: str, html: str) -> Iterator[str]:
 
 
 def main(pages: list[str]) -> None:
-    """Print what each of some pages lacks that is a chapter."""
+    """Print the missing parts of those pages that are chapters."""
     chapters = list_chapters()
     for page in map(Path, pages):
         if page.resolve() in chapters:

@@ -1,13 +1,12 @@
-"""The rules for docstrings and names in code, as the contributing reference gives them.
+"""The rules for docstrings and names in code, which the contributing reference states.
 
     uv run python -m lint.plain_code [snippets/xla_inspect/hlo ...]
 
-* A docstring does not begin with a question word: it names the thing, or says in the imperative what a function does.
-* A local name or an argument is no past participle. `found` or `told` says what happened to a value and not what it is;
-  `instruction` or `message` does.
+* A docstring does not begin with a question word. It names the thing, or says in the imperative what a function does.
+* No local name or argument is a past participle. `found` or `told` describes an event; `instruction` or `message`
+  describes the value.
 
-`plain_code.toml` lists the names that are right all the same, each with its reason, and the packages that still have to
-be rewritten.
+`plain_code.toml` lists the forbidden words, and the packages that have not been rewritten yet.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ _FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
 
 
 def check_module(path: Path, root: Path = ROOT) -> list[str]:
-    """Return a message for each docstring and each name of a module that breaks a rule, in the order of lines.
+    """Return a message for each docstring and name of a module that breaks a rule, in the order of lines.
 
     Args:
         path: The Python file.
-        root: The project, relative to which messages name the file.
+        root: The project; messages name the file relative to it.
     """
     name = path.relative_to(root).as_posix()
     tree = ast.parse(path.read_text(encoding="utf-8"))
@@ -66,6 +65,7 @@ def _list_files(root: Path) -> Iterator[Path]:
 
 def _check_docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
+        # `ast.walk` also visits nodes that cannot have a docstring, for which `get_docstring` raises an error.
         if not isinstance(node, (ast.Module, ast.ClassDef, *_FUNCTIONS)):
             continue
         words = (ast.get_docstring(node) or "").split()
@@ -83,11 +83,12 @@ def _check_names(tree: ast.Module) -> Iterator[tuple[int, str]]:
 
 
 def _list_own_names(function: _Function) -> set[str]:
-    """Return the names that a function binds, arguments included, without those of functions inside it."""
+    """Return the names that a function binds, including its arguments, without those of functions inside it."""
     names = {argument.arg for argument in ast.walk(function.args) if isinstance(argument, ast.arg)}
     nodes: list[ast.AST] = [*function.body]
     while nodes:
         node = nodes.pop()
+        # A function inside this one is reported under its own name.
         if isinstance(node, (ast.ClassDef, *_FUNCTIONS)):
             continue
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Store):
@@ -98,12 +99,12 @@ def _list_own_names(function: _Function) -> set[str]:
 
 @cache
 def _read_rules() -> dict[str, Any]:
-    """Return `plain_code.toml`."""
+    """Return the content of `plain_code.toml`."""
     return tomllib.loads(RULES.read_text(encoding="utf-8"))
 
 
 def main() -> None:
-    """Check the modules of the packages that the command line names, or all that are not pending."""
+    """Check the modules of the packages that the command line names, or all modules that are not pending."""
     packages = [Path(argument).resolve() for argument in sys.argv[1:]]
     modules = (
         [path for path in _list_files(ROOT) if any(path.is_relative_to(package) for package in packages)]

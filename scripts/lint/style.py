@@ -1,18 +1,18 @@
-"""Hold the prose of pages to the house style: one sentence a line, no speed without a figure, terms as in the glossary.
+"""The house style of prose: one sentence on each line, no speed without a figure, and terms as in the glossary.
 
     uv run python -m lint.style [--mend] [docs/fusion.md ...]
 
-`--mend` gives each sentence a line of its own; what else is found is for a person to mend.
+`--mend` puts each sentence on a line of its own; a person has to fix all other findings.
 
-No linter has these rules: that of rumdl for one sentence a line (MD013) knows no bold title in front, no definition and
-no notebook; so they are here. Spelling is checked by `typos`, numbers by `typed_numbers.py`.
+No linter has these rules. The rule of rumdl for one sentence on each line (MD013) does not handle bold titles,
+definitions and notebooks. `typos` checks the spelling, and `typed_numbers.py` the numbers.
 
-* A line of a paragraph or of a list holds one sentence, whole. A bold title with its full stop may stand in front.
-* A word of speed has a figure beside it, in the same sentence or the one before or after: a number, a computed value.
-* A term has the form of its entry in `docs/glossary.md`; `style.toml` lists what else is said for some, which is wrong.
-* The field's own words: `style.toml` lists plain ones that no compiler's text has, each with what is said instead.
+* A line of a paragraph or list holds one whole sentence. A bold title that ends with a full stop may come before it.
+* A word of speed has a figure in its sentence or a neighboring one: a number or a computed value.
+* A term is written as in `docs/glossary.md`; `style.toml` lists wrong synonyms for some terms.
+* `style.toml` also lists plain words that texts about compilers do not use, each with the field's own word.
 
-What is right all the same stands in `style.toml`: the words around it, and the reason.
+Exceptions are listed in `style.toml`, with the words around them and the reason.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 RULES = Path(__file__).with_suffix(".toml")
 
-# What is no running text: a heading, a row of a table, an entry of the glossary, the title of a fold or a tab.
+# Lines that are not running text: headings, table rows, glossary entries, and the titles of folds and tabs.
 _NO_TEXT = re.compile(r"^\s*(?:#|\||:\s|!!!|\?\?\?|===)")
 _DEFINITION = re.compile(r"^:\s")
 _TAB = re.compile(r"^\s*===")
@@ -52,7 +52,7 @@ _ENTRY = re.compile(r"^\*\*(.+?)\*\*\{ #[\w-]+ \}$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Breach:
-    """A breach of the style."""
+    """A violation of the house style."""
 
     file: str
     line: int
@@ -68,9 +68,9 @@ class _Line:
     """A line of prose.
 
     Attributes:
-        number: Its number, from one.
-        text: As it stands in the file.
-        prose: The same without what is not prose, code marked by NUL characters so that it still is a word.
+        number: The line number, counted from one.
+        text: The line as written in the file.
+        prose: The line with everything but prose blanked out; code becomes NUL characters, so that it remains a word.
     """
 
     number: int
@@ -79,24 +79,24 @@ class _Line:
 
 
 def check_style(path: Path, root: Path = ROOT) -> list[Breach]:
-    """Return what breaches the style on a page, in order.
+    """Return the violations of the style on a page, in order.
 
     Args:
         path: The Markdown file, or the Python file of a notebook.
-        root: The project, from which the file is named.
+        root: The project; messages name the file relative to it.
     """
     text = read_markdown(path) if path.suffix == ".py" else path.read_text(encoding="utf-8")
     return check_text(text, path.relative_to(root).as_posix())
 
 
 def list_prose_files(root: Path = ROOT) -> list[Path]:
-    """Return the files of the site's prose: pages, notebooks and the changelog."""
+    """Return the files with the site's prose: pages, notebooks and the changelog."""
     docs = root / "docs"
     return [*sorted(docs.rglob("*.md")), *sorted(docs.rglob("*.py")), root / "CHANGELOG.md"]
 
 
 def check_text(text: str, name: str) -> list[Breach]:
-    """Return what breaches the style in a page's text.
+    """Return the violations of the style in a page's text.
 
     Args:
         text: Markdown.
@@ -108,7 +108,7 @@ def check_text(text: str, name: str) -> list[Breach]:
         breaches |= set(_find_sentences(paragraph))
         breaches |= set(_find_speed(paragraph, tuple(allowed)))
     for line in _list_lines(text):
-        # The title of a tab may be what one writes for it: `stage="hlo"`.
+        # The title of a tab may be code, such as `stage="hlo"`, so its words need not be terms.
         breaches |= set() if _TAB.match(line.text) else set(_find_terms(line, tuple(allowed)))
         if _DEFINITION.match(line.text):
             breaches |= set(_find_speed([line], tuple(allowed)))
@@ -116,7 +116,7 @@ def check_text(text: str, name: str) -> list[Breach]:
 
 
 def mend(text: str) -> str:
-    """Return a page's text with each sentence that stands behind another on a line of its own, as far indented."""
+    """Return a page's text with each sentence on a line of its own, with the same indentation."""
     lines = text.split("\n")
     for line in _list_lines(text):
         if _NO_TEXT.match(line.text):
@@ -132,7 +132,7 @@ def mend(text: str) -> str:
 
 
 def unused(root: Path = ROOT) -> list[str]:
-    """Return what `style.toml` allows and no page says any more, and terms of it that the glossary does not have."""
+    """Return the exceptions in `style.toml` that no page uses any more, and its terms that are not in the glossary."""
     rules = _read_rules()
     stale = [
         f"{name}: {phrase!r}"
@@ -154,11 +154,11 @@ def _list_lines(text: str) -> Iterator[_Line]:
 
 
 def _mark(text: str) -> str:
-    """Return a page with white space for what is not prose, and NUL characters for code and values inside of it."""
+    """Return a page with white space for everything but prose, and NUL characters for code and values within prose."""
     masked = mask(text)
     marked = list(masked)
     for span in re.finditer(r"(?<!\\)(`+)(?!`)[^\n]+?(?<!`)\1(?!`)", text):
-        # A fence, whose lines were blanked as well, has no text around it on its lines.
+        # The lines of a fence are blank as well, but have no text around the code; they must not become words.
         start = text.rfind("\n", 0, span.start()) + 1
         end = text.find("\n", span.end())
         line = masked[start : end if end >= 0 else len(text)]
@@ -168,7 +168,7 @@ def _mark(text: str) -> str:
 
 
 def _list_paragraphs(text: str) -> Iterator[list[_Line]]:
-    """Yield the paragraphs and the items of lists, each as its lines."""
+    """Yield the paragraphs and the list items, each as its lines."""
     paragraph: list[_Line] = []
     for line in _list_lines(text):
         follows = paragraph and line.number == paragraph[-1].number + 1
@@ -182,8 +182,9 @@ def _list_paragraphs(text: str) -> Iterator[list[_Line]]:
 
 
 def _find_sentences(paragraph: list[_Line]) -> Iterator[tuple[int, str]]:
-    """Yield the lines with more than one sentence, and those that end within one."""
+    """Yield the lines with more than one sentence, and those that end in the middle of one."""
     for line in paragraph:
+        # Only the first gap is reported, since `--mend` splits the whole line at once.
         for gap in _list_gaps(line)[:1]:
             after = line.text[gap.end() :].strip()
             yield line.number, f"a second sentence on the line, give it one of its own: {_head(after)!r}"
@@ -193,14 +194,14 @@ def _find_sentences(paragraph: list[_Line]) -> Iterator[tuple[int, str]]:
 
 
 def _list_gaps(line: _Line) -> list[re.Match[str]]:
-    """Return where one sentence of a line ends and the next begins."""
+    """Return the gaps between the sentences of a line."""
     title = _TITLE.match(line.text)
     gaps = _NEXT.finditer(line.prose, title.end() if title else 0)
     return [gap for gap in gaps if not _SHORT.search(line.prose[: gap.start() + 1])]
 
 
 def _find_speed(paragraph: list[_Line], allowed: tuple[str, ...]) -> Iterator[tuple[int, str]]:
-    """Yield the words of speed that have no figure in their sentence or one next to it."""
+    """Yield the words of speed that have no figure in their sentence or a neighboring one."""
     for index, line in enumerate(paragraph):
         beside = paragraph[max(0, index - 1) : index + 2]
         if any(
@@ -231,7 +232,7 @@ def _find_terms(line: _Line, allowed: tuple[str, ...]) -> Iterator[tuple[int, st
 
 
 def _is_allowed(line: _Line, word: re.Match[str], allowed: tuple[str, ...]) -> bool:
-    """Return whether the line holds, around what was found, words that may stay."""
+    """Return whether a match is inside a phrase that is allowed on the page."""
     return any(
         start <= word.start() and word.end() <= start + len(phrase)
         for phrase in allowed
@@ -241,10 +242,10 @@ def _is_allowed(line: _Line, word: re.Match[str], allowed: tuple[str, ...]) -> b
 
 @cache
 def _read_patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Return what finds other forms of a term, with the right one.
+    """Return patterns that match wrong forms of a term, each with the right form.
 
-    A name with a capital inside (StableHLO, XLA) is found in any other letters, a term with a hyphen or a space
-    (all-reduce) in one word, and with a hyphen also in two.
+    A name with a capital letter inside (StableHLO, XLA) is matched in any other case. A term with a hyphen or a space
+    (all-reduce) is matched as one word, and a term with a hyphen also as two.
     """
     patterns = []
     for term in _read_terms():
@@ -262,7 +263,7 @@ def _read_patterns() -> tuple[tuple[re.Pattern[str], str], ...]:
 
 @cache
 def _read_words() -> tuple[tuple[re.Pattern[str], str], ...]:
-    """Return what finds words that nobody says of a program, with what is said."""
+    """Return patterns for words that technical texts do not use, each with its replacement."""
     words: dict[str, str] = _read_rules()["words"]
     return tuple((re.compile(rf"\b(?:{wrong})\b", re.IGNORECASE), right) for wrong, right in words.items())
 
@@ -275,7 +276,7 @@ def _read_terms() -> tuple[str, ...]:
 
 @cache
 def _read_rules() -> dict[str, Any]:
-    """Return `style.toml`: other words for terms, and what may stay, by page, with the reason."""
+    """Return the content of `style.toml`."""
     return tomllib.loads(RULES.read_text(encoding="utf-8"))
 
 
@@ -285,7 +286,7 @@ def _head(text: str) -> str:
 
 
 def main() -> None:
-    """Check, or mend, the pages named on the command line, or all of them."""
+    """Check, or fix, the pages that the command line names, or all pages."""
     names = [name for name in sys.argv[1:] if name != "--mend"]
     paths = [Path(name).resolve() for name in names] or list_prose_files()
     for path in [path for path in paths if "--mend" in sys.argv and path.suffix == ".md"]:

@@ -1,4 +1,4 @@
-"""How far the processes of a build are: one line that moves in a terminal, a line every ten seconds in a log."""
+"""The progress report of a build's page processes: one updating line in a terminal, or a log line every ten seconds."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable
 
 PAUSE = 10.0
-"""Seconds between two lines in a log."""
+"""Seconds between two progress lines in a log."""
 
 _RUNS = re.compile(r"^ *```[a-z]+ (?:exec|check)=|`= |^# %%(?! \[markdown\])", re.MULTILINE)
 _WIDTH = 100
@@ -25,12 +25,12 @@ _CLEAR = "\r\x1b[2K"
 
 @dataclass
 class Progress:
-    """How far a build is with the pages that run in other processes.
+    """The progress of a build through the pages that run in other processes.
 
     Attributes:
-        weights: How much there is to run on each page: blocks, checks, values and cells.
-        work: How many pieces of slow work were done.
-        done: The pages that are done.
+        weights: The number of items to run on each page: blocks, checks, values and cells.
+        work: The number of slow operations that have finished, such as compilations.
+        done: The pages that have finished.
     """
 
     weights: dict[str, int] = field(default_factory=dict)
@@ -38,46 +38,47 @@ class Progress:
     done: set[str] = field(default_factory=set)
 
     def __post_init__(self) -> None:
-        """Begin now."""
+        """Start the clock, and find the log handlers that share the terminal."""
         self.started = self._told = time.monotonic()
         self._lock = Lock()
-        # A line of a terminal is written over, and makes room for what is logged.
+        # In a terminal the progress line is overwritten, so it must be erased before each log message is printed.
         self._handlers = [*logging.getLogger("mkdocs").handlers] if sys.stderr.isatty() else []
         for handler in self._handlers:
             handler.addFilter(self._clear)
 
     def begin(self) -> None:
-        """Begin again, with nothing to run yet."""
+        """Reset the clock, and forget all pages and counts."""
         self.weights, self.work, self.done, self.started = {}, 0, set(), time.monotonic()
 
     def note_work(self, page: str) -> None:
-        """Count a piece of slow work."""
+        """Count one finished slow operation, and report the progress."""
         with self._lock:
             self.work += 1
         self._tell(page)
 
     def note_done(self, page: str) -> None:
-        """Count a page."""
+        """Count a page as finished, and report the progress."""
         with self._lock:
             self.done.update({page} & self.weights.keys())
         self._tell(page)
 
     def find_share(self) -> float:
-        """Return how much of it is done, from nothing to one."""
-        done, total = self._add_up()
-        return done / total if total else 1.0
+        """Return the share of the work that has finished, between 0 and 1."""
+        finished, total = self._add_up()
+        return finished / total if total else 1.0
 
     def describe(self, page: str = "") -> str:
-        """Return how far it is, in one line."""
-        done, total = self._add_up()
-        said = f"{self.work} compiled, {len(self.done)} of {len(self.weights)} pages done"
-        if done and done < total:
-            left = (time.monotonic() - self.started) * (total - done) / done
-            said += f", {_name_time(left)} left"
-        return f"{said}; now {page}" if page and page not in self.done else said
+        """Return the progress as one line of text: counts, the estimated time left, and the page that runs now."""
+        finished_weight, total = self._add_up()
+        text = f"{self.work} compiled, {len(self.done)} of {len(self.weights)} pages done"
+        # Before the first page has finished, no speed is known from which to estimate the remaining time.
+        if finished_weight and finished_weight < total:
+            seconds = (time.monotonic() - self.started) * (total - finished_weight) / finished_weight
+            text += f", {_name_time(seconds)} left"
+        return f"{text}; now {page}" if page and page not in self.done else text
 
     def end(self) -> None:
-        """Take the line away."""
+        """Erase the progress line from the terminal."""
         if self._handlers:
             self._clear()
         for handler in self._handlers:
@@ -100,7 +101,7 @@ class Progress:
 
 
 def weigh(pages: Iterable[str]) -> dict[str, int]:
-    """Return how much there is to run on each of some pages, by their names; those with nothing to run are left out."""
+    """Return the number of items to run on each page, by page name; pages with nothing to run are left out."""
     counts = {page: len(_RUNS.findall((project.root / page).read_text(encoding="utf-8"))) for page in pages}
     return {page: count for page, count in counts.items() if count}
 

@@ -1,7 +1,7 @@
-"""The Python-Markdown extension that makes a page live, over markdown-exec.
+"""The Python-Markdown extension that makes a page live, on top of markdown-exec.
 
 It needs no hook: any builder that renders the same Markdown with this extension gets the same page, and an
-exception at the end of a page that failed. `livepage.mkdocs_hook` turns failures into MkDocs warnings.
+exception at the end of a page that failed. `livepage.mkdocs_hook` turns these failures into MkDocs warnings.
 """
 
 from __future__ import annotations
@@ -34,17 +34,19 @@ _UNDEFINED = re.compile(r"(?<![\w\]])\[[^\[\]\n]+\]\[[^\[\]\n]*\]|\[\^[^\[\]\s]+
 
 
 class LivePages(Extension):
-    """Runs a page's blocks, values and checks; list it after `pymdownx.superfences` and `pymdownx.snippets`.
+    """The extension that runs a page's blocks, values and checks.
+
+    List it after `pymdownx.superfences` and `pymdownx.snippets`.
 
     Options:
-        root: The project's folder, by default the current one.
-        docs: The folder of the pages in it.
-        adapter: The module that holds what the project adds, by its name.
-        build: The build that pages belong to; without one they are a build of their own.
+        root: The project's folder; the current folder by default.
+        docs: The folder of the pages, relative to the project.
+        adapter: The name of the module that holds the project's own additions.
+        build: The build that pages belong to; by default each converter gets its own.
     """
 
     def __init__(self, **options: object) -> None:
-        """Take the options of the configuration."""
+        """Read the options from the configuration."""
         self.config = {
             "root": ["", "The project's folder"],
             "docs": ["docs", "The folder of the pages"],
@@ -54,7 +56,7 @@ class LivePages(Extension):
         super().__init__(**options)
 
     def extendMarkdown(self, md: Markdown) -> None:  # noqa: N802 - the name that Python-Markdown calls
-        """Take the place of the snippet reader, let markdown-exec show what ran, own the values, and end the page."""
+        """Register the processors that read, run, show and check a page, in place of the snippet reader."""
         md.registerExtension(self)
         html_output.register()
         if self.getConfig("root"):
@@ -70,6 +72,7 @@ class LivePages(Extension):
                     extension.extend_super_fences(language, _format_block, _accept_block, None)
             if type(extension).__name__ == "SnippetExtension":
                 snippets = extension.getConfigs()
+        # Registering under the name of an existing processor replaces it: includes need the origins of their lines.
         md.preprocessors.register(_Read(md, project.root, **snippets), "snippet", 32)
         md.parser.blockprocessors.register(_IndentedHtml(md.parser), "livepage_html", 85)
         md.inlinePatterns.register(_Value(rf"`{VALUE_MARK}(\d+)`", md), "livepage_value", 195)
@@ -79,7 +82,7 @@ class LivePages(Extension):
 
 
 def _accept_block(language: str, inputs: dict[str, str], *rest: Any) -> bool:  # noqa: ANN401 - as the validator takes them
-    """Accept the fences of markdown-exec, of which the page's checks are some."""
+    """Return whether markdown-exec accepts a fence; complain about a check that a block printed."""
     page: Page = rest[-1].livepage
     if page.inner and "check" in inputs:
         page.complain("a block printed a check: only the page's own checks are run")
@@ -88,24 +91,27 @@ def _accept_block(language: str, inputs: dict[str, str], *rest: Any) -> bool:  #
 
 
 def _format_block(*, src: str, language: str, options: dict[str, Any], md: Markdown, **_: object) -> str:
-    """Hand a fence on to markdown-exec, as `pymdownx.superfences` tells of it."""
+    """Pass a fence from `pymdownx.superfences` to markdown-exec."""
     return formatter(src, language, "", options, md)
 
 
 class _OfPage:
-    """A processor of a converter, which knows its page."""
+    """A processor that has access to the page being converted."""
 
     md: Markdown
 
     @property
     def page(self) -> Page:
-        """The page."""
+        """The page that this converter renders."""
         page: Page = self.md.livepage  # type: ignore[attr-defined]  # set by `LivePages`
         return page
 
 
 class _Read(_OfPage, Includes):
-    """Expands includes, then reads and runs the page; in the output of a block it only expands includes."""
+    """The preprocessor that expands includes, then reads and runs the page.
+
+    In the output of a block it only expands includes.
+    """
 
     def run(self, lines: list[str]) -> list[str]:
         if self.page.inner:
@@ -115,9 +121,9 @@ class _Read(_OfPage, Includes):
 
 
 class _IndentedHtml(BlockProcessor):
-    """Takes an HTML block in a fold or a tab for one, as Python-Markdown does at the margin alone.
+    """The block processor for HTML blocks inside folds and tabs; Python-Markdown only recognizes them at the margin.
 
-    It would otherwise come to stand in a `<p>`, which a browser closes at the `<figure>` or `<div>` in it.
+    Such a block would otherwise end up in a `<p>`, which a browser closes at the `<figure>` or `<div>` inside it.
     """
 
     def test(self, parent: Element, block: str) -> bool:  # noqa: ARG002 - part of the signature
@@ -129,7 +135,7 @@ class _IndentedHtml(BlockProcessor):
 
 
 class _Value(_OfPage, InlineProcessor):
-    """Puts a value in the place of its mark."""
+    """The inline processor that replaces the placeholder of a value with the value."""
 
     def handleMatch(  # type: ignore[override]  # noqa: N802 - the name that Python-Markdown calls
         self,
@@ -142,7 +148,7 @@ class _Value(_OfPage, InlineProcessor):
 
 
 class _References(_OfPage, Treeprocessor):
-    """Finds the references to links and footnotes that nothing defines: Markdown leaves them as they are."""
+    """The tree processor that finds undefined links and footnotes, which Markdown leaves as plain text."""
 
     def run(self, root: Element) -> None:
         for element in root.iter():
@@ -153,20 +159,23 @@ class _References(_OfPage, Treeprocessor):
 
 
 class _LastTree(_OfPage, Treeprocessor):
-    """Notes that the tree is done: before that, others run the postprocessors on parts of the page."""
+    """The tree processor that marks the tree as complete.
+
+    Before that, other extensions run the postprocessors on parts of the page.
+    """
 
     def run(self, root: Element) -> None:
         self.page.complete = True
         self.page.note_links(element.get("href", "") for element in root.iter("a"))
         for paragraph in root.iter("p"):
-            # markdown-exec leaves a line break beside output that holds headings, and a `<p>` would stay around it.
+            # markdown-exec puts a line break next to output that holds headings, which would keep the `<p>` around it.
             if not len(paragraph) and HTML_PLACEHOLDER_RE.fullmatch((paragraph.text or "").strip()):
                 paragraph.text = (paragraph.text or "").strip()
         self.page.place_marks(root)
 
 
 class _Finish(_OfPage, Postprocessor):
-    """Ends the page: nothing may have been dropped without a word."""
+    """The postprocessor that ends the page and reports every piece that was silently dropped."""
 
     def run(self, text: str) -> str:
         if self.page.complete and not self.page.inner:
@@ -176,5 +185,5 @@ class _Finish(_OfPage, Postprocessor):
 
 
 def makeExtension(**options: object) -> LivePages:  # noqa: N802 - the name that Python-Markdown calls
-    """Return the extension."""
+    """Return the extension, as Python-Markdown asks for it."""
     return LivePages(**options)

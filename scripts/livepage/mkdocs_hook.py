@@ -1,4 +1,4 @@
-"""The thin MkDocs hook: failures become warnings with page and line, and listings stay out of the search index."""
+"""The MkDocs hook: it turns failures into warnings with page and line, and keeps listings out of the search index."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ if TYPE_CHECKING:
     from livepage.read import Failure, SearchEntry
 
 ASKED = "data/search.toml"
-"""What readers type, by the section that answers, in the folder of the pages."""
+"""The file with the search terms of readers, by the section that answers them; relative to the folder of the pages."""
 
 _MKDOCS_LOG = logging.getLogger("mkdocs")
 _PAGES_LOG = logging.getLogger("mkdocs.structure.pages")
@@ -46,16 +46,16 @@ _PAGES_LOG = logging.getLogger("mkdocs.structure.pages")
 
 @dataclass
 class _Site:
-    """The state between the events of MkDocs, which gives hooks no other place for it.
+    """The state that is shared between MkDocs events; MkDocs offers hooks no other place for it.
 
     Attributes:
-        command: The command that builds.
-        last: The last whole build of a server.
-        pending: The pages of a server that run in other processes.
-        workers: The processes of a build that runs pages.
-        asked: The words that readers type for a section, by page and section.
+        command: The MkDocs command that builds, such as `build` or `serve`.
+        last: The last complete build of a server.
+        pending: The pages of a server that still run in other processes.
+        workers: The processes that run pages during a build.
+        asked: The search terms of readers, by page and section.
         nav: The navigation.
-        pages: The pages that are written.
+        pages: The pages that have been written.
     """
 
     command: str = ""
@@ -71,19 +71,19 @@ _site = _Site()
 
 
 def on_startup(command: str, *, dirty: bool) -> None:
-    """Note the command; `mike` builds as `mkdocs build` does."""
+    """Store the command; for `serve`, prepare to run pages in other processes."""
     _site.command = command
     if command == "serve" and not dirty:
         _site.pending = PagesPending()
 
 
 def on_config(config: MkDocsConfig) -> None:
-    """Say where the project lies and who hears of failures, and date the build by its commit."""
+    """Set up the project, the failure reports and the log, and date the build by its commit."""
     project.adopt(config)
     build = Build(report=_warn, started=time.perf_counter())
     config.mdx_configs[EXTENSION] = {**(config.mdx_configs.get(EXTENSION) or {}), "build": build}
     if config.strict:
-        # With --quiet MkDocs neither tells warnings nor counts them, and would call a failed page a success.
+        # With --quiet, MkDocs neither prints nor counts warnings, so a strict build with a failed page would succeed.
         _MKDOCS_LOG.setLevel(min(_MKDOCS_LOG.level or logging.WARNING, logging.WARNING))
     _site.asked = search.read_asked(Path(config.docs_dir) / ASKED)
     page_store.begin_build()
@@ -92,21 +92,21 @@ def on_config(config: MkDocsConfig) -> None:
     site_checksum.remove(Path(config.site_dir))
     gc.set_threshold(*GARBAGE)
     if project.adapter.slow_work:
-        # What takes seconds is named in the build's log.
+        # Operations that take seconds are listed in the build's log.
         slow = logging.getLogger(project.adapter.slow_work)
         slow.parent, slow.level = log, logging.INFO
     build.terms = tuple(project.adapter.list_terms())
     if os.environ.get("SITE_VERSIONS"):
-        # Set by scripts/ci/publish: other versions of the site lie beside this one, and the header offers them.
+        # scripts/ci/publish sets this variable: the header then offers the other published versions of the site.
         config.extra["version"] = {"provider": "mike", "default": "stable"}
-    _PAGES_LOG.filters[:] = [known for known in _PAGES_LOG.filters if not isinstance(known, LineOfLink)]
+    _PAGES_LOG.filters[:] = [entry for entry in _PAGES_LOG.filters if not isinstance(entry, LineOfLink)]
     _PAGES_LOG.addFilter(LineOfLink(build))
     if "SOURCE_DATE_EPOCH" not in os.environ and (date := build_info.ask_git("log", "-1", "--format=%ct")):
         os.environ["SOURCE_DATE_EPOCH"] = date
 
 
 def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
-    """Keep the compiled templates of the theme, and tell them of a feed."""
+    """Cache the theme's compiled templates, and set the theme's variables for the feed and the social cards."""
     _end_workers()
     config.extra["feed"] = any("feed" in page.meta for page in _site.nav.pages)
     published = bool(config.site_url) and _site.command != "serve"
@@ -122,21 +122,21 @@ def on_env(env: Environment, config: MkDocsConfig, files: Files) -> Environment:
 
 
 def on_files(files: Files, config: MkDocsConfig) -> Files:
-    """Take notebooks for pages, each with a file to take away."""
+    """Turn notebooks into pages, each with a file to download."""
     return notebook_pages.add_files(files, config)
 
 
 def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
-    """Start the notebooks that have to run, and write those that readers take away."""
+    """Write the downloadable notebooks, and start the processes that run pages."""
     notebook_pages.write_downloads(files, config)
     _site.nav, build = nav, find_build(config)
     _site.pages.clear()
     names = [(project.docs / file.src_uri).as_posix() for file in files.documentation_pages()]
     if _site.pending:
-        read = [(project.docs / page.file.src_uri).as_posix() for page in nav.pages]
-        _site.pending.begin(build, [*read, *(name for name in names if name not in read)])
+        ordered = [(project.docs / page.file.src_uri).as_posix() for page in nav.pages]
+        _site.pending.begin(build, [*ordered, *(name for name in names if name not in ordered)])
     elif _site.command == "build":
-        # Native code that a page calls may end its process with success: it must not be that of a command that builds.
+        # Native code that a page calls may end its process with exit code 0, so pages run outside the build's process.
         progress = build_progress.Progress(build_progress.weigh(names))
         _site.workers = Workers(names, progress, ran=build.ran, waiting={*progress.weights})
         build.elsewhere = _site.workers.obtain
@@ -144,12 +144,12 @@ def on_nav(nav: Navigation, config: MkDocsConfig, files: Files) -> Navigation:
 
 
 def on_page_read_source(page: Page, **_: object) -> str | None:
-    """Read the front matter of a notebook, whose cells are no Markdown yet."""
+    """Return the front matter of a notebook, since its cells have not been converted to Markdown yet."""
     return notebook_pages.read_source(page)
 
 
 def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: object) -> str:
-    """Say which page comes, and let its front matter be text: the theme writes title and description as they are."""
+    """Set the current page, escape its title and description for the theme, and convert notebooks."""
     build = find_build(config)
     build.current = Path(page.file.abs_src_path or page.file.src_uri)
     page.meta.update({name: escape(page.meta[name]) for name in ("title", "description") if name in page.meta})
@@ -157,14 +157,14 @@ def on_page_markdown(markdown: str, page: Page, config: MkDocsConfig, **_: objec
 
 
 def on_post_page(output: str, **_: object) -> str:
-    """Let a served page say how much of the site is still to come."""
+    """Add the script to a served page that shows how much of the site is still being built."""
     return (
         output.replace("</body>", f'<script src="{SCRIPT_ADDRESS}" defer></script></body>') if _site.pending else output
     )
 
 
 def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -> str:
-    """Say that the page is over and how long it takes to read, and link its terms."""
+    """Clear the current page, add the page's reading time, and link its terms."""
     find_build(config).current = None
 
     def find(name: str) -> str:
@@ -176,14 +176,14 @@ def on_page_content(html: str, page: Page, config: MkDocsConfig, files: Files) -
 
 @event_priority(-100)
 def on_pre_page(page: Page, config: MkDocsConfig, **_: object) -> Page:
-    """Keep what a page is rendered to."""
+    """Let the page reuse its stored rendering."""
     rendered.keep(page, find_build(config))
     return page
 
 
 @event_priority(100)
 def _hide_listings(context: dict[str, Any], /, page: Page, config: MkDocsConfig, **_: object) -> dict[str, Any]:
-    page.full_content = page.content  # type: ignore[attr-defined]  # kept for `_show_listings`
+    page.full_content = page.content  # type: ignore[attr-defined]  # restored by `_show_listings`
     page.content = search.to_index(
         page.content or "", _list_entries(page, config), whole=not (page.meta.get("search") or {}).get("begins")
     )
@@ -194,8 +194,8 @@ def _hide_listings(context: dict[str, Any], /, page: Page, config: MkDocsConfig,
 def _show_listings(context: dict[str, Any], /, page: Page, config: MkDocsConfig, **_: object) -> dict[str, Any]:
     _site.pages[page.file.src_uri] = page
     if plugin := config.plugins.get("material/search"):
-        asked = _site.asked.get(page.file.src_uri, {})
-        for section in search.rank(plugin.search_index.entries, page.url, _list_entries(page, config), asked):
+        queries = _site.asked.get(page.file.src_uri, {})
+        for section in search.rank(plugin.search_index.entries, page.url, _list_entries(page, config), queries):
             log.warning("%s: %s has no section '%s' to find", project.docs / ASKED, page.file.src_uri, section)
     page.content = page.full_content  # type: ignore[attr-defined]  # set by `_hide_listings`
     return context
@@ -206,13 +206,13 @@ def _list_entries(page: Page, config: MkDocsConfig) -> tuple[SearchEntry, ...]:
     return tuple(entry for outcome in outcomes for entry in outcome.entries)
 
 
-# The search plugin indexes pages at this event.
+# The search plugin indexes pages at this event, so listings are hidden before it and restored after it.
 on_page_context = CombinedEvent(_hide_listings, _show_listings)
 
 
 @event_priority(-100)
 def on_post_build(config: MkDocsConfig, **_: object) -> None:
-    """Publish what reads no HTML, sum up the build in the log, and write last that the site is finished."""
+    """Publish the text outputs and social cards, log the totals, and write the site's checksum last."""
     build = find_build(config)
     text_outputs.publish_texts(_site.nav, list(_site.pages.values()), config)
     addresses = {name: page.file.url for name, page in _site.pages.items()}
@@ -233,7 +233,7 @@ def on_post_build(config: MkDocsConfig, **_: object) -> None:
 
 
 def _finish(config: MkDocsConfig) -> None:
-    """Write that the site is finished, unless the build is about to fail for what it warned of."""
+    """Write the checksum of the finished site, unless warnings are about to fail the build."""
     counters = [handler for handler in _MKDOCS_LOG.handlers if isinstance(handler, CountHandler)]
     if _site.command == "serve" or any(counter.get_counts() for counter in counters):
         return
@@ -244,18 +244,18 @@ def _finish(config: MkDocsConfig) -> None:
 
 
 def on_build_error(**_: object) -> None:
-    """Stop what runs beside the build."""
+    """End the processes that run pages for the failed build."""
     _end_workers()
 
 
 def on_serve(server: LiveReloadServer, config: MkDocsConfig, builder: Callable[[], None]) -> None:
-    """Build what an edit reaches, and no more, unless other options ask for another kind of build."""
+    """Install the rebuild that only builds the pages that an edit affects, unless MkDocs runs in dirty mode."""
     if _site.pending:
         Rebuild(server, builder, _site.pending, _site.last).begin(config.docs_dir)
 
 
 def on_shutdown() -> None:
-    """Let the process end at once: its last search for garbage, among all that pages import, takes its time."""
+    """End all processes, and freeze the garbage collector, whose last search through all imported objects is slow."""
     _end_workers()
     if _site.pending:
         _site.pending.end()

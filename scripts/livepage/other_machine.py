@@ -1,6 +1,6 @@
-"""A second process that runs pages as another machine would: another day, time zone, hash seed and number of cores.
+"""A second process that runs pages under another date, time zone, hash seed and number of cores.
 
-What a page shows there and here differs only where the page shows something of the machine or of the moment.
+A page whose output differs between the two processes shows something that depends on the machine or on the time.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Twin:
     """The second process, which runs pages on demand."""
 
     def __init__(self, root: Path, modules: Sequence[str] = ()) -> None:
-        """Take a project's folder, and the modules that it imports once it starts, when it is first asked."""
+        """Store the project's folder and the modules to import; the process starts at the first request."""
         self._start = partial(
             PageProcess, root, "livepage.other_machine", *modules, **_ELSEWHERE, **{page_store.STORE_OFF: "1"}
         )
@@ -43,26 +43,26 @@ class Twin:
         self._answers: dict[Path, Future[Answer]] = {}
 
     def __enter__(self) -> Self:
-        """Return itself."""
+        """Return the object itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End the process, at once: nothing of it is kept."""
+        """Kill the process at once; it stores nothing that could get lost."""
         self._thread.shutdown(wait=False, cancel_futures=True)
         if self._process:
             self._process.popen.kill()
             self._process.popen.wait()
 
     def ask(self, page: Path) -> Future[Answer]:
-        """Let it run a page, when it has run those that it was asked for before."""
+        """Queue a page to run after the pages that were requested before it."""
         self._answers[page] = self._thread.submit(self._run, page)
         return self._answers[page]
 
     def compare(self, page: Path, source: Source, outcomes: Sequence[Outcome]) -> list[str]:
-        """Return where a page shows something else in the second process, each with its file and line.
+        """Return the differences between the page's outcomes here and in the second process, each with file and line.
 
         Raises:
-            RuntimeError: The process ended over it.
+            RuntimeError: The second process failed to run the page.
         """
         answer = (self._answers.get(page) or self.ask(page)).result()
         if answer.failure:
@@ -76,7 +76,7 @@ class Twin:
 
 
 def list_differences(source: Source, here: Sequence[str], there: Sequence[str]) -> Iterator[str]:
-    """Yield what a page shows once and not again, each with its file and line."""
+    """Yield the pieces of a page whose output differs between two runs, each as a message with file and line."""
     for piece, first, second in zip(source.pieces, here, there, strict=True):
         if first != second:
             lines, others = first.split("\n"), second.split("\n")
@@ -90,16 +90,17 @@ def _tell(outcome: Outcome) -> str:
 
 
 def _move() -> None:
-    """Let Python name another day and another machine; the clock itself goes on, since caches ask it."""
+    """Make Python report another date and machine; the clock itself is unchanged, since caches depend on it."""
     cores = os.cpu_count() or 1
 
+    # Objects of the original classes exist already, and must pass `isinstance` tests with the replacements.
     class Instances(type):
         def __instancecheck__(cls, instance: object) -> bool:
             return isinstance(instance, cls.__mro__[1])
 
     class Date(_DATE, metaclass=Instances):  # type: ignore[misc,valid-type]  # a class, whatever its name is now
         @classmethod
-        def today(cls) -> Any:  # noqa: ANN401 - as the class that it stands for
+        def today(cls) -> Any:  # noqa: ANN401 - as in the class that it replaces
             return (_TIME.now() + _LATER).date()
 
     class Time(_TIME, metaclass=Instances):  # type: ignore[misc,valid-type]  # as above
@@ -111,8 +112,8 @@ def _move() -> None:
 
     vars(dt).update(date=Date, datetime=Time)
     for name in ("localtime", "gmtime", "ctime"):
-        asked = getattr(time, name)
-        setattr(time, name, lambda at=None, asked=asked: asked(time.time() + 4e7 if at is None else at))
+        original = getattr(time, name)
+        setattr(time, name, lambda at=None, original=original: original(time.time() + 4e7 if at is None else at))
     format_time = time.strftime
     time.strftime = lambda text, at=None: format_time(text, time.localtime() if at is None else at)
     os.cpu_count = lambda: cores + 3
@@ -121,7 +122,7 @@ def _move() -> None:
 
 
 def main(modules: Sequence[str]) -> None:
-    """Run pages as `livepage.worker` does, elsewhere."""
+    """Run pages like `livepage.worker`, but with the other date and machine."""
     from livepage import worker
 
     _move()

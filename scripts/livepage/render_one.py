@@ -1,4 +1,4 @@
-"""Render one page without building a site, as the tests do: same extensions, same reader, same failures."""
+"""The rendering of one page without a site build, as in the tests: same extensions, same reader, same failures."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ if TYPE_CHECKING:
 
 
 def load_project(root: Path) -> MkDocsConfig:
-    """Return the configuration of a project, and let it be the one whose pages are read."""
+    """Return the configuration of a project, and make it the project of this process."""
     config = read_config(str(root / "mkdocs.yml"))
     project.adopt(config)
     return config
 
 
 def render_page(page: Path, root: Path, build: Build | None = None) -> tuple[str, list[Failure]]:
-    """Render a page as the build does, but for the theme around it and the check of links to other pages.
+    """Render a page as the build does, without the theme and without checking links to other pages.
 
     Args:
-        page: The Markdown file, or a notebook, which runs where nothing is kept of it.
+        page: The Markdown file, or a notebook, which only runs if no stored result is valid.
         root: The project's folder, which holds `mkdocs.yml`.
-        build: The build that the page belongs to, which gets its source and outcomes.
+        build: The build that the page belongs to; it receives the page's source and outcomes.
 
     Returns:
-        The HTML of the page, and what failed, in the order of lines.
+        The HTML of the page, and its failures in the order of lines.
     """
     config, build = load_project(root), build or Build()
     failures: list[Failure] = []
@@ -51,7 +51,7 @@ def render_page(page: Path, root: Path, build: Build | None = None) -> tuple[str
 
 
 def run_only(page: Path, config: MkDocsConfig, build: Build | None = None) -> Answer:
-    """Run what stands on a page, as a build does, and render nothing."""
+    """Run the code of a page as a build does, without rendering it."""
     build = build or Build()
     if page.suffix != ".md":
         text, failures = notebook_pages.run_notebook(page, build)
@@ -64,7 +64,7 @@ def run_only(page: Path, config: MkDocsConfig, build: Build | None = None) -> An
 
 
 def _read_body(page: Path) -> str:
-    """Return the Markdown of a page without its front matter, as MkDocs hands it on."""
+    """Return the Markdown of a page without its front matter, as MkDocs passes it on."""
     body: str = meta.get_data(page.read_text(encoding="utf-8-sig"))[0]
     return body
 

@@ -1,6 +1,6 @@
-"""Run the pages that are named on the standard input, and hand back what each came to, for `livepage.workers`.
+"""The process that runs pages for `livepage.workers`: it reads page names from standard input and returns outcomes.
 
-Each page runs as it does in a build, and what it comes to is kept; nothing is rendered.
+Each page runs as in a build, and its outcomes are stored; nothing is rendered.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from livepage.read import GARBAGE, Answer, Failure, Origin, log, project
 from livepage.run import LINE_LOG
 from livepage.workers import LINES, WORK
 
-_leave = os._exit  # which a page must not call
+_leave = os._exit  # saved here, since it is replaced while a page runs: pages must not call it
 
 
 class _Teller(logging.Handler):
-    """Hands on what is logged: its kind, or its level, and the text."""
+    """The log handler that sends each message to the build, with its kind or its level."""
 
     def __init__(self, output: IO[bytes], kind: str = "") -> None:
         super().__init__(logging.INFO)
@@ -42,11 +42,11 @@ def _tell(output: IO[bytes], message: object) -> None:
 
 
 def main() -> None:
-    """Run pages one after the other, until nobody holds the other end of the standard input."""
+    """Run one page after another until the standard input is closed."""
     gc.set_threshold(*GARBAGE)
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the build ends this process
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C goes to the build, which ends this process
     output = os.fdopen(os.dup(1), "wb")
-    os.dup2(2, 1)  # whatever a page lets be printed past Python is no answer
+    os.dup2(2, 1)  # native code prints to file descriptor 1, which must not mix with the answers
     config = render_one.load_project(Path.cwd())
     tellers = {log.name: "", LINE_LOG: LINES, project.adapter.slow_work: WORK}
     for name in filter(None, tellers):
@@ -60,13 +60,13 @@ def main() -> None:
         page = jobs.get()
         try:
             answer = render_one.run_only(Path(page), config)
-        except Exception as error:  # noqa: BLE001 - whatever it is, the build must hear of it
+        except Exception as error:  # noqa: BLE001 - every error must reach the build
             answer = Answer(failure=Failure(Origin(page, 1), f"{type(error).__name__}: {error}"))
         _tell(output, answer)
 
 
 def _read(jobs: Queue[str]) -> None:
-    """Hand on what is read; end the process, whatever runs, when the other end is closed."""
+    """Queue the pages from standard input; end the process as soon as the input is closed, even while a page runs."""
     for line in sys.stdin:
         jobs.put(line.strip())
     _leave(0)

@@ -1,7 +1,7 @@
-"""Processes that run pages for a build, each page once: the one that is asked for first, then those that follow.
+"""The processes that run pages for a build: requested pages run first, then the others in order, each page once.
 
-Only what slow work needs goes to them. What a page came to comes back pickled; a process that ends over a
-page fails that page, and another takes its place.
+Only pages with slow work run there. The outcomes of a page come back pickled. If a process ends while it runs a page,
+that page fails, and another process takes its place.
 """
 
 from __future__ import annotations
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 MOST = 4
-"""How many processes run side by side at most: each takes a core, and up to a gigabyte."""
+"""The largest number of processes that run at the same time: each uses one core and up to a gigabyte of memory."""
 
 WORK, LINES = "work", "lines"
-"""The kinds of messages of a process that are no log: a piece of slow work, and the line of a page that runs now."""
+"""The kinds of messages from a process that are not log records: a finished slow operation, and the line that runs."""
 
 
 @dataclass
 class Workers:
-    """The processes of one build, or of one server.
+    """The processes that run pages for one build or one server.
 
     Attributes:
         pages: The names of the pages, in the order in which they run.
-        progress: The record of what they have done.
-        on_done: Hears of each page that is done, in a thread of its own.
+        progress: The record of the finished work.
+        on_done: The function that is called with each finished page, in a thread of its own.
         ran: The pages that ran.
-        waiting: The pages that are to run.
-        wanted: Those that come before the others, the last one first.
-        running: The pages that run.
-        answers: The outcomes of pages that ran, until somebody takes them.
+        waiting: The pages that have not started yet.
+        wanted: The pages that run before the others, the most urgent one last.
+        running: The pages that are running.
+        answers: The outcomes of finished pages that nobody has collected yet.
     """
 
     pages: Sequence[str]
@@ -56,7 +56,7 @@ class Workers:
     answers: dict[str, Answer] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Begin with no process."""
+        """Set up the lock and the lists; no process starts yet."""
         self._changed = threading.Condition()
         self._threads: list[threading.Thread] = []
         self._processes: list[PageProcess] = []
@@ -64,26 +64,26 @@ class Workers:
         self._ended = False
 
     def start(self) -> None:
-        """Let what waits run, in as many processes as there may be."""
+        """Start running the waiting pages, in one process per core up to the limit `MOST`."""
         with self._changed:
             while len(self._threads) < min(count_cores(), MOST):
                 self._threads.append(threading.Thread(target=self._serve, daemon=True))
                 self._threads[-1].start()
 
     def ask(self, page: str) -> None:
-        """Let a page run in its turn."""
+        """Queue a page to run in its normal order."""
         with self._changed:
             self.waiting.add(page)
             self._changed.notify_all()
 
     def prefer(self, page: str) -> None:
-        """Let a page that waits run next."""
+        """Move a waiting page to the front of the queue."""
         with self._changed:
             if page in self.waiting:
                 self.wanted.append(page)
 
     def obtain(self, page: str) -> Answer | None:
-        """Return what a page came to, once it did; None where the processes end before."""
+        """Return the outcomes of a page as soon as it has run, or None if the processes end before that."""
         with self._changed:
             if page not in self.answers and page not in self.running:
                 self.ask(page)
@@ -93,12 +93,12 @@ class Workers:
             return self.answers.pop(page, None)
 
     def await_answer(self, page: str, timeout: float | None) -> None:
-        """Wait until a page came to something, for some seconds at most."""
+        """Wait until a page has finished, for at most `timeout` seconds."""
         with self._changed:
             self._changed.wait_for(lambda: page in self.answers or self._ended, timeout)
 
     def end(self) -> None:
-        """End the processes."""
+        """End all processes and threads."""
         with self._changed:
             self._ended = True
             self.waiting.clear()
@@ -111,13 +111,13 @@ class Workers:
         self.progress.end()
 
     def choose(self) -> str:
-        """Return the page that runs next: the one that was wanted last, or the first in the order of the pages."""
-        wanted = [page for page in self.wanted if page in self.waiting]
+        """Return the page that runs next: the last page moved to the front, or the first in the order of the pages."""
+        urgent = [page for page in self.wanted if page in self.waiting]
         places = {name: place for place, name in enumerate(self.pages)}
-        return wanted[-1] if wanted else min(self.waiting, key=lambda page: places.get(page, len(places)))
+        return urgent[-1] if urgent else min(self.waiting, key=lambda page: places.get(page, len(places)))
 
     def _take(self) -> str:
-        """Wait for the page that a process runs next; an empty string at the end."""
+        """Return the next page to run, waiting if necessary; return an empty string after the end."""
         with self._changed:
             while not self._ended:
                 if not self.waiting:
@@ -125,6 +125,7 @@ class Workers:
                     continue
                 page = self.choose()
                 self.waiting.remove(page)
+                # A page with a valid stored result does not run, unless it was requested: the build reads the store.
                 if page in self.wanted or not page_store.seems_kept(page):
                     self.wanted = [name for name in self.wanted if name != page]
                     self.running.add(page)
@@ -151,7 +152,7 @@ class Workers:
         self.on_done(page)
 
     def _find_process(self) -> PageProcess:
-        """Return the process that was busy last, in which most is imported already, or a new one."""
+        """Return the process that was busy last, which has imported the most modules already, or a new one."""
         with self._changed:
             while self._idle:
                 if (process := self._idle.pop()).popen.poll() is None:
@@ -161,31 +162,31 @@ class Workers:
 
 
 class PageProcess:
-    """One process, and the file that holds what it wrote to its standard error."""
+    """A process that runs pages, with a temporary file for its standard error."""
 
     def __init__(self, folder: Path, module: str = "livepage.worker", *words: str, **variables: str) -> None:
-        """Start it.
+        """Start the process.
 
         Args:
-            folder: The project.
-            module: What runs.
-            words: Its arguments.
-            variables: What its environment has besides.
+            folder: The project's folder.
+            module: The Python module that the process runs.
+            words: The command-line arguments of the module.
+            variables: Environment variables to add.
         """
-        self.errors: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - as long as the process
+        self.errors: IO[str] = tempfile.TemporaryFile("w+", encoding="utf-8", errors="replace")  # noqa: SIM115 - open as long as the process
         self.popen = subprocess.Popen(
             [sys.executable, "-m", module, *words], cwd=folder, env=os.environ | variables,
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=self.errors,
         )  # fmt: skip
 
     def answer(self, page: str, progress: Progress | None = None) -> Answer:
-        """Let it run a page, and return what it came to, or how the process ended."""
+        """Run a page in the process, and return its outcomes, or a failure that says how the process ended."""
         self.line = ""
         self.errors.seek(0, os.SEEK_END)
         start = self.errors.tell()
         with contextlib.suppress(OSError):
             self.popen.stdin.write(f"{page}\n".encode())  # type: ignore[union-attr]  # a pipe
-            self.popen.stdin.flush()  # type: ignore[union-attr]  # likewise
+            self.popen.stdin.flush()  # type: ignore[union-attr]  # also a pipe
         with contextlib.suppress(EOFError):
             while not isinstance(message := pickle.load(self.popen.stdout), Answer):  # type: ignore[arg-type]  # noqa: S301 - a pipe of our own process
                 kind, text = message
@@ -199,7 +200,7 @@ class PageProcess:
         return Answer(failure=self._explain(page, self.popen.wait(), start))
 
     def _explain(self, page: str, code: int, start: int) -> Failure:
-        """Return how the process ended, at the line of a page over which it did."""
+        """Return the failure of a process that ended, located at the line of the page that was running."""
         if self.line:
             file, _, line = self.line.rpartition(":")
             return Failure(Origin(file, int(line)), f"this line ended the process, with {_name_end(code)}")
@@ -213,5 +214,5 @@ def _name_end(code: int) -> str:
 
 
 def count_cores() -> int:
-    """Return how many cores this process may use."""
+    """Return the number of cores that this process may use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1

@@ -1,1 +1,1 @@
-"""What is upkept now and then: pins, fonts, records of releases, and trials of the checks themselves."""
+"""The occasional tasks of maintenance: pins, fonts, records of releases, and tests of the checks themselves."""

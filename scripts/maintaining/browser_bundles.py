@@ -20,7 +20,7 @@ BUNDLES = {bundle.name: bundle for bundle in (EDITOR, PYODIDE)}
 
 
 def main() -> int:
-    """Make what is not there; return 1 where it cannot be made and must be."""
+    """Build the missing bundles; return 1 if a required one cannot be built."""
     parser = argparse.ArgumentParser(prog="browser_bundles", description=__doc__.partition("\n")[0])
     parser.add_argument("names", nargs="*", metavar="NAME", help=f"which: {', '.join(BUNDLES)} (default: each)")
     parser.add_argument("--record", action="store_true", help="record what comes out")

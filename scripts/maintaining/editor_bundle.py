@@ -1,4 +1,4 @@
-"""The playground's editor: CodeMirror as one script. The wheel holds it."""
+"""The playground's editor: CodeMirror as a single script, which the wheel contains."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ FORM = (
 
 
 def build_editor(packages: Path) -> Built:
-    """Return the script and its licences.
+    """Build the script, and return it with its licenses.
 
     Args:
-        packages: The folder that the packages are installed in.
+        packages: The folder of the installed packages.
     """
     folder = packages.parent
     out, meta = folder / SCRIPT, folder / "meta.json"

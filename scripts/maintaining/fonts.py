@@ -2,12 +2,12 @@
 # requires-python = ">=3.12"
 # dependencies = ["fonttools[woff]==4.60.1"]
 # ///
-"""Make the site's fonts: cut those of two npm packages down to the characters that the pages use.
+"""The site's fonts: those of two npm packages, reduced to the characters that the pages use.
 
     npm install --prefix DIR @fontsource/source-serif-4@5.3.1 @fontsource/ibm-plex-mono@5.3.0
     uv run scripts/maintaining/fonts.py DIR/node_modules
 
-The licence (SIL OFL 1.1) reserves the names of the originals, so what is cut gets names of its own.
+The license (SIL OFL 1.1) reserves the names of the originals, so the reduced fonts get other names.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fontTools.ttLib import TTFont  # type: ignore[import-not-found]  # only thi
 
 FONTS = Path(__file__).resolve().parents[2] / "docs" / "assets" / "fonts"
 # Printable ASCII, and the signs that prose and compiler text use beyond it.
-CHARACTERS = "".join(map(chr, range(0x20, 0x7F))) + "\u00a0§°±²µ·×éü–—‘’“”•…−≈≠≤≥"  # noqa: RUF001 - meant as they are
+CHARACTERS = "".join(map(chr, range(0x20, 0x7F))) + "\u00a0§°±²µ·×éü–—‘’“”•…−≈≠≤≥"  # noqa: RUF001 - these characters are intended
 FEATURES = ["kern", "liga", "tnum", "lnum", "mark", "ccmp"]
 SOURCES = (
     ("source-serif-4", "latin-400-normal", "Notebook Serif", "notebook-serif-400"),
@@ -34,7 +34,7 @@ FAMILY, UNIQUE, FULL, POSTSCRIPT, TYPOGRAPHIC = 1, 3, 4, 6, 16
 
 
 def cut(source: Path, family: str, name: str) -> Path:
-    """Write the font at `source`, cut and renamed, and return its path."""
+    """Write a reduced and renamed copy of the font at `source`, and return its path."""
     font = TTFont(source, recalcTimestamp=False)
     options = Options(layout_features=FEATURES, hinting=False, flavor="woff2", name_IDs=["*"])
     subsetter = Subsetter(options)
@@ -52,7 +52,7 @@ def cut(source: Path, family: str, name: str) -> Path:
 
 
 def main() -> None:
-    """Cut every font, and put the licences beside them."""
+    """Reduce every font, and copy the licenses next to them."""
     packages = Path(sys.argv[1]) / "@fontsource"
     for package, file, family, name in SOURCES:
         path = cut(packages / package / "files" / f"{package}-{file}.woff2", family, name)

@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 
 WRITTEN = ROOT / "tests" / "xla_inspect" / "hlo" / "written"
 PATIENCE = 2.0
-"""Seconds that a text may take."""
+"""The largest number of seconds that reading a text may take."""
 EVERY = 10_000
 _TOKEN = re.compile(r"\s+|[\w.\-]+|\"[^\"]*\"|.", re.DOTALL)
 _LINE = re.compile(r"[^\n]*\n|[^\n]+")
@@ -40,13 +40,13 @@ _PIECES = (
 
 @dataclass
 class Trial:
-    """What became of damaged texts.
+    """The results of reading damaged texts.
 
     Attributes:
-        count: How many were tried.
-        read: How many were HLO all the same.
-        slowest: Seconds that the slowest took.
-        faults: What went wrong, each with the text.
+        count: The number of texts.
+        read: The number of texts that were still valid HLO.
+        slowest: The longest time for a text, in seconds.
+        faults: The failures, each with the text that caused it.
     """
 
     count: int = 0
@@ -56,7 +56,7 @@ class Trial:
 
 
 def damage(text: str, dice: random.Random) -> str:
-    """Return a text with one to four faults in it."""
+    """Return a text with one to four random faults in it."""
     for _ in range(dice.randint(1, 4)):
         parts = dice.choice((list, _TOKEN.findall, _LINE.findall))(text) or [""]
         place, other = dice.randrange(len(parts)), dice.randrange(len(parts))
@@ -78,8 +78,8 @@ def damage(text: str, dice: random.Random) -> str:
 
 
 def attempt(texts: Sequence[str], count: int, seed: int) -> Trial:
-    """Read damaged texts, and return what became of them."""
-    dice, trial = random.Random(seed), Trial()  # noqa: S311 - the same each time is what is wanted
+    """Read `count` damaged texts, and return the results."""
+    dice, trial = random.Random(seed), Trial()  # noqa: S311 - the same seed must give the same texts
     for trial.count in range(1, count + 1):
         text = damage(dice.choice(texts), dice)
         start = time.process_time()
@@ -88,31 +88,31 @@ def attempt(texts: Sequence[str], count: int, seed: int) -> Trial:
             trial.read += 1
         except HloSyntaxError:
             pass
-        except Exception as error:  # noqa: BLE001 - any other is what is looked for
+        except Exception as error:  # noqa: BLE001 - any other error is a bug to report
             trial.faults.append((f"{type(error).__name__}: {error}", text))
-        taken = time.process_time() - start
-        trial.slowest = max(trial.slowest, taken)
-        if taken > PATIENCE:
-            trial.faults.append((f"{taken:.1f} s", text))
+        seconds = time.process_time() - start
+        trial.slowest = max(trial.slowest, seconds)
+        if seconds > PATIENCE:
+            trial.faults.append((f"{seconds:.1f} s", text))
         if trial.count % EVERY == 0:
             say(f"{trial.count:,} texts, {len(trial.faults)} faults")
     return trial
 
 
 def read_texts(files: Iterable[Path]) -> list[str]:
-    """Return the texts that are damaged: of files, or those that the tests and the page on operations read."""
+    """Return the texts to damage: the given files, or those that the tests and the page about operations read."""
     chosen = [*files] or [*sorted(WRITTEN.glob("*.hlo")), ROOT / "docs" / "data" / "opcodes.hlo"]
     return [path.read_text(encoding="utf-8") for path in chosen]
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Say what became of damaged texts, and return 1 where something went wrong."""
+    """Print the results of reading damaged texts, and return 1 if there was a failure."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("files", nargs="*", type=Path, metavar="FILE.hlo")
     parser.add_argument("--count", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args(words)
-    trial = attempt(read_texts(asked.files), asked.count, asked.seed)
+    options = parser.parse_args(words)
+    trial = attempt(read_texts(options.files), options.count, options.seed)
     for what, text in trial.faults[:20]:
         say(f"{what}\n{text[:2000]!r}")
     say(f"{trial.count:,} texts: {trial.read:,} read, {len(trial.faults)} faults, the slowest {trial.slowest:.2f} s")

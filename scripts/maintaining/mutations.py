@@ -36,13 +36,13 @@ OPPOSITE = {
 
 @dataclass(frozen=True)
 class Mutation:
-    """One falsehood.
+    """One falsified item of a page.
 
     Attributes:
         page: The page's file.
-        line: Where.
-        what: What was changed into what.
-        piece: The index of the piece whose code changes, or None where the text does.
+        line: The line of the item.
+        what: A description of the change.
+        piece: The index of the piece whose code changes, or None if the text changes.
         code: The piece's code or, without a piece, the page's text, after the change.
     """
 
@@ -53,7 +53,7 @@ class Mutation:
     code: str
 
     def is_noticed(self, source: Source | None) -> bool:
-        """Return whether the build, or the lint, fails because of it."""
+        """Return whether the build or the lint fails because of the change."""
         if self.piece is None or source is None:
             name = self.page.relative_to(ROOT).as_posix()
             typed = typed_numbers.check_text(self.code, name, ROOT)
@@ -64,13 +64,13 @@ class Mutation:
 
 
 def list_mutations(page: Path, source: Source, texts: list[str], dice: random.Random) -> Iterator[Mutation]:
-    """Yield what can be falsified on a page, each once.
+    """Yield the possible falsifications of a page, one for each item.
 
     Args:
         page: The page's file.
         source: The page as read.
-        texts: What each piece came to.
-        dice: Chooses among the ways to falsify one thing.
+        texts: The text of each piece's outcome.
+        dice: The random generator that chooses among the ways to falsify an item.
     """
     for index, piece in enumerate(source.pieces):
         tree = ast.parse(piece.code)
@@ -84,8 +84,8 @@ def list_mutations(page: Path, source: Source, texts: list[str], dice: random.Ra
     text = page.read_text(encoding="utf-8")
     for line, start, number in typed_numbers.list_numbers(text):
         digit = str((int(number[-1]) + 1) % 10) if number[-1].isdigit() else "7"
-        changed = text[:start] + number[:-1] + digit + text[start + len(number) :]
-        yield Mutation(page, line, f"{number} typed as {number[:-1]}{digit}", None, changed)
+        falsified = text[:start] + number[:-1] + digit + text[start + len(number) :]
+        yield Mutation(page, line, f"{number} typed as {number[:-1]}{digit}", None, falsified)
 
 
 def _misspell(page: Path, index: int, piece: Piece, tree: ast.Module, dice: random.Random) -> Mutation:
@@ -132,17 +132,17 @@ def _falsify(page: Path, index: int, piece: Piece, node: ast.Assert, dice: rando
     lines = code.split("\n")
     indent = " " * node.col_offset
     end = node.end_lineno or node.lineno
-    # As many lines as before, so that what follows keeps its place.
+    # The number of lines stays the same, so that later statements keep their line numbers.
     lines[node.lineno - 1 : end] = [f"{indent}assert {ast.unparse(test)}", *[""] * (end - node.lineno)]
     what = f"assert {before} became {ast.unparse(test)}"
     return Mutation(page, piece.origin.line + node.lineno, what, index, "\n".join(lines))
 
 
 def read_pieces(page: Path) -> tuple[Source, list[str]]:
-    """Return a page as read, and what its pieces came to.
+    """Return a page as read, and the texts of its outcomes.
 
     Raises:
-        SystemExit: The page fails as it is.
+        SystemExit: The unchanged page fails.
     """
     build = Build()
     _, failures = render_one.render_page(page, ROOT, build)
@@ -153,21 +153,21 @@ def read_pieces(page: Path) -> tuple[Source, list[str]]:
 
 
 def main() -> None:
-    """Falsify, and print what went unnoticed and the score."""
+    """Falsify pages, and print the unnoticed changes and the score."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("pages", nargs="*", help="pages of docs/; all of them by default")
     parser.add_argument("--count", type=int, default=40)
     parser.add_argument("--seed", type=int, default=0)
-    asked = parser.parse_args()
-    dice = random.Random(asked.seed)  # noqa: S311 - a sample, no secret
+    options = parser.parse_args()
+    dice = random.Random(options.seed)  # noqa: S311 - a sample, no secret
     project.root = ROOT
     docs = ROOT / "docs"
     sources: dict[Path, Source] = {}
     mutations: list[Mutation] = []
-    for page in [Path(page).resolve() for page in asked.pages] or sorted(docs.rglob("*.md")):
+    for page in [Path(page).resolve() for page in options.pages] or sorted(docs.rglob("*.md")):
         sources[page], texts = read_pieces(page)
         mutations += list_mutations(page, sources[page], texts, dice)
-    chosen = dice.sample(mutations, min(asked.count, len(mutations)))
+    chosen = dice.sample(mutations, min(options.count, len(mutations)))
     noticed = 0
     for mutation in chosen:
         was_noticed = mutation.is_noticed(sources.get(mutation.page))

@@ -1,4 +1,4 @@
-"""Pinned packages of npm: installed into a folder of `.cache`, and what each says of itself."""
+"""Pinned npm packages: their installation into a folder of `.cache`, and their metadata."""
 
 from __future__ import annotations
 
@@ -16,18 +16,18 @@ if TYPE_CHECKING:
 
 
 class BundleError(Exception):
-    """Why something cannot be made of packages."""
+    """The reason why a bundle cannot be built from packages."""
 
 
 def install_packages(pinned: Path, folder: Path) -> Path:
-    """Install packages where that was not done yet, and return the folder that they lie in.
+    """Install packages if necessary, and return the folder that contains them.
 
     Args:
         pinned: The folder with `package.json` and `package-lock.json`, which has the hash of each package.
-        folder: Where they are installed, with what else lies beside the two files.
+        folder: The folder of the installation; all files of `pinned` are copied into it.
 
     Raises:
-        BundleError: If neither node nor npm is found, or npm fails.
+        BundleError: Node or npm is missing, or npm fails.
     """
     folder.mkdir(parents=True, exist_ok=True)
     for path in pinned.iterdir():
@@ -43,29 +43,29 @@ def run_node(folder: Path, program: str, *arguments: str) -> None:
     """Run node or npm in the folder of packages.
 
     Raises:
-        BundleError: If it is not found, or fails.
+        BundleError: The program is missing, or it fails.
     """
-    # Beside this Python lies the node that `uv sync` installs.
+    # `uv sync` installs node next to this Python, so that folder comes first.
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ.get('PATH', '')}"
-    found = shutil.which(program, path=path)
-    if not found:
+    executable = shutil.which(program, path=path)
+    if not executable:
         reason = f"{program} is not found: run `uv sync`, which installs it"
         raise BundleError(reason)
-    command, environment = [found, *arguments], {**os.environ, "PATH": path}
-    done = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True, env=environment)
-    if done.returncode:
-        reason = f"{program} {arguments[0]} failed (is npm's registry reachable?): {done.stderr[-500:].strip()}"
+    command, environment = [executable, *arguments], {**os.environ, "PATH": path}
+    process = subprocess.run(command, cwd=folder, check=False, capture_output=True, text=True, env=environment)
+    if process.returncode:
+        reason = f"{program} {arguments[0]} failed (is npm's registry reachable?): {process.stderr[-500:].strip()}"
         raise BundleError(reason)
 
 
 def read_package(packages: Path, name: str) -> dict[str, str]:
-    """Return what a package says of itself: its name, version, licence and where its source is."""
-    told = json.loads((packages / name / "package.json").read_text(encoding="utf-8"))
-    source = re.sub(r"^git\+|\.git$", "", told["repository"]["url"])
-    return {"name": name, "version": told["version"], "licence": told["license"], "source": source}
+    """Return the metadata of a package: its name, version, license and source address."""
+    metadata = json.loads((packages / name / "package.json").read_text(encoding="utf-8"))
+    source = re.sub(r"^git\+|\.git$", "", metadata["repository"]["url"])
+    return {"name": name, "version": metadata["version"], "licence": metadata["license"], "source": source}
 
 
 def collect_licences(packages: Path, names: Iterable[str]) -> bytes:
-    """Return the licences of packages, one after the other."""
+    """Return the licenses of packages as one text."""
     texts = (f"{name}\n\n{(packages / name / 'LICENSE').read_text(encoding='utf-8').strip()}\n" for name in names)
     return ("\n" + "-" * 72 + "\n\n").join(texts).encode()

@@ -27,20 +27,20 @@ BUILD_LIST = "build-constraint-dependencies"
 
 
 class PinError(Exception):
-    """A requirement without an exact version, or a resolution that cannot be written as one version each."""
+    """A requirement without an exact version, or a resolution with several versions of one package."""
 
 
 def read_requirements(project: Mapping[str, Any]) -> Iterator[str]:
-    """Yield every requirement of each group in a parsed `pyproject.toml`; what the wheel asks for are ranges."""
+    """Yield every requirement of each group in a parsed `pyproject.toml`; the wheel's own requirements are ranges."""
     for group in project["dependency-groups"].values():
         yield from (item for item in group if isinstance(item, str))
 
 
 def parse_pins(requirements: Iterable[str]) -> dict[str, str]:
-    """Map each requirement's normalised name to its version.
+    """Map each requirement's normalized name to its version.
 
     Raises:
-        PinError: A requirement has no exact version, or two versions of one package are asked for.
+        PinError: A requirement has no exact version, or two versions of one package are requested.
     """
     pins: dict[str, str] = {}
     for requirement in requirements:
@@ -66,7 +66,7 @@ def read_build_pins(project: Mapping[str, Any]) -> dict[str, str]:
 
 
 def write_pins(text: str, key: str, pins: Mapping[str, str]) -> str:
-    """Replace the list named `key` in the text of a `pyproject.toml` by `pins`, one a line, in order of name."""
+    """Replace the list `key` in the text of a `pyproject.toml` by `pins`, one on each line, sorted by name."""
     lines = "".join(f'  "{name}=={version}",\n' for name, version in sorted(pins.items()))
     opening = rf"(?m)^{re.escape(key)} = \[\n(?:  \".*\",\n)*\]$"
     text, count = re.subn(opening, f"{key} = [\n{lines}]", text)
@@ -76,16 +76,16 @@ def write_pins(text: str, key: str, pins: Mapping[str, str]) -> str:
     return text
 
 
-def resolve(text: str, known: Mapping[str, str], *, build: bool = False) -> dict[str, str]:
-    """Resolve a `pyproject.toml` for all its platforms at once, keeping `known` versions where they still fit."""
+def resolve(text: str, versions: Mapping[str, str], *, build: bool = False) -> dict[str, str]:
+    """Resolve a `pyproject.toml` for all its platforms at once, preferring `versions` that still fit."""
     project = tomllib.loads(text)
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         (folder / "pyproject.toml").write_text(text, encoding="utf-8")
         output = folder / "resolved.txt"
-        output.write_text("".join(f"{name}=={version}\n" for name, version in known.items()), encoding="utf-8")
+        output.write_text("".join(f"{name}=={version}\n" for name, version in versions.items()), encoding="utf-8")
         groups = [option for group in project["dependency-groups"] for option in ("--group", group)]
-        # From the project's folder: which uv there is may depend on the version of Python that it asks for.
+        # This runs in the project's folder, because the selected uv may depend on the Python version that it requires.
         command = [os.environ.get("UV", "uv"), f"--directory={folder}", "pip", "compile", "--quiet", "--universal"]
         command += ["--fork-strategy=fewest"]
         command += ["--no-annotate", "--no-header", f"--output-file={output}"]
@@ -100,13 +100,13 @@ def resolve(text: str, known: Mapping[str, str], *, build: bool = False) -> dict
 
 
 def pin(text: str, *, upgrade: bool = False) -> str:
-    """Return the text of a `pyproject.toml` with both lists of constraints resolved anew."""
+    """Return the text of a `pyproject.toml` with both lists of constraints resolved again."""
     project = tomllib.loads(text)
-    known, known_build = ({}, {}) if upgrade else (read_pins(project), read_build_pins(project))
+    versions, known_build = ({}, {}) if upgrade else (read_pins(project), read_build_pins(project))
     bare = write_pins(write_pins(text, RUNTIME_LIST, {}), BUILD_LIST, {})
     direct = parse_pins(read_requirements(project))
     direct_build = parse_pins(project["build-system"]["requires"])
-    below = {name: version for name, version in resolve(bare, known).items() if name not in direct}
+    below = {name: version for name, version in resolve(bare, versions).items() if name not in direct}
     below_build = {
         name: version for name, version in resolve(bare, known_build, build=True).items() if name not in direct_build
     }
@@ -114,7 +114,7 @@ def pin(text: str, *, upgrade: bool = False) -> str:
 
 
 def main() -> int:
-    """Rewrite the constraints in `pyproject.toml`; return the exit code."""
+    """Rewrite the constraints in `pyproject.toml`, and return the exit code."""
     parser = argparse.ArgumentParser(prog="scripts/maintaining/pin", description=__doc__)
     parser.add_argument("--upgrade", action="store_true", help="move every indirect pin to its newest version")
     options = parser.parse_args()

@@ -1,4 +1,4 @@
-"""Python in a browser: Pyodide, as its package has it, for the page that reads dumps. The site holds it."""
+"""Python for browsers: the Pyodide package, unchanged, for the page that reads dumps. The site contains it."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ LOCK = "pyodide-lock.json"
 def build_interpreter(packages: Path) -> Built:
     """Return the files that Python needs to start.
 
-    The list of packages that it could fetch from elsewhere is left empty: the page has none to fetch.
+    The list of downloadable packages is emptied, because the page downloads none.
 
     Args:
-        packages: The folder that the package is installed in.
+        packages: The folder of the installed package.
     """
     folder = packages / PACKAGE
     lock = json.loads((folder / LOCK).read_text(encoding="utf-8"))

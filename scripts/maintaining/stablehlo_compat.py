@@ -1,8 +1,8 @@
-"""Record which releases of JAX read which StableHLO files, in `docs/data/stablehlo-readers.json`.
+"""The record of the JAX releases that can read each other's StableHLO files, `docs/data/stablehlo-readers.json`.
 
 `uv run python scripts/maintaining/stablehlo_compat.py` installs each release into an environment of its own, writes the
-same programs with each, and reads every file with each. It also keeps the oldest release's file of the dense layer, for
-a page.
+same programs with each, and reads every file with each. It also stores the oldest release's file of the dense layer,
+for a page.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ OLD = "1.0.0"
 
 
 def write(folder: Path) -> None:
-    """Write each program with the JAX that runs this, in its own version of StableHLO and in an old one."""
+    """Write each program with the running JAX, in its own version of StableHLO and in an old one."""
     import jax
     import jax.numpy as jnp
     from jax import export
@@ -55,7 +55,7 @@ def write(folder: Path) -> None:
 
 
 def read_files(folder: Path) -> None:
-    """Print, as JSON, the files that the JAX that runs this can read."""
+    """Print the files that the running JAX can read, as JSON."""
     import jax
     from jax import export
     from jax.interpreters import mlir
@@ -71,22 +71,22 @@ def read_files(folder: Path) -> None:
                 stablehlo.register_dialect(context)
                 stablehlo.deserialize_portable_artifact(context, file.read_bytes())
             readable.append(file.name)
-        except Exception:  # noqa: BLE001, S112 - releases refuse in ways of their own; that they do is the finding
+        except Exception:  # noqa: BLE001, S112 - each release has its own errors for files it cannot read
             continue
     print(json.dumps({"version": jax.__version__, "stablehlo": stablehlo.get_current_version(), "reads": readable}))
 
 
 def run_step(release: str, step: str, folder: Path) -> str:
-    """Run one step of this file under a release of JAX, and return what it prints."""
+    """Run one step of this file under a release of JAX, and return its output."""
     packages = [f"--with={package}" for package in (f"jax=={release}", f"jaxlib=={release}", "flatbuffers", "absl-py")]
     command = ["uv", "run", "--no-project", "--isolated", f"--python={sys.executable}", *packages, "python", __file__]
-    done = subprocess.run([*command, step, str(folder)], check=True, stdout=subprocess.PIPE, text=True)
-    return done.stdout
+    process = subprocess.run([*command, step, str(folder)], check=True, stdout=subprocess.PIPE, text=True)
+    return process.stdout
 
 
 def record() -> None:
-    """Write with every release, read with every release, and keep what came out."""
-    # Not where the steps import this file: another release's environment has neither.
+    """Write the files with every release, read them with every release, and record the results."""
+    # These are imported here because the steps run this file in environments that do not contain them.
     import stamps
     from common import ROOT
 

@@ -1,1 +1,1 @@
-"""What is timed on an idle machine, or on hardware that a build has not, and recorded in docs/data."""
+"""The measurements that need an idle machine, or hardware that a build lacks; the results are recorded in docs/data."""

@@ -1,4 +1,4 @@
-"""The compiles that a build of the site cannot do without, noted as it makes them, to be made again with JAX alone."""
+"""The compilations that a build of the site requires: recorded during the build, and repeated with JAX alone."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ type Known = Callable[..., Any]
 
 @dataclass
 class BareWork:
-    """What a build of the site asked of JAX.
+    """The work that a build of the site requests from JAX.
 
     Attributes:
-        compiles: For each compile the target, the ids of the devices, the module in MLIR's byte code and the options.
-        functions: Module and name of each function that a page runs once and keeps the answer of.
-        codes: The Python codes that it lets another process run, each with variables of the environment.
-        unknown: How many compiles and programs cannot be written to a file; the floor goes without them.
+        compiles: For each compilation the target, the device ids, the module as MLIR bytecode and the options.
+        functions: The module and name of each function that a page runs once and whose result is cached.
+        codes: The Python source that runs in other processes, each with its environment variables.
+        unknown: The number of compilations that cannot be written to a file; the floor does not include them.
     """
 
     compiles: list[tuple[str, list[int], bytes, bytes]] = field(default_factory=list)
@@ -38,7 +38,7 @@ class BareWork:
 
 
 def note(build: Callable[[], None]) -> BareWork:
-    """Return what a build asks of JAX, of this process and of those that it starts."""
+    """Return the work that a build requests from JAX, in this process and in those that it starts."""
     from jax._src import compiler
 
     from chapters import recorded_runs
@@ -55,29 +55,30 @@ def note(build: Callable[[], None]) -> BareWork:
             (recorded_runs, "_write", noting.note_run),
             (evidence, "run_code", noting.run_code),
         ):
-            known = getattr(module, name)
-            patches.enter_context(patch.object(module, name, partial(noted, known)))
-        # A module that each page imports anew would not be the one that notes.
+            original = getattr(module, name)
+            patches.enter_context(patch.object(module, name, partial(noted, original)))
+        # Pages import modules of `snippets` again, without the patches; modules of `packages` stay loaded.
         own = {module.__name__.partition(".")[0] for module in (recorded_runs, evidence)}
         patches.enter_context(patch.object(SiteAdapter, "packages", (*SiteAdapter.packages, *sorted(own))))
-        # What another process compiled would not be heard of here.
+        # With one core the pages run in this process, since compilations in other processes are not recorded.
         patches.enter_context(patch.object(workers, "count_cores", return_value=1))
         build()
     return noting.work
 
 
 class _Noting:
-    """Does what it is given to do, and notes what it was."""
+    """The wrappers that record calls and pass them on."""
 
     def __init__(self) -> None:
         self.work = BareWork()
+        # Code that runs without a capture is compiled for the CPU.
         self.names = {"cpu"}
         self.within = threading.local()
 
-    def compile(self, known: Known, client: Any, module: Any, devices: Any, *rest: Any) -> Any:  # noqa: ANN401 - jaxlib's
+    def compile(self, original: Known, client: Any, module: Any, devices: Any, *rest: Any) -> Any:  # noqa: ANN401 - jaxlib's
         from jax._src.interpreters import mlir
 
-        # A run is noted as a whole.
+        # A recorded run is repeated as a whole, so the compilations inside it are not recorded separately.
         if not getattr(self.within, "a_run", False):
             try:
                 code = mlir.module_to_bytecode(module)
@@ -85,45 +86,47 @@ class _Noting:
                 self.work.compiles.append((self._find_target(client), ids, code, rest[0].SerializeAsString()))
             except (RuntimeError, StopIteration):
                 self.work.unknown += 1
-        return known(client, module, devices, *rest)
+        return original(client, module, devices, *rest)
 
     def _find_target(self, client: object) -> str:
         from xla_inspect import targets
 
         return next(name for name in sorted(self.names) if targets.find_target(name).devices()[0].client is client)
 
-    def capture(self, known: Known, program: Any, target: Any, *rest: Any, **options: Any) -> Any:  # noqa: ANN401 - what `known` returns
+    def capture(self, original: Known, program: Any, target: Any, *rest: Any, **options: Any) -> Any:  # noqa: ANN401 - the result of `original`
         self.names.add(target.name)
-        return known(program, target, *rest, **options)
+        return original(program, target, *rest, **options)
 
-    def note_run(self, known: Known, function: Known) -> Any:  # noqa: ANN401 - what `known` returns
+    def note_run(self, original: Known, function: Known) -> Any:  # noqa: ANN401 - the result of `original`
         self.work.functions.append((function.__module__, function.__qualname__))
         self.within.a_run = True
         try:
-            return known(function)
+            return original(function)
         finally:
             self.within.a_run = False
 
-    def run_code(self, known: Known, code: str, **environment: str) -> Any:  # noqa: ANN401 - what `known` returns
+    def run_code(self, original: Known, code: str, **environment: str) -> Any:  # noqa: ANN401 - the result of `original`
         self.work.codes.append((code, environment))
-        return known(code, **environment)
+        return original(code, **environment)
 
 
 def compile_all(path: Path) -> None:
-    """Make every compile of a build again, and every run, and keep nothing."""
+    """Repeat every compilation and every run of a build, without storing anything."""
     from jaxlib import xla_client
 
     from xla_inspect import targets
 
     work: BareWork = pickle.loads(path.read_bytes())  # noqa: S301 - written by the benchmark a moment ago
+    # This makes the CPU the default platform, as in the build.
     targets.settle()
     for name, ids, code, options in work.compiles:
         client = targets.find_target(name).devices()[0].client
-        asked = xla_client.CompileOptions.ParseFromString(options)
-        asked.env_option_overrides = [
-            option for option in asked.env_option_overrides if not option[0].startswith("xla_dump")
+        compile_options = xla_client.CompileOptions.ParseFromString(options)
+        # Writing dumps is part of the tool's cost and not of the bare compilation.
+        compile_options.env_option_overrides = [
+            option for option in compile_options.env_option_overrides if not option[0].startswith("xla_dump")
         ]
-        compile_one(client, ids, code, asked)
+        compile_one(client, ids, code, compile_options)
     for module, name in work.functions:
         getattr(import_module(module), name)()
     from claims import evidence
@@ -133,7 +136,7 @@ def compile_all(path: Path) -> None:
 
 
 def compile_one(client: Any, ids: list[int], code: bytes, options: Any) -> None:  # noqa: ANN401 - jaxlib's own types
-    """Compile one module, or be refused as the build was."""
+    """Compile one module, or print the error if the compiler rejects it as it did in the build."""
     from jax._src import compiler
     from jax._src.interpreters import mlir
     from jaxlib import _jax

@@ -1,7 +1,7 @@
-"""Compile one program of `snippets/scale` with JAX alone: what a command about it cannot do without.
+"""The compilation of one program of `snippets/scale` with JAX alone: the least that a command about it has to do.
 
 `python -m measuring.bare_scale FILE.py:NAME MESH TARGET`, with the mesh as `fsdp=8,tensor=1` or empty. Devices and
-options are those that `xla_inspect` compiles with; nothing is dumped and nothing read.
+options are those that `xla_inspect` compiles with; nothing is dumped or read.
 """
 
 from __future__ import annotations
@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 
 
 def main(words: Sequence[str]) -> int:
-    """Compile a program, and return the exit status: 1 where the compiler gives up."""
-    subject, axes, named = words
-    target = targets.find_target(named)
+    """Compile a program, and return the exit status, which is 1 if the compiler fails."""
+    subject, axes, target_name = words
+    target = targets.find_target(target_name)
     targets.settle()
     import jax
 
@@ -40,6 +40,7 @@ def main(words: Sequence[str]) -> int:
             args = jax.tree.map(lambda spec, tree: put(tree, jax.NamedSharding(mesh, spec)), specs, program.example)
         else:
             args = put(program.example, jax.sharding.SingleDeviceSharding(target.devices()[0]))
+        # The compiler runs without the devices, so the platform is named explicitly.
         lowered = jax.jit(program.function, **settings).trace(*args).lower(lowering_platforms=(PLATFORMS[target.kind],))
         try:
             lowered.compile(compiler_options=dict(pin_options(target)))
@@ -50,7 +51,7 @@ def main(words: Sequence[str]) -> int:
 
 
 def put(tree: Any, sharding: jax.sharding.Sharding) -> Any:  # noqa: ANN401 - any pytree
-    """Return shapes that lie on devices."""
+    """Return the shapes of a pytree with a sharding."""
     import jax
 
     return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding), tree)

@@ -33,30 +33,30 @@ LIVE = re.compile(r"\s*(?:hooks|watch|markdown-exec|livepage\.extension):")
 
 
 def main() -> None:
-    """Measure and print what was asked for."""
+    """Run the benchmarks that the command line names."""
     if sys.argv[1:2] == ["scale"]:
         sys.exit(scale.main(sys.argv[2:]))
     parser = argparse.ArgumentParser(prog="scripts/bench", description=__doc__)
     parser.add_argument("what", nargs="*", help=f"{', '.join(BENCHMARKS)}; all by default; or scale alone")
     parser.add_argument("--runs", type=int, default=5, help="paired runs of each (default: 5)")
-    asked = parser.parse_args()
-    if unknown := [name for name in asked.what if name not in BENCHMARKS]:
+    options = parser.parse_args()
+    if unknown := [name for name in options.what if name not in BENCHMARKS]:
         parser.error(f"no benchmark {unknown[0]!r}; there are {', '.join(BENCHMARKS)}")
-    names = asked.what or list(BENCHMARKS)
+    names = options.what or list(BENCHMARKS)
     os.environ["NO_MKDOCS_2_WARNING"] = "1"
-    # Everything is measured with its byte code in place, as on a machine that used it before.
+    # Python may write its bytecode files, so that all runs but the first find them, as on a machine in daily use.
     os.environ.pop("PYTHONDONTWRITEBYTECODE", None)
     with tempfile.TemporaryDirectory() as folder:
         place = Path(folder)
         if {"cold", "warm", "edit"} & {*names}:
-            say(f"reading the site once, for its programs and its text ({asked.runs} paired runs follow)")
+            say(f"reading the site once, for its programs and its text ({options.runs} paired runs follow)")
             read_site(place, is_cold=names != ["edit"])
         for name in names:
-            BENCHMARKS[name](place, asked.runs)
+            BENCHMARKS[name](place, options.runs)
 
 
 def time_cold(place: Path, runs: int) -> None:
-    """Build with nothing kept, beside the same compiles and runs and a plain build."""
+    """Time a build without caches, compared with the same compilations and runs plus a plain MkDocs build."""
     cache = place / "cold"
 
     def build() -> None:
@@ -69,11 +69,12 @@ def time_cold(place: Path, runs: int) -> None:
 
 
 def time_warm(place: Path, runs: int) -> None:
-    """Build with nothing changed since the last build, beside a bare import and a plain build."""
+    """Time a build without changes since the last build, compared with bare imports plus a plain MkDocs build."""
 
     def build() -> None:
         call_python(*BUILD, "--site-dir", str(place / "site"), XLA_INSPECT_CACHE=str(place / "cache"))
 
+    # The first build fills the caches and is not timed.
     build()
     bare = ("-c", "import jax, jaxlib, mkdocs")
     floor = {"bare import": lambda: call_python(*bare), "plain MkDocs": lambda: build_plain(place)}
@@ -87,7 +88,7 @@ BENCHMARKS: Mapping[str, Callable[[Path, int], None]] = {
     "edit": lambda place, _: served_site.time_edits(place),
     "reasons": lambda _, runs: log_costs.time_logs(runs),
 }
-"""The benchmarks by name: functions of the folder of the benchmark and the number of runs."""
+"""The benchmarks by name: functions of the benchmark's folder and the number of runs."""
 
 
 def build_plain(place: Path) -> None:
@@ -96,11 +97,11 @@ def build_plain(place: Path) -> None:
 
 
 def read_site(place: Path, *, is_cold: bool) -> None:
-    """Build once, and write the text of the site as its blocks printed it.
+    """Build the site once, and write its text with the output of its blocks.
 
     Args:
         place: The folder of the benchmark.
-        is_cold: Whether to build with a cache of its own, and to note what it compiles.
+        is_cold: Whether to build with an empty cache, and to record the compilations.
     """
     if is_cold:
         os.environ |= {"XLA_INSPECT_CACHE": str(place / "cache"), "LIVE": "all"}
@@ -114,8 +115,8 @@ def read_site(place: Path, *, is_cold: bool) -> None:
         work = bare_compiles.note(lambda: build(config))
         del os.environ["LIVE"]
         (place / "work").write_bytes(pickle.dumps(work))
-        made = len(work.functions) + len(work.codes)
-        say(f"{len(work.compiles)} compiles, {made} runs; {work.unknown} left out")
+        runs = len(work.functions) + len(work.codes)
+        say(f"{len(work.compiles)} compiles, {runs} runs; {work.unknown} left out")
     else:
         build(config)
     docs = place / "docs"
@@ -125,12 +126,13 @@ def read_site(place: Path, *, is_cold: bool) -> None:
         lines = path.read_text(encoding="utf-8").split("\n")
         path.write_text("\n".join(expand(lines, source.pieces, outcomes)), encoding="utf-8")
     lines = (ROOT / "mkdocs.yml").read_text(encoding="utf-8").splitlines()
+    # Plain MkDocs has the same theme and plugins, without the hooks and extensions that run code.
     text = "\n".join(line for line in lines if not LIVE.match(line)).replace("docs/overrides", str(docs / "overrides"))
     (place / "plain.yml").write_text(f"docs_dir: {docs}\n{text}\n", encoding="utf-8")
 
 
 def expand(lines: list[str], pieces: tuple[Piece, ...], outcomes: list[Outcome]) -> Iterator[str]:
-    """Yield the lines of a page with the outcomes in place of what made them."""
+    """Yield the lines of a page with each piece replaced by its outcome."""
     replaced: dict[int, list[str]] = {}
     for piece, outcome in zip(pieces, outcomes, strict=True):
         at = piece.origin.line - 1
@@ -141,6 +143,7 @@ def expand(lines: list[str], pieces: tuple[Piece, ...], outcomes: list[Outcome])
         check = f'??? check "{piece.options.get("check")}"\n\n    ```python\n    {piece.code!r}\n    ```'
         text = outcome.text if piece.kind == "block" else check
         replaced[at] = [(lead[0] if lead else "") + line if line else "" for line in text.split("\n")]
+        # The other lines of the fence disappear, including its closing line.
         for number in range(at + 1, at + len(piece.lines) + 2):
             replaced[number] = []
     for number, line in enumerate(lines):

@@ -24,25 +24,27 @@ WIDTH = 1024
 
 
 def time_sizes(pairs: int) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return the version of JAX, and what compiles of each size took."""
+    """Return the version of JAX, and the compile times for each size."""
     targets.settle()
     return {"jax": jax.__version__}, {"sizes": [time_constants(size, pairs) for size in MEBIBYTES]}
 
 
 def time_constants(mebibytes: int, pairs: int) -> dict[str, float]:
-    """Return the median milliseconds to lower and compile with a table closed over, and with one passed in.
+    """Return the median milliseconds to lower and compile with a table as a constant, and with it as an argument.
 
     Args:
         mebibytes: The size of the table.
-        pairs: How often each is done, in turn.
+        pairs: The number of repetitions of each, in alternation.
     """
     table = np.ones((mebibytes * 2**20 // 4 // WIDTH, WIDTH), np.float32)
     x = jax.ShapeDtypeStruct((64, table.shape[0]), jnp.float32)
     shape = jax.ShapeDtypeStruct(table.shape, jnp.float32)
+    # Both variants alternate, so that a change of the machine's speed affects both.
     closed, passed = [], []
+    # Each round times a new lambda, since JAX would find the compiled form of one that it has seen.
     for _ in range(pairs):
         closed.append(spend(lambda x: x @ jnp.sin(table), x))
-        passed.append(spend(lambda x, given: x @ jnp.sin(given), x, shape))
+        passed.append(spend(lambda x, argument: x @ jnp.sin(argument), x, shape))
     return {
         "mebibytes": mebibytes,
         "closed_ms": round(statistics.median(closed), 1),
@@ -54,7 +56,7 @@ def spend(function: Callable[..., jax.Array], *example: jax.ShapeDtypeStruct) ->
     """Return the milliseconds that lowering and compiling a function took.
 
     Args:
-        function: A function that was not compiled yet.
+        function: A function that has not been compiled yet.
         example: Shapes for its arguments.
     """
     start = time.perf_counter()

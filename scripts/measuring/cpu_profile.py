@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from xla_inspect.traces import Source
 
 NANOSECONDS = 1000
-"""Of a microsecond, in which a Chrome trace counts."""
+"""The number of nanoseconds in a microsecond, the unit of Chrome traces."""
 
 
 def profile_step(runs: int) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return the version of JAX, and the events of a Chrome trace of some runs of the step."""
+    """Return the version of JAX, and the Chrome trace events of some runs of the step."""
     targets.settle()
     step = jax.jit(transformer_block_grad.transformer_block_grad)
     with trace_runs(step, make(transformer_block_grad.EXAMPLE), runs) as profile:
@@ -33,13 +33,14 @@ def profile_step(runs: int) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def as_chrome(profile: Source) -> Iterator[dict[str, Any]]:
-    """Yield the events of a profile that name an instruction as those of a Chrome trace, the first at 0.
+    """Yield the events of a profile that belong to an instruction as Chrome trace events, starting at time 0.
 
     Args:
         profile: The profile.
     """
     events = [event for event in profile.events() if event.op and event.module]
     first = min((event.start for event in events), default=0)
+    # Perfetto shows the process names from these metadata events.
     for process in sorted({profile.processes[event.process] for event in events}):
         yield {"ph": "M", "pid": 1, "name": "process_name", "args": {"name": process}}
     for event in events:

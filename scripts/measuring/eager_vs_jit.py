@@ -11,9 +11,9 @@ import statistics
 import time
 from typing import TYPE_CHECKING, Any
 
-# As a program of one device: JAX reads it when it is imported.
+# The programs use one device; JAX reads this variable during its import.
 os.environ["JAX_NUM_CPU_DEVICES"] = "1"
-# Timed compiles must be compiles.
+# A cached capture would skip the compilation that is timed.
 os.environ["XLA_INSPECT_CACHE"] = "off"
 
 import jax
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 SECONDS = 0.02
-"""At least so long is each timed stretch, by repeating what is timed."""
+"""The shortest duration of a timed sequence of calls."""
 
 
 def chain(x: jax.Array) -> jax.Array:
@@ -55,7 +55,7 @@ STAGES: dict[str, tuple[Callable[..., Any], tuple[Any, ...]]] = {
 
 
 def time_eager_and_jit(pairs: int) -> tuple[dict[str, str], dict[str, Any]]:
-    """Return the versions of the compilers, and the times of calls, of compile stages and of the persistent cache."""
+    """Return the compilers' versions, and the times of calls, of compile stages and of the persistent cache."""
     targets.settle()
     measured = {
         "eager": {name: time_calls(function, example, pairs) for name, (function, example) in PROGRAMS.items()},
@@ -66,9 +66,10 @@ def time_eager_and_jit(pairs: int) -> tuple[dict[str, str], dict[str, Any]]:
 
 
 def time_calls(function: Callable[..., Any], example: tuple[Any, ...], pairs: int) -> dict[str, float | list[float]]:
-    """Return the median microseconds of a call, eagerly and jitted, and median and quartiles of the paired ratio."""
+    """Return the median microseconds of an eager and a jitted call, and median and quartiles of their paired ratio."""
     arrays = make(example)
     jitted = jax.jit(function)
+    # The first calls compile, so they are not timed.
     for call in (function, jitted):
         jax.block_until_ready(call(*arrays))
     repeats = max(1, round(SECONDS / stretch(lambda: jitted(*arrays), 3)))
@@ -86,9 +87,10 @@ def time_calls(function: Callable[..., Any], example: tuple[Any, ...], pairs: in
 
 
 def stretch(call: Callable[[], Any], repeats: int) -> float:
-    """Return the seconds that a call takes, over several in a row."""
+    """Return the seconds for one call, averaged over several calls in a row."""
     start = time.perf_counter()
     for _ in range(repeats):
+        # JAX runs asynchronously: without waiting, only the dispatch would be timed.
         jax.block_until_ready(call())
     return (time.perf_counter() - start) / repeats
 
@@ -107,6 +109,7 @@ def _time_target(
     times: dict[str, list[float]] = {"trace": [], "lower": [], "compile": []}
     with jax.default_device(targets.find_target(target).devices()[0]):
         for _ in range(runs + 1):
+            # Otherwise JAX would reuse the trace and the executable of the last run.
             jax.clear_caches()
             start = time.perf_counter()
             traced = jax.jit(function).trace(*example)
@@ -116,12 +119,12 @@ def _time_target(
             options = {"xla_gpu_autotune_level": 0} if target == "h100" else {}
             lowered.compile(compiler_options=options)
             times["compile"].append(time.perf_counter() - start - times["trace"][-1] - times["lower"][-1])
-    # The first run loads what the others find.
+    # The first run also loads what the later ones reuse, so it is left out of the median.
     return [(stage, statistics.median(values[1:])) for stage, values in times.items()]
 
 
 def time_cache(function: Callable[..., Any], example: tuple[Any, ...], runs: int) -> dict[str, float]:
-    """Return the median milliseconds to compile for the CPU, and to load the same from the persistent cache."""
+    """Return the median milliseconds to compile for the CPU, and to load the same program from the persistent cache."""
     compile_: list[float] = []
     load: list[float] = []
     with fresh_cache() as folder:

@@ -1,6 +1,6 @@
-"""Run programs under JAX's profiler and write how long each of their kernels took, as JSON.
+"""The profiles of programs under JAX's profiler: the times of all kernels, written as JSON.
 
-`scripts/measure` starts it in a process of its own, with the platform to run on in JAX_PLATFORMS.
+`scripts/measure` starts this module in a process of its own, with the platform in JAX_PLATFORMS.
 """
 
 from __future__ import annotations
@@ -29,13 +29,13 @@ if TYPE_CHECKING:
     from xla_inspect.traces import Event, Source
 
 NO_DEVICE = 3
-"""The exit status where JAX finds no device of the platform."""
+"""The exit status if JAX finds no device of the platform."""
 
 PACKAGES = ("jax", "jaxlib", "jax-cuda13-plugin", "jax-cuda13-pjrt", "nvidia-cublas", "nvidia-cudnn-cu13")
 
 
 def main() -> None:
-    """Run the programs of a job, which is JSON on the command line, and write what was measured."""
+    """Run the programs of a job, given as JSON on the command line, and write the measurements."""
     job = json.loads(sys.argv[1])
     try:
         device = jax.devices(job["platform"])[0]
@@ -46,7 +46,7 @@ def main() -> None:
     for name in job["programs"]:
         try:
             programs[name] = profile_program(name, device, job["runs"])
-        except Exception as error:  # noqa: BLE001 - one program that does not run here must not cost the others
+        except Exception as error:  # noqa: BLE001 - a program that fails here must not stop the others
             programs[name] = {"skipped": f"{type(error).__name__}: {str(error).splitlines()[0][:200]}"}
         print(name, "skipped" if "skipped" in programs[name] else "measured", flush=True)
     record = {"device": device.device_kind, "versions": find_versions(), "runs": job["runs"], "programs": programs}
@@ -54,7 +54,7 @@ def main() -> None:
 
 
 def find_versions() -> dict[str, str]:
-    """Return the installed packages that compile and run a program, name to version."""
+    """Return the versions of the installed packages that compile and run a program, by name."""
     versions = {}
     for name in PACKAGES:
         try:
@@ -65,33 +65,35 @@ def find_versions() -> dict[str, str]:
 
 
 def profile_program(name: str, device: jax.Device, runs: int) -> dict[str, Any]:
-    """Return the optimized module of a program and the times of its kernels, over several runs after one to warm up.
+    """Return the optimized module of a program and the times of its kernels, over several runs after a warm-up.
 
     Args:
         name: A file of snippets/programs that holds a function of its name, and its EXAMPLE.
         device: The device to run on.
-        runs: How often to run it.
+        runs: The number of timed runs.
     """
     module = importlib.import_module(f"programs.{name}")
     with jax.default_device(device):
         arrays = make(module.EXAMPLE)
-        compiled = jax.jit(getattr(module, name)).lower(*arrays).compile()
-        text = str(compiled.as_text())
-        with trace_runs(compiled, arrays, runs) as profile:
+        executable = jax.jit(getattr(module, name)).lower(*arrays).compile()
+        text = str(executable.as_text())
+        with trace_runs(executable, arrays, runs) as profile:
             return {"module": text, "kernels": summarize(list_kernels(profile, text.split()[1].rstrip(",")), runs)}
 
 
 @contextmanager
 def trace_runs(step: Callable[..., Any], arrays: Sequence[Any], runs: int) -> Iterator[Source]:
-    """Yield the profile that JAX's profiler made of some runs, after one to warm up.
+    """Yield the profile that JAX's profiler recorded of some runs, after one warm-up run.
 
     Args:
         step: A compiled or jitted function.
-        arrays: Its arguments.
-        runs: How often to run it.
+        arrays: The function's arguments.
+        runs: The number of recorded runs.
     """
+    # The warm-up run compiles and allocates, which must not be part of the profile.
     jax.block_until_ready(step(*arrays))
     options = ProfileOptions()
+    # Tracing Python would slow down the host and add its events to the profile.
     options.python_tracer_level = 0
     options.host_tracer_level = 2
     with tempfile.TemporaryDirectory() as folder:
@@ -102,7 +104,8 @@ def trace_runs(step: Callable[..., Any], arrays: Sequence[Any], runs: int) -> It
 
 
 def make(example: Any) -> Any:  # noqa: ANN401 - a pytree of shapes, and one of arrays
-    """Return arrays of the example's shapes: small random floats, zeros of any other type."""
+    """Return arrays with the shapes of an example: small random floats, and zeros for any other type."""
+    # A fixed seed makes the kernels process the same data in every measurement.
     random = np.random.default_rng(0)
 
     def fill(leaf: Any) -> Any:  # noqa: ANN401 - a shape, or an example that is a value itself
@@ -118,7 +121,7 @@ def make(example: Any) -> Any:  # noqa: ANN401 - a pytree of shapes, and one of 
 
 
 def list_kernels(profile: Source, module: str) -> list[Event]:
-    """Return the kernels of a module that a profile saw: on a GPU those of its streams, else those of all threads.
+    """Return the kernel events of a module in a profile: those of the streams on a GPU, else those of all threads.
 
     Args:
         profile: The profile.
@@ -134,15 +137,16 @@ def list_kernels(profile: Source, module: str) -> list[Event]:
 def summarize(events: Iterable[Event], runs: int) -> list[dict[str, Any]]:
     """Return each instruction's kernels with the median time of one launch, in order of their first start.
 
-    An instruction may launch several kernels, such as a product and the sum of its parts: a launch is all of them. How
-    often it was launched in one run is how often its most frequent kernel ran.
+    An instruction may launch several kernels, such as a product and the sum of its parts; one launch includes all of
+    them. The number of launches in a run is the number of times that its most frequent kernel ran.
 
     Args:
-        events: What ran, of all runs.
-        runs: How many runs.
+        events: The kernel events of all runs.
+        runs: The number of runs.
 
     Returns:
-        `name`, `kernels` (their symbols), `launches` (of one run) and `us` (microseconds of one launch) of each.
+        For each instruction `name`, `kernels` (their symbols), `launches` (in one run) and `us` (microseconds of one
+        launch).
     """
     durations: dict[str, dict[str, list[float]]] = defaultdict(lambda: defaultdict(list))
     for event in sorted(events, key=lambda event: event.start):
@@ -154,6 +158,7 @@ def summarize(events: Iterable[Event], runs: int) -> list[dict[str, Any]]:
 
 
 def _time(durations: Sequence[list[float]], runs: int) -> dict[str, float]:
+    # A kernel that runs in only some launches contributes its share of them to the time of one launch.
     most = max(map(len, durations))
     launch = sum(statistics.median(times) * len(times) / most for times in durations)
     return {"launches": round(most / runs, 2), "us": round(launch / 1000, 3)}

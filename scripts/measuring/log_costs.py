@@ -1,4 +1,4 @@
-"""The cost of a compiler's verbose log: compiles that write it, beside the same compiles that write none."""
+"""The cost of a compiler's verbose log: compilations that write it, compared with those that do not."""
 
 from __future__ import annotations
 
@@ -18,13 +18,13 @@ if TYPE_CHECKING:
 PROGRAMS = ("layer", "transformer_block", "transformer_block_grad")
 TARGETS = ("cpu", "h100", "tpu-v5e")
 LIMIT = 1.3
-"""How many times the bare compile one that writes its log may take."""
+"""The largest allowed ratio of a logged compilation's time to that of a bare one."""
 MOST = 5_000_000
-"""Bytes of log of one compile."""
+"""The largest allowed log of one compilation, in bytes."""
 
 
 def time_logs(runs: int) -> None:
-    """Compile each program for each target with the log and without, in pairs, and print the median ratios."""
+    """Compile each program for each target with and without the log, in pairs, and print the median ratios."""
     logged_compile: Any = getmodule(LoggedProcess)
     bare = LoggedProcess({})
     logged = LoggedProcess(list_variables(LEVELS, logged_compile.TPU_LEVELS))
@@ -35,28 +35,29 @@ def time_logs(runs: int) -> None:
             ratios = []
             for run in range(runs + 1):
                 with_log, _ = time_work(lambda: logs.append(logged.compile(call, target)))  # noqa: B023 - called at once
-                without, _ = time_work(lambda: bare.compile(call, target))  # noqa: B023 - likewise
-                if run:  # what the first compile loads is no part of it
+                without, _ = time_work(lambda: bare.compile(call, target))  # noqa: B023 - also called at once
+                if run:  # the first compilation also loads what later ones reuse
                     ratios.append(with_log / without)
             print_ratios(f"{name}, {target}", ratios, "the bare compile", LIMIT)
             say(f"{name}, {target}: {len(logs[-1].encode()):,} bytes of log (at most {MOST:,})")
 
 
 def describe_compile(name: str, target: str) -> CompileCall:
-    """Return what a capture with reasons asks the compiler for."""
+    """Return the call of the compiler that a capture with reasons makes."""
     from xla_inspect import capture
 
-    asked: list[CompileCall] = []
+    calls: list[CompileCall] = []
 
     def note(call: CompileCall, target: str) -> tuple[()]:
         del target
-        asked.append(call)
+        calls.append(call)
         return ()
 
     module = import_module(f"programs.{name}")
+    # The wrapper records the call and compiles nothing; the cache is off so that the capture makes the call at all.
     with (
         patch.object(getmodule(LoggedProcess), "collect_log", note),
         patch.dict(os.environ, {"XLA_INSPECT_CACHE": "off"}),
     ):
         capture(getattr(module, name), *module.EXAMPLE, target=target, passes=False, reasons=True)
-    return asked[0]
+    return calls[0]

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 
 PROGRAMS = ROOT / "snippets" / "programs"
 TIMES = Path("docs/data/kernel-times.json")
-# The GH200 is none of these: another processor sits beside its GPU.
+# The GH200 is not included, because its GPU is combined with another processor.
 GPUS = {name: entry.model for name, entry in targets.ENTRIES.items() if name in targets.TARGETS and entry.kind == "gpu"}
 
 ABSENT = """\
@@ -47,39 +47,40 @@ scripts/measure again. `scripts/measure --platform cpu --out FILE` tries the rec
 
 
 def main() -> None:
-    """Measure what the command line names, and write the record; leave with status 3 where there is no GPU."""
+    """Measure the programs that the command line names, and write the record; exit with status 3 without a GPU."""
     parser = argparse.ArgumentParser(prog="scripts/measure", description=__doc__)
     parser.add_argument("--runs", type=int, default=20, help="timed runs of each program (default: 20)")
     parser.add_argument("--platform", choices=("cuda", "cpu"), default="cuda", help="where to run (default: cuda)")
     parser.add_argument("--out", type=Path, help=f"the file to write (default: {TIMES})")
     parser.add_argument("programs", nargs="*", help="files of snippets/programs by name (default: all)")
     options = parser.parse_args()
+    # The default file holds times of GPUs that the site shows, which a trial on the CPU must not overwrite.
     if options.platform == "cpu" and options.out is None:
         parser.error("times of a CPU are not for the site: name another file with --out")
-    known = find_programs()
-    if unknown := sorted(set(options.programs) - set(known)):
-        parser.error(f"no program with an EXAMPLE is named {', '.join(unknown)}; there are {', '.join(known)}")
+    names = find_programs()
+    if unknown := sorted(set(options.programs) - set(names)):
+        parser.error(f"no program with an EXAMPLE is named {', '.join(unknown)}; there are {', '.join(names)}")
     out = options.out or ROOT / TIMES
-    measured = measure_programs(options.programs or known, options.platform, options.runs)
+    measured = measure_programs(options.programs or names, options.platform, options.runs)
     target = find_target(measured["device"], options.platform)
     record = record_device(measured, target)
-    written = stamps.read_sealed(out) if out.is_file() else {}
-    whole = {**{name: written[name] for name in targets.TARGETS if name in written}, target: record}
-    # Each target was measured when there was such a device, and has versions of its own; these are the newest.
+    earlier = stamps.read_sealed(out) if out.is_file() else {}
+    whole = {**{name: earlier[name] for name in targets.TARGETS if name in earlier}, target: record}
+    # Targets are measured at different times and have versions of their own; the file's stamp has the newest ones.
     stamps.write_sealed(out, "scripts/measure", record["versions"], whole)
     print(f"wrote {len(record['programs'])} programs on {record['device']} to {out}")
 
 
 def find_programs() -> list[str]:
-    """Return the files of snippets/programs that hold a function of their own name, and its EXAMPLE."""
+    """Return the files of snippets/programs that define a function of their own name, and its EXAMPLE."""
     return [path.stem for path in sorted(PROGRAMS.glob("*.py")) if list_defined_names(path) >= {path.stem, "EXAMPLE"}]
 
 
 def measure_programs(programs: Sequence[str], platform: str, runs: int) -> dict[str, Any]:
-    """Return what `measuring.gpu_profile` measured in a process of its own, or leave where there is no such device."""
+    """Return the measurements of `measuring.gpu_profile` in a process of its own, or exit if there is no device."""
     environment = {**os.environ, "JAX_PLATFORMS": platform if platform == "cpu" else f"{platform},cpu"}
     if platform == "cuda":
-        # Kernels inside a CUDA graph do not say which instruction they belong to.
+        # The profile of kernels inside a CUDA graph does not name their instructions, so CUDA graphs are turned off.
         flags = environment.get("XLA_FLAGS", "")
         environment["XLA_FLAGS"] = f"{flags} --xla_gpu_enable_command_buffer=".strip()
     with tempfile.TemporaryDirectory() as folder:
@@ -97,13 +98,13 @@ def measure_programs(programs: Sequence[str], platform: str, runs: int) -> dict[
 
 
 def find_reason(stderr: str) -> str:
-    """Return the last line that says something: before it stand the frames of a traceback."""
+    """Return the last non-empty line of an error output, since the traceback comes before the message."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     return lines[-1] if lines else "nothing"
 
 
 def find_target(device: str, platform: str) -> str:
-    """Return the short name of the target that a device is, or stop where it is none of the targets."""
+    """Return the short name of the target for a device, or exit if no target matches."""
     if platform == "cpu":
         return "cpu"
     for name, model in GPUS.items():
@@ -113,11 +114,11 @@ def find_target(device: str, platform: str) -> str:
 
 
 def record_device(measured: Mapping[str, Any], target: str) -> dict[str, Any]:
-    """Return the record of one device: what was measured, and of each program what the capture has otherwise.
+    """Return the record of one device: the measurements, and each program's differences from its capture.
 
     Args:
-        measured: What `measuring.gpu_profile` wrote.
-        target: The target that the device is.
+        measured: The output of `measuring.gpu_profile`.
+        target: The target of the device.
     """
     programs = {}
     for name, profile in measured["programs"].items():
@@ -146,16 +147,17 @@ def describe_program(profile: Mapping[str, Any], ahead: Capture) -> dict[str, An
     """Return the record of one program.
 
     Returns:
-        `stablehlo`, which says that a capture is of the same program; `kernels`, as measured, each with `what` it is;
-        and `changed`: how often each sort of kernel is launched on the device, minus how often in the capture.
+        `stablehlo`, a hash that identifies captures of the same program; `kernels`, as measured, each with `what` it
+        is; and `changed`: for each sort of kernel, the launches on the device minus those in the capture.
     """
     module = parse_module(profile["module"])
-    # A loop is not launched, what it repeats is.
+    # A loop itself is not launched, but its body is; launches therefore override the opcodes of all instructions.
     sorts = {instruction.name: instruction.opcode for instruction in module.walk()}
     sorts |= {launch.name: launch.sort for launch in list_launches(module)}
     kernels = [{**kernel, "what": sorts.get(kernel["name"], "unknown")} for kernel in profile["kernels"]]
     launched = Counter(kernel["what"] for kernel in kernels if find_role(kernel["what"]))
     captured = Counter(launch.sort for launch in list_launches(ahead))
+    # `subtract` keeps negative counts, which stand for launches that only the capture has.
     launched.subtract(captured)
     return {
         "stablehlo": hash_program(ahead.stablehlo),
@@ -165,11 +167,11 @@ def describe_program(profile: Mapping[str, Any], ahead: Capture) -> dict[str, An
 
 
 def describe_times(program: Mapping[str, Any]) -> str:
-    """Return in one line what was measured, and how the launches differ from the capture's."""
+    """Return one line with the measured times, and the differences of the launches from the capture."""
     total = sum(kernel["us"] * kernel["launches"] for kernel in program["kernels"])
-    changed = ", ".join(f"{number:+d} {name}" for name, number in program["changed"].items())
+    differences = ", ".join(f"{number:+d} {name}" for name, number in program["changed"].items())
     kernels = plural(len(program["kernels"]), "kernel")
-    return f"{kernels}, {total:.1f} us; against the capture: {changed or 'the same kernels'}"
+    return f"{kernels}, {total:.1f} us; against the capture: {differences or 'the same kernels'}"
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""Times of paired runs: a thing and its floor in turn, so that a machine whose speed drifts slows both."""
+"""The times of paired runs: a task and its floor alternate, so that a machine of varying speed affects both."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ def compare_builds(
     build: Callable[[], None],
     floor: Mapping[str, Callable[[], None]],
 ) -> None:
-    """Time a build beside the sum of its floor's parts, on the clock and of the processor, and print the ratios."""
+    """Time a build and the parts of its floor, in wall-clock and processor time, and print the ratios."""
     ratios: list[tuple[float, float]] = []
     for run in range(runs):
-        clock, used = time_work(build)
+        clock, processor = time_work(build)
         parts = {part: time_work(work) for part, work in floor.items()}
         least = [sum(times) for times in zip(*parts.values(), strict=True)]
-        ratios.append((clock / least[0], used / least[1]))
+        ratios.append((clock / least[0], processor / least[1]))
         listed = ", ".join(f"{part} {clock:.2f} s ({cpu:.2f})" for part, (clock, cpu) in parts.items())
-        say(f"{name}, pair {run + 1}: {clock:.2f} s ({used:.2f} of the processor) beside {listed}")
+        say(f"{name}, pair {run + 1}: {clock:.2f} s ({processor:.2f} of the processor) beside {listed}")
     for unit, limit, column in zip(
         ("on the clock", "of the processor"), limits, zip(*ratios, strict=True), strict=True
     ):
@@ -38,25 +38,26 @@ def compare_builds(
 
 
 def print_ratios(what: str, ratios: Sequence[float], floor: str, limit: float) -> None:
-    """Print the median of ratios with its limit, and each of them."""
+    """Print the median of the ratios with its limit, and each ratio."""
     listed = ", ".join(f"{ratio:.2f}" for ratio in ratios)
     say(f"{what}: {statistics.median(ratios):.2f} times {floor} (at most {limit}; {listed})")
 
 
 def time_work(work: Callable[[], object]) -> tuple[float, float]:
-    """Return the seconds that a call takes, on the clock and of the processor in the processes that it starts."""
+    """Return the wall-clock seconds of a call, and the processor seconds of the processes that it starts."""
     start, before = time.perf_counter(), os.times()
     work()
+    # Child processes count once they have ended, which `work` waits for.
     after = os.times()
-    used = after.children_user + after.children_system - before.children_user - before.children_system
-    return time.perf_counter() - start, used
+    processor = after.children_user + after.children_system - before.children_user - before.children_system
+    return time.perf_counter() - start, processor
 
 
 def call_python(*arguments: str, folder: object = ROOT, **environment: str) -> None:
-    """Run this Python to its end in the project or in another folder, or stop with what it printed."""
+    """Run this Python to its end, in the project or in another folder, or exit with its output if it fails."""
     command = [sys.executable, *arguments]
-    done = subprocess.run(
+    process = subprocess.run(
         command, cwd=str(folder), env={**os.environ, **environment}, capture_output=True, text=True, check=False
     )
-    if done.returncode:
-        sys.exit(f"{' '.join(command)} failed:\n{done.stdout}{done.stderr}")
+    if process.returncode:
+        sys.exit(f"{' '.join(command)} failed:\n{process.stdout}{process.stderr}")

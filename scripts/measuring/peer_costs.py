@@ -29,44 +29,45 @@ _UNITS = {"KiB": 2**10 / 1e6, "MiB": 2**20 / 1e6, "GiB": 2**30 / 1e6}
 
 
 class CostError(Exception):
-    """A compiler that could not be installed or run here, of which nothing can be measured."""
+    """A compiler that could not be installed or run here, so that nothing can be measured."""
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Measure what the command line names, and write it beside what was measured before; return the exit status."""
+    """Measure the compilers that the command line names, update the record, and return the exit status."""
     parser = argparse.ArgumentParser(prog="scripts/peers --costs", description=__doc__)
     parser.add_argument(
         "peers", nargs="*", metavar="NAME", help=f"some of: {', '.join(records.names())} (default: all)"
     )
-    named = parser.parse_args(arguments).peers or records.names()
-    written = stamps.read_sealed(OUT) if OUT.is_file() else {"costs": {}, "versions": {}}
-    known, versions, done = written["costs"], written["versions"], []
-    for peer in named:
+    peers = parser.parse_args(arguments).peers or records.names()
+    record = stamps.read_sealed(OUT) if OUT.is_file() else {"costs": {}, "versions": {}}
+    costs_by_peer, versions, successes = record["costs"], record["versions"], []
+    for peer in peers:
         try:
-            known[peer] = measure_peer(peer)
+            costs_by_peer[peer] = measure_peer(peer)
         except CostError as error:
             print(f"{peer}: {error}", file=sys.stderr)
             continue
-        done.append(peer)
-        print(f"{peer}: {known[peer]}", flush=True)
-    costs = {peer: known[peer] for peer in records.names() if peer in known}
-    versions.update(map(peer_runs.name_package, done))
+        successes.append(peer)
+        print(f"{peer}: {costs_by_peer[peer]}", flush=True)
+    costs = {peer: costs_by_peer[peer] for peer in records.names() if peer in costs_by_peer}
+    versions.update(map(peer_runs.name_package, successes))
     stamps.write_sealed(OUT, "scripts/peers --costs", versions, {"costs": costs})
-    return int(done != named)
+    return int(successes != peers)
 
 
 def measure_peer(peer: str) -> dict[str, Any]:
     """Install a compiler from nothing and run it.
 
     Returns:
-        Megabytes over the line and on disk, seconds to install and of the processor to run, date, and machine.
+        Megabytes downloaded and on disk, seconds of the installation, processor seconds of the run, date, and machine.
 
     Raises:
-        CostError: It could not be installed, or its script failed.
+        CostError: The compiler could not be installed, or its script failed.
     """
     script = str(records.FOLDER / peer / records.SCRIPT)
     uv = peer_runs.find_uv()
     with tempfile.TemporaryDirectory() as folder:
+        # An empty cache makes uv download everything, as on a machine that has never used the compiler.
         place = {"UV_CACHE_DIR": str(Path(folder) / "cache"), **peer_runs.find_links()}
         start = time.monotonic()
         installed = peer_runs.call(uv, "sync", "--script", script, **place)
@@ -93,7 +94,7 @@ def measure_peer(peer: str) -> dict[str, Any]:
 
 
 def list_wheels(script: str) -> list[Path]:
-    """Return the wheels of a script that lay ready on this machine, and which uv does not count as downloads."""
+    """Return the wheels of a script that were already on this machine, which uv does not count as downloads."""
     places = peer_runs.find_links().get("UV_FIND_LINKS", "").split(",")
     text = Path(script).read_text(encoding="utf-8")
     python = re.findall(r'requires-python = "==(\d+)\.(\d+)', text)
@@ -106,16 +107,17 @@ def list_wheels(script: str) -> list[Path]:
 
 
 def _processor_seconds() -> float:
-    """Return what the processes that this one started, and which have ended, took of the processor."""
+    """Return the processor seconds of the finished child processes."""
     times = os.times()
     return times.children_user + times.children_system
 
 
 def _size(folder: Path) -> int:
-    """Return the bytes of a folder's files; one that has several names counts once."""
+    """Return the total size of a folder's files in bytes; a file with several hard links counts once."""
     sizes = {}
     for path in folder.rglob("*"):
         if path.is_file() and not path.is_symlink():
+            # uv links files from its cache into environments, so one file may have several names.
             stat = path.stat()
             sizes[stat.st_dev, stat.st_ino] = stat.st_size
     return sum(sizes.values())

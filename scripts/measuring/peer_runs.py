@@ -39,13 +39,13 @@ PACKAGES = {
     "tensorflow": "tensorflow-cpu",
     "tvm": "apache-tvm",
 }
-"""What compilers come in, where it is not called as their folder is."""
+"""The packages that contain the compilers, if they differ from the name of the compiler's folder."""
 LONGEST = 60
-"""How many lines of a difference are printed."""
+"""The largest number of printed lines of a difference."""
 
 
 class PeerVerdict(StrEnum):
-    """What came of one compiler."""
+    """The result for one compiler."""
 
     AGREES = "agrees with its record"
     UPDATED = "record rewritten"
@@ -56,7 +56,7 @@ class PeerVerdict(StrEnum):
 
 @dataclass(frozen=True)
 class PeerOutcome:
-    """What came of one compiler, and for a reader why."""
+    """The result for one compiler, with the reason as text."""
 
     peer: str
     verdict: PeerVerdict
@@ -64,30 +64,30 @@ class PeerOutcome:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Run what the command line names; return the exit status."""
-    known = records.names()
+    """Run the compilers that the command line names, and return the exit status."""
+    names = records.names()
     parser = argparse.ArgumentParser(prog="scripts/peers", description=__doc__)
-    parser.add_argument("peers", nargs="*", metavar="NAME", help=f"some of: {', '.join(known)} (default: all)")
+    parser.add_argument("peers", nargs="*", metavar="NAME", help=f"some of: {', '.join(names)} (default: all)")
     parser.add_argument("--update", action="store_true", help="rewrite the records that differ")
     parser.add_argument("--within", type=float, metavar="SECONDS", help="start none after so many seconds")
     parser.add_argument("--list", action="store_true", help="print the names of the compilers, and stop")
     options = parser.parse_args(arguments)
-    if unknown := sorted(set(options.peers) - set(known)):
-        parser.error(f"no compiler is named {', '.join(unknown)}; there are {', '.join(known)}")
+    if unknown := sorted(set(options.peers) - set(names)):
+        parser.error(f"no compiler is named {', '.join(unknown)}; there are {', '.join(names)}")
     if options.list:
-        print("\n".join(known))
+        print("\n".join(names))
         return 0
-    outcomes = run_all(options.peers or known, update=options.update, within=options.within)
+    outcomes = run_all(options.peers or names, update=options.update, within=options.within)
     return report_outcomes(outcomes)
 
 
 def run_all(peers: Iterable[str], *, update: bool = False, within: float | None = None) -> list[PeerOutcome]:
-    """Run compilers one after the other, saying what happens.
+    """Run compilers one after the other, printing the progress.
 
     Args:
-        peers: Their names.
+        peers: The compilers' names.
         update: Whether to rewrite records that differ.
-        within: After how many seconds to start no further one.
+        within: The number of seconds after which no further compiler is started.
     """
     start, outcomes = time.monotonic(), []
     for peer in peers:
@@ -101,7 +101,7 @@ def run_all(peers: Iterable[str], *, update: bool = False, within: float | None 
 
 
 def report_outcomes(outcomes: Sequence[PeerOutcome]) -> int:
-    """Print what came of all, and return the exit status."""
+    """Print a summary of the results, and return the exit status."""
     for verdict in PeerVerdict:
         if peers := [outcome.peer for outcome in outcomes if outcome.verdict is verdict]:
             print(f"{verdict}: {', '.join(peers)}")
@@ -114,7 +114,8 @@ def report_outcomes(outcomes: Sequence[PeerOutcome]) -> int:
 
 
 def check_peer(peer: str, *, update: bool = False) -> PeerOutcome:
-    """Install what a compiler needs, run its script, and compare what it wrote with the record."""
+    """Install a compiler, run its script, and compare the script's output with the record."""
+    # Compilers generate different code for other machines, so their output cannot be compared with the record.
     if (platform.system(), platform.machine()) != RECORDED_ON:
         return PeerOutcome(
             peer, PeerVerdict.NOT_RUN, f"the records are of {' '.join(RECORDED_ON)}, and this is another machine"
@@ -136,22 +137,22 @@ def check_peer(peer: str, *, update: bool = False) -> PeerOutcome:
 
 
 def install_pins(script: Path) -> str:
-    """Install what a script pins; return what uv said if it could not."""
+    """Install the packages that a script pins; return uv's error output, or an empty string."""
     sync = (find_uv(), "sync", "--quiet", "--script", str(script))
     installed = call(*sync, **find_links())
-    # Without a network, what uv kept from last time will do.
+    # Without a network, uv's cache from an earlier run is sufficient.
     if installed.returncode and call(*sync, "--offline", **find_links()).returncode:
         return installed.stderr
     return ""
 
 
 def find_python(script: Path) -> str:
-    """Return the Python of a script's environment."""
+    """Return the path of the Python in a script's environment."""
     return call(find_uv(), "python", "find", "--script", str(script)).stdout.strip()
 
 
 def list_needs(script: Path) -> list[str]:
-    """Return the programs that a script calls and uv cannot install: `needs` in its table `[tool.peers]`."""
+    """Return the programs that a script requires but uv cannot install: `needs` in its table `[tool.peers]`."""
     block = re.search(r"(?m)^# /// script\n((?:#(?: .*)?\n)+)# ///$", script.read_text(encoding="utf-8"))
     lines = block[1].splitlines() if block else []
     metadata = tomllib.loads("\n".join(line[2:] for line in lines))
@@ -160,34 +161,35 @@ def list_needs(script: Path) -> list[str]:
 
 
 def name_package(peer: str) -> tuple[str, str]:
-    """Return the package that a compiler comes in, and its version, as its script pins it."""
+    """Return the package that contains a compiler, and the version that the compiler's script pins."""
     package = PACKAGES.get(peer, peer)
     text = (records.FOLDER / peer / records.SCRIPT).read_text(encoding="utf-8")
     pinned = next(line for line in text.splitlines() if line.startswith(f'#   "{package}=='))
     return package, pinned.split("==")[1].split('"')[0]
 
 
-def compare_record(peer: str, made: str, *, update: bool = False) -> PeerOutcome:
-    """Compare the record that a script wrote now with the one beside it, which is rewritten on demand."""
+def compare_record(peer: str, current: str, *, update: bool = False) -> PeerOutcome:
+    """Compare the new record of a script with the stored one; with `update`, rewrite the stored one."""
     path = records.FOLDER / peer / records.RECORD
     record = path.read_text(encoding="utf-8") if path.is_file() else ""
-    if record == made:
+    if record == current:
         return PeerOutcome(peer, PeerVerdict.AGREES)
-    why = "\n" + indent(describe_difference(record, made)) if record else "there was none"
+    why = "\n" + indent(describe_difference(record, current)) if record else "there was none"
     if update:
-        path.write_text(made, encoding="utf-8")
+        path.write_text(current, encoding="utf-8")
         return PeerOutcome(peer, PeerVerdict.UPDATED, why)
     return PeerOutcome(peer, PeerVerdict.DIFFERS, why if record else "there is none")
 
 
-def describe_difference(recorded: str, made: str) -> str:
-    """Return how two records differ, for a reader: the two hashes in words, all else as a difference of lines."""
-    old, new = (json.loads(text) for text in (recorded, made))
+def describe_difference(recorded: str, current: str) -> str:
+    """Return the differences of two records: sentences about their two hashes, and a line diff of everything else."""
+    old, new = (json.loads(text) for text in (recorded, current))
     lines = []
     if old.pop("script", None) != new.pop("script", None):
         lines.append("another script: what decides on the record was changed since it was written")
     if not stamps.is_sealed(json.loads(recorded)):
         lines.append("the record was changed by hand")
+    # The hash of the record itself always differs if anything else does, so it says nothing more.
     old.pop("record", None)
     new.pop("record", None)
     before, after = (json.dumps(record, indent=1, ensure_ascii=False).splitlines() for record in (old, new))
@@ -199,25 +201,25 @@ def describe_difference(recorded: str, made: str) -> str:
 
 
 def find_uv() -> str:
-    """Return the uv that `scripts/peers` found, or else the one on PATH."""
+    """Return the uv that `scripts/peers` found, or the one on PATH."""
     return os.environ.get("UV", "uv")
 
 
 def call(*command: str, folder: str | None = None, **environment: str) -> subprocess.CompletedProcess[str]:
-    """Run a command with an environment in which nothing of this project or of its Python is set.
+    """Run a command in an environment without settings of this project or its Python.
 
     Args:
         command: The program and its arguments.
-        folder: Where to run it, by default in the project.
-        environment: What else to set.
+        folder: The folder to run in; the project by default.
+        environment: Additional environment variables.
     """
-    # A script finds its packages by its own metadata: no environment of another project, no Python path of the caller.
+    # A script's own metadata defines its packages, so environments and Python paths of the caller are removed.
     inherited = {
         name: value for name, value in os.environ.items() if name not in {"PYTHONPATH", "VIRTUAL_ENV", "UV_PYTHON"}
     }
-    # One thread each, and no hash that changes the order of a set: the same output on any number of cores.
+    # One thread and a fixed hash seed give the same output on any number of cores.
     fixed = {"OMP_NUM_THREADS": "1", "PYTHONHASHSEED": "0", "PYTHONDONTWRITEBYTECODE": "1"}
-    # Where this Python will do for a script, uv need not look for another.
+    # If this Python fits a script, uv does not have to look for another one.
     inherited["PATH"] = os.pathsep.join([str(Path(sys.base_prefix) / "bin"), inherited.get("PATH", os.defpath)])
     inherited |= fixed
     return subprocess.run(
@@ -227,22 +229,22 @@ def call(*command: str, folder: str | None = None, **environment: str) -> subpro
 
 @cache
 def find_links() -> dict[str, str]:
-    """Return where pip is set up to look for wheels besides its registry, in uv's words.
+    """Return pip's additional locations of wheels, as the environment variable that uv reads.
 
-    A build that the registry has not, such as PyTorch's for the CPU alone, may lie there; `UV_FIND_LINKS` goes before.
+    Builds that the registry lacks may be there, such as PyTorch for the CPU alone; `UV_FIND_LINKS` has precedence.
     """
     if "UV_FIND_LINKS" in os.environ or not (pip := shutil.which("pip")):
         return {}
-    asked = [pip, "config", "get"]
+    command = [pip, "config", "get"]
     for key in ("global.find-links", ":env:.find-links"):
-        answer = subprocess.run([*asked, key], capture_output=True, text=True, check=False)
+        answer = subprocess.run([*command, key], capture_output=True, text=True, check=False)
         if answer.returncode == 0 and (places := answer.stdout.split()):
             return {"UV_FIND_LINKS": ",".join(places)}
     return {}
 
 
 def indent(text: str) -> str:
-    """Return a text moved to the right."""
+    """Return a text with every line indented."""
     return "\n".join(f"    {line}" for line in text.strip("\n").splitlines())
 
 

@@ -31,16 +31,16 @@ if TYPE_CHECKING:
 OUT = ROOT / "docs" / "data" / "peer-speeds.json"
 BASE = "XLA"
 SECONDS = 0.1
-"""How long a stretch takes, by calling again."""
+"""The duration of one timed sequence of calls."""
 
 
 @dataclass(frozen=True)
 class PeerServer:
-    """A compiler that times its programs on demand.
+    """A compiler in a process that times its programs on demand.
 
     Attributes:
-        name: Its module in `peers.speeds`.
-        child: What answers.
+        name: The compiler's module in `peers.speeds`.
+        child: The process.
         calls: The ways and programs that it can time.
     """
 
@@ -49,14 +49,14 @@ class PeerServer:
     calls: list[tuple[str, str]]
 
     def time(self, way: str, program: str) -> float:
-        """Return the seconds that a call takes."""
+        """Return the seconds for one call."""
         self.child.send(json.dumps([way, program, SECONDS]))
         count, seconds = listen(self.child)
         return float(seconds / count)
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Time all that can be installed, and write the file; return the exit status."""
+    """Time all compilers, write the record if all could be installed, and return the exit status."""
     parser = argparse.ArgumentParser(prog="scripts/peers --bench", description=__doc__)
     parser.add_argument("--rounds", type=int, default=21, help="how often each takes its turn (default: 21)")
     rounds = parser.parse_args(arguments).rounds
@@ -70,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
         finally:
             for server in servers:
                 server.child.end()
+    # The record compares all compilers on one machine, so a partial one would mix machines.
     if len(servers) < len(list_peers()):
         print("nothing is written: the figures are of all compilers or of none", file=sys.stderr)
         return peer_runs.NOT_RUN
@@ -86,7 +87,7 @@ def list_peers() -> list[str]:
 
 
 def start(name: str, folder: str) -> PeerServer | None:
-    """Start a compiler, which first builds and checks its programs; None, said aloud, where it cannot be installed."""
+    """Start a compiler, which builds and checks its programs; print a message and return None if installing fails."""
     python = sys.executable
     if name != "xla":
         say(f"{name}: installing")
@@ -107,8 +108,8 @@ def start(name: str, folder: str) -> PeerServer | None:
     return PeerServer(name, child, [(way, program) for way, program in listen(child)])
 
 
-def listen(child: Child) -> Any:  # noqa: ANN401 - what it answers
-    """Return the next answer.
+def listen(child: Child) -> Any:  # noqa: ANN401 - any JSON value
+    """Return the next answer of a process.
 
     Raises:
         RuntimeError: The process ended.
@@ -121,7 +122,7 @@ def listen(child: Child) -> Any:  # noqa: ANN401 - what it answers
 
 
 def compare_peers(servers: Sequence[PeerServer], rounds: int) -> dict[str, Any]:
-    """Return what the file holds: for each program and way the ratio to XLA, its quartiles, and XLA's own time."""
+    """Return the record: for each program and way the quartiles of the ratio to XLA, and XLA's own time."""
     base = next(server for server in servers if server.name == "xla")
     ratios: dict[str, dict[str, list[float]]] = {program: {} for program in given.SHAPES}
     own: dict[str, list[float]] = {program: [] for program in given.SHAPES}
@@ -129,6 +130,7 @@ def compare_peers(servers: Sequence[PeerServer], rounds: int) -> dict[str, Any]:
         for program in given.SHAPES:
             least = base.time(BASE, program)
             own[program].append(least)
+            # All compilers take their turn within a round, so that a change of the machine's speed affects all ratios.
             for server in servers:
                 for way, of in server.calls:
                     if of == program and server is not base:
@@ -148,7 +150,7 @@ def compare_peers(servers: Sequence[PeerServer], rounds: int) -> dict[str, Any]:
 
 
 def name_package(name: str) -> tuple[str, str]:
-    """Return the package of a compiler that is timed, and its version."""
+    """Return the package of a timed compiler, and its version."""
     return ("jaxlib", metadata.version("jaxlib")) if name == "xla" else peer_runs.name_package(name)
 
 

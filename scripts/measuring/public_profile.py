@@ -48,7 +48,7 @@ _EVENT = re.compile(r"%([\w.-]+) = [^\"]+")
 
 
 def main() -> None:
-    """Read, and write."""
+    """Read both profiles, and write the record."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("nsys", type=Path)
     parser.add_argument("tpu", type=Path)
@@ -57,28 +57,30 @@ def main() -> None:
         "gpu": {**GPU, "sha256": _hash(paths.nsys), **read_nsys(paths.nsys.read_bytes())},
         "tpu": {**TPU, "events": list(read_names(paths.tpu.read_bytes()))},
     }
-    versions = {each["repository"]: each["commit"][:12] for each in (GPU, TPU)}
+    versions = {source["repository"]: source["commit"][:12] for source in (GPU, TPU)}
     stamps.write_sealed(OUT, "uv run --with pyarrow python scripts/measuring/public_profile.py", versions, content)
 
 
 def read_nsys(archive: bytes) -> dict[str, Any]:
-    """Return the launches of the last step in a profile of nsys-jax that took longest, each with its instruction.
+    """Return the longest launches of the last step in an nsys-jax profile, each with its instruction.
 
     Args:
         archive: The ZIP file.
 
     Returns:
-        `launches`, how many the step has, `nanoseconds`, what all of them took, and `rows`: of each the range as Nsight
-        prints it, the instruction, its time, and what the dumped module says of it.
+        `launches`, the number of launches in the step; `nanoseconds`, their total time; and `rows`: for each of the
+        longest the range as Nsight prints it, the instruction, its time, and the instruction's data from the dumped
+        module.
     """
     with zipfile.ZipFile(io.BytesIO(archive)) as files:
         table = importlib.import_module("pyarrow.parquet").read_table(io.BytesIO(files.read(TABLE))).to_pylist()
         (dump,) = (name for name in files.namelist() if MODULE in name and "after_optimizations.hlo.pb" in name)
-        told = dict(read_instructions(lzma.decompress(files.read(dump))))
+        instructions = dict(read_instructions(lzma.decompress(files.read(dump))))
     step = max(
         (row for row in table if (row["Name"] or "").startswith(f"TSL:XlaModule:#hlo_module={MODULE}")),
         key=lambda row: row["Projected Start"],
     )
+    # Nsight lists the ids of all surrounding ranges of an event, separated by colons.
     inside = f":{int(step['RangeId'])}:"
     rows = [
         row for row in table if inside in (row["RangeStack"] or "") and (row["Name"] or "").startswith("TSL:Thunk:")
@@ -88,24 +90,26 @@ def read_nsys(archive: bytes) -> dict[str, Any]:
         "module": MODULE,
         "launches": len(rows),
         "nanoseconds": sum(row["Projected Duration"] for row in rows),
-        "rows": [record_event(row["Name"], row["Projected Duration"], told) for row in rows[:LONGEST]],
+        "rows": [record_event(row["Name"], row["Projected Duration"], instructions) for row in rows[:LONGEST]],
     }
 
 
-def record_event(event: str, nanoseconds: int, told: Mapping[str, Mapping[str, str | int]]) -> dict[str, str | int]:
+def record_event(
+    event: str, nanoseconds: int, instructions: Mapping[str, Mapping[str, str | int]]
+) -> dict[str, str | int]:
     """Return a row of the record.
 
     Args:
-        event: The range's name.
-        nanoseconds: How long its kernels took.
-        told: What the module says, by instruction.
+        event: The name of the range.
+        nanoseconds: The time of the range's kernels.
+        instructions: The data of the module's instructions, by name.
     """
     op, _ = name_op(event, {})
-    return {"event": event, "op": op, "nanoseconds": nanoseconds, **told.get(op, {})}
+    return {"event": event, "op": op, "nanoseconds": nanoseconds, **instructions.get(op, {})}
 
 
 def read_instructions(proto: bytes) -> Iterator[tuple[str, dict[str, str | int]]]:
-    """Yield each instruction of a dumped module by name, with opcode, `op_name`, file, line and whose code it shares.
+    """Yield each instruction of a dumped module by name, with opcode, `op_name`, file, line and shared code.
 
     Args:
         proto: A serialized HloProto.
@@ -119,10 +123,10 @@ def read_instructions(proto: bytes) -> Iterator[tuple[str, dict[str, str | int]]
 def read_names(profile: bytes) -> Iterator[str]:
     """Yield the names of a TPU's events that are instructions, each once, in alphabetical order.
 
-    They are read as text, since the stored copy of the file is damaged where it holds numbers.
+    They are read as text, since the numbers in the stored copy of the file are damaged.
 
     Args:
-        profile: What XProf wrote.
+        profile: The file that XProf wrote.
     """
     text = profile.decode("utf-8", "replace")
     yield from sorted({match[0] for match in _EVENT.finditer(text)})

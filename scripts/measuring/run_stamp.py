@@ -1,4 +1,4 @@
-"""The date and the machine of a measurement, and the commands that measure on this machine and write a record."""
+"""The date and the machine of a measurement, and the frame of the commands that measure and write a record."""
 
 from __future__ import annotations
 
@@ -18,25 +18,25 @@ if TYPE_CHECKING:
 
 
 def today() -> str:
-    """Return the date, as a record has it."""
+    """Return today's date in UTC, in ISO format."""
     return dt.datetime.now(dt.UTC).date().isoformat()
 
 
 def name_processor() -> str:
-    """Return the processor's name, as Linux has it."""
+    """Return the processor's name as Linux reports it."""
     names = Path("/proc/cpuinfo")
     lines = names.read_text(encoding="utf-8").splitlines() if names.exists() else []
-    named = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
-    return next(named, "") or platform.processor() or platform.machine()
+    models = (line.partition(":")[2].strip() for line in lines if line.startswith("model name"))
+    return next(models, "") or platform.processor() or platform.machine()
 
 
 def name_machine() -> str:
-    """Return system, architecture and cores in a few words."""
+    """Return the system, the architecture and the number of cores as text."""
     return f"{platform.system()} {platform.machine()}, {len(os.sched_getaffinity(0))} cores"
 
 
 def describe_machine() -> dict[str, str | int]:
-    """Return cores, architecture and the processor's name, and nothing that tells one machine from its like."""
+    """Return the cores, architecture, processor and system, without data that identifies one particular machine."""
     return {
         "cores": os.cpu_count() or 1,
         "architecture": platform.machine(),
@@ -48,13 +48,13 @@ def describe_machine() -> dict[str, str | int]:
 def measure_here(
     file: str, module: str, repeats: tuple[str, int], measure: Callable[[int], tuple[Mapping[str, str], dict[str, Any]]]
 ) -> None:
-    """Measure on this machine, as often as the command line says, and write the record.
+    """Run a measurement with the number of repeats from the command line, and write the record.
 
     Args:
         file: The name of the record in `docs/data`.
         module: The file of the command in this folder.
-        repeats: What the command's option for repeats is called, and its default.
-        measure: Takes how often, and returns versions and what was measured.
+        repeats: The name of the command's option for repeats, and its default.
+        measure: A function of the number of repeats that returns the versions and the measurements.
     """
     name, default = repeats
     script = f"scripts/measuring/{module}"

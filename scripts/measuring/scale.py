@@ -1,4 +1,4 @@
-"""What commands cost that ask about programs of real size, beside JAX alone making the same compile.
+"""The costs of commands about programs of real size, compared with JAX alone making the same compile.
 
 `scripts/bench scale [--only NAME,...] [--runs N]`. Each run is a process of its own, with nothing kept between them,
 and the two alternate: JAX alone, then each command. Figures are kept in docs/data/scale.json, row by row.
@@ -33,9 +33,9 @@ PROGRAMS = ROOT / "snippets" / "scale"
 
 MEMORY, SUMMARY, STEPPED = "memory", "summary", "show --stage passes"
 BARS = {MEMORY: 1.1, SUMMARY: 1.1, STEPPED: 1.2}
-"""How often the processor seconds of JAX alone each command may take: more where each pass is dumped."""
+"""The largest ratio of each command's processor seconds to those of JAX alone; dumping each pass costs more."""
 PEAK_BAR, ANSWER_BAR = 1.5, 2.0
-"""How often JAX's memory a command may take, and seconds from the end of the compile to the answer."""
+"""The largest ratio of a command's memory to JAX's, and the most seconds from the end of compiling to the answer."""
 
 _COMPILED = re.compile(r"Finished XLA compilation of \S+ in ([\d.]+) sec")
 
@@ -45,13 +45,13 @@ class Row:
     """A program and a target.
 
     Attributes:
-        name: What `--only` takes.
-        title: What it is.
-        program: The file and the name in its PROGRAMS.
+        name: The name for the option `--only`.
+        title: A description of the program.
+        program: The file, and the name in its PROGRAMS.
         target: The target.
-        mesh: The axes that its devices are laid out in, or an empty string.
-        stepped: Whether the module after each pass is captured too, which for a large program takes minutes.
-        fits: Whether the program fits on the target, and so compiles.
+        mesh: The mesh axes of the devices, or an empty string.
+        stepped: Whether to capture the module after each pass too, which takes minutes for a large program.
+        fits: Whether the program fits into the target's memory, and so compiles.
     """
 
     name: str
@@ -64,7 +64,7 @@ class Row:
 
     @property
     def subject(self) -> str:
-        """What a command is asked about."""
+        """The argument that tells a command which program to compile."""
         return str(PROGRAMS / self.program)
 
 
@@ -96,14 +96,14 @@ ROWS = (
 
 @dataclass(frozen=True)
 class Run:
-    """One process.
+    """The measurements of one process.
 
     Attributes:
         wall: Seconds from its start to its end.
-        processor: Seconds of the processor, of the processes that it started too.
-        peak: Bytes of memory of the largest of these processes.
-        compiling: Seconds that the compiler took.
-        answering: Seconds from the end of the compile to that of the process.
+        processor: Processor seconds, including those of child processes.
+        peak: The peak memory of the largest of these processes, in bytes.
+        compiling: Seconds of compilation.
+        answering: Seconds from the end of the compilation to the end of the process.
     """
 
     wall: float
@@ -114,49 +114,49 @@ class Run:
 
 
 def main(words: Sequence[str] | None = None) -> int:
-    """Measure what the command line names, and return the exit status: 1 where a bar is not held."""
+    """Measure the rows that the command line names, and return the exit status, which is 1 if a limit is exceeded."""
     parser = argparse.ArgumentParser(prog=SCRIPT, description=__doc__)
     parser.add_argument("--only", default="", help=f"some of {', '.join(row.name for row in ROWS)}")
     parser.add_argument("--runs", type=int, default=1, help="pairs of each (default: %(default)s)")
-    asked = parser.parse_args(words)
-    names = asked.only.split(",") if asked.only else [row.name for row in ROWS]
+    options = parser.parse_args(words)
+    names = options.only.split(",") if options.only else [row.name for row in ROWS]
     if unknown := set(names) - {row.name for row in ROWS}:
         parser.error(f"no row {min(unknown)!r}; there are {', '.join(row.name for row in ROWS)}")
     rows = {row.name: row for row in ROWS}
-    held = True
+    is_good = True
     for name in names:
-        measured = measure_row(rows[name], asked.runs)
+        measured = measure_row(rows[name], options.runs)
         keep(rows[name], measured)
         faults = list(list_faults(measured))
         for fault in faults:
             say(f"{name}: {fault}")
-        held = held and not faults
-    return int(not held)
+        is_good = is_good and not faults
+    return int(not is_good)
 
 
 def measure_row(row: Row, runs: int) -> dict[str, Any]:
-    """Return the medians of JAX alone and of each command, with what the summary counts, date, machine and load."""
+    """Return the medians of JAX alone and of each command, with the summary's counts, date, machine and load."""
     commands = [MEMORY, *([SUMMARY] if row.fits else []), *([STEPPED] if row.stepped else [])]
-    laid = ["--mesh", row.mesh] if row.mesh else []
-    told: dict[str, list[Run]] = {"bare": [], **{command: [] for command in commands}}
-    load, counted = os.getloadavg()[0], {}
+    layout = ["--mesh", row.mesh] if row.mesh else []
+    runs_by_name: dict[str, list[Run]] = {"bare": [], **{command: [] for command in commands}}
+    load, counts = os.getloadavg()[0], {}
     for turn in range(runs):
         bare = ["measuring.bare_scale", row.subject, row.mesh, row.target]
-        told["bare"].append(time_module(bare, fits=row.fits)[0])
-        say(f"{row.name}, turn {turn + 1}: JAX alone {describe_run(told['bare'][-1])}")
+        runs_by_name["bare"].append(time_module(bare, fits=row.fits)[0])
+        say(f"{row.name}, turn {turn + 1}: JAX alone {describe_run(runs_by_name['bare'][-1])}")
         for command in commands:
             name, *options = command.split()
             form = ["--json"] if name == SUMMARY else []
-            line = [name, row.subject, *laid, "--target", row.target, *options, *form]
-            run, printed = time_module(["xla_inspect.commands", *line], fits=row.fits)
-            told[command].append(run)
+            line = [name, row.subject, *layout, "--target", row.target, *options, *form]
+            run, output = time_module(["xla_inspect.commands", *line], fits=row.fits)
+            runs_by_name[command].append(run)
             say(
                 f"{row.name}, turn {turn + 1}: {command} {describe_run(run)}; "
-                f"{compare_with_bare(run, told['bare'][-1])}"
+                f"{compare_with_bare(run, runs_by_name['bare'][-1])}"
             )
             if name == SUMMARY:
-                first = json.loads(printed)["targets"][0]
-                counted = {what: first[what] for what in ("kernels", "flops", "moved_bytes", "peak_bytes")}
+                first = json.loads(output)["targets"][0]
+                counts = {what: first[what] for what in ("kernels", "flops", "moved_bytes", "peak_bytes")}
     return {
         "title": row.title,
         "program": row.program,
@@ -166,39 +166,41 @@ def measure_row(row: Row, runs: int) -> dict[str, Any]:
         "machine": name_machine(),
         "load": round(load, 1),
         "runs": runs,
-        "counted": counted,
-        "costs": {name: summarize(each) for name, each in told.items()},
+        "counted": counts,
+        "costs": {name: summarize(command_runs) for name, command_runs in runs_by_name.items()},
     }
 
 
 def time_module(words: Sequence[str], *, fits: bool) -> tuple[Run, str]:
-    """Run a module with the words after it to its end, and return what it took and printed; stop where it fails."""
+    """Run a module with arguments to its end; return the measurements and the output, or exit if it fails."""
     environment = {**os.environ, "XLA_INSPECT_CACHE": "off", "JAX_LOG_COMPILES": "1"}
+    # Without its bytecode files Python would compile every module again, which is not the cost of a command.
     environment.pop("PYTHONDONTWRITEBYTECODE", None)
-    compiled: list[tuple[float, float]] = []
-    said: list[str] = []
-    begun = time.perf_counter()
+    compiles: list[tuple[float, float]] = []
+    errors: list[str] = []
+    beginning = time.perf_counter()
     with Child(
         [sys.executable], RUN_MODULE, words, folder=ROOT, variables=environment, errors=subprocess.PIPE
     ) as child:
 
         def listen() -> None:
             for line in child.process.stderr or ():
-                said.append(line)
+                errors.append(line)
                 if match := _COMPILED.search(line):
-                    compiled.append((time.perf_counter(), float(match[1])))
+                    compiles.append((time.perf_counter(), float(match[1])))
 
+        # Both pipes are read at the same time, since a full pipe would block the process.
         listener = threading.Thread(target=listen)
         listener.start()
-        printed = "".join(child)
+        output = "".join(child)
         listener.join()
-        used = child.measure_use()
+        usage = child.measure_use()
         ended = time.perf_counter()
     if (code := child.process.returncode) != (0 if fits else 1):
-        sys.exit(f"{' '.join(words)} ended ({name_end(code)}):\n{printed[-2000:]}{''.join(said[-20:])}")
-    # Small programs may be compiled besides, as those of arrays that a file makes.
-    end, seconds = max(compiled, key=lambda each: each[1], default=(ended, 0.0))
-    return Run(ended - begun, used.ru_utime + used.ru_stime, used.ru_maxrss * 1024, seconds, ended - end), printed
+        sys.exit(f"{' '.join(words)} ended ({name_end(code)}):\n{output[-2000:]}{''.join(errors[-20:])}")
+    # The log may also contain small compilations, such as those of arrays that a file creates; the longest one counts.
+    end, seconds = max(compiles, key=lambda entry: entry[1], default=(ended, 0.0))
+    return Run(ended - beginning, usage.ru_utime + usage.ru_stime, usage.ru_maxrss * 1024, seconds, ended - end), output
 
 
 def summarize(runs: Sequence[Run]) -> dict[str, float]:
@@ -208,28 +210,28 @@ def summarize(runs: Sequence[Run]) -> dict[str, float]:
 
 
 def describe_run(run: Run) -> str:
-    """Return a run in words."""
+    """Return the measurements of a run as text."""
     after = f", {run.answering:.1f} s after the compile of {run.compiling:.1f} s" if run.compiling else ""
     return f"{run.wall:.1f} s ({run.processor:.1f} of the processor), {run.peak / 1e9:.2f} GB{after}"
 
 
 def compare_with_bare(run: Run, bare: Run) -> str:
-    """Return how often what JAX alone takes a command takes, in words."""
+    """Return the ratios of a command's processor time and memory to those of JAX alone, as text."""
     return f"{run.processor / bare.processor:.2f} x the processor, {run.peak / bare.peak:.2f} x the memory"
 
 
 def keep(row: Row, measured: dict[str, Any]) -> None:
-    """Write a row beside those measured before."""
-    written = stamps.read_sealed(OUT) if OUT.is_file() else {"rows": {}, "versions": {}}
-    known = {**written["rows"], row.name: measured}
-    versions = {**written["versions"], **find_target(row.target).versions}
+    """Write a row into the record, next to the rows that were measured before."""
+    record = stamps.read_sealed(OUT) if OUT.is_file() else {"rows": {}, "versions": {}}
+    rows = {**record["rows"], row.name: measured}
+    versions = {**record["versions"], **find_target(row.target).versions}
     stamps.write_sealed(
-        OUT, SCRIPT, versions, {"rows": {each.name: known[each.name] for each in ROWS if each.name in known}}
+        OUT, SCRIPT, versions, {"rows": {entry.name: rows[entry.name] for entry in ROWS if entry.name in rows}}
     )
 
 
 def list_faults(measured: dict[str, Any]) -> list[str]:
-    """Return in words each bar that a row does not hold."""
+    """Return a sentence for each limit that a row exceeds."""
     costs = measured["costs"]
     bare, faults = costs["bare"], []
     for command, cost in costs.items():

@@ -1,4 +1,4 @@
-"""Times of a site that is served: until a fresh clone can be read, and until an edited sentence is on the screen.
+"""The times of a served site: until a fresh clone can be read, and until an edited sentence is on the screen.
 
 A first start is paired with a cold build of the same clone. An edit of a chapter is paired with a rebuild by plain
 MkDocs of the text that the blocks of the site printed.
@@ -26,11 +26,11 @@ if TYPE_CHECKING:
 
 PORT = 8791
 TIMES = 100
-"""The number of edits that a server takes without growing."""
+"""The number of edits during which a server's memory must not grow."""
 HOME, ALL = 0.1, 1.1
-"""The most that a first start may take, in cold builds: until the home page is shown, and until all pages are."""
+"""The limits for a first start in multiples of a cold build: until the home page is shown, and until all pages are."""
 MEDIAN, MOST, GROWTH = 0.10, 0.20, 0.05
-"""The most that an edit may take: shares of a rebuild by plain MkDocs, and of the server's memory."""
+"""The limits for an edit: shares of a rebuild by plain MkDocs, and of the server's memory."""
 
 _ANSWER = "\n{ .answer }\n"
 _SENTENCE = "A sentence that was not here, number {}."
@@ -38,7 +38,7 @@ _REBUILD = "from measuring.served_site import rebuild_plain; rebuild_plain()"
 
 
 def time_first_starts(place: Path, runs: int) -> None:
-    """Serve fresh copies of the site, and build others from nothing, and print what each takes."""
+    """Serve fresh copies of the site, build others from nothing, and print the ratios."""
     homes, wholes = [], []
     for run in range(runs):
         copy = place / f"first-{run}"
@@ -49,6 +49,7 @@ def time_first_starts(place: Path, runs: int) -> None:
             home = time.perf_counter() - start
             await_text("livereload/progress", '"share": 1', longest=3600)
             whole = time.perf_counter() - start
+        # The cold build of the same copy must not find the results of the server.
         shutil.rmtree(copy / ".cache")
         cold, _ = time_work(lambda: call_python("-m", "mkdocs", "build", "--quiet", folder=copy, **variables))  # noqa: B023 - called at once
         shutil.rmtree(copy)
@@ -60,17 +61,17 @@ def time_first_starts(place: Path, runs: int) -> None:
 
 
 def time_edits(place: Path) -> None:
-    """Edit chapters of a copy of the site while `mkdocs serve` shows it, and print what it takes.
+    """Edit chapters of a copy of the site while `mkdocs serve` shows it, and print the times and the memory.
 
     Args:
-        place: The folder of the benchmark, which holds the plain text of the site and its configuration, and where a
-            build was measured the cache of its captures.
+        place: The folder of the benchmark, with the plain text of the site and its configuration, and the cache of
+            captures if a build was measured.
     """
     copy, cache = place / "copy", place / "cache"
     cache = cache if cache.is_dir() else ROOT / ".cache" / "xla_inspect"
     copy_site(copy)
     for store in ("pages", "explorer"):
-        with contextlib.suppress(FileNotFoundError):  # or its pages run once more
+        with contextlib.suppress(FileNotFoundError):  # without stored pages, the pages run again
             shutil.copytree(ROOT / ".cache" / store, copy / ".cache" / store)
     chapters = [path for path in sorted((copy / "docs").glob("*.md")) if _ANSWER in path.read_text(encoding="utf-8")]
     ratios = []
@@ -86,7 +87,7 @@ def time_edits(place: Path) -> None:
             floor = ask_plain(plain, f"{path.name} {number}")
             ratios.append(seconds / floor)
             say(f"{path.stem}: shown after {seconds:.2f} s, plain MkDocs {floor:.2f} s: {ratios[-1]:.3f}")
-        # A kept page is read for the first time when it is edited: from now on nothing should be added.
+        # The first edit of a chapter loads its stored page into memory; from now on memory should not grow.
         before = measure_own_memory(server.pid)
         for number in range(len(chapters), len(chapters) + TIMES):
             edit(chapters[number % len(chapters)], number)
@@ -98,7 +99,7 @@ def time_edits(place: Path) -> None:
 
 
 def copy_site(copy: Path) -> None:
-    """Copy the project's files, and nothing that was made of them."""
+    """Copy the project's tracked files, without generated ones."""
     listed = subprocess.run(["git", "ls-files"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
     for name in filter(lambda name: (ROOT / name).is_file(), listed.splitlines()):
         (copy / name).parent.mkdir(parents=True, exist_ok=True)
@@ -106,14 +107,14 @@ def copy_site(copy: Path) -> None:
 
 
 def list_variables(copy: Path, cache: Path) -> dict[str, str]:
-    """Return the variables with which a copy of the site runs its own modules and keeps captures in a folder."""
+    """Return the environment in which a copy of the site runs its own modules and caches captures in a folder."""
     folders = os.pathsep.join([str(copy / "snippets"), str(copy / "scripts")])
     return {"PYTHONPATH": folders, "XLA_INSPECT_CACHE": str(cache)}
 
 
 @contextlib.contextmanager
 def serve(copy: Path, variables: Mapping[str, str]) -> Iterator[subprocess.Popen[bytes]]:
-    """Serve a copy of the site, from when its home page is there."""
+    """Serve a copy of the site; the block begins when its home page is available."""
     command = [sys.executable, "-m", "mkdocs", "serve", "--no-strict", "--quiet", f"--dev-addr=127.0.0.1:{PORT}"]
     none = subprocess.DEVNULL
     with subprocess.Popen(command, cwd=copy, env={**os.environ, **variables}, stdout=none, stderr=none) as server:
@@ -131,24 +132,24 @@ def ask_plain(plain: Child, edit: str) -> float:
 
 
 def edit(path: Path, number: int) -> float:
-    """Add a sentence to a chapter, and return the seconds until it is shown, once the server rests again."""
+    """Add a sentence to a chapter; return the seconds until it is shown, after the whole rebuild has finished."""
     address = "" if path.stem == "index" else f"{path.stem}/"
     add_sentence(path, number)
     seconds = await_text(address, _SENTENCE.format(number), longest=120)
-    await_text("llms.txt", "# ", longest=600)  # which waits for the end of the rebuild
+    await_text("llms.txt", "# ", longest=600)  # this request waits for the end of the rebuild
     return seconds
 
 
 def add_sentence(path: Path, number: object) -> None:
-    """Write a sentence behind the first answer of a chapter."""
+    """Write a sentence after the first answer of a chapter."""
     text = path.read_text(encoding="utf-8")
     path.write_text(text.replace(_ANSWER, f"{_ANSWER}\n{_SENTENCE.format(number)}\n", 1), encoding="utf-8")
 
 
 def await_text(page: str, text: str, *, longest: float) -> float:
-    """Return the seconds until the server shows a text on a page, or stop after the longest that it may take.
+    """Return the seconds until the server shows a text on a page, or exit after the longest allowed time.
 
-    It is asked a hundred times a second at first, and more and more seldom, so that asking is not what takes the time.
+    The server is polled a hundred times a second at first and then less often, so that polling does not slow it down.
     """
     start = time.perf_counter()
     while (passed := time.perf_counter() - start) < longest:
@@ -160,7 +161,7 @@ def await_text(page: str, text: str, *, longest: float) -> float:
 
 
 def rebuild_plain() -> None:
-    """Rebuild the plain text after each edit that the standard input names, as `mkdocs serve` does it."""
+    """Rebuild the plain text after each edit from the standard input, as `mkdocs serve` does."""
     from mkdocs.commands.build import build
     from mkdocs.config import load_config
 

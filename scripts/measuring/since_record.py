@@ -1,4 +1,4 @@
-"""Find which release changed the program that a chapter shows, and record it: `scripts/measuring/since-record`."""
+"""The record of the release that changed the program of a chapter: `scripts/measuring/since-record`."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ def main() -> int:
     out = io.StringIO()
     with chdir(FOLDER), redirect_stdout(out):
         status = run_command(["since", *WORDS])
+    # The exit status NO means that a release changed the program, which is the result to record.
     if status != NO:
         return status or 1
     content = json.loads(out.getvalue())

@@ -1,4 +1,4 @@
-"""A playground that is started for a trial, and what is asked of it, as its own page would ask."""
+"""A playground that is started for tests and benchmarks, with the requests that its own page would send."""
 
 from __future__ import annotations
 
@@ -24,18 +24,18 @@ ADDRESS = re.compile(r"http://127\.0\.0\.1:(\d+)")
 TOKEN = re.compile(r'<meta name="play-token" content="([^"]+)"')
 COMMAND = (sys.executable, "-m", "xla_inspect.commands", "play", "--no-browser")
 MARK = "PLAY_TRIAL"
-"""The variable by which every process that a playground started is found again."""
+"""The environment variable that identifies all processes of a playground."""
 PATIENCE = 90
-"""Seconds that a playground may take to start, and an edit to be answered, where other work shares the machine."""
+"""Seconds to wait for a playground to start or to answer, on a machine with other work."""
 
 
 @dataclass
 class Answer:
-    """What a playground answered to one request.
+    """The response of a playground to one request.
 
     Attributes:
         status: The HTTP status.
-        headers: The headers, by their names in small letters.
+        headers: The headers, by their names in lower case.
         content: The body.
     """
 
@@ -45,7 +45,7 @@ class Answer:
 
     @property
     def events(self) -> list[dict[str, Any]]:
-        """The events of a compile, a line each."""
+        """The events of a compilation, one for each line."""
         return [json.loads(line) for line in self.content.splitlines() if line.strip()]
 
 
@@ -54,10 +54,11 @@ class Playground:
     """A running playground.
 
     Attributes:
-        process: Its process, the first of its session.
-        port: Where it listens.
-        mark: What stands in the environment of each of its processes.
-        printed: What it printed.
+        process: The playground's process, the first of its session.
+        port: The port on which it listens.
+        mark: The value in the environment of each of its processes.
+        printed: The lines that it printed.
+        token: The token that its page sends with each request.
     """
 
     process: subprocess.Popen[str]
@@ -68,7 +69,7 @@ class Playground:
 
     @property
     def address(self) -> str:
-        """Where its page is, without a slash at the end."""
+        """The address of the playground's page, without a slash at the end."""
         return f"http://127.0.0.1:{self.port}"
 
     def ask(
@@ -80,7 +81,7 @@ class Playground:
         method: str | None = None,
         patience: float = PATIENCE,
     ) -> Answer:
-        """Send one request, with the token unless other headers are given, and return what was answered.
+        """Send one request, with the token unless other headers are given, and return the response.
 
         Raises:
             OSError: The playground did not answer.
@@ -88,17 +89,18 @@ class Playground:
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         if headers is None:
             headers = {"X-Play-Token": self.token, "Content-Type": "application/json", "Origin": self.address}
+        # `http.client` sends exactly the given headers, also faulty ones for trials of the server's checks.
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience)
         try:
             connection.request(method or ("GET" if content is None else "POST"), path, content, dict(headers))
             response = connection.getresponse()
-            found = {name.lower(): value for name, value in response.getheaders()}
-            return Answer(response.status, found, response.read())
+            fields = {name.lower(): value for name, value in response.getheaders()}
+            return Answer(response.status, fields, response.read())
         finally:
             connection.close()
 
-    def compile(self, code: str, **asked: object) -> Answer:
-        """Send code, by default with one function `f` of one small array, for the CPU."""
+    def compile(self, code: str, **fields: object) -> Answer:
+        """Send code to be compiled, by default with a function `f` of one small array, for the CPU."""
         body = {
             "id": uuid.uuid4().hex,
             "client": "trial",
@@ -108,34 +110,35 @@ class Playground:
             "targets": ["cpu"],
             "options": {},
         }
-        return self.ask("/compile", {**body, **asked})
+        return self.ask("/compile", {**body, **fields})
 
     def describe(self, code: str, function: str = "f") -> Answer:
-        """Ask what a text defines, which runs nothing of it."""
+        """Request the definitions of a source text, which is not executed."""
         return self.ask("/describe", {"code": code, "function": function})
 
     def processes(self) -> dict[int, str]:
-        """Return the command of each process that this playground, or what it ran, has started and that still runs."""
-        found = {}
+        """Return the running processes of this playground, as command lines by process id."""
+        commands = {}
         for folder in Path("/proc").glob("[0-9]*"):
             with contextlib.suppress(OSError):
                 environment = (folder / "environ").read_bytes()
                 command = (folder / "cmdline").read_bytes().replace(b"\0", b" ").decode(errors="replace")
                 state = (folder / "stat").read_text(errors="replace").rpartition(")")[2].split()[0]
+                # Ended processes (Z, X) still have entries until their parent has read their status.
                 if f"{MARK}={self.mark}".encode() in environment and state not in "ZX":
-                    found[int(folder.name)] = command
-        return found
+                    commands[int(folder.name)] = command
+        return commands
 
     def end(self) -> None:
-        """End the server as its user would, and then whatever is left of it."""
+        """End the server as its user would, then kill its remaining processes."""
         with contextlib.suppress(OSError):
             self.process.send_signal(signal.SIGINT)
         with contextlib.suppress(subprocess.TimeoutExpired):
             self.process.wait(5)
         for _ in range(20):
-            if not (left := self.processes()):
+            if not (survivors := self.processes()):
                 break
-            for process in left:
+            for process in survivors:
                 with contextlib.suppress(OSError):
                     os.kill(process, signal.SIGKILL)
             time.sleep(0.05)
@@ -149,15 +152,15 @@ def play(
     folder: Path | None = None,
     environment: Mapping[str, str] | None = None,
 ) -> Iterator[Playground]:
-    """Start a playground, and end it with all that it started.
+    """Start a playground, and end it with all of its processes.
 
     Args:
-        options: What is written after `xla-inspect play`.
-        folder: Where it is started.
-        environment: Variables beside those of this process.
+        options: The arguments after `xla-inspect play`.
+        folder: The folder in which it is started.
+        environment: Variables in addition to those of this process.
 
     Raises:
-        RuntimeError: It did not start.
+        RuntimeError: The playground did not start.
     """
     mark = uuid.uuid4().hex
     command = [*COMMAND, *([] if "--port" in options else ["--port", "0"]), *options]
@@ -184,8 +187,9 @@ def _await_start(playground: Playground) -> None:
     def read() -> None:
         for line in playground.process.stdout or ():
             playground.printed.append(line)
-            if not playground.port and (found := ADDRESS.search(line)):
-                playground.port = int(found[1])
+            if not playground.port and (match := ADDRESS.search(line)):
+                playground.port = int(match[1])
+            # A playground may run for long, so only the last lines are stored.
             del playground.printed[:-200]
 
     threading.Thread(target=read, daemon=True).start()

@@ -1,1 +1,1 @@
-"""Compile every program under several releases of JAX, each in an environment of its own, and keep what differs."""
+"""The comparison of JAX releases: every program is compiled under each, and the differences are recorded."""

@@ -27,11 +27,11 @@ if TYPE_CHECKING:
     from xla_inspect.releases import Release
 
 DATA = ROOT / "docs" / "data" / "drift"
-say = partial(common.say, aside=True)  # what is printed is the comparison
+say = partial(common.say, aside=True)  # standard output is for the comparison
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    """Do what the arguments ask for; return the exit status."""
+    """Run the command line, and return the exit status."""
     options = read_options(arguments)
     try:
         return work(options)
@@ -41,7 +41,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def read_options(arguments: Sequence[str] | None) -> argparse.Namespace:
-    """Return the options, with lists for those that take several."""
+    """Return the options, with lists for those that accept several values."""
     parser = argparse.ArgumentParser(prog="scripts/drift", description=__doc__)
     parser.add_argument("versions", nargs="*", metavar="VERSION", help="released versions of JAX")
     parser.add_argument("--pinned", action="store_true", help="the release that is pinned, with exactly the pins")
@@ -67,27 +67,27 @@ def _split(text: str) -> list[str]:
 
 @dataclass(frozen=True)
 class Asked:
-    """A release to measure, or the pinned one with another libtpu, for TPUs alone."""
+    """A release to measure, or the pinned one with another libtpu, which is only measured for TPUs."""
 
     version: str
     libtpu: str = ""
 
     def __str__(self) -> str:
-        """Return what it is called in a message."""
+        """Return the name of the release in messages."""
         return f"{self.version} with libtpu {self.libtpu}" if self.libtpu else self.version
 
     def locate(self, folder: Path) -> Path:
-        """Return the file of its record."""
+        """Return the path of the release's record."""
         return folder / (f"libtpu/{self.libtpu}.json" if self.libtpu else f"{self.version}.json")
 
     def list_tasks(self, options: argparse.Namespace) -> list[Task]:
-        """Return what is to be compiled."""
+        """Return the compilations to make."""
         tasks = measuring.list_tasks(options.programs, options.targets)
         return [task for task in tasks if task["kind"] == "tpu"] if self.libtpu else tasks
 
 
 def list_asked(options: argparse.Namespace) -> list[Asked]:
-    """Return what the options ask for; with another libtpu, what it is compared with too."""
+    """Return the requested releases; for another libtpu also the pinned release, with which it is compared."""
     versions = [*options.versions, *([list_releases()[-1]] if options.newest else [])]
     if options.pinned or options.libtpu:
         versions.append(pinned_environments.read_pins()["jax"])
@@ -95,83 +95,86 @@ def list_asked(options: argparse.Namespace) -> list[Asked]:
 
 
 def work(options: argparse.Namespace) -> int:
-    """Measure what is asked for, and print what changed.
-
-    Raises:
-        ReleaseError: A release cannot be measured. Those before it are kept.
-    """
+    """Measure the requested releases, and print the changes between them."""
     options.out.mkdir(parents=True, exist_ok=True)
-    asked = list_asked(options)
-    known = {Asked(release.jax): release for release in read_releases(options.out, stamps.read_text)}
+    requests = list_asked(options)
+    records = {Asked(release.jax): release for release in read_releases(options.out, stamps.read_text)}
     for release in read_releases(options.out / "libtpu", stamps.read_text):
-        known[Asked(release.jax, release.versions["libtpu"])] = release
+        records[Asked(release.jax, release.versions["libtpu"])] = release
     bad = {}
-    for request in asked:
+    for request in requests:
         try:
-            known[request] = bring(request, known.get(request), options)
+            records[request] = bring(request, records.get(request), options)
         except ReleaseError as error:
             say(f"{request}: {error}")
             bad[str(request)] = str(error)
-    releases = [known[request] for request in asked or known if request in known and (asked or not request.libtpu)]
+    releases = [
+        records[request] for request in requests or records if request in records and (requests or not request.libtpu)
+    ]
     releases.sort(key=lambda release: release.order)
+    # A single release has no changes, so the latest earlier one is added for the comparison.
     if options.newest and len(releases) == 1:
         older = [
-            release for request, release in known.items() if not request.libtpu and release.order < releases[0].order
+            release for request, release in records.items() if not request.libtpu and release.order < releases[0].order
         ]
         releases = sorted(older, key=lambda release: release.order)[-1:] + releases
     print(change_summary.compare_all(releases, bad))
     return 1 if bad else 0
 
 
-def bring(asked: Asked, known: Release | None, options: argparse.Namespace) -> Release:
-    """Return the record of a release, measured and written where it is not yet.
+def bring(request: Asked, earlier: Release | None, options: argparse.Namespace) -> Release:
+    """Return the record of a release, after measuring and writing the missing parts.
 
     Raises:
         ReleaseError: The release cannot be measured.
     """
-    path, tasks = asked.locate(options.out), asked.list_tasks(options)
-    if not known and (options.programs or options.targets) and options.out == DATA:
+    path, tasks = request.locate(options.out), request.list_tasks(options)
+    if not earlier and (options.programs or options.targets) and options.out == DATA:
         message = "a part of the programs or targets is no record of a release: say --out FOLDER"
         raise ReleaseError(message)
-    lacks = list_lacking(known, pinned_environments.list_pinned(asked.version, asked.libtpu), tasks) if known else tasks
-    compiles = not known or options.again or (bool(lacks) and options.complete)
-    runs_pages = not (options.without_pages or asked.libtpu) and (options.again or not (known and known.pages))
-    if known and not compiles and lacks:
-        say(f"{asked}: its record lacks {len(lacks)} of {len(tasks)} compiles: --complete adds them")
-    if known and not compiles and not runs_pages:
-        say(f"{asked}: measured already")
-        return known
-    say(f"{asked}: installing, unless it is")
-    environment = pinned_environments.make(asked.version, asked.libtpu)
+    lacks = (
+        list_lacking(earlier, pinned_environments.list_pinned(request.version, request.libtpu), tasks)
+        if earlier
+        else tasks
+    )
+    compiles = not earlier or options.again or (bool(lacks) and options.complete)
+    runs_pages = not (options.without_pages or request.libtpu) and (options.again or not (earlier and earlier.pages))
+    if earlier and not compiles and lacks:
+        say(f"{request}: its record lacks {len(lacks)} of {len(tasks)} compiles: --complete adds them")
+    if earlier and not compiles and not runs_pages:
+        say(f"{request}: measured already")
+        return earlier
+    say(f"{request}: installing, unless it is")
+    environment = pinned_environments.make(request.version, request.libtpu)
     if options.again:
         forget(environment.folder, tasks)
     for kind, reason in environment.missing.items():
-        say(f"{asked}: no compiler for {kind}: {reason}")
-    record = known
+        say(f"{request}: no compiler for {kind}: {reason}")
+    record = earlier
     if record is None or compiles:
         due = tasks if options.again else lacks
         measured = compact(environment, due, measuring.measure_release(environment, due, say))
-        if asked.libtpu:  # what JAX itself is stands in the record of the release
+        if request.libtpu:  # the release's own record has the data about JAX
             measured = replace(measured, names={}, texts={})
         record = join(record, measured, measuring.list_tasks()) if record else measured
-        # Kept at once: running the pages takes as long as all of the above.
+        # The record is written now, since running the pages takes as long as everything above and may be interrupted.
         write_record(path, record)
     if runs_pages:
         counts, failed = pages.run_pages(environment, say)
         record = replace(record, pages=counts, disagreements=failed)
         write_record(path, record)
-    say(f"{asked}: {len(record.programs)} programs, written to {path.name}, {path.stat().st_size // 1024} KiB")
+    say(f"{request}: {len(record.programs)} programs, written to {path.name}, {path.stat().st_size // 1024} KiB")
     return record
 
 
 def write_record(path: Path, release: Release) -> None:
-    """Write a record."""
+    """Write the record of a release."""
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(stamps.seal(write_release(release)), encoding="utf-8", newline="\n")
 
 
 def forget(folder: Path, tasks: Sequence[Task]) -> None:
-    """Remove what compiles and pages left, so that they are measured anew."""
+    """Delete the results of compilations and pages, so that they are measured again."""
     for task in tasks:
         (folder / task["file"]).unlink(missing_ok=True)
     shutil.rmtree(folder / "pages", ignore_errors=True)

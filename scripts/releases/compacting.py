@@ -1,4 +1,4 @@
-"""Turn what the probe left of a release into the small record that is kept under version control."""
+"""The reduction of a probe's results to the small record of a release that is kept under version control."""
 
 from __future__ import annotations
 
@@ -21,19 +21,19 @@ if TYPE_CHECKING:
     from xla_inspect.releases import Environment
 
 SWITCHED_OFF = str(PINNED["cpu"]["xla_disable_hlo_passes"]).split(",")
-"""Passes that do not run since the result would depend on the machine; some releases list them all the same."""
+"""The passes that are disabled because their results depend on the machine; some releases list them anyway."""
 
 SHOWN = ("layer", "softmax")
-"""The programs whose jaxpr and StableHLO are kept as text."""
+"""The programs whose jaxpr and StableHLO are recorded as text."""
 
 
 def compact(environment: Environment, tasks: Sequence[Task], left_out: Mapping[str, int]) -> Release:
     """Return the record of a release.
 
     Args:
-        environment: The release.
-        tasks: What was measured.
-        left_out: How many figures of each GPU it has no field for.
+        environment: The environment of the release.
+        tasks: The measured tasks.
+        left_out: The number of figures of each GPU that the release has no field for.
     """
     passes: dict[str, dict[str, None]] = {}
     parameters: dict[str, set[str]] = {}
@@ -41,6 +41,7 @@ def compact(environment: Environment, tasks: Sequence[Task], left_out: Mapping[s
     texts: dict[str, dict[str, str]] = {}
     programs: dict[str, tuple[list[Form], dict[str, Form], dict[str, ReleaseOutcome]]] = {}
     for task in sorted(tasks, key=lambda task: (task["program"], task["member"])):
+        # Tasks have no result if the release has no compiler for their target.
         if not (environment.folder / task["file"]).exists():
             continue
         result, name = load_result(environment, task), name_program(task)
@@ -80,7 +81,7 @@ def compact(environment: Environment, tasks: Sequence[Task], left_out: Mapping[s
 
 
 def name_program(task: Task) -> str:
-    """Return what a record calls a program: its file, and which of the file's it is."""
+    """Return the name of a program in records: its file, and its name within the file if there are several."""
     return f"{task['program']}: {task['member']}" if task["member"] else task["program"]
 
 
@@ -89,28 +90,28 @@ def _hash(text: str) -> str:
 
 
 def summarize_compile(result: Mapping[str, Any], *, has_code: bool) -> ReleaseOutcome:
-    """Return what one compile came to, with its code where that is compared."""
+    """Return the outcome of one compilation, including its code if code is compared."""
     memory = {name: number for name, number in (result["memory"] or {}).items() if number}
     cost = result["cost"]
-    changed = dict(sorted(Counter(result["changed"]).items()))
+    changes = dict(sorted(Counter(result["changed"]).items()))
     flops = None if cost is None else int(cost.get("flops", 0))
     try:
         module = parse_module(result["after"])
         launches = Counter(launch.sort for launch in list_launches(module))
         traffic = main_memory_bytes(module)
     except (InspectError, KeyError, ValueError, IndexError, AttributeError, TypeError) as error:
-        # The text of a release that this parser has not met.
+        # Another release may print its modules in a form that this parser does not know.
         return ReleaseOutcome(
-            changed=changed, memory=memory, flops=flops, failed=f"its module cannot be read: {error!r}"[:200]
+            changed=changes, memory=memory, flops=flops, failed=f"its module cannot be read: {error!r}"[:200]
         )
     return ReleaseOutcome(
         launches=dict(sorted(launches.items())),
-        changed=changed,
+        changed=changes,
         instructions=sum(module.opcode_counts().values()),
         memory=memory,
         traffic=traffic,
         flops=flops,
-        # As text, the depths are keys of JSON.
+        # JSON only has keys of text, so the depths are converted back to numbers.
         code={int(depth): dict(sorted(counts.items())) for depth, counts in sorted(result["work"].items())}
         if has_code
         else None,

@@ -1,4 +1,4 @@
-"""Run the probe under a release until every program has a result; what is measured already is not measured again."""
+"""The measurement of a release: the probe runs until every program has a result, and existing results are reused."""
 
 from __future__ import annotations
 
@@ -36,21 +36,21 @@ CODED = ("cpu", "h100")
 """The targets whose generated code is compared; a TPU's compiler dumps none."""
 
 LISTED = "xla_disable_hlo_passes"
-"""The option that is a list, which the probe gives to the whole process: older releases take it no other way."""
+"""The option with a list as its value; the probe sets it for the whole process, as older releases require."""
 
 PROGRAMS = ROOT / "snippets" / "programs"
 LONG = 1800
-"""Seconds that one compile may take."""
+"""The largest number of seconds for one compilation."""
 
 Task = dict[str, str]
 
 
 def list_tasks(programs: Iterable[str] = (), only: Iterable[str] = ()) -> list[Task]:
-    """Return what is to be compiled, the targets that pages show first: every program, or those named.
+    """Return the compilations to make, starting with the targets that pages show first.
 
     Args:
-        programs: Files of snippets/programs; all where there are none.
-        only: Short names of targets; all where there are none.
+        programs: Files of snippets/programs; all of them if empty.
+        only: Short names of targets; all of them if empty.
     """
     chosen, allowed = list(programs) or expected_outputs.list_programs(), set(only) or set(targets.TARGETS)
     tasks = []
@@ -74,12 +74,12 @@ def list_tasks(programs: Iterable[str] = (), only: Iterable[str] = ()) -> list[T
 
 
 def measure_release(environment: Environment, tasks: list[Task], say: Callable[[str], None]) -> dict[str, int]:
-    """Compile what has no result yet under a release; return the number of GPU figures that it has no field for.
+    """Compile everything that has no result yet; return the number of GPU figures that the release has no field for.
 
     Args:
-        environment: The release.
-        tasks: What to compile.
-        say: Hears of progress.
+        environment: The environment of the release.
+        tasks: The compilations to make.
+        say: A function that receives progress messages.
 
     Raises:
         ReleaseError: The probe does not start.
@@ -88,27 +88,27 @@ def measure_release(environment: Environment, tasks: list[Task], say: Callable[[
     waiting = {task["file"]: task for task in able if not (environment.folder / task["file"]).exists()}
     write_names(environment)
     figures = pinned_environments.adapt_all(environment)
-    begun, left = time.monotonic(), Counter(task["base"] for task in waiting.values())
-    done = len(able) - len(waiting)
+    start, remaining = time.monotonic(), Counter(task["base"] for task in waiting.values())
+    count = len(able) - len(waiting)
     with tempfile.TemporaryDirectory(prefix="xla_inspect_releases_") as folder:
         described = [build_probe_task(task, figures, Path(folder)) for task in waiting.values()]
-        for told, result in run_probe(
+        for probe_task, result in run_probe(
             environment, described, flags=list_flags(), paths=[str(PROGRAMS.parent)], limit=LONG, niceness=10
         ):
-            task = waiting[told["id"]]
-            write_compressed(environment.folder / task["file"], read_result(told, result))
-            shutil.rmtree(told["folder"], ignore_errors=True)
-            done += 1
-            left[task["base"]] -= 1
+            task = waiting[probe_task["id"]]
+            write_compressed(environment.folder / task["file"], read_result(probe_task, result))
+            shutil.rmtree(probe_task["folder"], ignore_errors=True)
+            count += 1
+            remaining[task["base"]] -= 1
             if result.get("ended"):
                 say(f"{environment.version}: {result['failed']} at {task['file']}")
-            if done % 25 == 0 or left[task["base"]] == 0:
-                say(f"{environment.version}: {done} of {len(able)} ({task['base']}), {time.monotonic() - begun:.0f} s")
+            if count % 25 == 0 or remaining[task["base"]] == 0:
+                say(f"{environment.version}: {count} of {len(able)} ({task['base']}), {time.monotonic() - start:.0f} s")
     return {name: count_figures(targets.read_spec(name)) - count_figures(text) for name, text in figures.items()}
 
 
 def list_flags() -> dict[str, str]:
-    """Return the flags of XLA for the whole process, by which a result does not depend on the machine."""
+    """Return the XLA flags for the whole process that make a result independent of the machine."""
     return {
         LISTED: str(PINNED["cpu"][LISTED]),
         "xla_cpu_max_isa": targets.ISA,
@@ -117,15 +117,16 @@ def list_flags() -> dict[str, str]:
 
 
 def build_probe_task(task: Task, figures: Mapping[str, str], folder: Path) -> dict[str, Any]:
-    """Return a task as the probe takes it, with the options that captures have.
+    """Return a task in the probe's format, with the options of captures.
 
     Args:
         task: The task.
-        figures: The figures of GPUs, by short name, in the form that the release takes.
-        folder: Where the probe may leave what it finds.
+        figures: The figures of GPUs, by short name, in the release's format.
+        folder: The folder for the probe's output.
     """
     target, kind = targets.find_target(task["target"]), task["kind"]
     options = {**list_options(kind, folder), **PINNED[kind]}
+    # The probe sets the folder of the dumps itself, and the list of passes for the whole process.
     for name in ("xla_dump_to", LISTED):
         options.pop(name, None)
     module = importlib.import_module(f"programs.{task['program']}")
@@ -150,10 +151,10 @@ def build_probe_task(task: Task, figures: Mapping[str, str], folder: Path) -> di
 
 
 def write_names(environment: Environment) -> None:
-    """Write the public names of a release's JAX, unless they are there.
+    """Write the public names of a release's JAX, unless the file exists.
 
     Raises:
-        ReleaseError: They cannot be listed.
+        ReleaseError: The names cannot be listed.
     """
     names = environment.folder / "names.json"
     if names.exists():
@@ -166,33 +167,34 @@ def write_names(environment: Environment) -> None:
     store.write_whole(names, ended.stdout.encode())
 
 
-def read_result(told: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a result with what the dumps tell: the modules before and after, the passes, and the work of the code.
+def read_result(probe_task: Mapping[str, Any], result: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a result with the contents of its dumps: modules before and after, passes, and the work of the code.
 
     Args:
-        told: The task as the probe took it.
-        result: What the probe says of it.
+        probe_task: The task in the probe's format.
+        result: The probe's result.
     """
+    # Addresses and folders differ from run to run, and a record must not change with them.
     if failed := result.get("failed"):
         return {
             "failed": re.sub(r"(?:/[\w.@+-]+){2,}/", "", re.sub(r"0x[0-9a-f]+", "0x...", failed))[:300].rstrip(": ")
         }
     try:
-        found = read_probe(told, result, {})
+        capture = read_probe(probe_task, result, {})
     except InspectError as error:
         return {"failed": f"its dumps cannot be read: {error}"[:300]}
-    passes = {"changed": list(found.pass_names), "ran": [run.name for run in found.runs]}
-    summary = summarize_code(found.code) if told["base"] in CODED else None
+    passes = {"changed": list(capture.pass_names), "ran": [run.name for run in capture.runs]}
+    summary = summarize_code(capture.code) if probe_task["base"] in CODED else None
     code = {"work": summary.work, "entries": summary.entries} if summary else {"work": {}, "entries": 0}
-    return {**result, "before": found.before, "after": found.after, **passes, **code}
+    return {**result, "before": capture.before, "after": capture.after, **passes, **code}
 
 
 def write_compressed(path: Path, content: object) -> None:
-    """Write JSON, compressed, the whole or none."""
+    """Write compressed JSON; the file is either complete or missing."""
     store.write_whole(path, gzip.compress(json.dumps(content).encode(), 3, mtime=0))
 
 
 def load_result(environment: Environment, task: Task) -> dict[str, Any]:
-    """Return the result of one program."""
+    """Return the result of one compilation."""
     result: dict[str, Any] = json.loads(gzip.decompress((environment.folder / task["file"]).read_bytes()))
     return result

@@ -1,7 +1,8 @@
-"""Run pages of the site under the JAX that is installed here, and write down what does not hold.
+"""The probe that runs pages of the site under an installed release of JAX, and records their failures.
 
-Run by the interpreter of each release's own environment, with what pages need installed beside JAX. Where captures use
-a private name of JAX that this release calls otherwise, it is given that name first; what is left then is the release.
+It runs in each release's own environment, with the packages that pages need. If the release has another name for a
+private function of JAX that captures use, the function is made available under the expected name first. The remaining
+failures are due to the release.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ UNKNOWN_DUMP = re.compile(r"No such compile option: '(xla_dump_\w+)'")
 
 
 def main() -> None:
-    """Run the pages that a job lists and that have no result yet."""
+    """Run the pages of a job that have no result yet."""
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     os.environ["XLA_INSPECT_CACHE"] = job["cache"]
     os.environ["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"
@@ -33,7 +34,7 @@ def main() -> None:
     from xla_inspect.targets import find_target
 
     figures = Path(job["figures"])
-    # The release's own figures.
+    # Captures then use the GPU figures in the release's own format.
     devices: Any = getmodule(find_target)
     devices.read_spec = lambda target: (figures / f"{target}.txtpb").read_text(encoding="utf-8")
     settle()
@@ -45,12 +46,12 @@ def main() -> None:
 
 
 def settle() -> None:
-    """Give captures the names that this release has under another module, and let it ignore dumps it does not know."""
+    """Provide the private names that captures expect, and make the release ignore unknown options for dumps."""
     import jax
     import jaxlib
 
     try:
-        from jaxlib import _hlo  # type: ignore[attr-defined]  # noqa: F401 - whether it is there is the question
+        from jaxlib import _hlo  # type: ignore[attr-defined]  # noqa: F401 - the import only tests that the module exists
     except ImportError:
         from jaxlib import _jax
 
@@ -65,10 +66,11 @@ def settle() -> None:
     from jax._src.interpreters import mlir
 
     if not hasattr(mlir, "_thread_local_context"):
-        # It made a context for each module, and kept none.
+        # This release creates a context for each module, without storing one.
         mlir._thread_local_context = SimpleNamespace(value=None, set_local=lambda _: None)  # noqa: SLF001 - as above
     compile_lowered: Callable[..., Any] = jax.stages.Lowered.compile
 
+    # Each attempt removes the one option that the error names, until the release accepts the others.
     def patient(self: jax.stages.Lowered, compiler_options: Any = None, **others: Any) -> Any:  # noqa: ANN401
         options = compiler_options
         while True:
@@ -84,7 +86,7 @@ def settle() -> None:
 
 
 def probe_page(path: Path, page: str, root: Path) -> dict[str, Any]:
-    """Return how many pieces of each kind a page has, and those that failed."""
+    """Return the number of pieces of each kind on a page, and the failed pieces."""
     from livepage import render_one
     from livepage.read import Build
 
@@ -107,6 +109,6 @@ def probe_page(path: Path, page: str, root: Path) -> dict[str, Any]:
 
 
 def label_piece(piece: Any) -> str:  # noqa: ANN401 - livepage's own
-    """Return what a reader knows a piece by: a check's claim, a value's expression, a block's first line."""
+    """Return a label for a piece: a check's claim, a value's expression, or a block's first line."""
     first = next((line.strip() for line in piece.code.splitlines() if line.strip()), "")
     return str(piece.options.get("check") or first)[:200]

@@ -1,4 +1,4 @@
-"""Run the site's pages under a release, and say which of their sentences do not hold there."""
+"""The site's pages under another release of JAX, and the sentences on them that become false."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ if TYPE_CHECKING:
 
 
 OF_JAX = re.compile(r"(?:jax|jaxlib|libtpu|jax-cuda|nvidia-)")
-"""The packages that the release itself brings."""
+"""The packages that belong to the release itself."""
 
 INSTALLED = re.compile(r"[^\s'\"(]*[/\\]site-packages[/\\]")
-"""Where a package lies, as errors say it: what is kept names no folder of the machine."""
+"""The installation path of a package in error messages; it is removed, so that records name no folder of a machine."""
 
 ABOUT_RELEASES = "docs/what-changed.md"
-"""The page that is made of what is measured here."""
+"""The page about releases, which is made from these measurements and so is not run."""
 
 Result = tuple[dict[str, dict[str, int]], tuple[Disagreement, ...]]
 
 
 def run_pages(environment: Environment, say: Callable[[str], None], *, pages: tuple[str, ...] = ()) -> Result:
-    """Return how many pieces each page has, and those that do not hold, in the order of the pages.
+    """Return the number of pieces on each page, and the failed pieces, in the order of the pages.
 
-    The pages are those of the last commit, so that they can be edited meanwhile; what was run of the same commit's
-    pages under the release is not run again.
+    The pages are those of the last commit, so that they can be edited in the meantime. Results for the same commit and
+    release are reused.
 
     Args:
-        environment: The release.
-        say: Hears of progress.
-        pages: Pages such as `docs/fusion.md`; all where there are none.
+        environment: The environment of the release.
+        say: A function that receives progress messages.
+        pages: Pages such as `docs/fusion.md`; all pages if empty.
 
     Raises:
-        ReleaseError: What pages need does not install beside the release.
+        ReleaseError: The packages that pages need cannot be installed with the release.
     """
     tree, commit = export(environment.folder / "tree")
     install(environment)
@@ -63,9 +63,10 @@ def run_pages(environment: Environment, say: Callable[[str], None], *, pages: tu
     specs.mkdir(exist_ok=True)
     for name, text in pinned_environments.adapt_all(environment).items():
         (specs / f"{name}.txtpb").write_text(text, encoding="utf-8")
-    known = sorted(path.relative_to(tree).as_posix() for path in (tree / "docs").rglob("*.md"))
-    chosen = [page for page in pages or known if page != ABOUT_RELEASES]
+    names = sorted(path.relative_to(tree).as_posix() for path in (tree / "docs").rglob("*.md"))
+    chosen = [page for page in pages or names if page != ABOUT_RELEASES]
     results = {page: store / f"{hashlib.sha256(page.encode()).hexdigest()[:12]}.json" for page in chosen}
+    # Each round ends at a page that ends its process; that page then has a result, so the loop terminates.
     while waiting := {page: str(out) for page, out in results.items() if not out.exists()}:
         job = {"root": str(tree), "cache": str(environment.folder / "captures"), "figures": str(specs)}
         (environment.folder / "pages.json").write_text(json.dumps({**job, "pages": waiting}), encoding="utf-8")
@@ -74,7 +75,7 @@ def run_pages(environment: Environment, say: Callable[[str], None], *, pages: tu
 
 
 def gather(results: Mapping[str, Mapping[str, object]]) -> Result:
-    """Return what the results of pages amount to."""
+    """Return the counts and the failures from the results of all pages."""
     counts, failed = {}, []
     for page, result in results.items():
         counts[page] = dict(result["pieces"])  # type: ignore[call-overload]  # JSON
@@ -86,9 +87,9 @@ def gather(results: Mapping[str, Mapping[str, object]]) -> Result:
 
 
 def _follow(environment: Environment, waiting: Mapping[str, str], total: int, say: Callable[[str], None]) -> None:
-    """Run the probe once; a page at which its process ended has that as its result."""
-    folder, done, page = environment.folder, total - len(waiting), ""
-    # Its interpreter finds nothing else of ours.
+    """Run the probe once; if its process ends on a page, record that as the page's result."""
+    folder, finished, page = environment.folder, total - len(waiting), ""
+    # The release's interpreter has no path to this project, so it is added for the probe.
     program = f"import sys; sys.path.insert(0, {str(ROOT / 'scripts')!r}); from releases.page_probe import main; main()"
     with (
         (folder / "pages.log").open("w", encoding="utf-8") as log,
@@ -103,8 +104,8 @@ def _follow(environment: Environment, waiting: Mapping[str, str], total: int, sa
     ):
         for line in child:
             if line.startswith('{"at"') and (page := json.loads(line)["at"]):
-                done += 1
-                say(f"{environment.version}: page {done} of {total}, {page}")
+                finished += 1
+                say(f"{environment.version}: page {finished} of {total}, {page}")
         code = child.process.wait()
     if code == 0:
         return
@@ -119,7 +120,7 @@ def _follow(environment: Environment, waiting: Mapping[str, str], total: int, sa
 
 
 def export(folder: Path) -> tuple[Path, str]:
-    """Lay the files of the last commit into a folder, and return it and the commit."""
+    """Extract the files of the last commit into a folder; return the folder and the commit."""
     commit = subprocess.run(
         ["git", "rev-parse", "HEAD"], cwd=ROOT, check=True, capture_output=True, text=True
     ).stdout.strip()
@@ -132,10 +133,10 @@ def export(folder: Path) -> tuple[Path, str]:
 
 
 def install(environment: Environment) -> None:
-    """Install what pages need beside a release: what the project pins, without JAX and its compilers.
+    """Install the pinned packages that pages need into a release's environment, without JAX and its compilers.
 
     Raises:
-        ReleaseError: It does not install.
+        ReleaseError: The installation fails.
     """
     project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))
     direct = [*project["dependency-groups"]["package"], *project["dependency-groups"]["docs"]]

@@ -1,4 +1,4 @@
-"""What the environment of a release has: the pins for the pinned release, and what belongs to it for another."""
+"""The environments of releases: the pinned versions for the pinned release, and matching versions for others."""
 
 from __future__ import annotations
 
@@ -26,23 +26,23 @@ STORE = ROOT / ".cache" / "drift"
 
 KINDS = ("cpu", "tpu", "gpu")
 RECORDED = frozenset({*chain.from_iterable(targets.PACKAGES.values()), "numpy"})
-"""The packages that records name."""
+"""The packages whose versions are recorded."""
 
 
 def read_pins() -> dict[str, str]:
-    """Return the versions of the packages that records name, as this checkout pins them."""
+    """Return the versions of the recorded packages that this checkout pins."""
     pinned = pin.read_pins(tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8")))
     return {name: pinned[name] for name in RECORDED}
 
 
 def list_pinned(version: str, libtpu: str = "") -> dict[str, str]:
-    """Return the versions that a release is to have: the pins for the pinned release, and none for another.
+    """Return the required versions of a release's packages: the pins for the pinned release, and none for another.
 
-    The pinned release is measured with exactly the pins: its record is then of the compilers that make the pages.
+    The pinned release is measured with exactly the pins, so its record describes the compilers that build the pages.
 
     Args:
         version: The release of JAX.
-        libtpu: Another version of libtpu for it, where one is asked for.
+        libtpu: Another version of libtpu for the release, or an empty string.
     """
     pinned = read_pins()
     versions = pinned if version == pinned["jax"] else {}
@@ -50,10 +50,10 @@ def list_pinned(version: str, libtpu: str = "") -> dict[str, str]:
 
 
 def list_wanted(version: str, libtpu: str = "") -> dict[str, Sequence[str]]:
-    """Return the requirements of a release, by the kind of target that takes them.
+    """Return the requirements of a release, by the kind of target that needs them.
 
     Raises:
-        ReleaseError: Another libtpu is asked for with a release that is not pinned.
+        ReleaseError: Another libtpu is requested with a release that is not pinned.
     """
     pinned = list_pinned(version, libtpu)
     if "jax" in pinned:
@@ -68,26 +68,27 @@ def list_wanted(version: str, libtpu: str = "") -> dict[str, Sequence[str]]:
 
 
 def make(version: str, libtpu: str = "") -> Environment:
-    """Return the environment of a release, installed unless it is already.
+    """Return the environment of a release, installed if necessary.
 
     Args:
         version: The release of JAX.
-        libtpu: Another version of libtpu than the release's; then no other accelerator's compiler is installed.
+        libtpu: Another version of libtpu; then no compiler for other accelerators is installed.
 
     Raises:
-        ReleaseError: There is no such release, or it does not install under a Python of this machine.
+        ReleaseError: The release does not exist, or cannot be installed with a Python of this machine.
     """
     if bad := next((number for number in (version, libtpu or version) if not VERSION.fullmatch(number)), ""):
         message = f"{bad!r} is no version of {'JAX: one looks like 0.11.2' if bad == version else 'libtpu'}"
         raise ReleaseError(message)
-    made = make_environment(version, list_wanted(version, libtpu), store=STORE)
+    # Other packages of the environment are installed too, but a record only names those that make a difference.
+    environment = make_environment(version, list_wanted(version, libtpu), store=STORE)
     left_out = {"gpu": "not asked for"} if libtpu else {}
-    versions = {name: number for name, number in made.versions.items() if name in RECORDED}
-    return type(made)(version, made.folder, versions, {**made.missing, **left_out})
+    versions = {name: number for name, number in environment.versions.items() if name in RECORDED}
+    return type(environment)(version, environment.folder, versions, {**environment.missing, **left_out})
 
 
 def adapt_all(environment: Environment) -> dict[str, str]:
-    """Return the figures of each GPU as a release's plugin takes them."""
+    """Return the figures of each GPU in the format of a release's plugin."""
     if "gpu" in environment.missing or environment.plugin is None:
         return {}
     names = [name for name in targets.TARGETS if targets.find_entry(name).kind == "gpu"]

@@ -1,4 +1,4 @@
-"""The public names of the JAX that is installed here; needs nothing but JAX."""
+"""The public names of the installed JAX; needs only JAX."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
-# Where a release's public names are looked for.
+# The modules that are searched for public names.
 MODULES = (
     "jax", "jax.ad_checkpoint", "jax.custom_batching", "jax.custom_derivatives", "jax.custom_transpose", "jax.debug",
     "jax.distributed", "jax.dlpack", "jax.dtypes", "jax.errors", "jax.experimental", "jax.export", "jax.extend.core",
@@ -26,11 +26,10 @@ MODULES = (
 
 
 def list_public_names() -> dict[str, list[str]]:
-    """Return the public names of JAX's modules; a module that is gone has none.
+    """Return the public names of JAX's modules; a missing module has none.
 
-    Public is what a module defines, or takes from another under an alias (`from a import b as b`), which is how JAX and
-    type checkers tell it from what is only used there. A name that JAX keeps only to say that it
-    is deprecated is not among them.
+    A name is public if a module defines it, or imports it with an alias (`from a import b as b`), which is the
+    convention of JAX and of type checkers. Names that JAX only keeps to report their deprecation are left out.
     """
     import jax
 
@@ -43,7 +42,7 @@ def list_public_names() -> dict[str, list[str]]:
             try:
                 module = importlib.import_module(name)
                 tree = ast.parse(inspect.getsource(module))
-            except Exception:  # noqa: BLE001, S112 - gone, or it wants a package that is not installed
+            except Exception:  # noqa: BLE001, S112 - the module is gone, or needs a missing package
                 continue
         names[name] = sorted({defined for defined in list_defined(tree.body) if _is_public(module, defined)})
     names[""] = [jax.__version__]
@@ -51,14 +50,14 @@ def list_public_names() -> dict[str, list[str]]:
 
 
 def _is_public(module: types.ModuleType, name: str) -> bool:
-    """Return whether a module has a name to be used, and not another module under a short name of its own."""
+    """Return whether a name of a module is public and not just an imported module."""
     value = module.__dict__.get(name)
     is_other = isinstance(value, types.ModuleType) and value.__name__ != f"{module.__name__}.{name}"
     return not name.startswith("_") and name in module.__dict__ and not is_other
 
 
 def list_defined(body: Sequence[ast.stmt]) -> Iterator[str]:
-    """Yield the names that the statements of a module define or take from elsewhere to give on."""
+    """Yield the names that the statements of a module define or re-export."""
     for statement in body:
         if isinstance(statement, (ast.FunctionDef, ast.ClassDef)):
             yield statement.name
@@ -70,6 +69,7 @@ def list_defined(body: Sequence[ast.stmt]) -> Iterator[str]:
         elif isinstance(statement, ast.Try):
             yield from list_defined([*statement.body, *statement.orelse])
         elif isinstance(statement, ast.If):
+            # Names under TYPE_CHECKING do not exist at run time.
             checked = "TYPE_CHECKING" in ast.unparse(statement.test)
             yield from list_defined([*([] if checked else statement.body), *statement.orelse])
 

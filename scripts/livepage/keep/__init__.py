@@ -1,4 +1,4 @@
-"""Keep what was made of pages and is still right, by content: one store on disk, and what each entry depends on."""
+"""The store of results that were computed for pages, and the record of the inputs that each result depends on."""
 
 from livepage.keep import outcomes, page_store, rendered
 from livepage.keep.inputs import Inputs, Stamp, stamp

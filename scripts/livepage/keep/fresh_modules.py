@@ -1,4 +1,4 @@
-"""Let each page import the project's own modules anew, so that what they read is read, and noted, for each page."""
+"""Fresh imports of the project's own modules for each page, so that the files they read are recorded for each page."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 _loaded: dict[str, str] = {}
-"""The files of the project's packages that stay loaded, each with a hash of what it held then."""
+"""The files of the project's packages that stay loaded, each with the hash of its content when it was loaded."""
 
 
 @contextmanager
 def fresh_modules() -> Iterator[dict[str, str]]:
-    """Put the modules of `snippets/` aside; what was imported meanwhile, each with its file's hash, is in the result.
+    """Set the modules of `snippets/` aside, and yield a dictionary that will map each imported file to its hash.
 
-    The packages that the project names as its tool stay: they are large, hold compilers, and count whole. They are
-    imported anew where one of their files changed. What was put aside comes back at the end.
+    The packages that the adapter lists in `packages` stay loaded, because they are large and hold compilers. They are
+    imported again if one of their files changed. The modules that were set aside are restored at the end.
     """
     _drop_changed_packages()
     aside = {name: module for name, module in list(sys.modules.items()) if _is_fresh_for_each(name)}
@@ -50,7 +50,7 @@ def _is_fresh_for_each(name: str) -> bool:
 
 
 def _drop_changed_packages() -> None:
-    """Drop the packages of which a file is another than the one that was loaded."""
+    """Unload the packages with a file that changed since it was loaded."""
     packages = {(name.partition(".")[0], file) for name, file in _list_modules()}
     stale = {
         name

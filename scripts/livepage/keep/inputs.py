@@ -1,4 +1,4 @@
-"""What a page read besides its own text, and whether all of it is as it was."""
+"""The inputs of a page other than its own text, and the test that none of them has changed."""
 
 from __future__ import annotations
 
@@ -14,18 +14,18 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping
 
 type Stamp = tuple[int, int] | None
-"""When a file was written, and how long it is; None where there is none."""
+"""The modification time and size of a file, or None for a missing file."""
 
 _hashes: dict[str, tuple[Stamp, str]] = {}
 
 
 @dataclass(frozen=True)
 class Inputs:
-    """What was read, as it was then.
+    """The inputs that were read, with their state at that time.
 
     Attributes:
-        facts: What each of `READERS` returned, by its kind and a name, as in `file docs/index.md`.
-        fleeting: What nobody can keep, such as the clock, in words; empty where there was none.
+        facts: The results of the functions in `READERS`, by kind and name, as in `file docs/index.md`.
+        fleeting: A description of an input that cannot be stored, such as the clock; empty if there was none.
     """
 
     facts: Mapping[str, object] = field(default_factory=dict)
@@ -33,19 +33,19 @@ class Inputs:
 
     @classmethod
     def take(cls, files: Iterable[str]) -> Inputs:
-        """Return the state of files of the project now; others do not count."""
+        """Return the current state of those files that belong to the project."""
         return cls({f"file {name}": hash_file(path) for path in set(files) if (name := project.find_name(path))})
 
     def __or__(self, other: Inputs) -> Inputs:
-        """Return both; what both have is as the other says."""
+        """Return the union of both inputs; where both have an entry, the other's entry wins."""
         return Inputs({**self.facts, **other.facts}, self.fleeting or other.fleeting)
 
     def are_current(self) -> bool:
-        """Return whether all of it can be held, and is as it was."""
+        """Return whether all inputs can be stored and none has changed."""
         return not self.fleeting and self.are_same()
 
     def are_same(self) -> bool:
-        """Return whether all that can be held is as it was."""
+        """Return whether none of the storable inputs has changed."""
         return all(_read(*fact.split(" ", 1)) == value for fact, value in self.facts.items())
 
 
@@ -54,7 +54,7 @@ def _read(kind: str, name: str) -> object:
 
 
 def stamp(files: Iterable[str]) -> dict[str, Stamp]:
-    """Return the state of files now, without reading them."""
+    """Return the modification times and sizes of files, without reading the files."""
     return {file: _stamp(file) for file in files}
 
 
@@ -67,7 +67,10 @@ def _stamp(file: str) -> Stamp:
 
 
 def hash_file(path: str) -> str:
-    """Return a hash of a file, which is read again when its date or its size is another; empty where there is none."""
+    """Return a hash of a file's content, or an empty string for a missing file.
+
+    The file is only read again if its modification time or its size has changed.
+    """
     now = _stamp(path)
     if now is None:
         return ""
@@ -80,7 +83,7 @@ def hash_file(path: str) -> str:
 
 
 def hash_names(path: str) -> str:
-    """Return a hash of the names in a folder, but for caches; empty where there is none."""
+    """Return a hash of the names in a folder without caches, or an empty string for a missing folder."""
     try:
         names = sorted(name for name in os.listdir(path) if name not in CACHES)  # noqa: PTH208 - as above
     except OSError:
@@ -94,5 +97,6 @@ READERS: Mapping[str, Callable[[str], object]] = {
     "asked": os.path.exists,
     "variable": os.environ.get,
 }
-"""Kinds of inputs, each with what reads one: the content of a file, which is empty where there is none, the names in a
-folder, whether something is there, and a variable of the environment."""
+"""The kinds of inputs, each with the function that reads one: the content of a file, the names in a folder, whether a
+path exists, and the value of an environment variable.
+"""

@@ -1,4 +1,4 @@
-"""Note what the process of a notebook reads, and tell the process that started it."""
+"""The record of the inputs that a notebook's process reads, written for the process that started it."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from livepage.read import load_adapter, project
 from livepage.run import kernel_asserts
 
 REPORT = "LIVEPAGE_REPORT"
-"""The variable that names the file in which a notebook's process says what it read."""
+"""The environment variable with the path of the file to which a notebook's process writes its inputs."""
 
 
 def install_watch(root: str, adapter: str, *, is_whole: bool) -> None:
-    """Let the checks of this process, which is a notebook's, fail, and write after each cell what it read."""
+    """Make failed checks in this notebook process raise, and write its inputs to the report after each cell."""
     import IPython
 
     project.root, project.adapter = Path(root), load_adapter(adapter)
@@ -31,6 +31,6 @@ def install_watch(root: str, adapter: str, *, is_whole: bool) -> None:
 
 
 def _write(watch: Watch, report: Path) -> None:
-    """Tell what was read by now."""
+    """Write the inputs that were read so far to the report."""
     modules = (getattr(module, "__file__", None) for module in list(sys.modules.values()))
     report.write_bytes(pickle.dumps(watch.make_inputs(filter(None, modules))))

@@ -1,4 +1,4 @@
-"""What the pieces of a page come to: kept, come from another process, or run here."""
+"""The outcomes of a page's pieces: loaded from the store, requested from another process, or computed here."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ if TYPE_CHECKING:
 KIND = "outcomes"
 
 _ROOMS = ("read", "run", "keep")
-"""What of this package decides what a page comes to."""
+"""The subpackages whose code determines the outcomes of a page."""
 
 _PACKAGE = Path(__file__).parents[1]
 
 
 def obtain(source: Source, build: Build) -> tuple[list[Outcome], bool]:
-    """Return what the pieces of a page come to, and whether they had to run for it."""
+    """Return the outcomes of a page's pieces, and whether the pieces had to run."""
     with unwatched():
         outcomes = recall(source, build)
     if outcomes is not None:
@@ -45,7 +45,7 @@ def obtain(source: Source, build: Build) -> tuple[list[Outcome], bool]:
 
 
 def _ask(source: Source, build: Build) -> list[Outcome]:
-    """Return what a page comes to in another process, or that it waits for that."""
+    """Return the outcomes of a page from another process, or outcomes that say the page is still waiting for them."""
     key = _tell_text(source)
     for _ in range(2):  # the page may have been edited while it ran
         answer = build.elsewhere(source.name) if build.elsewhere else None
@@ -60,23 +60,23 @@ def _ask(source: Source, build: Build) -> list[Outcome]:
 
 
 def _blame(source: Source, failure: Failure) -> list[Outcome]:
-    """Return outcomes for a page whose process ended: that of the piece which did it, and others that follow."""
+    """Return the outcomes of a page whose process ended: one piece failed, and the others failed because of it."""
     at = next((at for at, piece in enumerate(source.pieces) if piece.holds(failure.origin)), 0)
     return [Outcome(failure=failure, follows=number != at) for number in range(len(source.pieces))]
 
 
 def answer(source: Source, build: Build) -> Answer:
-    """Return what the process that runs a page for another says."""
+    """Return the answer of a process that ran a page for a build."""
     _, outcomes = build.sources[source.name]
     return Answer(_tell_text(source), outcomes, inputs=build.inputs.get(source.name))
 
 
 def recall(source: Source, build: Build) -> list[Outcome] | None:
-    """Return what is kept of what the pieces of a page come to."""
+    """Return the stored outcomes of a page's pieces, or None if there are no valid ones."""
     if not source.pieces:
         return []
-    found = (page_store.find_stored(KIND, source.name, key) for key in make_keys(source))
-    entry = next(filter(None, found), None)
+    entries = (page_store.find_stored(KIND, source.name, key) for key in make_keys(source))
+    entry = next(filter(None, entries), None)
     if entry is None:
         return None
     build.inputs[source.name] = entry.inputs
@@ -85,11 +85,11 @@ def recall(source: Source, build: Build) -> list[Outcome] | None:
 
 
 def run_pieces(source: Source, build: Build) -> list[Outcome]:
-    """Run the pieces of a page in this process, and keep what they came to where none failed."""
+    """Run the pieces of a page in this process, and store the outcomes if none failed."""
     with unwatched():
         tool = list_tool_files(piece.code for piece in source.pieces)
     for path in tool:
-        hash_file(path)  # as it is before it is read
+        hash_file(path)  # cached here: the hash must describe the file before the page reads it
     with Watch() as watch, fresh_modules() as imported:
         outcomes = run_page(source)
     for piece in source.pieces:
@@ -106,14 +106,14 @@ def run_pieces(source: Source, build: Build) -> list[Outcome]:
 
 
 def _gather(source: Source, watch: Watch, tool: set[str], imported: Mapping[str, str]) -> Inputs:
-    """Return what went into what ran."""
+    """Return all inputs of a page that just ran."""
     watch.facts.update({f"file {project.find_name(file)}": value for file, value in imported.items()})
     reached = tool | imported_files(watch.children) | {*_list_declared(source)}
     return watch.make_inputs(reached, without=source.name)
 
 
 def _list_declared(source: Source) -> Iterator[str]:
-    """Yield the files that blocks name as inputs, and those in the folders that they name."""
+    """Yield the files that blocks declare as inputs, including all files in declared folders."""
     for piece in source.pieces:
         for name in piece.options.get("inputs", "").split():
             path = project.root / name
@@ -121,9 +121,9 @@ def _list_declared(source: Source) -> Iterator[str]:
 
 
 def make_keys(source: Source) -> tuple[str, str]:
-    """Return two hashes of the code of a page and of what all pages depend on: without its lines' places, and with.
+    """Return two hashes of a page's code and of everything that all pages depend on: without and with line numbers.
 
-    What shows a line of the page itself, of a function that stands on it, says of which file: lines move with prose.
+    The second hash is needed if the output names a line of the page itself, since editing prose moves the lines.
     """
     code = [(piece.kind, piece.language, piece.code, piece.listing, dict(piece.options)) for piece in source.pieces]
     places = [_tell_places(piece) for piece in source.pieces]
@@ -132,12 +132,12 @@ def make_keys(source: Source) -> tuple[str, str]:
 
 
 def make_key(*parts: object) -> str:
-    """Return a hash of what JSON can hold."""
+    """Return a hash of values that JSON can represent."""
     return hashlib.sha256(json.dumps(parts, sort_keys=True, default=str).encode()).hexdigest()[:32]
 
 
 def hash_common(*rooms: str) -> str:
-    """Return a hash of what all pages depend on: packages, Python, what the project says of this machine, this code."""
+    """Return a hash of everything that all pages depend on: packages, Python, the machine, and this package's code."""
     files = sorted(path for room in rooms for path in (_PACKAGE / room).rglob("*") if path.suffix != ".pyc")
     code = {path.relative_to(_PACKAGE).as_posix(): hash_file(str(path)) for path in files if path.is_file()}
     return make_key(_list_packages(), platform.python_version(), project.adapter.describe_machine(), code)
@@ -149,13 +149,16 @@ def _list_packages() -> list[str]:
 
 
 def list_tool_files(codes: Iterable[str]) -> set[str]:
-    """Return the files of the project's own packages that code reaches: they stay loaded, and each counts whole."""
+    """Return the files of the project's tool packages that the code imports.
+
+    These packages stay loaded between pages, so all of their files count.
+    """
     folders = tuple(f"{project.root / 'snippets' / name}{os.sep}" for name in project.adapter.packages)
     return {file for file in imported_files(codes) if file.startswith(folders)}
 
 
 def _tell_text(source: Source) -> str:
-    """Return a hash of the code of a page and of its places."""
+    """Return a hash of a page's code and its line numbers."""
     return make_key([(piece.kind, piece.language, piece.code, _tell_places(piece)) for piece in source.pieces])
 
 
@@ -164,10 +167,10 @@ def _tell_places(piece: Piece) -> list[str]:
 
 
 def imported_files(codes: Iterable[str]) -> set[str]:
-    """Return the files under `snippets/` that these sources import, and those that these import in turn."""
+    """Return the files under `snippets/` that these sources import, directly or indirectly."""
     return set(map(str, project.adapter.find_imported(codes, project.root / "snippets")))
 
 
 def make_digest(outcomes: list[Outcome]) -> str:
-    """Return a hash of what the pieces of a page come to."""
+    """Return a hash of the outcomes of a page's pieces."""
     return make_key([asdict(outcome) for outcome in outcomes])

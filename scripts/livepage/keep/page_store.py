@@ -1,7 +1,7 @@
-"""The one store of what was made of pages: what they came to, what they were rendered to, what notebooks became.
+"""The database of everything that was computed for pages: outcomes, renderings and converted notebooks.
 
-Each entry lies in a database under all that it depends on: a key of what is known before, and the inputs that were met
-on the way. With `LIVE=all` in the environment an entry counts in the build alone that made it.
+Each entry is stored under all of its dependencies: a key of what is known in advance, and the inputs that were read
+during the computation. With `LIVE=all` in the environment, an entry is only valid in the build that created it.
 """
 
 from __future__ import annotations
@@ -20,13 +20,13 @@ from livepage.read import log, project
 
 FILE = ".cache/pages/pages.sqlite"
 LIMIT = 4
-"""How many entries of one kind are kept of a page, so that who goes back to another text finds it again."""
+"""The number of entries of one kind that are stored for a page, so that reverting an edit finds the old entry again."""
 
 BUILD = "LIVEPAGE_BUILD"
-"""The variable that names a build to the processes that it starts."""
+"""The environment variable that passes the name of a build to the processes that it starts."""
 
 STORE_OFF = "LIVEPAGE_STORE_OFF"
-"""The variable of a process that finds and keeps nothing: it runs pages as nobody else does."""
+"""The environment variable that turns the store off for a process that runs pages under changed conditions."""
 
 _TABLE = """CREATE TABLE IF NOT EXISTS entries
 (kind, name, key, inputs, build, text, used, data, PRIMARY KEY (kind, name, key, inputs))"""
@@ -37,11 +37,11 @@ _PATIENCE = 60.0
 
 @dataclass(frozen=True)
 class Entry:
-    """An entry that is current.
+    """A valid entry of the store.
 
     Attributes:
-        data: What was kept.
-        inputs: Its inputs.
+        data: The stored result.
+        inputs: The inputs that the result depends on.
     """
 
     data: Any
@@ -49,22 +49,22 @@ class Entry:
 
 
 def begin_build() -> None:
-    """Begin a build."""
+    """Give this build a new name, and set it in the environment."""
     os.environ[BUILD] = f"{os.getpid()}-{int.from_bytes(os.urandom(6))}"
 
 
 def find_stored(kind: str, name: str, key: str) -> Entry | None:
-    """Return what is kept of a page under a key, where its inputs are as they were, or None.
+    """Return the stored entry of a page under a key if none of its inputs has changed, or None.
 
     Args:
-        kind: What it is.
+        kind: The kind of result.
         name: The page's file, relative to the project.
-        key: A hash of what it depends on and is known before, the engine's own code among it.
+        key: A hash of the dependencies that are known in advance, including this package's own code.
     """
     if STORE_OFF in os.environ:
         return None
-    wanted = "SELECT rowid, inputs, build, data FROM entries WHERE (kind, name, key) = (?, ?, ?) ORDER BY used DESC"
-    for row, facts, build, data in _execute(wanted, kind, name, key):
+    query = "SELECT rowid, inputs, build, data FROM entries WHERE (kind, name, key) = (?, ?, ?) ORDER BY used DESC"
+    for row, facts, build, data in _execute(query, kind, name, key):
         inputs = Inputs(**json.loads(facts))
         if _is_current(build, inputs):
             _execute("UPDATE entries SET used = ? WHERE rowid = ?", time.time_ns(), row)
@@ -73,7 +73,10 @@ def find_stored(kind: str, name: str, key: str) -> Entry | None:
 
 
 def keep(kind: str, name: str, key: str, inputs: Inputs, data: object) -> None:
-    """Keep what was made of a page, and drop what was not used for longest; nothing where it read what nobody keeps."""
+    """Store a result for a page, and delete the entries that were unused for longest.
+
+    A result with an input that cannot be stored is not saved.
+    """
     if inputs.fleeting or STORE_OFF in os.environ:
         return
     facts, text = json.dumps(asdict(inputs), sort_keys=True), hash_file(str(project.root / name))
@@ -83,21 +86,25 @@ def keep(kind: str, name: str, key: str, inputs: Inputs, data: object) -> None:
 
 
 def seems_kept(name: str) -> bool:
-    """Return whether something is kept of a page's text as it is now; whether it is current, `find` says."""
+    """Return whether the store probably has a valid entry for a page's current text.
+
+    Only `find_stored` decides for certain.
+    """
     last = "SELECT build, inputs FROM entries WHERE (name, text) = (?, ?) AND kind != ? ORDER BY used DESC LIMIT 1"
     rows = _execute(last, name, hash_file(str(project.root / name)), "renderings")
     return any(_is_current(build, Inputs(**json.loads(facts))) for build, facts in rows)
 
 
 def _execute(statement: str, *values: object) -> list[Any]:
-    """Return the rows that the database answers with; one that is damaged is made again."""
+    """Return the rows that a statement yields; replace a damaged database by a new one."""
     path = project.root / FILE
     path.parent.mkdir(parents=True, exist_ok=True)
     try:
         with closing(sqlite3.connect(path, timeout=_PATIENCE)) as database, database:
-            database.execute("PRAGMA synchronous = OFF")  # what a failing machine loses is made again
+            database.execute("PRAGMA synchronous = OFF")  # entries that a crash loses can be computed again
             database.execute(_TABLE)
             return database.execute(statement, values).fetchall()
+    # A locked database is an `OperationalError`, which is a `DatabaseError` too, but must not delete the file.
     except sqlite3.OperationalError:
         raise
     except sqlite3.DatabaseError:
@@ -111,5 +118,5 @@ def _is_current(build: str, inputs: Inputs) -> bool:
 
 
 def _name_build() -> str:
-    """Return the name of this build where every page has to run in it, else an empty string."""
+    """Return the name of this build if every page has to run in it, or an empty string."""
     return os.environ.get(BUILD, f"{os.getpid()}") if os.environ.get("LIVE") == "all" else ""

@@ -1,4 +1,4 @@
-"""What a page was rendered to, so that only what changed is converted again, in this process and in the next."""
+"""The stored renderings of pages, so that only changed pages are converted again, in this process and in later ones."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ KIND = "renderings"
 
 @dataclass(frozen=True)
 class _Rendered:
-    """A page as this process rendered it last.
+    """The last rendering of a page in this process.
 
     Attributes:
-        is_clean: Whether nothing warned of anything.
-        inputs: What went into it besides its text.
+        is_clean: Whether it was rendered without a warning.
+        inputs: Its inputs other than the page's text.
     """
 
     is_clean: bool
@@ -42,7 +42,7 @@ class _Rendered:
 
 @contextmanager
 def count_warnings() -> Iterator[CountHandler]:
-    """Count what MkDocs warns of meanwhile."""
+    """Count the warnings that MkDocs logs inside the `with` block."""
     counter, log = CountHandler(level=logging.WARNING), logging.getLogger("mkdocs")
     log.addHandler(counter)
     try:
@@ -52,18 +52,18 @@ def count_warnings() -> Iterator[CountHandler]:
 
 
 def is_kept(name: str, build: Build) -> bool:
-    """Return whether a page was rendered without a warning; it may wait for what it shows."""
+    """Return whether a page was rendered without a warning; parts of it may still be waiting for results."""
     return name in build.rendered and build.rendered[name].is_clean
 
 
 def find_stale(names: Iterable[str], build: Build) -> list[str]:
-    """Return those of some pages of which something changed, besides their own text, since they were rendered."""
-    known = [name for name in names if name in build.rendered]
-    return [name for name in known if not all(inputs.are_same() for inputs in build.rendered[name].inputs)]
+    """Return the pages with an input, other than their own text, that changed since they were rendered."""
+    candidates = [name for name in names if name in build.rendered]
+    return [name for name in candidates if not all(inputs.are_same() for inputs in build.rendered[name].inputs)]
 
 
 def keep(page: Page, build: Build) -> None:
-    """Let a page take its last rendering, where nothing that went into it changed since."""
+    """Make a page reuse its last rendering if none of the inputs has changed."""
     page.render = partial(_render_or_restore, page, build)  # type: ignore[method-assign]  # MkDocs has no event around it
 
 
@@ -95,7 +95,7 @@ def _note(page: Page, build: Build, inputs: Inputs, *, is_clean: bool) -> None:
 
 
 def _tell(page: Page, source: Source | None, ran: list[Outcome]) -> dict[str, Any]:
-    """Return what rendering set on a page, and what was read on it."""
+    """Return the attributes that rendering set on a page, and the page's source, for the store."""
     return {
         "content": page.content,
         "toc": page.toc,
@@ -107,17 +107,17 @@ def _tell(page: Page, source: Source | None, ran: list[Outcome]) -> dict[str, An
     }
 
 
-def _restore(page: Page, build: Build, files: Files, kept: dict[str, Any]) -> bool:
-    """Set on a page what rendering it would set; return whether its pieces still come to what they came to then."""
-    if source := kept["source"]:
+def _restore(page: Page, build: Build, files: Files, stored: dict[str, Any]) -> bool:
+    """Set the stored rendering on a page; return whether the page's pieces still have the stored outcomes."""
+    if source := stored["source"]:
         ran = outcomes.recall(source, build)
-        if ran is None or outcomes.make_digest(ran) != kept["outcomes"]:
+        if ran is None or outcomes.make_digest(ran) != stored["outcomes"]:
             return False
         build.record(source, ran, ran=False)
-    page.content = kept["content"]
-    page.toc = kept["toc"]
-    page._title_from_render = kept["title"]  # noqa: SLF001 - as above
-    page.present_anchor_ids = kept["anchors"]
-    links_by_file = {files.get_file_from_path(uri): links for uri, links in kept["links"].items()}
+    page.content = stored["content"]
+    page.toc = stored["toc"]
+    page._title_from_render = stored["title"]  # noqa: SLF001 - as above
+    page.present_anchor_ids = stored["anchors"]
+    links_by_file = {files.get_file_from_path(uri): links for uri, links in stored["links"].items()}
     page.links_to_anchors = {file: links for file, links in links_by_file.items() if file}
     return True

@@ -1,4 +1,4 @@
-"""Note what code reads while it runs: the project's files and folders, the environment, and what nobody can keep."""
+"""The recording of everything that code reads: project files and folders, the environment, and unstorable inputs."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ _NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.gethostbyname", "soc
 _LOCAL = {"localhost", "127.0.0.1", "::1", ""}
 _LIBRARY = sysconfig.get_path("stdlib") + os.sep
 _PACKAGES = sysconfig.get_path("purelib") + os.sep
-# What a system and a Python consist of. What is written for a moment, or says how the process does, is no input.
+# The folders of the system and of Python. Temporary files and reports about the process are not inputs of a page.
 _SYSTEM = (
     *(f"{os.path.realpath(folder)}{os.sep}" for folder in (sys.prefix, sys.base_prefix, _LIBRARY, _PACKAGES)),
     *("/usr/", "/lib/", "/lib64/", "/etc/", "/opt/", "/proc/", "/sys/", "/dev/", "/run/", "/var/"),
     *("/System/", "/Library/"),
 )
 
-# Whether a file is there is asked of the system without a word to the hooks of Python.
+# `os.stat` raises no audit event, so `_tell_and_stat` raises this one to record tests for a file's existence.
 _ASKED = "livepage.stat"
 _stat = os.stat
 _PLAIN = type(os.environ)
@@ -48,20 +48,20 @@ _watches: list[Watch] = []
 
 
 class Watch:
-    """Notes what this process reads meanwhile; one watch may stand inside another.
+    """A recorder of the inputs that this process reads inside a `with` block; watches can be nested.
 
     Attributes:
-        facts: What was read of the project, and of the environment by its own code, as `Inputs` has it.
-        children: What programs were told that were started, each argument.
-        fleeting: What nobody can keep, in words, where it was read first.
+        facts: The files, folders and environment variables that were read, as in `Inputs`.
+        children: The arguments of the programs that were started.
+        fleeting: A description of the first input that cannot be stored, or an empty string.
     """
 
     def __enter__(self) -> Self:
-        """Begin."""
+        """Start recording."""
         if not _watches:
-            tempfile.gettempdir()  # finds out by writing, under a lock
-            os.stat = _tell_and_stat  # the same, and a word of it
-            os.environ.__class__ = _Environment  # which notes who asks
+            tempfile.gettempdir()  # its first call writes a file, under a lock
+            os.stat = _tell_and_stat  # which also raises an audit event
+            os.environ.__class__ = _Environment  # which records the readers
             if sys.monitoring.get_tool(_TOOL) is None:
                 sys.monitoring.use_tool_id(_TOOL, "livepage")
                 sys.monitoring.register_callback(_TOOL, sys.monitoring.events.CALL, _on_call)
@@ -74,25 +74,25 @@ class Watch:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End, and put back what was changed of this process."""
+        """Stop recording, and restore the functions of this process that were replaced."""
         _watches.remove(self)
         if not _watches:
             sys.monitoring.set_events(_TOOL, 0)
             os.stat, os.environ.__class__ = _stat, _PLAIN
 
     def make_inputs(self, files: Iterable[str] = (), without: str = "") -> Inputs:
-        """Return what was read, with files of which it is known otherwise that they count, and without one."""
+        """Return the recorded inputs, with additional files and without the file `without`."""
         inputs = Inputs.take(files) | Inputs(self.facts, self.fleeting)
         return Inputs({fact: value for fact, value in inputs.facts.items() if fact != f"file {without}"}, self.fleeting)
 
     def note_fleeting(self, what: str) -> None:
-        """Note that something was read that nobody can keep."""
+        """Record that an input was read that cannot be stored."""
         self.fleeting = self.fleeting or what
 
     def note_variable(self, name: str) -> None:
-        """Note that a variable of the environment was asked for.
+        """Record that an environment variable was read.
 
-        Who hands on all of them asks for the name of this build too, which no page depends on.
+        Code that copies the whole environment also reads the name of this build, which no page depends on.
         """
         if name != BUILD:
             self.facts.setdefault(f"variable {name}", self._before.get(name))
@@ -100,7 +100,7 @@ class Watch:
 
 @contextmanager
 def unwatched() -> Iterator[None]:
-    """Let nothing count that is read meanwhile: who looks up what is kept reads for itself."""
+    """Suspend all recording: looking up stored results must not count as an input."""
     aside, _watches[:] = _watches[:], []
     try:
         yield
@@ -123,10 +123,10 @@ def _on_open(_event: str, details: tuple[Any, ...]) -> None:
             watch.note_fleeting(f"the file {Path(path).name}, which lies outside the project")
 
 
-def _tell_and_stat(path: Any, *rest: Any, **named: Any) -> os.stat_result:  # noqa: ANN401 - whatever os.stat takes
+def _tell_and_stat(path: Any, *rest: Any, **options: Any) -> os.stat_result:  # noqa: ANN401 - whatever os.stat takes
     if _watches:
         sys.audit(_ASKED, path)
-    return _stat(path, *rest, **named)
+    return _stat(path, *rest, **options)
 
 
 def _on_ask(_event: str, details: tuple[Any, ...]) -> None:
@@ -141,14 +141,14 @@ def _on_list(_event: str, details: tuple[Any, ...]) -> None:
         return
     path = os.path.abspath(os.fsdecode(details[0] or "."))  # noqa: PTH100 - as above
     name = project.find_name(path)
-    # An import lists the folders that it looks through.
+    # An import lists the folders that it searches, which does not make their names an input of the page.
     if name not in {"", "."} and not sys._getframe(2).f_code.co_filename.startswith("<frozen importlib"):  # noqa: SLF001
         for watch in _watches:
             watch.facts.setdefault(f"folder {name}", hash_names(path))
 
 
 def _is_outside(path: str) -> bool:
-    """Return whether a file belongs neither to the project nor to the system nor to a cache."""
+    """Return whether a file belongs to neither the project, the system nor a cache."""
     if path.startswith((f"{project.root}{os.sep}", *_SYSTEM)) or os.path.realpath(path).startswith(_SYSTEM):
         return False
     caches = filter(None, (*map(os.environ.get, project.adapter.caches), tempfile.gettempdir()))
@@ -168,16 +168,16 @@ def _on_start(_event: str, details: tuple[Any, ...]) -> None:
     if not _watches:
         return
     arguments = details[1] if isinstance(details[1], list | tuple) else [details[1]]
-    told = [os.fsdecode(part) for part in arguments if isinstance(part, str | bytes | os.PathLike)]
+    texts = [os.fsdecode(part) for part in arguments if isinstance(part, str | bytes | os.PathLike)]
     for watch in _watches:
-        watch.children += told
+        watch.children += texts
 
 
-class _Environment(type(os.environ)):  # type: ignore[misc]  # the class of the one object that it becomes
-    """The environment, which notes who of the project's own code asks for what."""
+class _Environment(type(os.environ)):  # type: ignore[misc]  # assigned to the class of `os.environ`
+    """The environment, extended to record which variables the project's own code reads."""
 
     def __getitem__(self, name: str) -> str:
-        _note_asked(name, sys._getframe(1))  # noqa: SLF001 - who asked is not told otherwise
+        _note_asked(name, sys._getframe(1))  # noqa: SLF001 - there is no other way to find the caller
         value: str = super().__getitem__(name)
         return value
 
@@ -186,7 +186,7 @@ class _Environment(type(os.environ)):  # type: ignore[misc]  # the class of the 
 
 
 class _Copy(dict[str, str]):
-    """A copy of the environment, as programs are handed that are started: to hand it on is not to read it."""
+    """A copy of the environment for a program to be started; passing it on does not count as reading it."""
 
     def __getitem__(self, name: str) -> str:
         _note_asked(name, sys._getframe(1))  # noqa: SLF001 - as above
@@ -203,11 +203,11 @@ def _note_asked(name: str, frame: FrameType) -> None:
             watch.note_variable(name)
 
 
-def _on_call(code: CodeType, _offset: int, called: object, _first: object) -> object:
-    """Hear of a call, of each place once unless it reads a clock."""
+def _on_call(code: CodeType, _offset: int, function: object, _first: object) -> object:
+    """Record a call that reads a clock, and disable the event for every other call site."""
     try:
-        is_clock = called in _CLOCKS
-    except TypeError:  # what cannot be hashed is none
+        is_clock = function in _CLOCKS
+    except TypeError:  # an unhashable object is not a clock
         is_clock = False
     if not is_clock or code.co_filename.endswith(project.adapter.stopwatches or ("\0",)):
         return sys.monitoring.DISABLE

@@ -1,4 +1,4 @@
-"""Notebooks as pages of the site, and as files that readers take away."""
+"""Notebooks, both as pages of the site and as files that readers download."""
 
 from livepage.notebooks import notebook_pages
 from livepage.notebooks.cells import read_markdown, read_notebook, read_prose

@@ -1,4 +1,4 @@
-"""Read the cells of a notebook from a Python file in the percent format, each with the line on which it stands."""
+"""The reader for notebooks: Python files in the percent format, as cells that know the line on which they begin."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _MARK = "# %%"
-# Where jupytext puts what it cannot read in a mark.
+# The metadata keys under which jupytext stores the parts of a cell's header that it cannot read.
 _UNREAD = {"title", "incorrectly_encoded_metadata"}
-# How jupytext notes blank lines.
+# The metadata key under which jupytext stores the number of blank lines after a cell.
 _LAYOUT = "lines_to_next_cell"
 
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell.
+    """A cell of a notebook.
 
     Attributes:
-        source: Its text; that of a Markdown cell without the marks of the comment.
+        source: The cell's text; for a Markdown cell, without the comment marks.
         line: The line of the file on which the text begins.
-        is_code: Whether it is Python and not Markdown.
-        metadata: What its mark says, as in `# %% fold="A solution"`.
+        is_code: Whether the cell is Python; otherwise it is Markdown.
+        metadata: The options in the cell's header, as in `# %% fold="A solution"`.
     """
 
     source: str
@@ -40,11 +40,11 @@ class Cell:
 
 @dataclass(frozen=True)
 class Notebook:
-    """A notebook as it is written.
+    """A notebook as written.
 
     Attributes:
-        cells: Its cells; the first is without the front matter.
-        front_matter: The text above the title in which the page says what it is, or an empty string.
+        cells: The cells; the first one does not include the front matter.
+        front_matter: The YAML text above the title that describes the page, or an empty string.
     """
 
     cells: tuple[Cell, ...]
@@ -60,12 +60,12 @@ def read_notebook(path: Path) -> Notebook:
     """Read a notebook.
 
     Raises:
-        ValueError: Something stands above the first cell, or a mark cannot be read; the message names file and line.
+        ValueError: There is text above the first cell, or a cell's header cannot be read; the message says where.
     """
     return _read(relative(path, project.root), path.read_text(encoding="utf-8-sig"))
 
 
-@lru_cache(maxsize=100)  # a rebuild asks again for each notebook
+@lru_cache(maxsize=100)  # each rebuild reads every notebook again
 def _read(name: str, text: str) -> Notebook:
     import jupytext  # type: ignore[import-untyped]  # ships no types
 
@@ -74,6 +74,7 @@ def _read(name: str, text: str) -> Notebook:
     if above := next((at for at, line in enumerate(lines[: marks[0] if marks else None], 1) if line.strip()), None):
         message = f"{name}:{above}: this stands above the first cell, which begins with `{_MARK}`"
         raise ValueError(message)
+    # jupytext gives no line numbers, so its cells are paired with the lines of their headers.
     cells: list[Cell] = []
     for mark, end, cell in zip(marks, [*marks[1:], len(lines)], jupytext.reads(text, "py:percent").cells, strict=True):
         if cell.cell_type == "raw" or _UNREAD & cell.metadata.keys():
@@ -87,7 +88,7 @@ def _read(name: str, text: str) -> Notebook:
 
 
 def read_markdown(path: Path) -> str:
-    """Return the Markdown of a notebook, each line where it stands in the file, and nothing in the other lines."""
+    """Return the Markdown of a notebook with each line at its position in the file; all other lines are empty."""
     lines = [""] * len(path.read_text(encoding="utf-8-sig").split("\n"))
     for cell in read_notebook(path).cells:
         if not cell.is_code:
@@ -97,7 +98,7 @@ def read_markdown(path: Path) -> str:
 
 
 def read_prose(path: Path) -> Prose:
-    """Read the sentences of a page, which may be a notebook."""
+    """Read the sentences of a page, which may be Markdown or a notebook."""
     name = relative(path, project.root)
     if path.suffix == ".md":
         return read_sentences(name, path.read_text(encoding="utf-8-sig"))

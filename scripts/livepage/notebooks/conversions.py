@@ -1,4 +1,4 @@
-"""The Markdown that notebooks were converted to, kept with all that it depends on."""
+"""The stored Markdown of converted notebooks, with all of its dependencies."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ KIND = "notebooks"
 
 
 def recall(path: Path) -> str | None:
-    """Return what is kept of a notebook, or None."""
+    """Return the stored Markdown of a notebook, or None."""
     entry = page_store.find_stored(KIND, relative(path, project.root), _make_key(path))
     return entry.data if entry else None
 
 
 def convert(path: Path, run: Callable[[Path], str]) -> str:
-    """Return the Markdown that running a notebook makes of it, and keep it.
+    """Run a notebook, store the resulting Markdown, and return it.
 
     Raises:
-        Exception: Whatever the notebook, its process or its conversion ends with.
+        Exception: Any error of the notebook, its process or its conversion.
     """
     key, files = _make_key(path), _list_files(path)
     before = Inputs.take(files)
     with tempfile.TemporaryDirectory() as folder:
         report = Path(folder) / "report"
-        os.environ[KERNEL_REPORT] = str(report)  # which the process of the notebook writes
+        os.environ[KERNEL_REPORT] = str(report)  # the notebook's process writes its inputs there
         text = run(path)
-        met: Inputs = pickle.loads(report.read_bytes()) if report.is_file() else Inputs()  # noqa: S301 - our own
-    name, inputs = relative(path, project.root), met | before
+        recorded_inputs: Inputs = pickle.loads(report.read_bytes()) if report.is_file() else Inputs()  # noqa: S301 - our own
+    name, inputs = relative(path, project.root), recorded_inputs | before
     if inputs.fleeting:
         log.info("%s is not kept: it read %s", name, inputs.fleeting)
     page_store.keep(KIND, name, key, inputs, text)
@@ -51,7 +51,7 @@ def _make_key(path: Path) -> str:
 
 
 def _list_files(path: Path) -> set[str]:
-    """Return the files that a notebook imports, or shows by its metadata."""
+    """Return the files that a notebook imports, or displays because its metadata says so."""
     cells = read_notebook(path).code_cells
-    shown = {str(file) for cell in cells for file in project.adapter.list_files(cell.metadata)}
-    return outcomes.imported_files(cell.source for cell in cells) | shown
+    files = {str(file) for cell in cells for file in project.adapter.list_files(cell.metadata)}
+    return outcomes.imported_files(cell.source for cell in cells) | files

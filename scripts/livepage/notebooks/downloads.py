@@ -1,4 +1,4 @@
-"""The notebook that a reader takes away: the cells without output, what they need installed first, links that lead."""
+"""The downloadable notebook: cells without output, a first cell that installs the requirements, and absolute links."""
 
 from __future__ import annotations
 
@@ -26,24 +26,24 @@ _ELSEWHERE = re.compile(r"[a-z]+:")
 
 
 def write_download(notebook: Notebook, address: str, find_page: Callable[[str], str | None]) -> str:
-    """Return a notebook as JSON of nbformat 4.5, the same for the same cells.
+    """Return a notebook as JSON in nbformat 4.5; the same cells always give the same text.
 
     Args:
         notebook: The notebook.
-        address: Where the project's repository is, or an empty string.
-        find_page: Returns the whole address of the page that a relative link leads to, or None where that is unknown.
+        address: The address of the project's repository, or an empty string.
+        find_page: A function that returns the absolute address for a relative link, or None if it is unknown.
     """
     title, *rest = _split_title(notebook)
     first = project.adapter.write_first_cell(address)
     cells = [title, *([Cell(first, 0, is_code=True)] if first else []), *rest]
-    written = [part for cell in cells for part in _expand(cell)]
-    made = [_write_cell(at, cell, find_page) for at, cell in enumerate(written)]
-    content = {"cells": made, "metadata": _KERNEL, "nbformat": 4, "nbformat_minor": 5}
+    expanded = [part for cell in cells for part in _expand(cell)]
+    json_cells = [_write_cell(at, cell, find_page) for at, cell in enumerate(expanded)]
+    content = {"cells": json_cells, "metadata": _KERNEL, "nbformat": 4, "nbformat_minor": 5}
     return json.dumps(content, indent=1, ensure_ascii=False, sort_keys=True) + "\n"
 
 
 def _split_title(notebook: Notebook) -> list[Cell]:
-    """Return the cells; what follows the title in its cell is a cell of its own."""
+    """Return the cells, with the text below the title moved into a cell of its own."""
     first, *rest = notebook.cells
     title, _, below = first.source.partition("\n")
     return [
@@ -54,7 +54,10 @@ def _split_title(notebook: Notebook) -> list[Cell]:
 
 
 def _expand(cell: Cell) -> Iterator[Cell]:
-    """Yield what a cell is in a notebook: the project may know some, what is folded is text, a check is left out."""
+    """Yield the cells that represent a cell in the download.
+
+    The project's adapter may replace a cell, a folded cell becomes text, and a check is left out.
+    """
     if cell.metadata.get("check"):
         return
     own = project.adapter.expand_cell(cell.metadata)
@@ -68,12 +71,13 @@ def _expand(cell: Cell) -> Iterator[Cell]:
 
 
 def fold(summary: str, body: str) -> str:
-    """Return Markdown folded under a line, as every notebook shows it."""
+    """Return Markdown that is folded under a summary line, in HTML that every notebook viewer supports."""
     return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
 
 
 def _write_cell(at: int, cell: Cell, find_page: Callable[[str], str | None]) -> dict[str, object]:
     source = cell.source if cell.is_code else _lead(_ATTRIBUTES.sub("", cell.source), find_page)
+    # nbformat 4.5 requires an id for each cell; a hash keeps it the same from build to build.
     name = hashlib.sha256(f"{at}\n{source}".encode()).hexdigest()[:8]
     code: dict[str, object] = {"execution_count": None, "outputs": []} if cell.is_code else {}
     kind = "code" if cell.is_code else "markdown"
@@ -81,7 +85,7 @@ def _write_cell(at: int, cell: Cell, find_page: Callable[[str], str | None]) -> 
 
 
 def _lead(text: str, find_page: Callable[[str], str | None]) -> str:
-    """Return Markdown whose relative links lead to the site, or are plain text where nobody knows its address."""
+    """Return Markdown with relative links turned into absolute ones, or into plain text if the address is unknown."""
 
     def resolve(link: re.Match[str]) -> str:
         if _ELSEWHERE.match(link["to"]):
@@ -93,13 +97,13 @@ def _lead(text: str, find_page: Callable[[str], str | None]) -> str:
 
 
 def address_of(site: str, page: str, files: Files, link: str) -> str | None:
-    """Return the whole address of what a relative link on a page leads to, or None where there is none.
+    """Return the absolute address that a relative link leads to, or None for an unknown target.
 
     Args:
         site: The address of the site, or an empty string.
-        page: The page's file below the folder of the pages.
+        page: The file of the page with the link, relative to the folder of the pages.
         files: The files of the site.
-        link: The link, to another such file or to an id of this page.
+        link: The link, to another file or to an id on the same page.
     """
     name, hash_, anchor = link.partition("#")
     source = posixpath.normpath(posixpath.join(posixpath.dirname(page), name)) if name else page

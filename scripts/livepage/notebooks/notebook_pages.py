@@ -1,8 +1,7 @@
 """Notebooks as pages: Python files in the percent format, which mkdocs-jupyter runs and converts to Markdown.
 
-That Markdown goes the way of every page, so its links are checked, its listings coloured and its look is the site's.
-While it is kept, or comes from another process, nothing of mkdocs-jupyter is imported, since that alone takes as long
-as a small build.
+The Markdown is then rendered like any page, so that its links are checked and its listings look like the site's.
+mkdocs-jupyter takes as long to import as a small build, so it is only imported when a notebook runs in this process.
 """
 
 from __future__ import annotations
@@ -34,9 +33,9 @@ if TYPE_CHECKING:
 SUFFIX = ".py"
 TEMPLATE = Path(__file__).with_name("notebook.md.j2")
 STARTS = 3
-"""How often a process for a notebook is started that ends before it answers."""
+"""The number of attempts to start a notebook's process if the process ends before it answers."""
 
-# What each process that runs a notebook begins with.
+# The first lines of each process that runs a notebook.
 _FIRST_LINES = """\
 import sys
 sys.path.append({path!r})
@@ -54,28 +53,28 @@ _GITHUB = re.compile(r"https://github\.com/([\w.-]+/[\w.-]+?)(?:\.git)?/?$")
 
 
 class _Page(File):
-    """A notebook."""
+    """A notebook file that MkDocs treats as a page."""
 
     def is_documentation_page(self) -> bool:
-        """Return that it is a page, which MkDocs tells by the end of its name."""
+        """Return True, because MkDocs itself only recognizes pages by their file name extension."""
         return True
 
 
 def list_notebooks(docs: Path) -> list[Path]:
-    """Return the notebooks of a site."""
+    """Return the paths of the site's notebooks, sorted."""
     return sorted(docs.rglob(f"*{SUFFIX}"))
 
 
 def is_notebook(page: Page) -> bool:
-    """Whether a page is a notebook."""
+    """Return whether a page is a notebook."""
     return page.file.src_uri.endswith(SUFFIX)
 
 
 def add_files(files: Files, config: MkDocsConfig) -> Files:
-    """Return the files of a site, its notebooks as pages, and with each the file that a reader takes away.
+    """Return the files of a site with its notebooks as pages, and with a download file for each notebook.
 
     Raises:
-        PluginError: A notebook cannot be read; says where.
+        PluginError: A notebook cannot be read; the message has file and line.
     """
     for path in list_notebooks(Path(config.docs_dir)):
         try:
@@ -93,17 +92,17 @@ def add_files(files: Files, config: MkDocsConfig) -> Files:
         for file in files
         if file.src_uri.endswith(SUFFIX)
     }
-    taken = [File.generated(config, _download(name), content="") for name in pages]
-    return Files([*(pages.get(file.src_uri, file) for file in files), *taken])
+    downloads_of_pages = [File.generated(config, _download(name), content="") for name in pages]
+    return Files([*(pages.get(file.src_uri, file) for file in files), *downloads_of_pages])
 
 
 def read_source(page: Page) -> str | None:
-    """Return what MkDocs reads of a notebook, its front matter, and None for any other page."""
+    """Return a notebook's front matter as the text that MkDocs reads, or None for any other page."""
     return read_notebook(_path(page)).front_matter if is_notebook(page) else None
 
 
 def write_downloads(files: Files, config: MkDocsConfig) -> None:
-    """Write what readers take away, now that every page has its address."""
+    """Write the downloadable notebooks; this needs the final address of every page."""
     for path in list_notebooks(Path(config.docs_dir)):
         name = path.relative_to(config.docs_dir).as_posix()
         if file := files.get_file_from_path(_download(name)):
@@ -112,7 +111,7 @@ def write_downloads(files: Files, config: MkDocsConfig) -> None:
 
 
 def _prepare() -> Callable[[Path], str]:
-    """Return what runs a notebook and converts it to Markdown."""
+    """Return a function that runs a notebook and converts it to Markdown."""
     from mkdocs_jupyter.convert import nb2html  # type: ignore[import-untyped]  # ships no types
 
     _shut_out_settings()
@@ -126,10 +125,10 @@ def _prepare() -> Callable[[Path], str]:
 
 
 def _retry(convert: Callable[[], str]) -> str:
-    """Convert a notebook, again where its process ended before the first cell, which tells nothing of the notebook.
+    """Convert a notebook, and try again if its process ended before the first cell, which is not the notebook's fault.
 
-    The ports of such a process are chosen as free ones, and are free again until it takes them: two builds that start
-    theirs at once may choose the same.
+    The process gets ports that were free when they were chosen, but it only occupies them later: two builds that start
+    processes at the same time may choose the same ports.
     """
     for _ in range(STARTS - 1):
         try:
@@ -141,7 +140,7 @@ def _retry(convert: Callable[[], str]) -> str:
 
 
 def _shut_out_settings() -> None:
-    """Keep the reader's own settings of Jupyter and IPython out of the processes that run notebooks."""
+    """Keep the user's own Jupyter and IPython settings out of the processes that run notebooks."""
     folder = project.root / ".cache/notebooks"
     profile = folder / "profile_default"
     profile.mkdir(parents=True, exist_ok=True)
@@ -149,9 +148,9 @@ def _shut_out_settings() -> None:
     own = str(Path(__file__).parents[2])
     first = _FIRST_LINES.format(path=own, whole=has_every_target(), root=str(project.root), adapter=adapter)
     chosen = {
-        # Each would warn that it speaks to this process over plain TCP, which does not leave the machine.
+        # Each process would warn about its unencrypted TCP connection, which does not leave the machine.
         "Application": {"log_level": logging.ERROR},
-        # A notebook `capstone.py` would otherwise be imported by those beside it that want the library `capstone`.
+        # Otherwise a notebook `capstone.py` would be imported by its neighbors in place of the library `capstone`.
         "InteractiveShellApp": {"ignore_cwd": True, "exec_lines": [first]},
     }
     (profile / "ipython_kernel_config.json").write_text(json.dumps(chosen), encoding="utf-8")
@@ -159,7 +158,7 @@ def _shut_out_settings() -> None:
 
 
 def dress(page: Page, config: MkDocsConfig, build: Build, report: Callable[[Failure], None]) -> str:
-    """Return a notebook's Markdown with its time and the ways to take it along under its title."""
+    """Return a notebook's Markdown with its duration, download link and Colab link under the title."""
     markdown, failures = convert(_path(page), build)
     for failure in failures:
         report(failure)
@@ -174,9 +173,9 @@ def dress(page: Page, config: MkDocsConfig, build: Build, report: Callable[[Fail
 
 
 def colab_address(config: MkDocsConfig, page: str) -> str:
-    """Return where Colab opens a notebook from the repository's branch that holds the built site, or an empty string.
+    """Return the address that opens a notebook in Colab, or an empty string.
 
-    Colab opens notebooks of GitHub alone.
+    Colab opens notebooks from GitHub only, here from the repository's branch that holds the built site.
     """
     repository = _GITHUB.match(config.repo_url or "")
     branch = config.extra.get("site_branch")
@@ -194,15 +193,15 @@ def _download(uri: str) -> str:
 
 
 def convert(path: Path, build: Build) -> tuple[str, list[Failure]]:
-    """Return the Markdown of a notebook, or what stands in its place, and what is wrong with it.
+    """Return the Markdown of a notebook, or a placeholder for it, and its failures.
 
-    It runs in another process where that is better, and here where nothing is kept of it.
+    The Markdown comes from the store, from another process, or from running the notebook in this process.
     """
     name = relative(path, project.root)
     build.pending.discard(name)
-    kept = conversions.recall(path)
-    if kept is not None:
-        return kept, _review(path, kept, build)
+    stored = conversions.recall(path)
+    if stored is not None:
+        return stored, _review(path, stored, build)
     if not build.elsewhere:
         return run_notebook(path, build)
     answer = build.elsewhere(name)
@@ -215,7 +214,7 @@ def convert(path: Path, build: Build) -> tuple[str, list[Failure]]:
 
 
 def run_notebook(path: Path, build: Build) -> tuple[str, list[Failure]]:
-    """Run a notebook, keep what it was converted to, and return it, or a note in its place, and what is wrong."""
+    """Run a notebook and store its Markdown; return the Markdown or a note that the run failed, and the failures."""
     try:
         markdown = conversions.convert(path, _prepare())
     except Exception as error:  # noqa: BLE001 - whatever a notebook, its process or its conversion ends with
@@ -224,17 +223,17 @@ def run_notebook(path: Path, build: Build) -> tuple[str, list[Failure]]:
 
 
 def _show_unrun(path: Path) -> str:
-    """Return the Markdown of a notebook that still runs: its text, and its code with a note below."""
+    """Return the Markdown of a notebook that is still running: its text, and its code with a note below each cell."""
     cells = [cell for cell in read_notebook(path).cells if "check" not in cell.metadata]
     parts = (f"```python\n{cell.source}\n```\n\n{WAITS}" if cell.is_code else cell.source for cell in cells)
     return "\n\n".join(parts) + "\n"
 
 
 def _review(path: Path, markdown: str, build: Build) -> list[Failure]:
-    """Note which targets are missing from what a notebook shows.
+    """Record the targets that are missing from a notebook's output.
 
     Returns:
-        Its checks without an assert, what was not affirmed, and the missing targets where all are required.
+        Checks without an assert, sentences that were not affirmed, and missing targets if all targets are required.
     """
     gaps = project.adapter.find_gaps(markdown)
     build.missing.update(gaps)
@@ -245,6 +244,7 @@ def _review(path: Path, markdown: str, build: Build) -> list[Failure]:
         for cell in checks
         if not any(isinstance(part, ast.Assert) for part in ast.walk(ast.parse(cell.source)))
     ]
+    # A notebook's sentences are read from its own file, since its Markdown is generated.
     failures += sentence_checks.judge_sentences(read_prose(path))
     if os.environ.get("REQUIRE_TARGETS") == "all":
         failures += [Failure(Origin(name, 1), f"target {target} is missing: {gap}") for target, gap in gaps.items()]
@@ -252,11 +252,12 @@ def _review(path: Path, markdown: str, build: Build) -> list[Failure]:
 
 
 def _locate(path: Path, error: Exception) -> Failure:
-    """Return what failed in a notebook, at the line of its file where the innermost cell stood."""
+    """Return the failure of a notebook at the line of its file in the innermost cell of the traceback."""
     name = relative(path, project.root)
     message = f"{getattr(error, 'ename', type(error).__name__)}: {getattr(error, 'evalue', error)}"
     places = _CELL_LINE.findall(_COLOR.sub("", str(error)))
     cells = read_notebook(path).code_cells
+    # The last place in the traceback is the innermost one.
     for first, second, line in reversed(places):
         number = int(first or second)
         if number <= len(cells):

@@ -1,4 +1,4 @@
-"""Publish what stands beside the pages: the search, their Markdown, lists and feed, and what a build is made of."""
+"""The published files other than the pages: search index, Markdown, lists and feed, social cards, and checksum."""
 
 from livepage.publish import (
     build_info,

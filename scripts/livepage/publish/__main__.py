@@ -1,4 +1,4 @@
-"""Say of folders why they hold no finished site; exit code 1 where one does not."""
+"""The command that reports why folders hold no finished site; its exit code is 1 if one of them does not."""
 
 import sys
 from pathlib import Path

@@ -1,6 +1,6 @@
-"""What a build is made of: the commit, the pinned packages, and how much of each page runs.
+"""The facts about a build that its pages can show: the commit, the pinned packages, and the executed part of each page.
 
-It is read from the files, by the reader that the build itself uses, so that it can stand on a page of the same build.
+They come from the source files, through the reader that the build itself uses, so a page of the build can show them.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ class Commit:
     """The commit that a build is made from.
 
     Attributes:
-        name: Its full hash, or an empty string outside of a git clone.
-        date: When it was made, in UTC, as `2026-11-20 20:11`, or an empty string.
-        changed: Whether tracked files differ from it.
+        name: The commit's full hash, or an empty string outside of a git clone.
+        date: The commit's date in UTC, as `2026-11-20 20:11`, or an empty string.
+        changed: Whether tracked files differ from the commit.
     """
 
     name: str = ""
@@ -44,7 +44,7 @@ class Commit:
     changed: bool = False
 
     def __str__(self) -> str:
-        """Return it in a few words."""
+        """Return a short description of the commit."""
         if not self.name:
             return "files outside of a git clone"
         return f"{self.name[:12]} of {self.date} UTC" + (", with local changes" if self.changed else "")
@@ -52,12 +52,12 @@ class Commit:
 
 @dataclass(frozen=True, slots=True)
 class Counted:
-    """A page, and how much of it runs.
+    """A page with the number of its executed pieces.
 
     Attributes:
-        name: Its file, relative to the folder of the pages.
-        title: Its first heading.
-        pieces: How many `block`s, `value`s and `check`s it has.
+        name: The page's file, relative to the folder of the pages.
+        title: The page's first heading.
+        pieces: The number of pieces by kind: `block`, `value` and `check`.
     """
 
     name: str
@@ -76,23 +76,23 @@ def find_commit() -> Commit:
 
 
 def ask_git(*words: str) -> str:
-    """Return what git says of the project's folder, or an empty string where it says nothing."""
-    # The clone may belong to another user; git then refuses to say anything of it.
+    """Return the output of a git command in the project's folder, or an empty string if git is missing or fails."""
+    # If the clone belongs to another user, git refuses to read it unless the folder is declared safe.
     owned = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.directory", "GIT_CONFIG_VALUE_0": str(project.root)}
     command = ["git", "-C", str(project.root), *words]
     try:
-        done = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | owned)
+        process = subprocess.run(command, capture_output=True, text=True, check=False, env=os.environ | owned)
     except OSError:
         return ""
-    return done.stdout.strip()
+    return process.stdout.strip()
 
 
 def list_pages() -> list[Counted]:
-    """Return the Markdown pages in the order of the navigation, those outside it last, with how much of each runs."""
+    """Return the Markdown pages with their numbers of pieces, in the order of the navigation, then all others."""
     folder = project.root / project.docs
-    named = _NAMED.findall((project.root / "mkdocs.yml").read_text(encoding="utf-8"))
+    navigation = _NAMED.findall((project.root / "mkdocs.yml").read_text(encoding="utf-8"))
     paths = {path.relative_to(folder).as_posix(): path for path in sorted(folder.rglob("*.md"))}
-    order = {name: place for place, name in reversed([*enumerate(named)])}
+    order = {name: place for place, name in reversed([*enumerate(navigation)])}
     return [_count_page(name, paths[name]) for name in sorted(paths, key=lambda name: order.get(name, len(order)))]
 
 
@@ -109,17 +109,18 @@ def _count_page(name: str, path: Path) -> Counted:
 
 
 def count(path: Path, text: str) -> Counter[str]:
-    """Return how many blocks, values and checks a page has, includes expanded as in the build."""
+    """Return the number of blocks, values and checks of a page, including those in included files."""
     return _read(path, text)[1]
 
 
 def _read(path: Path, text: str) -> tuple[list[str], Counter[str]]:
+    # The count needs the includes expanded, since included files may contain pieces too.
     lines = meta.get_data(text)[0].split("\n")
     expanded, _, _ = _make_reader(project.root).expand(lines, path.name, 1)
     return expanded, _count_pieces(path.name, "\n".join(expanded))
 
 
-@lru_cache(maxsize=100)  # a rebuild asks again for each page
+@lru_cache(maxsize=100)  # each rebuild counts every page again
 def _count_pieces(name: str, text: str) -> Counter[str]:
     lines = text.split("\n")
     return Counter(str(piece.kind) for piece in read_pieces(name, lines, [Origin(name, 1)] * len(lines)).pieces)
@@ -131,13 +132,13 @@ def _make_reader(root: Path) -> Includes:
 
 
 def list_pins() -> dict[str, dict[str, str]]:
-    """Return the packages that are pinned by hand, with their versions, by what they are for."""
-    written: dict[str, Any] = tomllib.loads((project.root / "pyproject.toml").read_text(encoding="utf-8"))
+    """Return the versions of the packages that `pyproject.toml` pins, by dependency group."""
+    table: dict[str, Any] = tomllib.loads((project.root / "pyproject.toml").read_text(encoding="utf-8"))
     return {
         what: {
             match[1]: match[2]
             for requirement in requirements
             if isinstance(requirement, str) and (match := _PIN.match(requirement))
         }
-        for what, requirements in written["dependency-groups"].items()
+        for what, requirements in table["dependency-groups"].items()
     }

@@ -1,7 +1,7 @@
-"""The Markdown of each page beside its HTML, for whoever reads text: with what the build printed, and links that work.
+"""The Markdown version of each page for readers of plain text, with the output of its blocks and with working links.
 
-What only this site's Markdown knows is written as any Markdown reader knows it: a fold or a tab as its title and its
-content, an anchor as an element of its own. Pictures are on the page alone; of each its caption is kept.
+Markdown extensions are translated for any Markdown reader: a fold or tab becomes its title and its content, and an
+anchor becomes an element of its own. Figures are only shown on the page itself; here their captions replace them.
 """
 
 from __future__ import annotations
@@ -35,40 +35,41 @@ _CAPTION = re.compile(r"<figcaption\b[^>]*>(.*?)</figcaption>", re.DOTALL)
 
 
 def find_address(name: str) -> str:
-    """Return where the Markdown beside a page lies in the site: `fusion/index.md` for `fusion.md`."""
+    """Return the location of a page's Markdown in the site, such as `fusion/index.md` for `fusion.md`."""
     plain = re.sub(r"\.(?:md|py)$", "", name)
     return f"{plain}.md" if posixpath.basename(plain) == "index" else f"{plain}/index.md"
 
 
 def to_markdown(name: str, source: Source, outcomes: Sequence[Outcome], pages: Iterable[str] = ()) -> str:
-    """Return a page's Markdown, with what its pieces came to.
+    """Return a page's Markdown with the outcomes of its pieces.
 
     Args:
         name: The page's file, relative to the folder of the pages.
         source: The page as read.
-        outcomes: What each of its pieces came to.
-        pages: The files of all pages, whose addresses links are rewritten to.
+        outcomes: The outcomes of the page's pieces.
+        pages: The files of all pages; links to them are rewritten to their addresses.
     """
-    known, here = frozenset(pages), posixpath.dirname(find_address(name))
+    names, here = frozenset(pages), posixpath.dirname(find_address(name))
 
     def link(target: str) -> str:
-        """Return where a link of the page leads from the Markdown beside it."""
+        """Return the target of one of the page's links, relative to the page's Markdown version."""
         if re.match(r"[a-z][a-z+.-]*:|/", target):
             return target
         path = posixpath.normpath(posixpath.join(posixpath.dirname(name), target))
-        return posixpath.relpath(find_address(path) if path in known else path, here or ".")
+        return posixpath.relpath(find_address(path) if path in names else path, here or ".")
 
     lines = _plain(_fill(source, outcomes), link)
     return re.sub(r"\n{3,}", "\n\n", "\n".join(lines)).strip() + "\n"
 
 
 def _fill(source: Source, outcomes: Sequence[Outcome]) -> Iterator[str]:
-    """Yield the lines of a page with what stands for a piece replaced by what the piece came to."""
+    """Yield the lines of a page with each placeholder replaced by the outcome of its piece."""
     lines = iter(source.lines)
     for line in lines:
         fence = _FENCE.match(line)
         mark = _MARK.match(fence["header"]) if fence else None
         if fence and mark:
+            # The placeholder of a piece is an empty fence, so its closing line is skipped.
             next(lines)
             index = int(mark[1])
             text = _show(source.pieces[index], outcomes[index])
@@ -82,7 +83,7 @@ def _say(outcome: Outcome) -> str:
 
 
 def _show(piece: Piece, outcome: Outcome) -> str:
-    """Return the Markdown that an executed fence stands for."""
+    """Return the Markdown for the outcome of an executed fence."""
     if piece.kind is Kind.CHECK:
         verdict = "Not run here" if outcome.gap else "Checked in this build"
         code = piece.code if outcome.gap or not outcome.text else f"{piece.code}\n\n{outcome.text}"
@@ -100,13 +101,16 @@ def _show(piece: Piece, outcome: Outcome) -> str:
 
 
 def _enclose(text: str, language: str) -> str:
-    """Return a text in a fence that it cannot close."""
+    """Return a text in a fence with more backticks than the text contains, so that the text cannot close the fence."""
     marks = "`" * max(3, *(len(run) + 1 for run in re.findall(r"`{3,}", text)), 3)
     return f"{marks}{language}\n{text}\n{marks}"
 
 
 def _describe(text: str) -> str:
-    """Return what a block printed, without what is drawn: of a figure its caption, of another what the project says."""
+    """Return the output of a block without graphics.
+
+    A figure becomes its caption, and another element on the page the text that the project's adapter has for it.
+    """
     text = _FIGURE.sub(_read_caption, project.adapter.tell(text))
     for name, instead in project.adapter.replaced.items():
         text = re.sub(rf'<(?P<tag>\w+) class="{name}\b.*?</(?P=tag)>', instead, text, flags=re.DOTALL)
@@ -115,14 +119,14 @@ def _describe(text: str) -> str:
 
 def _read_caption(match: re.Match[str]) -> str:
     caption = _CAPTION.search(match[0])
-    words = Markup(caption[1]).striptags() if caption else ""  # noqa: S704 - to be stripped
-    # A table in a figure is text already.
+    words = Markup(caption[1]).striptags() if caption else ""  # noqa: S704 - its tags are removed at once
+    # A table in a figure is text, so it is copied and not only described.
     tables = "\n".join(re.findall(r"<table\b.*?</table>", match[0], re.DOTALL))
     return f"*(On the page: a picture. {words})*\n{tables}" if words else tables or "*(On the page: a picture.)*"
 
 
 def _plain(lines: Iterable[str], link: Callable[[str], str]) -> list[str]:
-    """Return lines in plain Markdown: folds, tabs and notes opened, links led on; fences stay as they are."""
+    """Return lines in plain Markdown: folds, tabs and notes are unfolded and links rewritten; fences stay unchanged."""
     out: list[str] = []
     waiting = list(lines)
     at = 0
@@ -143,7 +147,7 @@ def _plain(lines: Iterable[str], link: Callable[[str], str]) -> list[str]:
             title = _LINK.sub(lambda match: _lead(match, link), heading["title"])
             out += [f'<a id="{heading["id"]}"></a>', "", title]
         else:
-            # What a script of the page reads is not in its text.
+            # An anchor that a script of the page reads does not exist in the Markdown, so its link leads to the page.
             line = _HASH.sub(lambda match: _lead_to_page(match[0]), _move_id(line))
             out.append(_LINK.sub(lambda match: _lead(match, link), line))
     return out
@@ -161,7 +165,7 @@ def _move_id(line: str) -> str:
 
 
 def _find_end(lines: list[str], at: int, fence: re.Match[str]) -> int:
-    """Return the line after the one that closes a fence."""
+    """Return the index of the line after the end of a fence."""
     while at < len(lines) and lines[at].strip(" \t>") != fence["marks"]:
         at += 1
     return min(at + 1, len(lines))

@@ -10,14 +10,14 @@ from bs4 import BeautifulSoup
 WORDS_A_MINUTE = 180
 LINES_A_MINUTE = 30
 
-# What is folded, drawn or on a tab behind.
+# The parts that a reader skips or sees only after a click: folded text, graphics, and all tabs but the first.
 _UNREAD = "script, style, label, button, [popover], details:not([open]), .tabbed-block ~ .tabbed-block"
-# Most of a page's tags are the colours of its listings, and most of the others draw; none of them parts two words.
+# Most tags color listings or belong to drawings. They separate no words, and parsing is faster without them.
 _INSIDE_WORDS = re.compile(r"</?(?:span|code|a|strong|em)\b[^>]*>|<svg\b.*?</svg>", re.DOTALL)
 
 
 def add_time(html: str) -> str:
-    """Return a chapter with its reading time under the title; a page that answers no question stays as it is."""
+    """Return a chapter's HTML with the reading time under the title; a page without an answer stays unchanged."""
     if '<p class="answer">' not in html:
         return html
     minutes = estimate(html)
@@ -25,12 +25,12 @@ def add_time(html: str) -> str:
     return html.replace("</h1>", f"</h1>\n{paragraph}", 1)
 
 
-@lru_cache(maxsize=100)  # a rebuild asks again for each page
+@lru_cache(maxsize=100)  # each rebuild estimates every page again
 def estimate(html: str) -> int:
-    """Return the minutes that a page takes: its words, and the lines of its listings, as far as they stand open.
+    """Return the estimated reading time in minutes, from the visible words and the lines of listings.
 
-    Brysbaert (2019, doi:10.1016/j.jml.2019.104047) gives 175 to 300 words a minute for adults who read in silence. This
-    prose is dense, so 180 are counted, and thirty lines of code take a minute. Only the first of several tabs counts.
+    Brysbaert (2019, doi:10.1016/j.jml.2019.104047) gives 175 to 300 words a minute for adults who read silently. This
+    prose is dense, so the estimate uses 180, and 30 lines of code a minute. Of several tabs, only the first one counts.
     """
     page = BeautifulSoup(_INSIDE_WORDS.sub("", html), "html.parser")
     for part in page.select(_UNREAD):

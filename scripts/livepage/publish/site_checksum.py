@@ -1,4 +1,4 @@
-"""The checksum of a finished site: what a build writes last, and publishing asks for first."""
+"""The checksum of a finished site: the last file that a build writes, and the first that publishing reads."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ def write_checksum(site: Path, pages: Sequence[str]) -> None:
     """Write the checksum of a site.
 
     Args:
-        site: Its folder.
-        pages: Its pages' files, relative to the folder.
+        site: The site's folder.
+        pages: The files of the site's pages, relative to the folder.
 
     Raises:
-        FileNotFoundError: A page is not there.
+        FileNotFoundError: A page is missing or empty.
     """
     for page in pages:
         if not (site / page).is_file() or not (site / page).stat().st_size:
@@ -32,12 +32,12 @@ def write_checksum(site: Path, pages: Sequence[str]) -> None:
 
 
 def remove(site: Path) -> None:
-    """Remove the checksum, since the site is about to be built anew."""
+    """Remove the checksum before the site is built again."""
     (site / NAME).unlink(missing_ok=True)
 
 
 def check_checksum(site: Path) -> str:
-    """Return why a folder holds no finished site, or an empty string."""
+    """Return the reason why a folder holds no finished site, or an empty string."""
     try:
         content = json.loads((site / NAME).read_text(encoding="utf-8"))
     except (OSError, ValueError):
@@ -52,6 +52,7 @@ def check_checksum(site: Path) -> str:
 def _hash(site: Path) -> str:
     digest = hashlib.sha256()
     for path in sorted(path for path in site.rglob("*") if path.is_file() and path != site / NAME):
+        # Names are part of the checksum, so that a renamed file is detected.
         digest.update(path.relative_to(site).as_posix().encode() + b"\0")
         digest.update(hashlib.sha256(path.read_bytes()).digest())
     return digest.hexdigest()

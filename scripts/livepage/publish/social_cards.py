@@ -1,7 +1,7 @@
-"""The picture that a link to a page shows elsewhere: the page's title and one of its own figures, in the site's fonts.
+"""The social card of each page: a picture with the title and one of the page's figures, shown by sites that link to it.
 
-It is drawn by a browser from the built site, styles and fonts included. Whoever shows a link fetches the picture by its
-whole address, so a site without one has no cards; nor has one that is served, or built where no Chromium is.
+A browser draws the cards from the built site, with the site's styles and fonts. Link previews fetch a card by its
+absolute address, so there are no cards without a site address, while serving, or without an installed Chromium.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from mkdocs.structure.pages import Page
 
 SIZE = (1200, 630)
-"""Width and height in pixels, as those who show links ask for it."""
+"""Width and height in pixels, as recommended for link previews."""
 FOLDER = "assets/cards"
 _BROWSERS = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 _KEPT = Path(".cache/cards")
@@ -55,7 +55,7 @@ _CARD = """\
 <div><p class="site">{site}</p><h1>{title}</h1><p>{description}</p></div>{picture}
 </div></div></body></html>
 """
-# The picture is as large as its box lets it be.
+# This script scales the figure to the largest size that fits its box.
 _FIT = """() => {
   const box = document.querySelector(".picture"), figure = box && box.firstElementChild
   if (!figure) return
@@ -65,7 +65,7 @@ _FIT = """() => {
 
 @dataclass(frozen=True, slots=True)
 class _Card:
-    """The card of a page, as HTML, and what its styles come to."""
+    """The card of a page as HTML, with a digest of the site's styles."""
 
     page: Page
     html: str
@@ -73,7 +73,7 @@ class _Card:
 
     @property
     def file(self) -> str:
-        """The name under which its picture is kept."""
+        """The file name of the card's stored picture."""
         return f"{hashlib.sha256((self.styles + self.html).encode()).hexdigest()[:32]}.png"
 
 
@@ -85,46 +85,46 @@ def find_browser() -> str:
 
 
 def find_address(name: str) -> str:
-    """Return where the card of a page lies in the site: `assets/cards/deep-page.png` for `deep/page.py`."""
+    """Return the location of a page's card in the site, such as `assets/cards/deep-page.png` for `deep/page.py`."""
     return f"{FOLDER}/{posixpath.splitext(name)[0].replace('/', '-')}.png"
 
 
 def publish_cards(pages: Sequence[Page], config: MkDocsConfig) -> None:
-    """Put the card of each page into the site; only those that are not kept from an earlier build are drawn."""
-    site, kept = Path(config.site_dir), project.root / _KEPT
+    """Copy the card of each page into the site; only cards without a stored picture are drawn."""
+    site, cache = Path(config.site_dir), project.root / _KEPT
     (site / FOLDER).mkdir(parents=True, exist_ok=True)
-    kept.mkdir(parents=True, exist_ok=True)
+    cache.mkdir(parents=True, exist_ok=True)
     styles = _digest_styles(site)
-    built = [(site / page.file.dest_uri).read_text(encoding="utf-8") for page in pages]
+    texts = [(site / page.file.dest_uri).read_text(encoding="utf-8") for page in pages]
     cards = [
-        _Card(page, write_card(page, text, config.site_name), styles) for page, text in zip(pages, built, strict=True)
+        _Card(page, write_card(page, text, config.site_name), styles) for page, text in zip(pages, texts, strict=True)
     ]
-    if missing := [card for card in cards if not (kept / card.file).is_file()]:
+    if missing := [card for card in cards if not (cache / card.file).is_file()]:
         log.info("drawing %d social cards", len(missing))
-        # In a thread of its own: Playwright refuses to work in one that runs a loop, as that of a notebook does.
+        # Playwright needs a thread of its own, because it refuses to run in one with an event loop, as in notebooks.
         with ThreadPoolExecutor(max_workers=1) as thread:
-            thread.submit(_draw, missing, site, kept).result()
+            thread.submit(_draw, missing, site, cache).result()
     for card in cards:
-        shutil.copyfile(kept / card.file, site / find_address(card.page.file.src_uri))
-    for file in kept.glob("*.png"):
+        shutil.copyfile(cache / card.file, site / find_address(card.page.file.src_uri))
+    for file in cache.glob("*.png"):
         if file.name not in {card.file for card in cards}:
             file.unlink(missing_ok=True)
 
 
-def write_card(page: Page, built: str, site_name: str) -> str:
-    """Return the card of a page, as HTML that stands beside the page's own.
+def write_card(page: Page, page_html: str, site_name: str) -> str:
+    """Return the card of a page as HTML that can be placed next to the page's own HTML file.
 
     Args:
-        page: The page; `card` in its front matter is the class of the figure that it shows, the first one otherwise.
-        built: The page's HTML in the site.
+        page: The page; `card` in its front matter selects the class of the figure, by default the first figure.
+        page_html: The page's HTML in the site.
         site_name: The name of the site.
     """
     picture = _find_figure(str(page.content or ""), str(page.meta.get("card", "")))
-    # The title of a page, and what its front matter says, are HTML already.
-    plain = Markup(page.meta.get("title") or page.title).striptags()  # noqa: S704 - to be stripped
+    # The page's title and front matter are HTML already, so the title has to be stripped of its tags.
+    plain = Markup(page.meta.get("title") or page.title).striptags()  # noqa: S704 - its tags are removed at once
     title = html.escape(plain, quote=False)
     return _CARD.format(
-        styles="".join(_STYLES.findall(built)),
+        styles="".join(_STYLES.findall(page_html)),
         columns="1fr 1fr" if picture else "1fr",
         heading=60 if picture else 96,
         text=28 if picture else 42,
@@ -136,7 +136,7 @@ def write_card(page: Page, built: str, site_name: str) -> str:
 
 
 def _find_figure(content: str, kind: str) -> str:
-    """Return a figure without its caption, or an empty string where the page has none of that class."""
+    """Return the page's first figure of a class without its caption, or an empty string."""
     for match in _FIGURE.finditer(content):
         if kind in match["attributes"] and ("<svg" in match[0] or kind):
             return _CAPTION.sub("", match[0])
@@ -150,13 +150,13 @@ def _digest_styles(site: Path) -> str:
     return digest.hexdigest()
 
 
-def _draw(cards: Sequence[_Card], site: Path, kept: Path) -> None:
-    """Draw each card and keep its picture, PNG."""
+def _draw(cards: Sequence[_Card], site: Path, cache: Path) -> None:
+    """Draw each card, and store its picture as PNG."""
     from playwright.sync_api import sync_playwright
 
     width, height = SIZE
     with sync_playwright() as playwright:
-        # A site is built as any user, also in containers, and what is drawn is its own.
+        # Chromium's sandbox fails for root in containers; it is not needed, since the drawn page is the site's own.
         browser = playwright.chromium.launch(executable_path=find_browser(), args=["--no-sandbox"])
         view = browser.new_page(viewport={"width": width, "height": height})
         for card in cards:
@@ -166,9 +166,10 @@ def _draw(cards: Sequence[_Card], site: Path, kept: Path) -> None:
                 view.goto(draft.as_uri())
                 view.evaluate("document.fonts.ready")
                 view.evaluate(_FIT)
-                partial = kept / f"{card.file}.{os.getpid()}"
+                # Renaming is atomic, so another build never copies an unfinished picture.
+                partial = cache / f"{card.file}.{os.getpid()}"
                 partial.write_bytes(view.screenshot())
-                partial.replace(kept / card.file)
+                partial.replace(cache / card.file)
             finally:
                 draft.unlink()
         browser.close()

@@ -1,7 +1,7 @@
-"""Terms as links to their entries: of each word the first use on a page, of each code the first in a paragraph or page.
+"""Links from terms to their glossary entries: from a word's first use on a page, and from code's first in a paragraph.
 
-The sentence that a link shows on hover stands in one file for all pages, which `terms.js` fetches once. Prose is what
-Markdown itself writes: paragraphs and lists. What has a class of its own is drawn by somebody, and stays as it is.
+The sentence that a link shows on hover comes from one file for all pages, which `terms.js` fetches once. Only prose
+that Markdown itself writes is linked: paragraphs and lists. Elements with a class of their own stay unchanged.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from livepage.read import Term
 
 FILE = "assets/terms.json"
-"""Where the sentences lie in the site, by the address of the entry below its root."""
+"""The site's file with the sentences of the terms, by the address of each entry."""
 
 _OPAQUE = re.compile(
     r"<(?P<tag>pre|svg|table|figure|h[1-6]|summary|script|style|template|button|label|select)\b.*?</(?P=tag)>",
@@ -32,24 +32,24 @@ _CLASS = re.compile(r'\sclass="([^"]*)"')
 _HREF = re.compile(r'\shref="([^"]*)"')
 _WORD = re.compile(r"(?<![\w&#.-])[A-Za-z][\w-]*")
 _FIRST = re.compile(r"[^\w-]")
-# A word that is a verb as well is a noun behind one of these.
+# A word that can also be a verb is a noun after one of these words.
 _BEFORE_NOUN = re.compile(
     r"\b(?:an?|the|each|every|this|that|these|those|its|their|one|no|which|what|another|same|of|by|between|with|more)\s+$",
     re.IGNORECASE,
 )
 _BEGIN_PROSE = {"p", "li", "dd"}
 _FOLLOWED = {*_BEGIN_PROSE, "ul", "ol", "dl", "div", "a", "span", "section", "aside", "nav", "details", "blockquote"}
-# The classes of what Markdown writes around prose, and of a sentence that the theme sets off.
+# The classes of the elements that Markdown writes around prose, and of a sentence that the theme highlights.
 _OPEN = {"admonition", "tabbed-set", "tabbed-content", "tabbed-block", "answer", "footnote"}
 
 _CODE, _VALUE = "<code>", '<span class="value">'
 
-# A paragraph with more names than this lists them.
+# A paragraph with more code names than this is a list of names, which links would clutter.
 _MOST_CODES = 8
 
 
 def are_stale(terms: Iterable[Term]) -> bool:
-    """Return whether pages that link some terms would have other links now; what an entry says is not on the pages."""
+    """Return whether the current list of terms would give pages other links; the text of an entry does not matter."""
     return _strip(terms) != _strip(project.adapter.list_terms())
 
 
@@ -58,8 +58,9 @@ def link(content: str, terms: Iterable[Term], find: Callable[[str], str]) -> str
 
     Args:
         content: The HTML.
-        terms: Those of the page.
-        find: Returns the address of a page from this one, by its file; an empty one where there is none or it is this.
+        terms: The terms of the page.
+        find: A function that returns a page's address relative to this one, or an empty string for this page and for
+            missing pages.
     """
     linked = list(terms)
     addresses = {name: find(name) for name in {term.page for term in linked}}
@@ -71,8 +72,8 @@ def publish_terms(folder: Path, find: Callable[[str], str]) -> None:
     """Write the sentences of the terms into a built site.
 
     Args:
-        folder: That of the site.
-        find: Returns the address of a page from the site's root, by its file; an empty one where there is none.
+        folder: The site's folder.
+        find: A function that returns a page's address relative to the site's root, or an empty string if it is missing.
     """
     says = {
         f"{find(term.page)}#{term.anchor}": [term.name, term.says]
@@ -89,13 +90,13 @@ def _strip(terms: Iterable[Term]) -> list[tuple[object, ...]]:
 
 
 class _Linker:
-    """Goes through one page."""
+    """The pass over one page that inserts the links."""
 
     def __init__(self, terms: Iterable[Term], addresses: dict[str, str], content: str) -> None:
         self.addresses = addresses
         self.codes = {term.code: term for term in terms if term.code}
         self.words: dict[str, list[tuple[str, Term]]] = {}
-        # What the author has linked already needs no second link.
+        # A term that the author has already linked on the page needs no second link.
         linked = set(_HREF.findall(content))
         for term in terms:
             if self._address(term) not in linked:
@@ -103,11 +104,12 @@ class _Linker:
                     for form in {word, word[:1].upper() + word[1:]}:
                         self.words.setdefault(_FIRST.split(form)[0], []).append((form, term))
         for forms in self.words.values():
+            # Longer forms are tried first, so that "memory space" wins over "memory".
             forms.sort(key=lambda pair: -len(pair[0]))
         self.seen: set[Term] = set()
         self.coded: set[str] = set()
         self.lists = False
-        # The open elements: name, and whether what they hold is prose; None where it is to be left alone.
+        # The open elements: the name, and whether the content is prose; None if the content must stay unchanged.
         self.stack: list[tuple[str, bool | None]] = [("", False)]
 
     def link(self, content: str) -> str:
@@ -134,17 +136,17 @@ class _Linker:
         return "".join(parts)
 
     def _begin_prose(self, parts: list[str], at: int) -> None:
-        """Forget the codes of the paragraph before, and see whether this one only lists some."""
+        """Start a paragraph: forget the codes of the last one, and find out whether this one merely lists codes."""
         end = parts.index("</p>", at) if parts[at] == "<p>" and "</p>" in parts[at:] else at
         self.coded.clear()
         self.lists = parts[at:end].count("<code>") > _MOST_CODES
 
     def _follow(self, tag: str) -> bool:
-        """Note an element that begins or ends, and return whether prose begins."""
-        found = _NAME.match(tag)
-        if not found or found[1] not in _FOLLOWED:
+        """Track an opening or closing tag, and return whether prose begins."""
+        element = _NAME.match(tag)
+        if not element or element[1] not in _FOLLOWED:
             return False
-        name = found[1]
+        name = element[1]
         if tag.startswith("</"):
             if any(other == name for other, _ in self.stack):
                 while self.stack.pop()[0] != name:

@@ -1,4 +1,4 @@
-"""Publish what reads no HTML: the Markdown beside each page, `llms.txt`, which lists it, and the feed."""
+"""The text outputs of a build: the Markdown of each page, the list of pages in `llms.txt`, and the feed."""
 
 from __future__ import annotations
 
@@ -30,17 +30,17 @@ _BLOCK = re.compile(r"<(h[3-6]|p|ul|ol|table)\b[^>]*>.*?</\1>", re.DOTALL)
 _UNSAID = re.compile(r'<(details|figure|pre|svg|section|button)\b.*?</\1>|<a class="headerlink".*?</a>', re.DOTALL)
 _KEPT = re.compile(r"<(/?(?:h[3-6]|p|ul|ol|li|table|thead|tbody|tr|th|td|code|strong|em))\b[^>]*>|<[^>]*>")
 _LONGEST = 6000
-"""How much of a section the feed says, in characters."""
+"""The largest number of characters of a section that the feed includes."""
 
 
 @dataclass(frozen=True, slots=True)
 class Item:
-    """A section of a page, in the feed.
+    """A section of a page in the feed.
 
     Attributes:
-        title: Its heading.
-        address: Its page and id, relative to the site.
-        summary: What it says, as plain HTML without what is folded, drawn or listed.
+        title: The section's heading.
+        address: The section's page and id, relative to the site.
+        summary: The section's text as plain HTML, without folded text, graphics and listings.
     """
 
     title: str
@@ -49,7 +49,7 @@ class Item:
 
 
 def publish_texts(nav: Navigation, pages: Sequence[Page], config: MkDocsConfig) -> None:
-    """Write the Markdown beside each page, `llms.txt` and `feed.xml` into the site."""
+    """Write the Markdown of each page, `llms.txt` and `feed.xml` into the site."""
     site = Path(config.site_dir)
     names = frozenset(page.file.src_uri for page in pages)
     for name in sorted(names):
@@ -71,7 +71,7 @@ def _write(path: Path, text: str) -> None:
 
 
 def write_llms_index(nav: Navigation, config: MkDocsConfig, address: str) -> str:
-    """Return `llms.txt`: what the site is, and each page's Markdown with what it is about, as on llmstxt.org."""
+    """Return `llms.txt` in the format of llmstxt.org: the site's description and a list of its Markdown pages."""
     parts = [f"# {config.site_name}\n\n> {config.site_description}"]
     loose: list[str] = []
     for entry in nav.items:
@@ -91,7 +91,7 @@ def _walk(entry: object) -> Iterator[Page]:
         for child in children:
             yield from _walk(child)
     elif getattr(entry, "is_page", False):
-        yield entry  # type: ignore[misc]  # a page, as it says
+        yield entry  # type: ignore[misc]  # a page, since `is_page` is true
 
 
 def _describe(page: Page, address: str) -> str:
@@ -100,12 +100,12 @@ def _describe(page: Page, address: str) -> str:
 
 
 def _inline(text: str) -> str:
-    """Return what stands escaped for HTML as one line of Markdown that opens no element and no link."""
+    """Return HTML-escaped text as one line of Markdown in which nothing can be read as an element or a link."""
     return re.sub(r"([\\<\[\]])", r"\\\1", " ".join(html.unescape(text).split()))
 
 
 def list_items(page: Page) -> Iterator[Item]:
-    """Yield the sections of a page whose id begins with what the pattern `feed` in its front matter matches."""
+    """Yield the sections of a page with an id that matches the pattern `feed` in the page's front matter."""
     pattern = page.meta["feed"]
     content = page.content or ""
     heads = list(_SECTION.finditer(content))
@@ -117,20 +117,21 @@ def list_items(page: Page) -> Iterator[Item]:
         blocks = [_simplify(match[0]) for match in _BLOCK.finditer(_UNSAID.sub("", body))]
         sizes = accumulate(map(len, blocks))
         summary = "".join(block for block, size in zip(blocks, sizes, strict=True) if size <= _LONGEST)
-        title = Markup(_UNSAID.sub("", head["title"])).striptags()  # noqa: S704 - to be stripped
+        title = Markup(_UNSAID.sub("", head["title"])).striptags()  # noqa: S704 - its tags are removed at once
         yield Item(title, f"{page.url}#{head['id']}", summary)
 
 
 def _simplify(block: str) -> str:
-    """Return HTML with the elements that every reader of feeds shows, without attributes."""
+    """Return HTML with only those elements that every feed reader shows, without attributes."""
     plain = _KEPT.sub(lambda match: f"<{match[1]}>" if match[1] else "", block)
     return re.sub(r"\s+", " ", plain)
 
 
 def to_feed(items: Iterable[Item], title: str, config: MkDocsConfig, address: str) -> str:
-    """Return an RSS 2.0 feed. Without the site's address its links are relative to the feed."""
+    """Return an RSS 2.0 feed; without the site's address its links are relative to the feed."""
+    # The hook sets this variable to the commit's date, so that equal sources give an equal feed.
     seconds = int(os.environ.get("SOURCE_DATE_EPOCH", "0"))
-    built = format_datetime(datetime.fromtimestamp(seconds, UTC))
+    date = format_datetime(datetime.fromtimestamp(seconds, UTC))
     own = (
         f'\n    <atom:link href="{escape(address)}feed.xml" rel="self" type="application/rss+xml"/>' if address else ""
     )
@@ -150,7 +151,7 @@ def to_feed(items: Iterable[Item], title: str, config: MkDocsConfig, address: st
     <title>{escape(title)}</title>
     <link>{escape(address) or "."}</link>
     <description>{escape(config.site_description or "")}</description>
-    <lastBuildDate>{built}</lastBuildDate>{own}{entries}
+    <lastBuildDate>{date}</lastBuildDate>{own}{entries}
   </channel>
 </rss>
 """

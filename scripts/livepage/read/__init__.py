@@ -1,4 +1,4 @@
-"""Read a page: what runs on it, what it says, where each line stands, and what its project adds."""
+"""The reader of pages: their code, their sentences, the origin of each line, and the project's own additions."""
 
 from livepage.read.adapter import Adapter, Term, load_adapter
 from livepage.read.blocks import SAYS, VALUE_MARK, Kind, Outcome, Piece, SearchEntry, Source, read_pieces

@@ -1,4 +1,4 @@
-"""What a project adds to its pages: of what they are about, the rest of this package knows nothing."""
+"""The interface for a project's own additions; the rest of this package does not know what the pages are about."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Term:
-    """A term that has an entry on one of the pages, to which others link where they use it.
+    """A term with an entry on one of the pages; other pages link to the entry where they use the term.
 
     Attributes:
-        name: What it is called.
-        page: The page of its entry, relative to the folder of the pages.
-        anchor: The id of its entry.
-        says: What it is, in one sentence of plain text.
-        words: How prose writes it: linked where a page uses one of them first, at the start of a sentence too.
-        code: How it stands in code marks: linked where a paragraph uses it first.
-        is_verb: Whether its words are verbs as well, so that they are linked where they are nouns alone.
-        is_rare: Whether its code means nothing else, so that it is linked once a page, and where a value is it too.
+        name: The term itself.
+        page: The page of the entry, relative to the folder of the pages.
+        anchor: The id of the entry.
+        says: The definition, as one sentence of plain text.
+        words: The forms of the term in prose; the first use on a page is linked, also at the start of a sentence.
+        code: The form of the term in code marks; the first use in a paragraph is linked.
+        is_verb: Whether the words can also be verbs; then they are only linked where they are nouns.
+        is_rare: Whether the code has no other meaning; then it is linked once a page, also if it is a computed value.
     """
 
     name: str
@@ -37,20 +37,20 @@ class Term:
 
 
 class Adapter:
-    """What a project may say of its own, each with a default that says nothing.
+    """The additions that a project can make, each with a neutral default.
 
-    A project names the module that holds one, as `ADAPTER`, in the option `adapter` of `livepage.extension`.
+    The option `adapter` of `livepage.extension` names a module, whose `ADAPTER` is an instance of a subclass.
 
     Attributes:
-        slow_work: The logger that hears of each piece of work that the next build will find done.
-        caches: The variables of the environment that name folders into which a block may write.
-        functions: The packages whose functions are found by the search where a listing names them.
-        replaced: By the class of an element that lives on its page alone, what stands for it in a page's Markdown.
-        packages: The project's own packages that ask the environment and the clock for what shows on no page, or is
-            told by `describe_machine`.
+        slow_work: The name of the logger for slow operations whose results are cached for the next build.
+        caches: The environment variables with the paths of folders that blocks may write to.
+        functions: The packages whose functions the search indexes when a listing uses them.
+        replaced: The replacements in a page's Markdown for elements that only work on the page, by the elements' class.
+        packages: The project's own tool packages: what they read from the environment and the clock does not affect any
+            page, or is covered by `describe_machine`.
         checks: The packages whose asserts count as those of the page that calls them.
-        stopwatches: Files, relative to the project, that compare times and show none.
-        settings: By the name of a library's settings, what reads them, and what sets one by its name.
+        stopwatches: The files that may read the clock without making a page's outcomes unstorable.
+        settings: For each library's settings, a function that reads them all and a function that sets one by its name.
     """
 
     slow_work: str = ""
@@ -63,26 +63,26 @@ class Adapter:
     settings: ClassVar[Mapping[str, tuple[Callable[[], Mapping[str, Any]], Callable[[str, Any], None]]]] = {}
 
     def list_missing(self) -> Mapping[str, str]:
-        """Return the targets that this machine lacks, each with the reason."""
+        """Return the targets that are missing on this machine, each with the reason."""
         return {}
 
     def list_makers(self, values: Iterable[object]) -> Iterable[str]:
-        """Return what made that which the names of a page stand for, each in words, for the foot of the page."""
+        """Return descriptions of the tools that produced the values of a page's names, for the foot of the page."""
         del values
         return ()
 
     def find_gap(self, error: BaseException) -> tuple[str, str] | None:
-        """Return the missing target and the reason of an error that is no fault of the page, or None."""
+        """Return the missing target behind an error and the reason, or None if the page is at fault."""
         del error
         return None
 
     def find_gaps(self, markdown: str) -> Mapping[str, str]:
-        """Return the missing targets that the Markdown of a notebook tells of, each with the reason."""
+        """Return the missing targets that the Markdown of a notebook reports, each with the reason."""
         del markdown
         return {}
 
     def tell(self, text: str) -> str:
-        """Return what a block printed as plain Markdown says it, where the page shows it in a way of its own."""
+        """Return a block's output with the project's own elements written as plain Markdown."""
         return text
 
     def list_terms(self) -> Iterable[Term]:
@@ -90,44 +90,44 @@ class Adapter:
         return ()
 
     def choose_terms(self, page: str) -> Iterable[Term]:
-        """Return the terms that are linked on a page, by its file: all of them, unless the project says otherwise."""
+        """Return the terms that are linked on a page, given by its file; by default all terms."""
         del page
         return self.list_terms()
 
     def find_anchor(self, link: str) -> str:
-        """Return the id that a link needs which is read by a script of the page, or an empty string for any other."""
+        """Return the id that must exist for a link that a page's script reads, or an empty string for other links."""
         del link
         return ""
 
     def find_imported(self, codes: Iterable[str], folder: Path) -> Iterable[Path]:
-        """Return the files of a folder that code imports, directly or not: all of them, unless the project knows."""
+        """Return the files of a folder that code imports, directly or indirectly; by default all of its files."""
         del codes
         return (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
 
     def describe_machine(self) -> object:
-        """Return what else the outcome of a page depends on here, as JSON holds it."""
+        """Return the properties of this machine that the outcomes of a page depend on, as JSON can represent them."""
         return None
 
     def list_files(self, cell: Mapping[str, object]) -> Iterable[Path]:
-        """Return the files that a cell shows, by its metadata, besides those that it imports."""
+        """Return the files that a cell displays because of its metadata, in addition to those that it imports."""
         del cell
         return ()
 
     def write_first_cell(self, address: str) -> str:
-        """Return the code with which a notebook begins that is taken away; the address is that of the repository."""
+        """Return the code of the first cell of a downloadable notebook, given the repository's address."""
         del address
         return ""
 
     def expand_cell(self, cell: Mapping[str, object]) -> Iterable[tuple[str, str]] | None:
-        """Return what a cell is in a notebook that is taken away, by its metadata, as pairs of kind and text.
+        """Return the content of a cell in the downloadable notebook as pairs of kind and text, given its metadata.
 
-        The kinds are `code` and `markdown`; None leaves the cell as it is.
+        The kinds are `code` and `markdown`; None leaves the cell unchanged.
         """
         del cell
         return None
 
 
 def load_adapter(name: str) -> Adapter:
-    """Return what a project adds, by the name of its module, or what adds nothing where that is empty."""
+    """Return the adapter of the module `name`, or a neutral adapter for an empty name."""
     adapter: Adapter = import_module(name).ADAPTER if name else Adapter()
     return adapter

@@ -1,8 +1,8 @@
-"""The one reader of what runs on a page: executed fences, checks and values, each with its file and line.
+"""The reader of everything that runs on a page: executed fences, checks and values, each with its file and line.
 
-The build and the tests both read pages through `read_pieces`, so that neither can miss what the other sees.
-What would silently not run (a header that the Markdown renderer does not accept, an unknown option, a fence that
-is never closed) is a fault here.
+The build and the tests both use `read_pieces`, so neither can miss a piece that the other one runs. Anything that
+would silently not run is reported as a fault: a header that the Markdown renderer does not accept, an unknown option,
+or a fence that is never closed.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 # A fence opens as in `pymdownx.superfences`: after white space and block quote marks; a backtick later in the
 # line makes it inline code.
 _OPENS = re.compile(r"(?P<lead>[ \t>]*)(?P<fence>`{3,}|~{3,})(?P<header>[^`\n]*)$")
-# A list item may open with a fence, which superfences leaves alone.
+# A fence that opens on the line of a list item, which superfences does not recognize as a fence.
 _ITEM_OPENS = re.compile(r"[ \t>]*(?:[-+*]|\d+[.)])[ \t]+(?P<fence>`{3,}|~{3,})[^`\n]*$")
 # An inline code span, as Python-Markdown finds it.
 _SPAN = re.compile(r"(?<!\\)(?P<ticks>`+)(?P<body>.+?)(?<!`)(?P=ticks)(?!`)", re.DOTALL)
@@ -34,14 +34,14 @@ _PROMPTS = {"pycon": (">>> ", "... "), "console": ("$ ", "% ")}
 _EXPLICIT_ID = re.compile(r"\{:?[^}\n]*#[\w:.-]+[^}\n]*\}[ \t]*$")
 
 VALUE_MARK = "livepage-value-"
-"""What stands for a value while a page is converted, before its number."""
+"""The prefix of a value's placeholder while a page is converted; the number of the value follows."""
 
 SAYS = "Checked in this build: "
-"""How the claim of a check begins where it is read out or searched."""
+"""The text before the claim of a check, for screen readers and the search."""
 
 
 class Kind(StrEnum):
-    """What a piece of a page is."""
+    """The kind of a piece."""
 
     BLOCK = "block"
     CHECK = "check"
@@ -53,13 +53,13 @@ class Piece:
     """Code on a page: an executed fence, a check or a value.
 
     Attributes:
-        kind: What it is.
+        kind: The kind of the piece.
         code: The source that runs; an expression for a value.
-        origin: Where it opens: the fence's header, or the line of the value.
-        lines: Where each line of `code` stands.
+        origin: The line of the fence's header, or of the value.
+        lines: The origin of each line of `code`.
         options: The options of the fence, as written.
         language: The language of the source.
-        listing: The source as it is shown, where it has prompts.
+        listing: The source as displayed, if it has prompts.
     """
 
     kind: Kind
@@ -71,19 +71,19 @@ class Piece:
     listing: str = ""
 
     def holds(self, origin: Origin) -> bool:
-        """Return whether a line is one of its own."""
+        """Return whether a line belongs to the piece."""
         return origin == self.origin or origin in self.lines
 
 
 @dataclass(frozen=True, slots=True)
 class SearchEntry:
-    """What the search finds of an element that a block printed.
+    """The search entry for an element that a block printed.
 
     Attributes:
-        id: That of the element.
-        title: The entry's own, as HTML; without one its text is found with the section around it.
-        text: What it says, as HTML.
-        boost: How many times as good a result it is as what other pages say of it.
+        id: The id of the element.
+        title: The entry's title as HTML; without a title the text is found as part of the surrounding section.
+        text: The entry's text as HTML.
+        boost: The factor by which the entry ranks above mentions on other pages.
     """
 
     id: str
@@ -94,18 +94,18 @@ class SearchEntry:
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """What a piece came to.
+    """The result of running a piece.
 
     Attributes:
-        text: What a block printed, what a value shows, or the functions of modules that asserted for a check.
-        gap: Why it could not run on this machine, or an empty string.
-        target: The target that is missing, when it is a gap.
-        failure: What failed, or None.
-        follows: Whether it only failed because a block above it did.
-        entries: What the search finds of what a block printed.
-        waits: Whether it still runs in another process.
-        exact: What a value stands for, where it shows less, or an empty string.
-        made: Of the last piece of a page, what made that which the page shows, each in words.
+        text: The output of a block, the text of a value, or the source of the functions that asserted for a check.
+        gap: The reason why the piece could not run on this machine, or an empty string.
+        target: The missing target, if there is a gap.
+        failure: The failure, or None.
+        follows: Whether the piece only failed because a block above it failed.
+        entries: The search entries for the output of a block.
+        waits: Whether the piece is still running in another process.
+        exact: The exact value behind a rounded text, or an empty string.
+        made: For the last piece of a page, descriptions of the tools that produced the page's values.
     """
 
     text: str = ""
@@ -125,9 +125,9 @@ class Source:
 
     Attributes:
         name: The page's file, relative to the project.
-        lines: The page's text, in which each piece is replaced by a mark that names its index.
-        pieces: What runs, in reading order.
-        faults: What is wrong.
+        lines: The page's text, with each piece replaced by a placeholder that contains its index.
+        pieces: The pieces that run, in reading order.
+        faults: The errors in the page's markup.
     """
 
     name: str
@@ -136,7 +136,7 @@ class Source:
     faults: tuple[Failure, ...]
 
     def count(self, kind: Kind) -> int:
-        """Return how many pieces of a kind the page has."""
+        """Return the number of pieces of one kind."""
         return sum(piece.kind is kind for piece in self.pieces)
 
 
@@ -146,7 +146,7 @@ def read_pieces(name: str, lines: Sequence[str], origins: Sequence[Origin]) -> S
     Args:
         name: The page's file, relative to the project.
         lines: The page's text.
-        origins: Where each line stands, as many as there are lines.
+        origins: The origin of each line, as many as there are lines.
     """
     reader = _BlockReader(lines, origins)
     reader.scan()
@@ -154,7 +154,7 @@ def read_pieces(name: str, lines: Sequence[str], origins: Sequence[Origin]) -> S
 
 
 class _BlockReader:
-    """Walks the lines once, collecting pieces and faults and writing the marked text."""
+    """The single pass over a page's lines that collects pieces and faults, and writes the text with placeholders."""
 
     def __init__(self, lines: Sequence[str], origins: Sequence[Origin]) -> None:
         self.lines = lines
@@ -187,7 +187,7 @@ class _BlockReader:
         self._prose(prose)
 
     def _past(self, fence: str, at: int, prose: list[int]) -> int:
-        """Return the line on which a fence that does not count would close, or `at`, its own."""
+        """Return the line that would close an invalid fence, or `at`, the line of the fence itself."""
         for end in range(at + 1, len(self.lines)):
             if self.lines[end].strip(" \t>") == fence:
                 prose += range(at + 1, end + 1)
@@ -234,12 +234,13 @@ class _BlockReader:
             lead = re.match(r"[ \t>]*", line)
             if closes.match(line) and lead and len(lead[0].expandtabs(4)) == width:
                 return end
+            # A less indented line ends the fold, tab or list item that holds the fence.
             if line.strip(" \t>") and lead and len(lead[0].expandtabs(4)) < width:
                 return None
         return None
 
     def _prose(self, numbers: list[int]) -> None:
-        """Write the paragraph on these lines, its values marked, and forget the lines."""
+        """Write the paragraph on these lines with placeholders for its values, and clear the list of lines."""
         if not numbers:
             return
         text = "\n".join(self.lines[at] for at in numbers)
@@ -248,6 +249,7 @@ class _BlockReader:
             at = numbers[text.count("\n", 0, span.start())]
             self._check_heading(at, numbers[-1])
             marked += [text[last : span.start()], f"`{VALUE_MARK}{len(self.pieces)}`"]
+            # A value may continue on the next line; the text must keep its number of lines for the origins.
             marked += ["\n"] * span[0].count("\n")
             last = span.end()
             self.pieces.append(Piece(Kind.VALUE, expression, self.origins[at], (self.origins[at],)))
@@ -262,13 +264,13 @@ class _BlockReader:
 
 
 def _make_piece(header: Header, code: list[str], origin: Origin, lines: Sequence[Origin]) -> Piece:
-    """Return a fence that runs; of one with prompts, the lines that have one run, and are shown."""
+    """Return the piece for a fence; of a fence with prompts, only the lines with a prompt run and are displayed."""
     listing = ""
     if prompts := _PROMPTS.get(header.language):
-        asked = [(text[len(prompts[0]) :], text, line) for text, line in zip(code, lines, strict=True)
+        inputs = [(text[len(prompts[0]) :], text, line) for text, line in zip(code, lines, strict=True)
                  if text.startswith(prompts)]  # fmt: skip
-        code, lines = [text for text, _, _ in asked], [line for _, _, line in asked]
-        listing = "\n".join(text for _, text, _ in asked)
+        code, lines = [text for text, _, _ in inputs], [line for _, _, line in inputs]
+        listing = "\n".join(text for _, text, _ in inputs)
     kind = Kind(header.kind)
     return Piece(kind, "\n".join(code), origin, tuple(lines), header.options, header.language, listing)
 

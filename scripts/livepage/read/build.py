@@ -1,4 +1,4 @@
-"""One build of a project: who runs its pages and hears of failures, what they came to, and what was counted."""
+"""The state of one build: the functions that run pages and receive failures, the outcomes, and the totals."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Answer:
-    """The outcome of a page in another process.
+    """The outcomes of a page that ran in another process.
 
     Attributes:
         key: A hash of the page's code.
-        outcomes: What its pieces came to.
-        text: What a notebook was converted to.
-        inputs: What went into its outcomes.
-        failure: Why there are none.
+        outcomes: The outcomes of the page's pieces.
+        text: The Markdown of a converted notebook.
+        inputs: The inputs of the outcomes.
+        failure: The failure, if there are no outcomes.
     """
 
     key: str = ""
@@ -40,32 +40,32 @@ class Answer:
 
 
 class PageRanError(Exception):
-    """The end of a page of which nothing is asked but that it runs."""
+    """The signal that ends a page after its code ran, if nothing needs to be rendered."""
 
 
 class PageError(Exception):
-    """A page that failed, for builders that only stop at an exception."""
+    """The failures of a page, for builders that only stop at an exception."""
 
 
 @dataclass
 class Build:
-    """A build of the pages, or of one of them.
+    """A build of all pages, or of one of them.
 
     Attributes:
-        report: Hears of a failure; None to raise `PageError` at the end of the page.
-        current: The page being rendered, when the builder says so.
-        started: When the build began, in seconds of the performance counter.
-        elsewhere: Runs a page in another process and returns its answer, or None while it runs; None where each page
-            runs in this one.
-        only_run: Whether a page ends once its pieces ran.
-        terms: The terms that its pages link.
-        totals: How many pages, blocks, values and checks there were.
-        missing: The targets that are missing, each with the reason.
+        report: The function that receives failures; None to raise `PageError` at the end of a page instead.
+        current: The page being rendered, if the builder sets it.
+        started: The start time of the build, in seconds of the performance counter.
+        elsewhere: A function that runs a page in another process and returns its answer, or None while the page runs.
+            If the attribute is None, each page runs in this process.
+        only_run: Whether a page ends once its pieces have run.
+        terms: The terms that the pages link.
+        totals: The numbers of pages, blocks, values and checks.
+        missing: The missing targets, each with the reason.
         ran: The pages that ran for this build, in this process or in another.
-        pending: The pages that still run in another process.
-        sources: Each page as read, by name, with its outcomes.
-        inputs: The inputs of the outcomes of each page, by name.
-        rendered: The last rendering of each page, by its file below the folder of the pages.
+        pending: The pages that are still running in another process.
+        sources: Each page as read, with its outcomes, by name.
+        inputs: The inputs of each page's outcomes, by name.
+        rendered: The last rendering of each page, by its file relative to the folder of the pages.
     """
 
     report: Callable[[Failure], None] | None = None
@@ -86,12 +86,13 @@ class Build:
         """Find the page that a Markdown text belongs to.
 
         Returns:
-            The page's name relative to the project, the line on which the text begins (front matter stands above
-            it), and the whole file. A text that no page holds is named `<page>`.
+            The page's name relative to the project, the line on which the text begins below the front matter, and the
+            whole file. A text that belongs to no page gets the name `<page>`.
         """
         candidates = [self.current] if self.current else sorted((project.root / project.docs).rglob("*.md"))
         for path in candidates:
             whole = path.read_text(encoding="utf-8-sig")
+            # Python-Markdown passes on a text without its file name, so the page is recognized by its content.
             if whole.rstrip().endswith(text.rstrip()):
                 above = whole.rstrip()[: len(whole.rstrip()) - len(text.rstrip())]
                 return relative(path, project.root), above.count("\n") + 1, whole
@@ -100,7 +101,7 @@ class Build:
         return "<page>", 1, text
 
     def record(self, source: Source, outcomes: list[Outcome], *, ran: bool) -> None:
-        """Count what a page came to."""
+        """Store the outcomes of a page, and add them to the totals."""
         self.sources[source.name] = source, outcomes
         self.totals["pages"] += 1
         if ran:
@@ -110,7 +111,7 @@ class Build:
             if outcome.gap:
                 self.totals["gaps"] += 1
                 self.missing[outcome.target] = outcome.gap
-        if source.name.endswith(".md"):  # whether a notebook still runs, its Markdown does not say
+        if source.name.endswith(".md"):  # the Markdown of a notebook does not show whether it still runs
             self.pending.discard(source.name)
         if any(outcome.waits for outcome in outcomes):
             self.pending.add(source.name)

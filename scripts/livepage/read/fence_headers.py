@@ -1,4 +1,4 @@
-"""The header of a fence, read as markdown-exec reads it, since the Markdown renderer drops what it cannot read."""
+"""The reader for fence headers; it follows markdown-exec, since the renderer silently drops headers it cannot read."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 FENCE_MARK = "livepage"
-"""The option of a fence that holds the number of its block."""
+"""The option of a fence that holds the number of its piece."""
 
 SHELLS = {"bash": "bash", "sh": "sh", "console": "sh"}
-"""The programs that run blocks of a language other than Python."""
+"""The programs that run blocks in shell languages."""
 
 _LANGUAGE = re.compile(r"[ \t]*\.?(?P<language>[\w#.+-]+)(?=[ \t]|$)")
 _OPTION = re.compile(r"[ \t]*(?P<key>[A-Za-z][\w-]*)=(?P<quote>[\"'])(?P<value>.*?)(?P=quote)(?=[ \t]|$)")
@@ -39,8 +39,8 @@ class Header:
     """The header of a fence.
 
     Attributes:
-        kind: `block`, `check`, or an empty string for what does not run.
-        language: The language, by its first name where it has two.
+        kind: `block`, `check`, or an empty string for a fence that does not run.
+        language: The language; for two names of the same language, the first.
         options: The options, as written.
     """
 
@@ -49,28 +49,29 @@ class Header:
     options: Mapping[str, str] = field(default_factory=dict)
 
     def write(self, number: int) -> str:
-        """Return a header by which the renderer finds the piece of this number; the mark is its last option."""
+        """Return the header under which the renderer finds the piece of this number, which is the last option."""
         options = {"exec": "on"} if self.kind == "check" else self.options
         quoted = [f"{key}='{value}'" if '"' in value else f'{key}="{value}"' for key, value in options.items()]
         return " ".join([self.language, *quoted, f'{FENCE_MARK}="{number}"'])
 
 
 def read_header(text: str) -> Header:
-    """Return what the header of a fence says.
+    """Return the parsed header of a fence.
 
     Args:
-        text: What follows the opening marks of the fence.
+        text: The text after the opening marks of the fence.
 
     Raises:
-        ValueError: The renderer would not accept the header, or would not do what it seems to ask.
+        ValueError: The renderer would reject or misinterpret the header.
     """
     language, options = _split(text)
     language = _SAME.get(language, language)
     if "check" in options:
         return Header("check", language, _read_check(language, options))
-    parsed: dict[str, Any] = {}
+    # The validator of markdown-exec itself decides whether a fence runs, so that the reader cannot disagree with it.
+    exec_options: dict[str, Any] = {}
     try:
-        runs = validator(language, dict(options), parsed, {}, None)  # type: ignore[arg-type]  # it asks nothing of the page
+        runs = validator(language, dict(options), exec_options, {}, None)  # type: ignore[arg-type]  # it asks nothing of the page
     except ValueError as error:
         message = f"width and returncode are whole numbers: {error}"
         raise ValueError(message) from None
@@ -130,7 +131,7 @@ def _check_block(language: str, options: Mapping[str, str]) -> None:
         message = f"{language or 'a fence without a language'} does not run on a page: {runnable} do"
         raise ValueError(message)
     for key in options:
-        # Other options are attributes of the listing, and a slip must not become one.
+        # Unknown options become attributes of the listing, so a misspelled option would be silently ignored.
         if key not in _RUN and (close := get_close_matches(key, _RUN, 1, _LIKE)):
             message = f"unknown option {key!r}: is {close[0]!r} meant?"
             raise ValueError(message)

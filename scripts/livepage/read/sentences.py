@@ -1,4 +1,4 @@
-"""The sentences of a page, and the labels that its blocks print, each with its line: what a reader is told in words."""
+"""The sentences of a page and the labels that its blocks print, each with its line: everything a page says in words."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from livepage.read.source_lines import Origin
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
 
-# What is not prose, in the order in which it is blanked out.
+# The patterns of everything that is not prose, in the order in which they are blanked out.
 _NO_PROSE = tuple(
     re.compile(pattern, re.MULTILINE | re.DOTALL)
     for pattern in (
@@ -33,18 +33,18 @@ _NO_PROSE = tuple(
     )
 )
 FENCE = _NO_PROSE[1]
-"""A block of code, as a pattern."""
+"""The pattern of a code block."""
 
 VALUE = re.compile(r"(?<!`)`=\s")
-"""Where a computed value begins, as a pattern."""
+"""The pattern of the beginning of a computed value."""
 
 OUTPUT = "output"
-"""The kind of a backing that is the output of blocks."""
+"""The kind of a backing that consists of the output of blocks."""
 READING = "reading"
-"""The kind of a backing that is no code."""
+"""The kind of a backing that is a person's reading, without code."""
 
 LABELS = "labels: "
-"""How a sentence begins that holds the labels of a block."""
+"""The prefix of the sentence that holds the labels of a block."""
 _DESCRIPTION = re.compile(r"^(?:title|description):\s*(?P<text>.+)$")
 _RUN = re.compile(r"\s(?:exec|check)=")
 _HEADING = re.compile(r"\s*(?P<level>#{1,6})\s")
@@ -52,7 +52,7 @@ _NO_WORDS = re.compile(
     r"^\s*(?:[>*+-]\s+|#{1,6}\s+|\d+[.)]\s+|\*\*\d+\.\*\*\s*|:\s+|(?:!!!|\?\?\?\+?|===)\s*[\w ]*|\|)*"
 )
 _ATTRIBUTES = re.compile(r"\s*\{:?\s*[#.][^}]*\}\s*$")
-# What is one sentence, whole: a heading, a row, a title of a fold or a tab; and what begins one: an item, a definition.
+# Headings, table rows and the titles of folds and tabs are one sentence each; list items and definitions begin one.
 _WHOLE = re.compile(r"[ \t>]*(?:#{1,6}\s|\||!!!|\?\?\?|===)")
 _STARTS = re.compile(r"[ \t>]*(?:[*+-]|\d+[.)]|:)\s")
 _GAP = re.compile(r"[.?!][\"')\]*_`]*(?P<gap>\s+)(?=[\"'(\[*_]*[A-Z`])")
@@ -63,12 +63,12 @@ _WORD = re.compile(r"[^\W\d_]{2,}|\b[A-Z]\d+\b")  # H100 is a word
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """Code that can back a sentence: a check, or a block.
+    """Code that can back a sentence: a check or a block.
 
     Attributes:
         title: The claim of a check, or the kind of another backing.
-        code: Its source.
-        line: The line of the file on which it opens.
+        code: The source.
+        line: The line of the file on which the fence opens.
         section: The line of the heading above it, or 0.
     """
 
@@ -80,13 +80,13 @@ class Check:
 
 @dataclass(frozen=True, slots=True)
 class Sentence:
-    """A sentence, a heading, a row of a table, a line of shown code, the claim of a check, or the labels of a block.
+    """A sentence, heading, table row, line of displayed code, claim of a check, or the labels of a block.
 
     Attributes:
-        text: Its words, without the marks of lists, headings and tables in front of them.
-        line: The line of the file on which it begins.
+        text: The words, without the marks of lists, headings and tables in front of them.
+        line: The line of the file on which the sentence begins.
         section: The line of the heading above it, or 0.
-        backing: The code that backs it, where that does not depend on a person's choice.
+        backing: The code that backs the sentence, if a person has no choice between several backings.
     """
 
     text: str
@@ -101,9 +101,9 @@ class Prose:
 
     Attributes:
         name: The page's file, relative to the project.
-        sentences: In the order of lines.
-        checks: In the order of lines.
-        blocks: Its other blocks, in the order of lines.
+        sentences: The sentences, in the order of lines.
+        checks: The checks, in the order of lines.
+        blocks: The other blocks, in the order of lines.
     """
 
     name: str
@@ -113,14 +113,14 @@ class Prose:
 
 
 def mask(text: str) -> str:
-    """Return a page with white space for all that is not prose."""
+    """Return a page with everything that is not prose replaced by white space."""
     for pattern in _NO_PROSE:
         text = pattern.sub(_blank, text)
     return text
 
 
 def read_sentences(name: str, text: str) -> Prose:
-    """Read a page of Markdown; what it includes is not its own prose."""
+    """Read the sentences of a Markdown page; included files are not part of its prose."""
     lines = text.split("\n")
     pieces = read_pieces(name, lines, [Origin(name, number) for number in range(1, len(lines) + 1)]).pieces
     checks = [
@@ -131,13 +131,13 @@ def read_sentences(name: str, text: str) -> Prose:
 
 
 def gather_sentences(name: str, text: str, checks: Iterable[Check], code: Iterable[tuple[int, str]]) -> Prose:
-    """Put together what a page says.
+    """Collect the sentences of a page and the code that can back them.
 
     Args:
         name: The page's file, relative to the project.
-        text: Its Markdown, each line where it stands in the file.
-        checks: Its checks.
-        code: The source of what else runs, with the line on which it begins.
+        text: The Markdown, with each line at its position in the file.
+        checks: The page's checks.
+        code: The source of the other code that runs, with the line on which it begins.
     """
     headings = [0, *_list_headings(text)]
 
@@ -160,27 +160,28 @@ def gather_sentences(name: str, text: str, checks: Iterable[Check], code: Iterab
 
 
 def list_sentences(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the sentences of Markdown with their lines; a heading and a row of a table are one each."""
+    """Yield the sentences of Markdown with their lines; each heading and each table row is one sentence."""
     inside_head, start, unit = text.startswith("---\n"), 0, list[str]()
     bare = text
+    # Only whole-line patterns are blanked here: code, links and tags remain part of the sentence's words.
     for pattern in _NO_PROSE[:4]:
         bare = pattern.sub(_blank, bare)
     lines = zip(text.split("\n"), bare.split("\n"), mask(text).split("\n"), strict=True)
-    for number, (line, shown, masked) in enumerate(lines, 1):
+    for number, (line, visible, masked) in enumerate(lines, 1):
         if inside_head:
             inside_head = number == 1 or line != "---"
             if described := _DESCRIPTION.match(line):
                 yield number, described["text"].strip("\"' ")
             continue
-        is_whole = bool(_WHOLE.match(shown))
-        if unit and (is_whole or not shown.strip() or _STARTS.match(shown)):
+        is_whole = bool(_WHOLE.match(visible))
+        if unit and (is_whole or not visible.strip() or _STARTS.match(visible)):
             yield from _split(start, unit)
             unit = []
         if unit:
-            unit.append(shown)
+            unit.append(visible)
         elif (_WORD.search(masked) or (masked.strip() and VALUE.search(line))) and not _ROW_RULE.match(line):
-            # Code marks are blank in `masked`: a line of them alone says nothing in words, but a row of values does.
-            start, unit = number, [shown]
+            # Code marks are blank in `masked`. A line of code marks alone has no words, but a row of values is a claim.
+            start, unit = number, [visible]
         if unit and is_whole:
             yield start, _clean("\n".join(unit))
             unit = []
@@ -188,7 +189,7 @@ def list_sentences(text: str) -> Iterator[tuple[int, str]]:
 
 
 def _list_shown(text: str) -> Iterator[tuple[int, str]]:
-    """Yield the lines of code that is shown and not run, with their comments."""
+    """Yield the lines of code that is displayed but does not run, including their comments."""
     for fence in FENCE.finditer(text):
         head, *body = fence[0].split("\n")
         if not _RUN.search(head):
@@ -224,7 +225,7 @@ def _list_headings(text: str) -> Iterator[int]:
 
 
 def _list_labels(source: str) -> list[tuple[int, str]]:
-    """Return the words that a block prints beside what it computes, each with its line."""
+    """Return the words that a block prints next to its computed values, each with its line."""
     labels = _Labels()
     with contextlib.suppress(SyntaxError):
         labels.visit(ast.parse(source))
@@ -232,7 +233,7 @@ def _list_labels(source: str) -> list[tuple[int, str]]:
 
 
 class _Labels(ast.NodeVisitor):
-    """Collects text of two words or more, what stands in a row beside such text, and the words of what is printed."""
+    """The visitor that collects labels: printed words, text of two words or more, and other strings in such a row."""
 
     def __init__(self) -> None:
         self.texts: list[tuple[int, str]] = []
@@ -260,7 +261,7 @@ class _Labels(ast.NodeVisitor):
         self._visit_row(node.elts)
 
     def visit_Dict(self, node: ast.Dict) -> None:
-        # What a key names is told by its value, also where the value is a row.
+        # A key is a label if its value is a text, or a row that contains one.
         is_told = any(map(_is_text, _flatten(node.values)))
         self._visit_row([key for key in node.keys if key], is_told=is_told)
         self._visit_row(node.values)
@@ -288,6 +289,6 @@ def _flatten(cells: Iterable[ast.expr]) -> Iterator[ast.expr]:
 
 
 def _is_text(node: ast.expr) -> bool:
-    """Return whether a constant has two words or more."""
+    """Return whether a constant is a string of two words or more."""
     value = node.value if isinstance(node, ast.Constant) else None
     return isinstance(value, str) and len(_WORD.findall(value)) > 1 and " " in value.strip()

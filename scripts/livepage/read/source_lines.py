@@ -1,4 +1,4 @@
-"""Where a line of a page really stands: in the page's own file, or in a file that it includes."""
+"""The origin of each line of a page: the page's own file, or an included file."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _MARKER = re.compile(r"[ \t]*-+8<-+")
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """A line of a file, counted from one; the file relative to the project."""
+    """A line of a file, counted from one; the file is relative to the project."""
 
     file: str
     line: int
@@ -32,11 +32,11 @@ class Origin:
 
 @dataclass(frozen=True, slots=True)
 class Failure:
-    """Something that must fail the build.
+    """An error that must fail the build.
 
     Attributes:
         origin: The file and line.
-        error: The Python error, as in `NameError: name 'x' is not defined`, or what else is wrong.
+        error: The Python error, as in `NameError: name 'x' is not defined`, or another description.
     """
 
     origin: Origin
@@ -48,7 +48,7 @@ class Failure:
 
 
 class _Placed(str):
-    """A line that remembers where it stands when white space is put in front of it."""
+    """A line that keeps its origin when an include is indented by white space in front of it."""
 
     __slots__ = ("origin",)
     origin: Origin
@@ -66,26 +66,26 @@ class _Placed(str):
 
 
 class Includes(SnippetPreprocessor):  # type: ignore[misc]  # pymdownx has no type hints
-    """Expands `--8<-- "file"` lines as `pymdownx.snippets` does, and keeps where each line came from."""
+    """The preprocessor that expands `--8<-- "file"` lines like `pymdownx.snippets` and records each line's origin."""
 
     root = Path()
 
     def __init__(self, md: Markdown, root: Path, **options: Any) -> None:  # noqa: ANN401 - as pymdownx has them
-        """Take the options of the extension; the folders are relative to the project."""
+        """Set the options of the extension, with the base folders relative to the project."""
         options = {**SnippetExtension().getConfigs(), "check_paths": True, **options}
         bases = options["base_path"] if isinstance(options["base_path"], list) else [options["base_path"]]
         super().__init__({**options, "base_path": [str(root / base) for base in bases]}, md)
         self.md, self.root = md, root
 
     def read_lines(self, path: str) -> list[str]:
-        """Read an included file."""
+        """Read an included file, with the origin of each line."""
         return [*place_lines(super().read_lines(path), relative(Path(path), self.root))]
 
     def select_snippet_lines(self, lines: list[str], target: dict[str, Any]) -> list[str]:
-        """Return the lines of a file that an include names.
+        """Return the lines of a file that an include selects.
 
         Raises:
-            SnippetMissingError: The file ends before them.
+            SnippetMissingError: The file has fewer lines.
         """
         starts, ends = target["start"] or [], target["end"] or []
         count = len(lines) - (bool(lines) and not lines[-1])
@@ -104,21 +104,22 @@ class Includes(SnippetPreprocessor):  # type: ignore[misc]  # pymdownx has no ty
             first: The line of the file on which `lines` begin.
 
         Returns:
-            The lines, where each stands, and where something was to be included that does not exist.
+            The expanded lines, the origin of each line, and a failure for each include that does not exist.
         """
         placed = place_lines(lines, name, first)
-        lost: list[Failure] = []
+        failures: list[Failure] = []
         try:
             expanded: list[str] = super().run(placed)
         except SnippetMissingError as error:
-            lost = [Failure(line.origin, _say(alone)) for line in placed if (alone := self._fails(line))]
-            lost = lost or [Failure(Origin(name, first), _say(error))]
+            # pymdownx stops at the first missing file, so each line is expanded alone to report all of them.
+            failures = [Failure(line.origin, _say(alone)) for line in placed if (alone := self._fails(line))]
+            failures = failures or [Failure(Origin(name, first), _say(error))]
             expanded = [line for line in placed if not _MARKER.match(line)]
         origins: list[Origin] = []
         for line in expanded:
             fallback = origins[-1] if origins else Origin(name, first)
             origins.append(line.origin if isinstance(line, _Placed) else fallback)
-        return [str(line) for line in expanded], origins, lost
+        return [str(line) for line in expanded], origins, failures
 
     def _fails(self, line: str) -> SnippetMissingError | None:
         try:
@@ -133,12 +134,12 @@ def _say(error: Exception) -> str:
 
 
 def place_lines(lines: Sequence[str], name: str, first: int = 1) -> list[_Placed]:
-    """Return the lines of a file such that each knows where it stands."""
+    """Return the lines of a file as strings that know their origin."""
     return [_Placed(line, Origin(name, first + index)) for index, line in enumerate(lines)]
 
 
 def relative(path: Path, root: Path) -> str:
-    """Return a path relative to the project when it lies in it, with forward slashes."""
+    """Return a path with forward slashes, relative to the project if it lies inside."""
     try:
         return path.resolve().relative_to(root.resolve()).as_posix()
     except ValueError:

@@ -1,6 +1,6 @@
-"""The project of this process, its log, and what pages say while they wait.
+"""The project of this process, its log, and the placeholder text of pages that are still running.
 
-A module of its own, since MkDocs loads the file of a hook as a second instance of that module.
+These are in a module of their own because MkDocs loads the file of a hook as a second instance of its module.
 """
 
 from __future__ import annotations
@@ -18,22 +18,23 @@ if TYPE_CHECKING:
     from mkdocs.config.defaults import MkDocsConfig
 
 EXTENSION = "livepage.extension"
-"""The extension whose options hold the adapter, and hand a build to its pages."""
+"""The extension whose options hold the adapter, and pass a build to its pages."""
 
 log = logging.getLogger("mkdocs.plugins.livepage")
-"""The log that a build listens to."""
+"""The logger whose messages appear in a build."""
 
 
 CACHES = frozenset({".cache", ".git", ".venv", ".uv", "__pycache__", "site"})
-"""The folders of which no page's content depends: they hold what was made."""
+"""The folders with generated files, which no page's content depends on."""
 
 GARBAGE = (100_000, 50, 50)
-"""When Python looks for garbage: pages make many small objects that live for long, and by its own thresholds it would
-search all that they import hundreds of times."""
+"""The thresholds of the garbage collector: pages create many small objects with long lives, and with Python's defaults
+it would search all imported modules hundreds of times.
+"""
 
 
 WAITS = '<p class="waiting">This still runs; what it shows will stand here.</p>'
-"""What stands in a server's page for what is not there yet."""
+"""The placeholder on a served page for output that is not available yet."""
 
 
 @dataclass
@@ -41,9 +42,9 @@ class Project:
     """The project whose pages are read.
 
     Attributes:
-        root: The folder that names in reports are relative to.
+        root: The folder to which names in reports are relative.
         docs: The folder of the pages.
-        adapter: What the project adds.
+        adapter: The project's own additions.
     """
 
     root: Path = field(default_factory=Path.cwd)
@@ -51,22 +52,23 @@ class Project:
     adapter: Adapter = field(default_factory=Adapter)
 
     def adopt(self, config: MkDocsConfig) -> None:
-        """Become the project of a configuration."""
+        """Set the attributes from a MkDocs configuration."""
         self.root = Path(config.config_file_path).resolve().parent
         self.docs = Path(config.docs_dir).relative_to(self.root)
         self.adapter = load_adapter((config.mdx_configs.get(EXTENSION) or {}).get("adapter", ""))
 
     def find_name(self, path: str | bytes | os.PathLike[Any], caches: frozenset[str] = CACHES) -> str:
-        """Return a path relative to the project, or an empty string where it lies elsewhere or in a cache.
+        """Return a path relative to the project, or an empty string for a path outside of it or in a cache.
 
         Args:
             path: The path.
-            caches: The names of folders that are caches, besides those that the adapter and Python name.
+            caches: The names of cache folders, in addition to those that the adapter and Python define.
         """
         absolute, root = os.path.abspath(os.fsdecode(path)), f"{self.root}{os.sep}"  # noqa: PTH100 - called often
         if not f"{absolute}{os.sep}".startswith(root):
             return ""
         name = absolute[len(root) :] or "."
+        # A cache or the temporary folder may be inside the project, and its files are no inputs either.
         variables = map(os.environ.get, self.adapter.caches)
         folders = [os.path.abspath(folder) for folder in (*variables, tempfile.gettempdir()) if folder]  # noqa: PTH100
         inner = [f"{folder}{os.sep}" for folder in folders if folder.startswith(root)]

@@ -1,4 +1,4 @@
-"""Render a page: each piece as HTML, its ids and links checked, and each dead link told with its line."""
+"""The rendering of pages: pieces become HTML, ids and links are checked, and dead links get line numbers."""
 
 from livepage.render import html_output
 from livepage.render.link_lines import LineOfLink

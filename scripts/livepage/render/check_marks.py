@@ -1,4 +1,4 @@
-"""Put a mark at the end of the sentence that a check backs, which opens to the claim and its code."""
+"""The check marks at the ends of sentences; a mark opens the claim and the code of the sentence's check."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from markdown import Markdown
 
 _CLAIM = re.compile(r'<section class="check" id="(?P<id>[^"]+)" popover><p class="claim">(?P<claim>.*?)</p>', re.DOTALL)
-# Output that ends with the caption of a picture which stands open.
+# Output that ends with the caption of a visible figure.
 _CAPTION = re.compile(r"</figcaption>(?=\s*</figure>\s*(?:</div>\s*)*\Z)")
 _HIDES = re.compile(r'<details\b|class="tabbed-set')
 _BLOCKS = {"p", "ul", "ol", "dl", "pre", "div", "table", "details", "section", "figure", "blockquote"}
@@ -25,12 +25,12 @@ _ENDS = {"h1", "h2", "h3", "h4", "h5", "h6", "hr"}
 
 
 def show_check(name: str, claim: str, code: str) -> str:
-    """Return what a mark opens, which a browser hides until then.
+    """Return the popover that a check mark opens.
 
     Args:
-        name: Its id.
-        claim: What is claimed, plain text.
-        code: The listing of its assertions, HTML.
+        name: The id of the popover.
+        claim: The claim, as plain text.
+        code: The listing of the assertions, as HTML.
     """
     close = f'<button type="button" class="close" popovertarget="{name}" popovertargetaction="hide" aria-label="Close">'
     return (
@@ -40,22 +40,22 @@ def show_check(name: str, claim: str, code: str) -> str:
 
 
 def place_marks(md: Markdown, root: Element) -> None:
-    """Give each check of a page a mark, at the end of the block before it.
+    """Add a mark for each check of a page, at the end of the block before the check.
 
-    Behind a list that is its last item, behind a picture its caption, and behind a table or other output the paragraph
-    before that. Where nothing is said before it in its section, the mark stands on a line of its own.
+    After a list, the mark goes to the last item; after a figure, to its caption; and after a table or other output, to
+    the paragraph above. If the section has no text before the check, the mark gets a line of its own.
     """
     _open_folds(root)
     for parent in [*root.iter()]:
         for child in [*parent]:
-            if found := _CLAIM.match(_read(md, child) or ""):
-                _place(md, parent, child, found["id"], html.unescape(found["claim"]).removeprefix(SAYS))
+            if match := _CLAIM.match(_read(md, child) or ""):
+                _place(md, parent, child, match["id"], html.unescape(match["claim"]).removeprefix(SAYS))
             elif child.tag == "section" and child.get("class") == "check":
                 _place(md, parent, child, child.get("id", ""), "".join(child[0].itertext()).removeprefix(SAYS))
 
 
 def _open_folds(root: Element) -> None:
-    """Make of the folds that stand for the checks of a notebook what those of a page are."""
+    """Convert the folds that hold the checks of a notebook into popovers like those of other pages."""
     folds = [fold for fold in root.iter("details") if fold.get("class") == "check"]
     for number, fold in enumerate(folds):
         name = f"checked-cell-{number + 1}"
@@ -77,8 +77,8 @@ def _place(md: Markdown, parent: Element, check: Element, name: str, claim: str)
             break
         text = _read(md, before)
         if text is not None and not _HIDES.search(text) and (caption := _CAPTION.search(text)):
-            at, shown = caption.start(), tostring(mark, encoding="unicode", method="html")
-            md.htmlStash.rawHtmlBlocks[_find_kept(before) or 0] = f"{text[:at]}{shown}{text[at:]}"
+            at, button = caption.start(), tostring(mark, encoding="unicode", method="html")
+            md.htmlStash.rawHtmlBlocks[_find_kept(before) or 0] = f"{text[:at]}{button}{text[at:]}"
             return
         if text is None and (host := _find_host(before)) is not None:
             _append(host, mark)
@@ -98,19 +98,19 @@ def _list_before(parent: Element, check: Element) -> Iterator[Element]:
 
 
 def _read(md: Markdown, element: Element) -> str | None:
-    """Return the HTML that an element stands for, or None where it is what it is."""
+    """Return the stored HTML that an element is a placeholder for, or None if it is not a placeholder."""
     at = _find_kept(element)
     return None if at is None else str(md.htmlStash.rawHtmlBlocks[at])
 
 
 def _find_kept(element: Element) -> int | None:
-    """Return where Markdown keeps the HTML that an element stands for."""
-    found = HTML_PLACEHOLDER_RE.fullmatch((element.text or "").strip()) if not len(element) else None
-    return int(found[1]) if found else None
+    """Return the index of the stored HTML that an element is a placeholder for, or None."""
+    match = HTML_PLACEHOLDER_RE.fullmatch((element.text or "").strip()) if not len(element) else None
+    return int(match[1]) if match else None
 
 
 def _find_host(element: Element) -> Element | None:
-    """Return what ends with the last sentence of an element: itself, or an item in it."""
+    """Return the element that ends with the last sentence: the element itself, or an item inside it."""
     if element.tag == "p":
         return element
     if element.tag in {"ul", "ol", "dl", "blockquote"} and len(element):
@@ -122,7 +122,7 @@ def _find_host(element: Element) -> Element | None:
 
 
 def _append(host: Element, mark: Element) -> None:
-    """Put a mark behind the last word of a text, so that no line begins with it."""
+    """Put a mark after the last word of a text, so that no line begins with the mark."""
     last = host[-1] if len(host) else None
     if last is not None and last.get("class") == "end" and not (last.tail or "").strip():
         last.append(mark)

@@ -1,4 +1,4 @@
-"""Turn what pieces came to into HTML, through markdown-exec and the highlighter of the page."""
+"""The conversion of outcomes into HTML, through markdown-exec and the page's highlighter."""
 
 from __future__ import annotations
 
@@ -22,15 +22,15 @@ if TYPE_CHECKING:
 
     from livepage.read import Outcome, Piece
 
-# Whitespace, punctuation and plain names look like text that has no mark; they may be two of three elements.
+# White space, punctuation and plain names have no color of their own, but can be two thirds of the elements.
 _PLAIN = re.compile(r'<span class="(?:w|p|n|x)">([^<]*)</span>')
 
 _FORMATTERS = dict(formatters)
-"""Those of markdown-exec."""
+"""The original formatters of markdown-exec."""
 
 
 def register() -> None:
-    """Let markdown-exec show the outcomes of pages that this package reads; other pages are its own."""
+    """Replace markdown-exec's formatters, so that live pages show their outcomes; other pages are unaffected."""
     for language in _FORMATTERS:
         formatters[language] = partial(_format, language)  # type: ignore[assignment]  # called as any function
 
@@ -41,9 +41,9 @@ def _format(language: str, *, code: str, md: Markdown, **options: Any) -> str:  
         plain: str = _FORMATTERS[language](code=code, md=md, **options)  # type: ignore[operator]  # each is a function
         return plain
     if language == "pyodide":
-        shown = str(_FORMATTERS[language](code=code, md=md, **options))  # type: ignore[operator]  # likewise
-        # markdown-exec counts the editors of all pages of the process.
-        return re.sub(r"(?<=[\"'])exec-\d+--", f"{page.name_editor()}-", shown)
+        output = str(_FORMATTERS[language](code=code, md=md, **options))  # type: ignore[operator]  # each is a function
+        # markdown-exec numbers the editors of all pages in one sequence, so the ids would depend on the order of pages.
+        return re.sub(r"(?<=[\"'])exec-\d+--", f"{page.name_editor()}-", output)
     number = options["extra"].pop(FENCE_MARK, None)
     if number is None or page.inner:
         page.complain("a block printed a fence that would run: only the page's own fences run")
@@ -53,15 +53,15 @@ def _format(language: str, *, code: str, md: Markdown, **options: Any) -> str:  
 
 
 def show_block(md: Markdown, piece: Piece, outcome: Outcome, index: int, options: dict[str, Any]) -> str:
-    """Return the HTML of an executed fence: its output, and its source where the fence asks for it."""
+    """Return the HTML of an executed fence: its output, and its source if the fence requests it."""
     if options["id_prefix"] is None and not options["id"]:
         options["id_prefix"] = f"block-{index + 1}-"
     options["extra"].pop("inputs", None)
     options |= {"workdir": None, "width": 0}  # it has run
     if outcome.waits:
         code = _show_source(md, piece)
-        shown = code if "source" in piece.options else f"<details><summary>What runs here</summary>{code}</details>"
-        return Markup(shown + WAITS)  # noqa: S704 - the highlighter escapes it
+        listing = code if "source" in piece.options else f"<details><summary>What runs here</summary>{code}</details>"
+        return Markup(listing + WAITS)  # noqa: S704 - the highlighter escapes it
     output = base_format(
         language=piece.language,
         run=lambda *_, **__: outcome.text,
@@ -79,7 +79,7 @@ def show_block(md: Markdown, piece: Piece, outcome: Outcome, index: int, options
 
 
 def show_check(md: Markdown, piece: Piece, outcome: Outcome, index: int) -> str:
-    """Return the HTML of a check: what its mark opens, or, where it was not checked, a folded line that says so."""
+    """Return the HTML of a check: its popover, or a folded line that says that the check did not run."""
     claim, code = html.escape(piece.options["check"]), _show_source(md, piece)
     if outcome.gap:
         kind, summary = "gap", f"{claim} (not run here: {html.escape(outcome.gap)})"
@@ -88,8 +88,8 @@ def show_check(md: Markdown, piece: Piece, outcome: Outcome, index: int) -> str:
     elif outcome.failure:
         kind, summary = "failed", f"{claim} (not shown)"
     else:
-        called = _show_code(md, outcome.text, piece.language) if outcome.text else ""
-        return check_marks.show_check(f"checked-{index + 1}", piece.options["check"], code + called)
+        functions = _show_code(md, outcome.text, piece.language) if outcome.text else ""
+        return check_marks.show_check(f"checked-{index + 1}", piece.options["check"], code + functions)
     return f'<details class="check {kind}"><summary>{summary}</summary>{code}</details>'
 
 
@@ -98,19 +98,19 @@ def _show_source(md: Markdown, piece: Piece) -> str:
 
 
 def _show_code(md: Markdown, code: str, language: str) -> str:
-    # As superfences shows any fence, without a Markdown converter for each.
+    # This is the highlighter that superfences uses for any fence; it needs no Markdown converter for each listing.
     show = md.preprocessors["fenced_code_block"].highlight  # type: ignore[attr-defined]  # pymdownx ships no types
-    shown: str = show(code, language, options={}, md=md, classes=[], id_value="", attrs={})
-    return shown
+    listing: str = show(code, language, options={}, md=md, classes=[], id_value="", attrs={})
+    return listing
 
 
 def outer(md: Markdown) -> Markdown | None:
-    """Return what renders the page, when this renders the output of one of its blocks."""
+    """Return the converter of the page if `md` converts the output of one of its blocks, or None."""
     return getattr(md, "_original_md", None)
 
 
 def adopt(md: Markdown) -> None:
-    """Let the output of a block share what MkDocs adds to the page: links checked and rewritten, anchors known."""
+    """Give the output of a block the page's MkDocs processors, which check and rewrite links and collect anchors."""
     page = outer(md)
     if page is None:
         return
@@ -123,12 +123,12 @@ def adopt(md: Markdown) -> None:
 
 
 def end_page() -> None:
-    """Let markdown-exec forget the page: it would hold on to every one it was ever given."""
+    """Clear markdown-exec's cache, which would keep every page in memory."""
     rendering._register_headings_processors.cache_clear()  # noqa: SLF001 - there is no other way
 
 
 class _OwnIds(IdPrependingTreeprocessor):
-    """Prefixes the ids of a block's output, and the links to them, but not links to ids elsewhere on the page."""
+    """The processor that prefixes the ids in a block's output and the links to them, but no links to other ids."""
 
     def run(self, root: Element) -> None:
         own = {f"#{element.get('id')}" for element in root.iter() if element.get("id")}
@@ -140,9 +140,9 @@ class _OwnIds(IdPrependingTreeprocessor):
 
 
 class Lean(Highlight):  # type: ignore[misc]  # pymdownx ships no types
-    """The highlighter of `pymdownx.superfences`, without marks around what looks like text that has none."""
+    """The highlighter of `pymdownx.superfences` without the `<span>` elements that do not change the text's color."""
 
     def highlight(self, src: str, language: str, *arguments: object, **options: object) -> object:
         """Return a listing as HTML."""
-        shown = super().highlight(src, language, *arguments, **options)
-        return shown if options.get("inline") or self.title_mode != "text" else _PLAIN.sub(r"\1", shown)
+        listing = super().highlight(src, language, *arguments, **options)
+        return listing if options.get("inline") or self.title_mode != "text" else _PLAIN.sub(r"\1", listing)

@@ -1,4 +1,4 @@
-"""Say on which line of a page a dead link stands, which MkDocs itself does not."""
+"""The line numbers of dead links, which MkDocs itself does not report."""
 
 from __future__ import annotations
 
@@ -13,20 +13,20 @@ _TARGET = re.compile(r"the doc '([^']+)'")
 
 
 class LineOfLink(logging.Filter):
-    """Puts `docs/page.md:42: ` in front of what MkDocs says about a link."""
+    """The log filter that puts `docs/page.md:42: ` in front of MkDocs' messages about links."""
 
     def __init__(self, build: Build) -> None:
-        """Take the build that MkDocs speaks of."""
+        """Store the build that the messages are about."""
         super().__init__()
         self._build = build
 
     def filter(self, record: logging.LogRecord) -> bool:
-        """Rewrite the record where it names a page and a link; drop it where it misses an anchor that may come yet."""
+        """Add the line to a record about a link; drop a record about an anchor on a page that is still running."""
         message = record.getMessage()
         if match := _MESSAGE.match(message):
             about = {match["page"], *_TARGET.findall(message)}
             if "anchor" in message and any((project.docs / name).as_posix() in self._build.pending for name in about):
-                return False  # what that page shows, and its anchors with it, is still to come
+                return False  # the output of that page, with its anchors, is not there yet
             name = (project.docs / match["page"]).as_posix()
             origin = find_link(name, match["link"], self._build)
             record.msg, record.args = f"{origin}: {message}", ()
@@ -34,7 +34,7 @@ class LineOfLink(logging.Filter):
 
 
 def find_link(name: str, link: str, build: Build) -> Origin:
-    """Return the line of a page that holds a link, or the block that printed it, or the page's first line."""
+    """Return the line of a page that holds a link, the block that printed the link, or the page's first line."""
     path = project.root / name
     lines = path.read_text(encoding="utf-8-sig").split("\n") if path.is_file() else []
     for at, line in enumerate(lines, 1):

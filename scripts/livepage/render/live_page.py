@@ -1,4 +1,4 @@
-"""One page on its way through Python-Markdown: read, run, shown, and at its end held against what was read."""
+"""One page during its conversion: it is read, run, displayed, and finally compared with the source."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ class Page:
     """A page while it is rendered, or the output of one of its blocks."""
 
     def __init__(self, md: Markdown, build: Build) -> None:
-        """Begin with nothing read."""
+        """Start with an empty page."""
         self.md, self.build = md, build
         self.shown: Piece | None = None
         self.complete = False
@@ -48,7 +48,7 @@ class Page:
 
     @property
     def inner(self) -> bool:
-        """Whether this is the output of a block."""
+        """True for the output of a block, and False for the page itself."""
         return html_output.outer(self.md) is not None
 
     @property
@@ -60,18 +60,18 @@ class Page:
         return self._source
 
     def start(self, lines: list[str], includes: Includes) -> list[str]:
-        """Read and run the page, and return its lines with marks in place of what ran."""
+        """Read and run the page, and return its lines with placeholders for the pieces that ran."""
         name, first, self._whole = self.build.find("\n".join(lines))
         self._shown, self._failures, self.complete = set(), [], False
         self._links, self._editors = set(), 0
-        text, origins, lost = includes.expand(lines, name, first)
+        text, origins, missing = includes.expand(lines, name, first)
         self._source = source = read_pieces(name, text, origins)
-        self._failures += lost
+        self._failures += missing
         for file in {name, *(origin.file for origin in origins)}:
             path = project.root / file
             remember(file, path.read_text(encoding="utf-8-sig") if path.is_file() else self._whole)
         with contextlib.suppress(io.UnsupportedOperation, AttributeError, ValueError):
-            # What a signal ends still leaves its Python lines on stderr.
+            # With faulthandler, a process that is ended by a signal prints its Python stack to stderr.
             faulthandler.enable()
         self._outcomes, ran = outcomes.obtain(source, self.build)
         self.build.record(source, self._outcomes, ran=ran)
@@ -82,8 +82,8 @@ class Page:
         return list(source.lines)
 
     def _judge(self, source: Source) -> list[Failure]:
-        """Return what failed on the page, a check with the sentences that rest on it, and what was not affirmed."""
-        # A notebook is judged by its own file, not by the Markdown that it is converted to.
+        """Return the page's failures: failed pieces, sentences that a failed check backs, and unaffirmed sentences."""
+        # The sentences of a notebook are checked in its own file, not in the Markdown that it is converted to.
         prose = read_sentences(source.name, self._whole if source.name.endswith(".md") else "")
         failures = sentence_checks.judge_sentences(prose) if source.name.endswith(".md") else []
         for piece, outcome in zip(source.pieces, self._outcomes, strict=True):
@@ -100,7 +100,7 @@ class Page:
         return f"editor-{self._editors}"
 
     def show_fence(self, index: int, options: dict[str, Any]) -> str:
-        """Return the HTML of a block, with the options that markdown-exec read, or of a check, which has none."""
+        """Return the HTML of a block, with the options that markdown-exec read, or of a check, which has no options."""
         self._shown.add(index)
         piece, outcome = self.source.pieces[index], self._outcomes[index]
         try:
@@ -108,14 +108,14 @@ class Page:
                 return html_output.show_check(self.md, piece, outcome, index)
             self.shown = piece
             return html_output.show_block(self.md, piece, outcome, index, options)
-        except Exception as error:  # noqa: BLE001 - superfences drops what a formatter raises without a word
+        except Exception as error:  # noqa: BLE001 - superfences silently drops the exceptions of a formatter
             self.complain(f"{type(error).__name__}: {error}", piece.origin)
             return ""
         finally:
             self.shown = None
 
     def show_value(self, index: int) -> Element:
-        """Return the element of a value."""
+        """Return the element that displays a value."""
         self._shown.add(index)
         outcome = self._outcomes[index]
         element = Element("span", {"class": "value"})
@@ -135,34 +135,34 @@ class Page:
         return element
 
     def place_marks(self, root: Element) -> None:
-        """Put the marks of the checks at the ends of the sentences that they back, and at its foot what made a page."""
+        """Add the check marks to the sentences, and list the tools that produced the page's values at its foot."""
         if self.inner:
             return
         check_marks.place_marks(self.md, root)
-        if self._outcomes and (made := self._outcomes[-1].made):
+        if self._outcomes and (makers := self._outcomes[-1].made):
             foot = SubElement(root, "p", {"class": "made"})
-            foot.text = AtomicString(f"Made when this page was built: {'; '.join(made)}.")
+            foot.text = AtomicString(f"Made when this page was built: {'; '.join(makers)}.")
 
     def note_links(self, links: Iterable[str]) -> None:
-        """Remember the links that Markdown made, which MkDocs checks itself."""
+        """Record the links that Markdown created; MkDocs checks these itself."""
         self._outer()._links.update(links)  # noqa: SLF001 - its own class
 
     def miss(self, reference: str) -> None:
-        """Complain of a reference such as `[text][name]` or `[^1]` that leads nowhere."""
+        """Report an undefined reference such as `[text][name]` or `[^1]`."""
         self.complain(f'nothing defines "{reference}"', None if self.inner else self._line_of(reference))
 
     def complain(self, message: str, origin: Origin | None = None) -> None:
-        """Add a failure, at the block whose output is being rendered unless an origin is given."""
+        """Add a failure at `origin`, by default at the block whose output is being rendered."""
         page = self._outer()
         piece = page.shown
         where = origin or (piece.origin if piece else Origin(page.source.name, 1))
         page._failures.append(Failure(where, message))  # noqa: SLF001 - its own class
 
     def finish(self, html: str) -> None:
-        """Report what failed, what did not render and which ids stand twice.
+        """Report all failures, including pieces that did not render, duplicate ids and dead links.
 
         Raises:
-            PageError: Something failed, and no one is there to hear of it.
+            PageError: There are failures, and the build has no function that receives them.
         """
         html_output.end_page()
         for index, piece in enumerate(self.source.pieces):
@@ -187,9 +187,9 @@ class Page:
         return getattr(outer, "livepage", self) if outer else self
 
     def _is_dead(self, link: str, ids: list[str]) -> bool:
-        """Whether a link misses its id on the page, or names a source file that nobody turned into an address.
+        """Return whether a link misses its id on the page, or still points to a source file instead of a page.
 
-        MkDocs checks and rewrites the links that Markdown made, but not those in raw HTML.
+        MkDocs checks and rewrites the links that Markdown created, but not those in raw HTML.
         """
         checked = "relpath" in self.md.treeprocessors
         if checked and link in self._links:
@@ -201,7 +201,7 @@ class Page:
         return checked and _SOURCE_LINK.match(link) is not None
 
     def _line_of(self, text: str) -> Origin:
-        """Return the last line that holds a text such as `#id`, or the block that printed it, or the first line."""
+        """Return the last line that contains a text such as `#id`, the block that printed it, or the first line."""
         pattern = re.compile(rf"{re.escape(text)}(?![\w-])|id=[\"']{re.escape(text[1:])}[\"']")
         lines = [at for at, line in enumerate(self._whole.split("\n"), 1) if pattern.search(line)]
         if lines:

@@ -1,4 +1,4 @@
-"""Run what stands on a page, watch over what it does, and hold what the page says to the checks that back it."""
+"""The execution of pages: their pieces run under supervision, and their sentences are compared with the checks."""
 
 from livepage.run import backing, kernel_asserts, sentence_checks
 from livepage.run.audit_events import is_own, is_own_file, is_writing, listen

@@ -1,4 +1,4 @@
-"""Make plain asserts say what they compared, `left was 3, right was 4`, and find those that assert nothing."""
+"""The reports of plain asserts: compared values, as in `left was 3, right was 4`, and asserts that check nothing."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _FIELDS = 2
 
 
 class _Repr(reprlib.Repr):
-    """Shortens; a data class is told by its short fields, so that a capture is its program and its target."""
+    """The shortened representation of values; a data class is represented by its short fields only."""
 
     def repr1(self, x: object, level: int) -> str:
         if not dataclasses.is_dataclass(x) or isinstance(x, type):
@@ -37,17 +37,17 @@ _shorten = _Repr(maxstring=_LONGEST, maxother=_LONGEST, maxlist=12, maxtuple=12,
 
 @dataclass
 class Site:
-    """An assert, as written.
+    """An assert in the source.
 
     Attributes:
-        line: Its line in the source that was read.
-        file: The module that it stands in, if that is not the page.
-        fault: Why it cannot fail, if so.
-        must_run: Whether it runs whenever its code does: it stands in no function, and does not forbid its place.
-        ran: How often it ran.
+        line: The line in the source that was read.
+        file: The module that contains the assert, if it is not the page.
+        fault: The reason why the assert cannot fail, or an empty string.
+        must_run: Whether the assert must run whenever its code does: it is in no function, and is no `assert False`.
+        ran: The number of times it ran.
         failed: Whether it failed.
-        walks: For each `all(...)` and `not any(...)` in it how many elements that saw, over all runs.
-        example: What the names of the walk that decided stood for.
+        walks: For each `all(...)` and `not any(...)` in it, the number of elements that were tested, over all runs.
+        example: The values of the loop variables at the element that decided the result.
     """
 
     line: int
@@ -61,27 +61,28 @@ class Site:
 
 
 class Asserts:
-    """What the asserts of a namespace came to. The namespace must hold it under the name `HELPER`."""
+    """The results of the asserts in a namespace, which must contain this object under the name `HELPER`."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without asserts."""
         self.sites: list[Site] = []
         self.runs = 0
 
     def meet(self, number: int) -> bool:
-        """Count a run of an assert."""
+        """Count one run of an assert, and return True."""
         self.runs += 1
         self.sites[number].ran += 1
         return True
 
     def walk(self, number: int, walk: int, decisive: bool, names: tuple[str, ...], items: Iterable[Any]) -> bool:  # noqa: FBT001 - called by rewritten code
-        """Return whether all items are true, or with `decisive` whether any is, and keep the one that decides."""
+        """Return `all` of the items, or `any` of them with `decisive`, and store the names at the deciding item."""
         site = self.sites[number]
         for item in items:
-            value, seen = item if names else (item, ())
+            # Rewritten generator expressions yield pairs: the tested value and the values of the loop variables.
+            value, values = item if names else (item, ())
             site.walks[walk] += 1
             if bool(value) is decisive:
-                site.example = dict(zip(names, seen, strict=True))
+                site.example = dict(zip(names, values, strict=True))
                 return decisive
         return not decisive
 
@@ -89,34 +90,35 @@ class Asserts:
         """Fail if an assert checked nothing.
 
         Raises:
-            AssertionError: Says why.
+            AssertionError: The assert checked nothing; the message gives the reason.
         """
         if fault := find_fault([self.sites[number]], is_whole=is_whole):
             raise AssertionError(fault[1])
 
     def explain(self, number: int, message: object, names: tuple[str, ...], variables: Mapping[str, Any]) -> str:
-        """Return the message of a failing assert: what it says, then the values, shortened."""
+        """Return the message of a failing assert: its own message, then the shortened values of its names."""
         site = self.sites[number]
         site.failed = True
-        seen = {name: variables[name] for name in names if name in variables} | site.example
+        values_by_name = {name: variables[name] for name in names if name in variables} | site.example
         values = ", ".join(
             f"{name.removeprefix('@')} was {_shorten.repr(value)}"
-            for name, value in seen.items()
+            for name, value in values_by_name.items()
             if not callable(value) and not isinstance(value, ModuleType)
         )
         return ": ".join(part for part in ("" if message is None else str(message), values) if part)
 
 
 def find_fault(sites: Sequence[Site], *, is_whole: bool) -> tuple[int, str] | None:
-    """Return the line of the first of some asserts, which all ran through, that checks nothing, and why.
+    """Return the line of the first assert that checked nothing, and the reason, or None.
 
     Args:
-        sites: The asserts.
-        is_whole: Whether every target is there; an assert may wait for one that is missing.
+        sites: The asserts, after all of their code ran.
+        is_whole: Whether all targets are available; otherwise an assert may depend on a missing one.
     """
     for site in sites:
         if site.fault and site.ran:
             return site.line, site.fault
+        # A failed assert normally ends the check, so reaching this point means that the code caught the error.
         if site.failed:
             return site.line, "this assert failed, and an `except` swallowed it"
         if is_whole and site.must_run and not site.ran:

@@ -1,4 +1,4 @@
-"""Hear of what this process opens, writes and starts, through Python's audit events, and whose code does it."""
+"""Listeners for the files that this process opens or writes and the programs it starts, through audit events."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ _listeners: dict[str, list[Listener]] = {}
 
 
 def listen(listener: Listener, events: tuple[str, ...]) -> None:
-    """Let a function hear of events, from now on: an audit hook cannot be removed."""
+    """Call a function for certain events from now on; an audit hook cannot be removed."""
     if not _listeners:
         sys.addaudithook(_hear)
     for event in events:
@@ -33,14 +33,14 @@ def listen(listener: Listener, events: tuple[str, ...]) -> None:
 
 
 def is_writing(details: tuple[Any, ...]) -> bool:
-    """Return whether an event `open` is that of a file which is opened to be written."""
+    """Return whether an `open` event opens a file for writing."""
     _, mode, flags = details
     return bool(set(mode or "") & set("wax+")) or (isinstance(flags, int) and bool(flags & _FOR_WRITING))
 
 
 def is_own_file(file: str) -> bool:
-    """Return whether code is of a page, or of a package of the project other than those named as its tool."""
-    if not os.path.isabs(file):  # noqa: PTH117 - called for each call of a clock, and each variable that is asked for
+    """Return whether code belongs to a page, or to one of the project's packages other than its tool packages."""
+    if not os.path.isabs(file):  # noqa: PTH117 - this runs at each read of a clock or variable
         return file.endswith((".md", ".py"))
     if f"{os.sep}ipykernel_" in file:  # a cell of a notebook
         return True
@@ -50,6 +50,7 @@ def is_own_file(file: str) -> bool:
 
 def is_own(frame: FrameType | None) -> bool:
     """Return whether the innermost frame outside of Python's library is the project's own code."""
+    # The folder of the packages may be inside that of the standard library, so it is excluded explicitly.
     while frame and frame.f_code.co_filename.startswith(("<frozen", _LIBRARY)):
         if frame.f_code.co_filename.startswith(_PACKAGES):
             return False
@@ -59,7 +60,7 @@ def is_own(frame: FrameType | None) -> bool:
 
 def _hear(event: str, details: tuple[Any, ...]) -> None:
     if event not in _listeners or getattr(_inside, "a_listener", False):
-        return  # what a listener itself does is no news
+        return  # a listener's own actions would call it again without end
     _inside.a_listener = True
     try:
         for listener in _listeners[event]:

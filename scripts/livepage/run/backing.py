@@ -1,7 +1,7 @@
-"""The backing of a sentence, and the record of what people affirmed: two hashes a sentence.
+"""The backing of a sentence, and the record of the sentences that people affirmed: two hashes for each sentence.
 
-The first hash is of the sentence, without markup. The second is of what backs it: five digits of its title, then seven
-of its code with the helpers that the code calls. An edit of the sentence, of the check or of a helper changes one.
+The first hash is of the sentence, without markup. The second is of its backing: five digits from the title, then seven
+from the code with the helpers that it calls. An edit of the sentence, the check or a helper changes one of them.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from livepage.read import Prose, Sentence
 
 RECORDS = Path("docs/data/affirmed.txt")
-"""The file of the records: below the name of each text a line for each sentence."""
+"""The file of the records: the name of each text, followed by a line for each affirmed sentence."""
 WORDS = Path("scripts/authoring/affirm.toml")
 
 VALUES = "values"
@@ -35,7 +35,7 @@ KINDS = {
     SOURCE: "it, or the sentence next to it, links to its source",
     READING: "no code decides it: a person compared it with what it is about",
 }
-"""The kinds of backing that stand in the place of a check."""
+"""The kinds of backing that can replace a check."""
 
 TITLE = 5
 """The number of digits of the second hash that come from the title."""
@@ -43,14 +43,14 @@ _DIGITS = 12
 _LINK = re.compile(r"\]\(|<https?://|\]\[|\[\^")
 _EXPRESSION = re.compile(r"(?<!`)(`+)\s?=\s(.+?)\s*\1")
 _CLAUSES = re.compile(r"[;:]\s|,\s")
-# What is no word of a sentence: where links lead, footnotes, attributes, tags, marks of emphasis and of cells.
+# The parts of a sentence that are not words: link targets, footnotes, attributes, tags, emphasis and cell marks.
 _MARKUP = re.compile(
     r"(?<=\])\([^()\s]*(?:\([^()]*\)[^()\s]*)*(?:\s+\"[^\"]*\")?\)|\[\^[^\]]*\]|\{:?\s*[#.][^}\n]*\}|</?\w[^>]*>|[*_`\[\]|\\]"
 )
 _PUNCTUATION = re.compile(r"[.,;:!\"'()]+(?=\s|$)|(?<!\S)[\"'(]+")
 
 type Record = set[tuple[str, str]]
-"""The affirmed sentences, each with what backs it, both as hashes."""
+"""The affirmed sentences, as pairs of the sentence's hash and the backing's hash."""
 
 
 def _hash(text: str, digits: int = _DIGITS) -> str:
@@ -59,7 +59,7 @@ def _hash(text: str, digits: int = _DIGITS) -> str:
 
 @cache
 def hash_sentence(text: str) -> str:
-    """Return the hash of a sentence, which neither its markup nor its punctuation changes."""
+    """Return the hash of a sentence; markup and punctuation do not affect it."""
     expressions = [f"`= {_print(match[2])}`" for match in _EXPRESSION.finditer(text)]
     words = _PUNCTUATION.sub("", _MARKUP.sub(" ", _EXPRESSION.sub(" \0 ", text)))
     return _hash("\n".join([" ".join(words.split()).casefold(), *expressions]))
@@ -74,22 +74,22 @@ def _print(expression: str) -> str:
 
 @cache
 def hash_title(title: str) -> str:
-    """Return the digits of a title."""
+    """Return the first digits of the hash of a title."""
     return _hash(" ".join(title.split()), TITLE)
 
 
 @cache
 def read_words(root: Path) -> dict[str, list[str]]:
-    """Return the project's words for claims, and its folders of helpers."""
+    """Return the project's lists of words that mark claims, and its folders of helpers."""
     table: dict[str, list[str]] = tomllib.loads((root / WORDS).read_text(encoding="utf-8"))
     return table
 
 
 class Backings:
-    """The possible backings of the sentences of a page, with hashes of its code."""
+    """The possible backings of a page's sentences, with the hashes of their code."""
 
     def __init__(self, prose: Prose) -> None:
-        """Read the names of the page."""
+        """Read the names that the page's blocks define."""
         self.prose = prose
         self._folders = tuple(project.root / name for name in read_words(project.root)["helpers"])
         self._namespace = read_namespace([block.code for block in prose.blocks], self._folders)
@@ -108,7 +108,7 @@ class Backings:
         return list_helpers(check.code, self._namespace, self._folders) if check.code else []
 
     def list_possible(self, sentence: Sentence) -> list[Check]:
-        """Return what can back a sentence, the most probable first."""
+        """Return the possible backings of a sentence, the most probable first."""
         if sentence.backing:
             return [sentence.backing]
         beside = [check for check in self.prose.checks if check.section == sentence.section]
@@ -138,9 +138,10 @@ class Backings:
 
 
 def find_undecided(sentence: Sentence, check: Check, helpers: list[str]) -> list[str]:
-    """Return what of a sentence its backing does not decide, as far as the text tells.
+    """Return the parts of a sentence that its backing does not decide, judging by the text.
 
-    Of values these are the clauses without one; of a check or a block, the names and numbers that its code lacks.
+    For computed values, these are the clauses without one; for a check or a block, the names and numbers that its code
+    lacks.
     """
     if sentence.text.startswith(LABELS):
         return []
@@ -156,18 +157,18 @@ def find_undecided(sentence: Sentence, check: Check, helpers: list[str]) -> list
 
 
 def load_affirmed(name: str) -> Record:
-    """Return what was affirmed of a text, which is named relative to the project."""
+    """Return the affirmed sentences of a text, which is named relative to the project."""
     return set(load_all().get(name, ()))
 
 
 def load_all() -> Mapping[str, Record]:
-    """Return what was affirmed, by the name of the text."""
+    """Return the affirmed sentences of all texts, by the text's name."""
     file = project.root / RECORDS
     return _load(file, file.stat().st_mtime_ns) if file.is_file() else {}
 
 
 @cache
-def _load(file: Path, _changed: int) -> Mapping[str, Record]:
+def _load(file: Path, _modified: int) -> Mapping[str, Record]:
     records: dict[str, Record] = {}
     for line in file.read_text(encoding="utf-8").splitlines():
         first, second = line.split()
@@ -179,7 +180,7 @@ def _load(file: Path, _changed: int) -> Mapping[str, Record]:
 
 
 def store(prose: Prose, record: Record) -> bool:
-    """Write what was affirmed of a text in the order of its sentences; return whether that differs from before."""
+    """Write the affirmed sentences of a text in the order of its sentences; return whether they changed."""
     if record == load_affirmed(prose.name):
         return False
     order = {hash_sentence(sentence.text): at for at, sentence in enumerate(prose.sentences)}

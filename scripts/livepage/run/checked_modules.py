@@ -1,4 +1,4 @@
-"""Modules whose asserts report to the page that calls them, as those of its own checks do."""
+"""Modules whose asserts report to the page that calls them, like the asserts of the page's own checks."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ if TYPE_CHECKING:
 
 @contextmanager
 def rewrite_imports(asserts: Asserts) -> Iterator[None]:
-    """Rewrite the asserts of what is imported meanwhile from the packages that the project names for its checks."""
-    # Where a page runs without `fresh_modules`, these would report to the page that ran before it.
+    """Rewrite the asserts of modules from the project's packages for checks that the `with` block imports."""
+    # Without `fresh_modules`, modules that are still loaded would report to the page that ran before this one.
     for name in [name for name in sys.modules if name.partition(".")[0] in project.adapter.checks]:
         del sys.modules[name]
     finder = _Finder(asserts)
@@ -36,19 +36,19 @@ def rewrite_imports(asserts: Asserts) -> Iterator[None]:
 
 
 def show_functions(sites: Iterable[Site]) -> str:
-    """Return the source of the functions of modules in which some asserts stand."""
+    """Return the source of the functions that contain these asserts."""
     lines: dict[str, set[int]] = {}
     for site in sites:
         lines.setdefault(site.file, set()).add(site.line)
-    shown = []
+    functions = []
     for file, asserts in lines.items():
         text = (project.root / file).read_text(encoding="utf-8")
-        shown += [
+        functions += [
             ast.get_source_segment(text, node) or ""
             for node in ast.parse(text).body
             if not asserts.isdisjoint(range(node.lineno, (node.end_lineno or node.lineno) + 1))
         ]
-    return "\n\n".join(shown)
+    return "\n\n".join(functions)
 
 
 class _Finder(MetaPathFinder):
@@ -67,7 +67,7 @@ class _Finder(MetaPathFinder):
 
 
 class _Loader(SourceFileLoader):
-    """Compiles a module with its asserts rewritten, and leaves Python's compiled copy of it alone."""
+    """The loader that compiles a module with rewritten asserts, without using or changing Python's cached bytecode."""
 
     def __init__(self, fullname: str, path: str, asserts: Asserts) -> None:
         super().__init__(fullname, path)
@@ -75,6 +75,7 @@ class _Loader(SourceFileLoader):
 
     def get_code(self, fullname: str) -> CodeType | None:
         text = self.get_data(self.path)
+        # Modules without asserts can use Python's cached bytecode.
         if b"assert " not in text:
             return super().get_code(fullname)
         tree = ast.parse(text, self.path)

@@ -1,6 +1,6 @@
-"""What a block must not do while it runs: end or double the process, write into the project, lose an exception.
+"""The guard against forbidden actions of a block: ending or forking the process, writing into the project, and others.
 
-What it does is refused, and told with the line of the page even when the block catches the refusal.
+A forbidden action raises an exception. It is also reported with the page's line if the block catches that exception.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _STARTS = {
     "os.fork": "a block must not fork the build: start a program with `subprocess`",
     "os.forkpty": "a block must not fork the build: start a program with `subprocess`",
 }
-# The places of the paths in the details of an event, each with that of the folder it is relative to.
+# The positions of the paths among an event's arguments, each with the position of the folder it is relative to.
 _WRITES = {
     "os.remove": ((0, 1),), "os.mkdir": ((0, 2),), "os.rmdir": ((0, 1),), "os.truncate": ((0, -1),),
     "os.rename": ((0, 2), (1, 3)), "os.link": ((1, 3),), "os.symlink": ((1, 2),), "shutil.rmtree": ((0, -1),),
@@ -37,27 +37,27 @@ _guards: list[Guard] = []
 
 
 class RefusedError(RuntimeError):
-    """Something that a block must not do."""
+    """The error of a block that does something forbidden."""
 
 
 class Guard:
-    """Watches over one page while its pieces run.
+    """The supervisor of one page while its pieces run.
 
     Attributes:
-        complaints: What the pieces did and must not, each with its line.
-        variables: The environment's variables that the page's own code set or removed.
-        piece: The piece that runs.
+        complaints: The forbidden actions of the pieces, each with its line.
+        variables: The environment variables that the page's own code set or removed.
+        piece: The piece that is running.
     """
 
     def __init__(self) -> None:
-        """Begin with nothing wrong."""
+        """Start without complaints."""
         self.complaints: list[tuple[Origin, str]] = []
         self.variables: set[str] = set()
         self.piece: Piece | None = None
 
     def __enter__(self) -> Self:
-        """Begin."""
-        tempfile.gettempdir()  # finds out by writing, once
+        """Start guarding, and replace the functions that would end the process or drop exceptions."""
+        tempfile.gettempdir()  # its first call writes a file
         _guards.append(self)
         self._before = os._exit, threading.excepthook
         os._exit = self._refuse_exit
@@ -65,22 +65,22 @@ class Guard:
         return self
 
     def __exit__(self, *_: object) -> None:
-        """End."""
+        """Stop guarding, and restore the replaced functions."""
         os._exit, threading.excepthook = self._before
         _guards.remove(self)
 
     def refuse(self, message: str) -> NoReturn:
-        """Note what the block does, and stop it.
+        """Record a forbidden action of the block, and stop it.
 
         Raises:
             RefusedError: Always.
         """
-        place = self.find_place(sys._getframe()) or (self.piece.origin if self.piece else Origin("<page>", 1))  # noqa: SLF001 - who called is not told otherwise
+        place = self.find_place(sys._getframe()) or (self.piece.origin if self.piece else Origin("<page>", 1))  # noqa: SLF001 - there is no other way to find the caller
         self.complaints.append((place, message))
         raise RefusedError(message)
 
     def find_place(self, frame: FrameType | None) -> Origin | None:
-        """Return the innermost line of the piece among the callers, or None when the piece did not lead here."""
+        """Return the innermost line of the piece among the callers, or None if the piece is not one of them."""
         while frame and self.piece:
             if self.piece.holds(origin := Origin(frame.f_code.co_filename, frame.f_lineno)):
                 return origin
@@ -105,27 +105,27 @@ def _on_event(event: str, details: tuple[Any, ...]) -> None:
     if guard is None or guard.piece is None:
         return
     if event in _CHANGES:
-        if audit_events.is_own(sys._getframe(2)):  # noqa: SLF001 - who called is not told otherwise
+        if audit_events.is_own(sys._getframe(2)):  # noqa: SLF001 - there is no other way to find the caller
             guard.variables.add(os.fsdecode(details[0]))
         return
     if event == "open":
-        written = [details[0]] if audit_events.is_writing(details) else []
+        targets = [details[0]] if audit_events.is_writing(details) else []
     else:
-        written = [_join(details, *places) for places in _WRITES.get(event, ())]
-    paths = [path for path in written if isinstance(path, str | bytes | os.PathLike)]
+        targets = [_join(details, *places) for places in _WRITES.get(event, ())]
+    paths = [path for path in targets if isinstance(path, str | bytes | os.PathLike)]
     names = [name for path in paths if (name := project.find_name(path, _CACHES))]
     if (event in _STARTS or names) and guard.find_place(sys._getframe(2)):  # noqa: SLF001 - as above
         guard.refuse(_STARTS.get(event) or f"a block must not write into the project: {names[0]}")
 
 
 def _join(details: tuple[Any, ...], at: int, folder: int) -> Any:  # noqa: ANN401 - as the event has it
-    """Return a path of an event, absolute where it is relative to an open folder."""
+    """Return a path from an event's arguments; a path relative to an open folder becomes absolute."""
     path = details[at]
     handle = details[folder] if 0 <= folder < len(details) else -1
     if not isinstance(handle, int) or handle < 0 or not isinstance(path, str | bytes | os.PathLike):
         return path
     try:
-        # Only Linux tells which folder that is.
+        # Only Linux can report the path of an open folder.
         return os.path.join(os.readlink(f"/proc/self/fd/{handle}"), os.fsdecode(path))  # noqa: PTH115, PTH118 - as above
     except OSError:
         return None

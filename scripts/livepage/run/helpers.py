@@ -1,4 +1,4 @@
-"""The code that a check depends on: the statements of its page that made its names, and the project's helpers."""
+"""The code that a check depends on: the page's statements that define its names, and the project's helpers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 _SCOPES = (ast.Module, ast.FunctionDef, ast.Lambda, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
 
 type _Origin = tuple[Path, str]
-"""A module of helpers, and a name in it; without a name, the module itself."""
+"""A module of helpers and a name in it; an empty name means the module itself."""
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,8 @@ class Namespace:
     """The names of a page or a module.
 
     Attributes:
-        statements: By name, the statements that bind or fill it.
-        imports: By name, the module of helpers that it comes from.
+        statements: For each name, the statements that bind it or change its contents.
+        imports: For each imported name, the module of helpers that it comes from.
     """
 
     statements: Mapping[str, tuple[ast.stmt, ...]]
@@ -32,7 +32,7 @@ class Namespace:
 
 
 def normalize_code(code: str) -> str:
-    """Return code without its layout, comments, docstrings and imports; as it is where it is no Python."""
+    """Return code without layout, comments, docstrings and imports; code that is not Python stays unchanged."""
     try:
         tree = ast.parse(code)
     except SyntaxError:
@@ -48,7 +48,7 @@ def _strip(code: str) -> str:
 
 
 class _Bare(ast.NodeTransformer):
-    """Removes docstrings."""
+    """The transformer that removes docstrings."""
 
     def visit_FunctionDef(self, node: ast.FunctionDef) -> ast.FunctionDef:
         self.generic_visit(node)
@@ -57,34 +57,34 @@ class _Bare(ast.NodeTransformer):
 
 
 def rename_variables(code: str) -> str:
-    """Return code with numbers for the names of its variables, so that another name for one makes no difference.
+    """Return code with its variables numbered, so that renaming a variable makes no difference.
 
     Each function, lambda and comprehension is a scope of its own. Functions, fields of classes, parameters that a call
-    names and whatever the code does not assign keep their names.
+    passes by name, and names that the code does not assign stay unchanged.
     """
     try:
         tree = ast.parse(code)
     except SyntaxError:
         return code
-    named = {part.arg for part in ast.walk(tree) if isinstance(part, ast.keyword)}
-    _rename(tree, {}, named, itertools.count())
+    keywords = {part.arg for part in ast.walk(tree) if isinstance(part, ast.keyword)}
+    _rename(tree, {}, keywords, itertools.count())
     return ast.unparse(tree)
 
 
-def _rename(node: ast.AST, scope: Mapping[str, str], named: set[str | None], numbers: Iterator[int]) -> None:
+def _rename(node: ast.AST, scope: Mapping[str, str], keywords: set[str | None], numbers: Iterator[int]) -> None:
     if isinstance(node, _SCOPES):
-        own = [name for name in dict.fromkeys(_list_own(node)) if name not in named]
+        own = [name for name in dict.fromkeys(_list_own(node)) if name not in keywords]
         scope = {**scope, **{name: f"variable{next(numbers)}" for name in own}}
     if isinstance(node, ast.Name):
         node.id = scope.get(node.id, node.id)
     elif isinstance(node, ast.arg):
         node.arg = scope.get(node.arg, node.arg)
     for child in ast.iter_child_nodes(node):
-        _rename(child, scope, named, numbers)
+        _rename(child, scope, keywords, numbers)
 
 
 def _list_own(node: ast.AST) -> Iterator[str]:
-    """Yield the names that a scope binds, but for those of the scopes and classes inside it."""
+    """Yield the names that a scope binds, excluding the scopes and classes inside it."""
     for child in ast.iter_child_nodes(node):
         if isinstance(child, ast.Name) and isinstance(child.ctx, ast.Store):
             yield child.id
@@ -95,7 +95,7 @@ def _list_own(node: ast.AST) -> Iterator[str]:
 
 
 def read_namespace(codes: Iterable[str], folders: tuple[Path, ...]) -> Namespace:
-    """Return the names of some code, whose imports from folders of helpers are followed.
+    """Return the names that code defines, and the names that it imports from folders of helpers.
 
     Args:
         codes: The blocks of a page, or the text of a module.
@@ -117,7 +117,7 @@ def read_namespace(codes: Iterable[str], folders: tuple[Path, ...]) -> Namespace
 
 
 def _follow(node: ast.ImportFrom, folders: tuple[Path, ...]) -> Iterator[tuple[str, _Origin]]:
-    """Yield the helpers that a statement imports, by the name that they get."""
+    """Yield the helpers that a statement imports, with the names that they get."""
     package, _, rest = (node.module or "").partition(".")
     for folder in folders:
         if folder.name != package:
@@ -132,11 +132,12 @@ def _follow(node: ast.ImportFrom, folders: tuple[Path, ...]) -> Iterator[tuple[s
 
 
 def _list_bound(node: ast.stmt) -> Iterator[str]:
-    """Yield the names that a statement binds or fills."""
+    """Yield the names that a statement binds, or whose contents it changes."""
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         yield node.name
         return
     parts = list(ast.walk(node))
+    # The variables of a comprehension are local to it, so the statement does not bind them.
     inner = {id(leaf) for part in parts if isinstance(part, ast.comprehension) for leaf in ast.walk(part.target)}
     for part in parts:
         if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store) and id(part) not in inner:
@@ -148,12 +149,12 @@ def _list_bound(node: ast.stmt) -> Iterator[str]:
 
 
 @cache
-def _read_module(file: Path, _changed: int, folders: tuple[Path, ...]) -> Namespace:
+def _read_module(file: Path, _modified: int, folders: tuple[Path, ...]) -> Namespace:
     return read_namespace([file.read_text(encoding="utf-8")], folders)
 
 
 def list_helpers(code: str, namespace: Namespace, folders: tuple[Path, ...]) -> list[str]:
-    """Return the statements that code depends on, each without its layout, in the order of their use."""
+    """Return the statements that code depends on, without their layout, in the order of use."""
     try:
         waiting: list[tuple[ast.AST, Namespace]] = [(ast.parse(code), namespace)]
     except SyntaxError:
@@ -162,15 +163,15 @@ def list_helpers(code: str, namespace: Namespace, folders: tuple[Path, ...]) -> 
     while waiting:
         node, names = waiting.pop()
         for name, attribute in _list_read(node):
-            home, wanted = names, name
+            home, symbol = names, name
             if name in names.imports and name not in names.statements:
                 file, original = names.imports[name]
                 home = _read_module(file, file.stat().st_mtime_ns, folders)
-                wanted = original or attribute
-                while wanted in home.imports and wanted not in home.statements:  # what a package exports
-                    file, original = home.imports[wanted]
-                    home, wanted = _read_module(file, file.stat().st_mtime_ns, folders), original or attribute
-            for statement in home.statements.get(wanted, ()):
+                symbol = original or attribute
+                while symbol in home.imports and symbol not in home.statements:  # a package re-exports the name
+                    file, original = home.imports[symbol]
+                    home, symbol = _read_module(file, file.stat().st_mtime_ns, folders), original or attribute
+            for statement in home.statements.get(symbol, ()):
                 if id(statement) not in statements:
                     statements[id(statement)] = _strip(ast.unparse(statement))
                     waiting.append((statement, home))
@@ -178,7 +179,7 @@ def list_helpers(code: str, namespace: Namespace, folders: tuple[Path, ...]) -> 
 
 
 def _list_read(node: ast.AST) -> Iterator[tuple[str, str]]:
-    """Yield the names that code reads and does not bind, each with the attribute that it reads of it."""
+    """Yield the names that code reads but does not bind, each with the attribute that it reads."""
     parts = list(ast.walk(node))
     own = {part.id for part in parts if isinstance(part, ast.Name) and isinstance(part.ctx, ast.Store)}
     own |= {part.arg for part in parts if isinstance(part, ast.arg)}

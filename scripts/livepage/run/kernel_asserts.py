@@ -1,4 +1,4 @@
-"""Let the check of a notebook fail as that of a page does; loaded by the processes that run notebooks."""
+"""The rewriting of asserts in a notebook's process, so that the notebook's checks fail like those of pages."""
 
 from __future__ import annotations
 
@@ -10,13 +10,14 @@ from livepage.run.rewriter import make_call, place_node, rewrite
 
 
 class _Cells(ast.NodeTransformer):
-    """Rewrites the asserts of each cell of a notebook, and lets those at its end say whether they held anything."""
+    """The transformer that rewrites the asserts of each cell, and tests at its end that they checked something."""
 
     def __init__(self, asserts: Asserts, *, is_whole: bool) -> None:
         self.asserts, self.is_whole = asserts, is_whole
 
     def visit_Module(self, node: ast.Module) -> ast.Module:
         sites = rewrite(node, self.asserts)
+        # A cell shows its last expression, so the tests of the asserts are inserted before that expression.
         at = len(node.body) - isinstance(node.body[-1] if node.body else None, ast.Expr)
         for number, site in enumerate(sites, len(self.asserts.sites) - len(sites)):
             ask = ast.Expr(make_call("judge", ast.Constant(number), ast.Constant(self.is_whole)))
@@ -27,7 +28,7 @@ class _Cells(ast.NodeTransformer):
 
 
 def install_asserts(*, is_whole: bool) -> None:
-    """Let the cells of this process, which is a notebook's, fail as a page's checks do."""
+    """Make the cells of this notebook process fail like a page's checks."""
     import IPython
 
     shell: Any = IPython.get_ipython()

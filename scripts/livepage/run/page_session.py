@@ -1,4 +1,4 @@
-"""Run the pieces of one page, in reading order, in one namespace that is the page's own."""
+"""The execution of a page's pieces, in reading order, in a namespace that belongs to the page."""
 
 from __future__ import annotations
 import __future__
@@ -35,15 +35,15 @@ if TYPE_CHECKING:
     from livepage.run.asserts import Site
 
 LINE_LOG = "livepage.lines"
-"""The logger of each line before it runs: of a process that ends, the last one says where it did."""
+"""The logger of each line before it runs; if the process ends, the last logged line is responsible."""
 _lines = logging.getLogger(LINE_LOG)
 
 ENTRIES = "search_entries"
-"""The name under which a block hands over what the search finds of what it prints, as rows of a `SearchEntry`."""
+"""The name under which a block passes on search entries for its output, as rows of a `SearchEntry`."""
 
 
 def run_page(source: Source) -> list[Outcome]:
-    """Run a page from the top in a fresh namespace and return what each piece came to."""
+    """Run a page from the top in a fresh namespace, and return the outcome of each piece."""
     state = State()
     with Guard() as guard:
         session = _Session(source, guard)
@@ -55,19 +55,19 @@ def run_page(source: Source) -> list[Outcome]:
 def _end(
     source: Source, outcomes: list[Outcome], state: State, guard: Guard, modules: Mapping[str, ModuleType]
 ) -> list[Outcome]:
-    """Undo what a page changed for others, and return what its pieces came to with what is to be said of that."""
+    """Undo a page's lasting changes to the process, and return the outcomes with complaints about these changes."""
     if not source.pieces:
         return []
     for piece, origin, what in state.restore(list(source.pieces), guard.variables):
         complaint = f"this page leaves {what} changed for the pages after it: put it back where it was"
         guard.complaints.append((origin, complaint))
         outcomes[source.pieces.index(piece)] = _add(outcomes[source.pieces.index(piece)], guard)
-    made = tuple(project.adapter.list_makers([value for module in modules.values() for value in vars(module).values()]))
-    return [*(replace(outcome, made=()) for outcome in outcomes[:-1]), replace(outcomes[-1], made=made)]
+    makers = tuple(project.adapter.list_makers([item for names in modules.values() for item in vars(names).values()]))
+    return [*(replace(outcome, made=()) for outcome in outcomes[:-1]), replace(outcomes[-1], made=makers)]
 
 
 def _add(outcome: Outcome, guard: Guard) -> Outcome:
-    """Return what a piece came to, with what it did and must not in the place of an error that may follow from it."""
+    """Return an outcome with the piece's first complaint in place of an error that may follow from it."""
     if not guard.complaints:
         return outcome
     origin, complaint = guard.complaints[0]
@@ -80,7 +80,7 @@ def _add(outcome: Outcome, guard: Guard) -> Outcome:
 
 
 class _Session:
-    """The namespace of a page, and what already went wrong in it."""
+    """The namespace of a page, with the failures and gaps so far."""
 
     def __init__(self, source: Source, guard: Guard) -> None:
         self.name = "livepage_" + re.sub(r"\W", "_", source.name)
@@ -92,37 +92,37 @@ class _Session:
         self.failed = False
 
     def enter(self, session: str) -> None:
-        """Let what runs next use the names of a session of markdown-exec, or those of the page."""
+        """Switch to the namespace of a markdown-exec session, or to that of the page."""
         if session not in self.modules:
-            # Data classes and pickle look up the module that a class was made in; functions know its names.
+            # Data classes and pickle look up the module of a class by its name, so the namespace needs a real module.
             module = ModuleType(f"{self.name}_{session}" if session else self.name)
             self.modules[session] = sys.modules[module.__name__] = module
             vars(module)[HELPER] = self.asserts
         self.namespace: dict[str, Any] = vars(self.modules[session])
 
     def run_piece(self, piece: Piece, state: State) -> Outcome:
-        """Run one piece; whatever it raises is part of the outcome, except an interrupt from the keyboard."""
-        printed = Stdout(self.guard.refuse)
+        """Run one piece; any exception except a keyboard interrupt becomes part of the outcome."""
+        stdout = Stdout(self.guard.refuse)
         options = piece.options
         self.enter(options.get("session", ""))
         before = dict(self.namespace)
         self.guard.piece = piece
         try:
             place = working_directory(options.get("workdir"))
-            with place, console_width(int(options.get("width", "0"))), contextlib.redirect_stdout(printed):
+            with place, console_width(int(options.get("width", "0"))), contextlib.redirect_stdout(stdout):
                 text, exact = self._evaluate(piece)
-            # Without classes of the page, which another process does not know.
+            # Entries are converted to plain types: another process cannot unpickle classes that a page defines.
             rows = self.namespace.pop(ENTRIES, ())
             entries = tuple(SearchEntry(*map(str, row[:3]), *map(float, row[3:])) for row in rows)  # type: ignore[arg-type]  # three texts
-            shown = printed.getvalue() if piece.kind is Kind.BLOCK else text
-            outcome = Outcome(shown, entries=entries, exact=exact)
+            output = stdout.getvalue() if piece.kind is Kind.BLOCK else text
+            outcome = Outcome(output, entries=entries, exact=exact)
         except KeyboardInterrupt as error:
             log.error("%s: interrupted while this line ran", locate(error, piece))
             raise
         except BaseException as error:  # noqa: BLE001 - a block that calls sys.exit must not end the build
-            outcome = self._judge(piece, error, printed.getvalue())
+            outcome = self._judge(piece, error, stdout.getvalue())
         finally:
-            printed.end()
+            stdout.end()
             self.guard.piece = None
         if outcome.gap:
             self._forget(piece, before)
@@ -131,7 +131,7 @@ class _Session:
         return _add(outcome, self.guard)
 
     def _evaluate(self, piece: Piece) -> tuple[str, str]:
-        """Run a piece, and return what it shows besides what it prints, and what that stands for where it is less."""
+        """Run a piece; return the text of a value and, if that text is shortened, the exact value."""
         if piece.kind is Kind.VALUE:
             _lines.info("%s", piece.origin)
             value = ast.parse(piece.code, str(piece.origin.file), mode="eval")
@@ -161,14 +161,7 @@ class _Session:
         return "", ""
 
     def _review(self, piece: Piece, sites: Sequence[Site], counts: Sequence[int], *, asserted: bool) -> str:
-        """Complain of a check whose asserts checked nothing, and return the functions of modules that asserted for it.
-
-        Args:
-            piece: The check.
-            sites: Its own asserts.
-            counts: How often each assert of the page had run before it, in order.
-            asserted: Whether it asserted at all.
-        """
+        """Report a check whose asserts checked nothing, and return the module functions that asserted for it."""
         whole = has_every_target()
         line, fault = find_fault(sites, is_whole=whole) or (
             0,
@@ -177,16 +170,16 @@ class _Session:
         if fault:
             self.guard.complaints.append((piece.lines[line - 1] if line else piece.origin, fault))
         ran_before = itertools.chain(counts, itertools.repeat(0))
-        called = [
+        module_sites = [
             site for site, count in zip(self.asserts.sites, ran_before, strict=False) if site.file and site.ran > count
         ]
-        for site in called:
+        for site in module_sites:
             if weak := find_fault([site], is_whole=whole):
                 self.guard.complaints.append((piece.origin, f"{site.file}:{weak[0]}: {weak[1]}"))
-        return show_functions(called)
+        return show_functions(module_sites)
 
     def _forget(self, piece: Piece, before: Mapping[str, object]) -> None:
-        """Take away the names that a piece would have set: what they held was of pieces before it."""
+        """Delete the names that a skipped piece would have assigned, since their values come from earlier pieces."""
         if piece.language not in {"python", "pycon"}:
             return
         scope = symtable.symtable(piece.code, piece.origin.file, "eval" if piece.kind is Kind.VALUE else "exec")
@@ -194,14 +187,14 @@ class _Session:
             if name in before and self.namespace.get(name) is before[name]:
                 del self.namespace[name]
 
-    def _judge(self, piece: Piece, error: BaseException, printed: str) -> Outcome:
+    def _judge(self, piece: Piece, error: BaseException, output: str) -> Outcome:
         missing = project.adapter.find_gap(error)
         if missing and os.environ.get("REQUIRE_TARGETS") != "all":
             if piece.kind is Kind.BLOCK:
                 self.cut = missing
-            return Outcome(printed, gap=missing[1], target=missing[0])
+            return Outcome(output, gap=missing[1], target=missing[0])
         if isinstance(error, NameError) and self.cut[0]:
-            return Outcome(printed, gap=self.cut[1], target=self.cut[0])
+            return Outcome(output, gap=self.cut[1], target=self.cut[0])
         follows = self.failed and isinstance(error, NameError)
         self.failed = self.failed or piece.kind is Kind.BLOCK
         origin = locate(error, piece)
@@ -209,38 +202,38 @@ class _Session:
 
 
 def run_shell(piece: Piece) -> str:
-    """Return what a block of a shell prints, errors among it.
+    """Return the output of a shell block, including its errors.
 
     Raises:
-        RuntimeError: It ends with another exit status than it names.
+        RuntimeError: The exit status differs from the block's `returncode`.
     """
-    shell, wanted = SHELLS[piece.language], int(piece.options.get("returncode", "0"))
-    done = subprocess.run(
+    shell, status = SHELLS[piece.language], int(piece.options.get("returncode", "0"))
+    process = subprocess.run(
         [shell, "-c", piece.code],
         stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8", errors="replace", check=False,
     )  # fmt: skip
-    if done.returncode != wanted:
-        last = done.stdout.strip().rpartition("\n")[2]
-        message = f"`{shell}` ended with exit status {done.returncode}, not {wanted}: {last or 'it printed nothing'}"
+    if process.returncode != status:
+        last = process.stdout.strip().rpartition("\n")[2]
+        message = f"`{shell}` ended with exit status {process.returncode}, not {status}: {last or 'it printed nothing'}"
         raise RuntimeError(message)
-    return done.stdout
+    return process.stdout
 
 
 def show_value(value: object) -> str:
-    """Return a value as prose shows it: an int with thousands separators, text as it is."""
+    """Return the text of a value in prose: an int gets thousands separators, and text stays unchanged."""
     if isinstance(value, int) and not isinstance(value, bool):
         return f"{value:,}"
     return str(value)
 
 
 def compile_piece(tree: ast.Module, piece: Piece) -> list[tuple[Origin, CodeType]]:
-    """Compile a block or check, statement by statement, each line with the file and line on which it stands.
+    """Compile a block or check statement by statement, with the origin of each line.
 
-    A block may include another file, so that its statements stand in more than one. `from __future__` imports hold
-    for the whole piece.
+    A block may include other files, so its statements can come from several. `from __future__` imports apply to the
+    whole piece.
     """
     flags = 0
-    compiled: list[tuple[Origin, CodeType]] = []
+    statements: list[tuple[Origin, CodeType]] = []
     for statement in tree.body:
         if isinstance(statement, ast.ImportFrom) and statement.module == "__future__":
             for alias in statement.names:
@@ -250,12 +243,12 @@ def compile_piece(tree: ast.Module, piece: Piece) -> list[tuple[Origin, CodeType
         ast.increment_lineno(statement, origin.line - first)
         module = ast.Module([statement], [])
         code = compile(module, origin.file, "exec", flags=flags, dont_inherit=True, optimize=0)
-        compiled.append((origin, code))
-    return compiled
+        statements.append((origin, code))
+    return statements
 
 
 def has_every_target() -> bool:
-    """Return whether every target is there: a check may assert nothing where the one that it is about is missing."""
+    """Return whether all targets are available; a check without asserts is accepted if its target is missing."""
     return not project.adapter.list_missing()
 
 
@@ -265,10 +258,7 @@ def _first_line(statement: ast.stmt) -> int:
 
 
 def locate(error: BaseException, piece: Piece) -> Origin:
-    """Return the line of the piece that an error came from: the innermost that stands on the page.
-
-    A line of a file that the block includes counts as the page's; a line of an imported module does not.
-    """
+    """Return the innermost line of the piece, or of a file that it includes, in an error's traceback."""
     if isinstance(error, SyntaxError) and error.lineno and piece.kind is not Kind.VALUE:
         at = min(error.lineno, len(piece.lines)) - 1
         if error.filename in {origin.file for origin in piece.lines} and piece.lines:
@@ -281,12 +271,12 @@ def locate(error: BaseException, piece: Piece) -> Origin:
 
 
 def _list_frames(error: BaseException) -> traceback.StackSummary:
-    """Return where an error came from, without the text of the lines, which would be read and count as an input."""
+    """Return an error's stack without the text of the lines: reading the files would make them inputs of the page."""
     return traceback.StackSummary.extract(traceback.walk_tb(error.__traceback__), lookup_lines=False)
 
 
 def describe_error(error: BaseException) -> str:
-    """Return an error in one line, as Python ends its tracebacks; a bare `AssertionError` has no colon."""
+    """Return an error in one line, like the end of a Python traceback; a bare `AssertionError` has no colon."""
     text = "".join(traceback.format_exception_only(error)[-1:]).strip()
     if isinstance(error, SystemExit):
         text = f"SystemExit: {error.code}: a block must not leave Python"
@@ -294,7 +284,7 @@ def describe_error(error: BaseException) -> str:
 
 
 def _raised_at(error: BaseException, origin: Origin) -> str:
-    """Return the line of the project's own modules that raised, where that is not the line on the page."""
+    """Return the line of the project's own modules that raised the error, if it differs from the line on the page."""
     snippets = project.root / "snippets"
     frames = [
         Origin(relative(Path(frame.filename), project.root), frame.lineno or 1)
@@ -305,5 +295,5 @@ def _raised_at(error: BaseException, origin: Origin) -> str:
 
 
 def remember(name: str, text: str) -> None:
-    """Let tracebacks and `inspect.getsource` find the lines of a page under its relative name."""
+    """Register a page's text under its relative name for tracebacks and `inspect.getsource`."""
     linecache.cache[name] = (len(text), None, text.splitlines(keepends=True), name)

@@ -1,7 +1,7 @@
-"""What a page may change in its process and leave behind for the next: noticed, named and undone.
+"""The changes of a page to its process that would affect later pages: they are detected, reported and undone.
 
-That is the environment, the working directory, the search path of modules, the filters of warnings, the levels of
-loggers, the settings of libraries that the project names, and the attributes of modules.
+They concern the environment, the working directory, the module search path, the warning filters, logger levels,
+settings of libraries that the project lists, and attributes of modules.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
     from livepage.read import Origin, Piece
 
-# What the code says that changes something which is not told by its name.
+# The calls that change a kind of state; the other kinds are found in code by the name of the changed entry.
 _WORDS = {
     "the working directory": r"chdir",
     "warnings": r"simplefilter|filterwarnings|resetwarnings|showwarning",
@@ -36,38 +36,38 @@ type Kinds = Mapping[str, tuple[Callable[[], Mapping[str, Any]], Callable[[str, 
 
 
 class State:
-    """The state of the process when a page begins, and after each of its pieces."""
+    """The state of the process before a page runs, and after each of its pieces."""
 
     def __init__(self) -> None:
-        """Take it."""
+        """Record the current state."""
         self.before = _take()
         self.modules = _take_modules()
         self.after: list[tuple[Piece, Values]] = []
 
     def note(self, piece: Piece) -> None:
-        """Take it after a piece."""
+        """Record the state after a piece, if it has changed."""
         now = _take()
         if now != (self.after[-1][1] if self.after else self.before):
             self.after.append((piece, now))
 
     def restore(self, pieces: list[Piece], variables: set[str]) -> Iterator[tuple[Piece, Origin, str]]:
-        """Undo what a page changed and left so, and yield who did it and what it was.
+        """Undo a page's changes to the process, and yield each change with the piece and line that caused it.
 
         Args:
-            pieces: The page's, all of which ran.
-            variables: Those of the environment that its own code set; others are set by what it uses, for good.
+            pieces: The page's pieces, all of which ran.
+            variables: The environment variables that the page's own code set; libraries may set others permanently.
         """
         now = _take()
         for kind, name in sorted(self.before.keys() | now.keys()):
             was, current = self.before.get((kind, name), _NONE), now.get((kind, name), _NONE)
             if was == current or (kind == "os.environ" and name not in variables):
                 continue
-            # Settings and loggers come with the import of a library, and stay.
+            # Importing a library creates new settings and loggers, which is no change that needs to be undone.
             if was is _NONE and kind in {"the level of logger", *project.adapter.settings}:
                 continue
             piece = self._blame(kind, name) or pieces[-1]
             words = _WORDS.get(kind) or re.escape(name or kind)
-            # Libraries filter warnings and set levels too, for good, when they are first imported.
+            # Libraries also change filters and levels permanently at their first import; only the page's code counts.
             if kind in _BY_LIBRARIES and not re.search(words, piece.code):
                 continue
             _list_kinds()[kind][1](name, was)
@@ -82,7 +82,7 @@ class State:
             yield piece, _place(piece, word), f"{module.__name__}.{name}"
 
     def _blame(self, kind: str, name: str) -> Piece | None:
-        """Return the last piece that changed something, unless a value did."""
+        """Return the last piece that changed an entry of the state, or None if a value did."""
         states = [self.before, *(values for _, values in self.after)]
         history = [values.get((kind, name), _NONE) for values in states]
         return next(
@@ -90,17 +90,17 @@ class State:
         )
 
     def _find_patched(self) -> Iterator[tuple[ModuleType, str, Any]]:
-        """Yield the functions and classes of modules that are others now, and what was added to the builtins."""
+        """Yield the replaced functions and classes of modules, and the names added to the builtins."""
         for module, attributes in self.modules.values():
             for name, now in list(vars(module).items()):
                 was = attributes.get(name, _NONE)
-                added = was is _NONE and module is builtins and name != "_"
-                if added or (was is not now and was is not _NONE and callable(was)):
+                is_new = was is _NONE and module is builtins and name != "_"
+                if is_new or (was is not now and was is not _NONE and callable(was)):
                     yield module, name, was
 
 
 def _take() -> Values:
-    return {(kind, name): value for kind, (read, _) in _list_kinds().items() for name, value in read().items()}
+    return {(kind, name): value for kind, (read_all, _) in _list_kinds().items() for name, value in read_all().items()}
 
 
 def _list_kinds() -> Kinds:
@@ -108,7 +108,7 @@ def _list_kinds() -> Kinds:
 
 
 def _take_modules() -> dict[str, tuple[ModuleType, dict[str, Any]]]:
-    """Return the public modules, with their attributes; those of the project are read anew when they change."""
+    """Return the public modules with their attributes; the project's own are imported again when they change."""
     own = str(project.root / "snippets") + os.sep
     return {
         name: (module, dict(vars(module)))
@@ -135,11 +135,11 @@ def _set_level(name: str, value: tuple[int, bool]) -> None:
 
 def _read_levels() -> dict[str, tuple[int, bool]]:
     loggers = {"": logging.root, **logging.root.manager.loggerDict}
-    known = {name: logger for name, logger in loggers.items() if isinstance(logger, logging.Logger)}
-    return {name: (logger.level, logger.disabled) for name, logger in known.items()}
+    by_name = {name: logger for name, logger in loggers.items() if isinstance(logger, logging.Logger)}
+    return {name: (logger.level, logger.disabled) for name, logger in by_name.items()}
 
 
-# As the adapter's settings: by its name, what reads a kind of state, and what sets one of it.
+# The kinds of state in the format of the adapter's settings: a function that reads them all, and one that sets one.
 _KINDS: Kinds = {
     "os.environ": (lambda: dict(os.environ), _set_variable),
     "the working directory": (lambda: {"": os.getcwd()}, lambda _, folder: os.chdir(folder)),  # noqa: PTH109 - a text
@@ -150,6 +150,6 @@ _KINDS: Kinds = {
 
 
 def _place(piece: Piece, words: str) -> Origin:
-    """Return the line of a piece that holds what a pattern matches, or the one on which it begins."""
+    """Return the last line of a piece that matches a pattern, or the line on which the piece begins."""
     rows = [at for at, line in enumerate(piece.code.split("\n")) if re.search(words, line)]
     return piece.lines[rows[-1]] if rows and rows[-1] < len(piece.lines) else piece.origin

@@ -1,4 +1,4 @@
-"""Rewrite asserts so that a failing one carries the values it saw, and one that cannot fail is known."""
+"""The rewriting of asserts, so that a failing one reports its values, and one that cannot fail is detected."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _NAMES = (ast.Name, ast.Attribute, ast.Call)
 
 
 def rewrite(tree: ast.Module, asserts: Asserts) -> list[Site]:
-    """Rewrite the asserts of a module, in place, so that they report to `asserts`.
+    """Rewrite the asserts of a module in place, so that they report to `asserts`.
 
-    A comparison with one operator names its two sides; another expression names the variables in it; both name those
-    of the loops around them. Each side is evaluated once, as before. The module's globals must hold `asserts` under
-    the name `HELPER`.
+    A comparison with one operator reports its two sides; another expression reports the variables in it; both report
+    the variables of the surrounding loops. Each side is evaluated once, as before. The module's globals must hold
+    `asserts` under the name `HELPER`.
 
     Returns:
         The asserts, in order.
@@ -33,7 +33,7 @@ def rewrite(tree: ast.Module, asserts: Asserts) -> list[Site]:
 
 
 class _Rewriter(ast.NodeVisitor):
-    """Walks down to the asserts of a module and rewrites each, knowing what stands around it."""
+    """The visitor that finds the asserts of a module and rewrites each, depending on the code around it."""
 
     def __init__(self, asserts: Asserts) -> None:
         self.asserts = asserts
@@ -79,12 +79,14 @@ class _Rewriter(ast.NodeVisitor):
         names = sorted({part.id for part in ast.walk(node.test) if isinstance(part, ast.Name)})
         node.test = _Walks(number, site).visit(node.test)
         if isinstance(node.test, ast.Compare) and len(node.test.ops) == 1:
+            # `@left` is no valid identifier, so it cannot hide a variable of the page.
             node.test.left = ast.NamedExpr(ast.Name("@left", ast.Store()), node.test.left)
             node.test.comparators = [ast.NamedExpr(ast.Name("@right", ast.Store()), node.test.comparators[0])]
             names = ["@left", "@right"]
         names += [name for name in self.loops if name not in names]
         node.test = ast.BoolOp(ast.And(), [make_call("meet", ast.Constant(number)), node.test])
         constants = ast.Tuple([ast.Constant(name) for name in names], ast.Load())
+        # The values are looked up only when the assert fails; locals hide globals of the same name.
         variables = ast.parse("{**globals(), **locals()}", mode="eval").body
         node.msg = make_call("explain", ast.Constant(number), node.msg or ast.Constant(None), constants, variables)
         place_node(node.test, node)
@@ -92,7 +94,7 @@ class _Rewriter(ast.NodeVisitor):
 
 
 class _Walks(ast.NodeTransformer):
-    """Lets `all(...)` and `not any(...)` of one assert be counted, and name what decided."""
+    """The transformer that makes `all(...)` and `not any(...)` count elements and report the deciding one."""
 
     def __init__(self, number: int, site: Site) -> None:
         self.number, self.site = number, site
@@ -119,20 +121,21 @@ class _Walks(ast.NodeTransformer):
         names: list[str] = []
         if isinstance(items, ast.GeneratorExp | ast.ListComp):
             names = [name for part in items.generators for name in _find_names(part.target)]
-            seen = ast.Tuple([ast.Name(name, ast.Load()) for name in names], ast.Load())
-            items.elt = ast.Tuple([items.elt, seen], ast.Load())
+            # Each element also yields the loop variables, so that the message can show the element that decided.
+            variables = ast.Tuple([ast.Name(name, ast.Load()) for name in names], ast.Load())
+            items.elt = ast.Tuple([items.elt, variables], ast.Load())
         self.site.walks.append(0)
         constants = (ast.Constant(self.number), ast.Constant(len(self.site.walks) - 1), ast.Constant(decisive))
         return make_call("walk", *constants, ast.Tuple([ast.Constant(name) for name in names], ast.Load()), items)
 
 
 def make_call(method: str, *arguments: ast.expr) -> ast.Call:
-    """Return the call of a method of what the asserts report to."""
+    """Return the syntax tree of a method call on the object that the asserts report to."""
     return ast.Call(ast.Attribute(ast.Name(HELPER, ast.Load()), method, ast.Load()), list(arguments), [])
 
 
 def place_node(tree: ast.AST, node: ast.AST) -> None:
-    """Put the new parts of a tree where a node stands."""
+    """Give the new parts of a tree the location of a node."""
     for part in ast.walk(tree):
         if not hasattr(part, "lineno"):
             ast.copy_location(part, node)
@@ -143,7 +146,7 @@ def _find_names(target: ast.expr) -> list[str]:
 
 
 def last_name(node: ast.expr) -> str:
-    """Return the name that a function or a class is called by, without those of its modules."""
+    """Return the name under which a function or class is called, without its module."""
     return node.attr if isinstance(node, ast.Attribute) else node.id if isinstance(node, ast.Name) else ""
 
 
@@ -157,7 +160,7 @@ def _swallows(handler: ast.ExceptHandler) -> bool:
 
 
 def _find_reason(test: ast.expr) -> str:
-    """Return why a test is true whatever was computed before, or nothing."""
+    """Return the reason why a test is always true, or an empty string."""
     if isinstance(test, ast.Tuple) and test.elts:
         return "an assert of a tuple always holds: write `assert test, message` without parentheses"
     if isinstance(test, ast.BoolOp):

@@ -1,8 +1,8 @@
-"""Hold the sentences of a page to the code that backs them: neither changes without a look at the other.
+"""The comparison of a page's sentences with the code that backs them: a change of either needs a person's review.
 
-A check guards a fact of the compiler. That the sentence beside it still states this fact, only a person can see. So the
-project keeps, for each page, a record of the sentences that claim something, each with what backs it. An edit of either
-fails until `scripts/authoring/affirm` has shown both to a person who accepts the pair.
+A check guards a fact about the compiler. Only a person can see that a sentence still states this fact. The project
+therefore records, for each page, the sentences that make claims and the backing of each. After an edit of either, the
+build fails until a person has reviewed both with `scripts/authoring/affirm`.
 """
 
 from __future__ import annotations
@@ -23,18 +23,18 @@ if TYPE_CHECKING:
     from livepage.run.backing import Record
 
 _MOST = 3
-"""How many sentences a failing check names."""
+"""The largest number of sentences that the message of a failing check lists."""
 _LONGEST = 8
-"""The most words that a request or a question has that claims nothing."""
+"""The largest number of words in a request or question that makes no claim."""
 
 
 def claims(text: str) -> bool:
     """Return whether a sentence may state a fact.
 
-    Every sentence, title, row and label does, but a short question, a short request and a short sentence about the page
-    itself: these state one only where they have code, an amount, or the project's words for what a compiler decides.
+    Every sentence, title, row and label does, except for short questions, short requests and short sentences about the
+    page itself. Those only state a fact if they contain code, an amount, or the project's words for compiler decisions.
     """
-    if re.fullmatch(r"\d+[.)]", text):  # the number of an item
+    if re.fullmatch(r"\d+[.)]", text):  # the number of a list item
         return False
     if VALUE.search(text) or text.startswith(LABELS) or re.search(r"[`|\d]", text):
         return True
@@ -64,7 +64,7 @@ def list_claims(prose: Prose) -> list[Sentence]:
 
 
 def judge_sentences(prose: Prose) -> list[Failure]:
-    """Return where a page says something that was not affirmed, or not against its backing as it is now."""
+    """Return a failure for each sentence of a page that was not affirmed with its current backing."""
     if not (project.root / backing.WORDS).is_file():
         return []
     do = f"read both, then run scripts/authoring/affirm {prose.name}"
@@ -74,9 +74,9 @@ def judge_sentences(prose: Prose) -> list[Failure]:
 
 def _judge(prose: Prose, record: Record) -> Iterator[tuple[int, str]]:
     open_sentences = list_open(prose, record)
-    known = {one for one, _ in record}
+    affirmed = {one for one, _ in record}
     for sentence in open_sentences:
-        if backing.hash_sentence(sentence.text) not in known:
+        if backing.hash_sentence(sentence.text) not in affirmed:
             yield sentence.line, f"this sentence is new or changed, and was not affirmed, {_quote(sentence.text)}"
         elif sentence.backing in prose.checks:
             resting = list_resting(prose, sentence.text)
@@ -84,14 +84,15 @@ def _judge(prose: Prose, record: Record) -> Iterator[tuple[int, str]]:
             yield sentence.line, f"this check or a helper of it changed{of}"
         else:
             yield sentence.line, f"what backs this sentence changed, {_quote(sentence.text)}"
-    gone = known - {backing.hash_sentence(sentence.text) for sentence in prose.sentences}
-    fresh = [one for one in open_sentences if backing.hash_sentence(one.text) not in known]
-    if len(gone) > len(fresh):
-        yield 1, f"the page no longer says what was affirmed ({len(gone)} of {len(known)} sentences)"
+    absent = affirmed - {backing.hash_sentence(sentence.text) for sentence in prose.sentences}
+    fresh = [one for one in open_sentences if backing.hash_sentence(one.text) not in affirmed]
+    # An edited sentence is both absent and fresh; only additional absent sentences were deleted.
+    if len(absent) > len(fresh):
+        yield 1, f"the page no longer says what was affirmed ({len(absent)} of {len(affirmed)} sentences)"
 
 
 def list_open(prose: Prose, record: Record) -> list[Sentence]:
-    """Return the sentences that have to be affirmed, since they or what backs them changed."""
+    """Return the sentences that have to be affirmed because they or their backing changed."""
     backings = backing.Backings(prose)
     by_sentence: dict[str, set[str]] = {}
     for one, seal in record:
@@ -107,7 +108,7 @@ def list_open(prose: Prose, record: Record) -> list[Sentence]:
 
 
 def list_resting(prose: Prose, title: str) -> list[Sentence]:
-    """Return the sentences that rest on the check of a title."""
+    """Return the sentences that rest on the check with this title."""
     digits = backing.hash_title(title)
     hashes = {one for one, seal in backing.load_affirmed(prose.name) if seal.startswith(digits)}
     return [
@@ -118,7 +119,7 @@ def list_resting(prose: Prose, title: str) -> list[Sentence]:
 
 
 def explain_failure(failure: Failure, title: str, prose: Prose) -> Failure:
-    """Return the failure of a check with the line of each sentence that rests on it."""
+    """Return a check's failure with the lines of the sentences that rest on the check."""
     resting = list_resting(prose, title)
     if not resting:
         return failure

@@ -1,4 +1,4 @@
-"""Where a block prints to: text that can be published, of bounded size, and without traces of this machine."""
+"""The output stream of a block: publishable text of limited size, without traces of this machine."""
 
 from __future__ import annotations
 
@@ -17,23 +17,23 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 LIMIT = 1_000_000
-"""How many characters a block may print."""
+"""The largest number of characters that a block may print."""
 
 _ADDRESS = re.compile(r" at 0x[0-9a-f]{6,}")
 
 
 class Stdout(io.StringIO):
-    """What a block prints."""
+    """The stream that collects a block's output."""
 
     def __init__(self, refuse: Callable[[str], NoReturn]) -> None:
-        """Take who is told of what must not be printed."""
+        """Store the function that is called with the reason if a text must not be printed."""
         super().__init__()
         self.refuse = refuse
         self.size = 0
         self.is_open = True
 
     def write(self, text: str, /) -> int:
-        """Keep a text, or refuse it."""
+        """Store a text, or refuse it."""
         self.size += len(text)
         if self.size > LIMIT:
             self.refuse(f"a block must not print more than {LIMIT:,} characters")
@@ -48,12 +48,12 @@ class Stdout(io.StringIO):
         super().close()
 
     def end(self) -> None:
-        """Let it be closed."""
+        """Allow the stream to be closed from now on."""
         self.is_open = False
 
 
 def find_trace(text: str) -> str:
-    """Return what a text holds that belongs on no page: a path or an address of this machine, or what is no text."""
+    """Return a message about text that must not be published: local paths, memory addresses, or invalid Unicode."""
     if not text.isascii():
         try:
             text.encode()
@@ -77,5 +77,5 @@ def _list_paths(root: Path) -> list[tuple[str, str]]:
         "a temporary file": Path(tempfile.gettempdir()) / "tmp",
         "your home": Path.home() / "_",
     }
-    # A folder right below the root of the disk may be called as a word of the text is.
+    # The path of a folder directly below `/` may also occur as a word of ordinary text, so it is not searched for.
     return [(what, str(path).removesuffix("_")) for what, path in paths.items() if len(path.parts) > 2]  # noqa: PLR2004 - `/`, a folder, and what is in it

@@ -1,4 +1,4 @@
-"""Show an edit at once while a site is served: build the pages that changed, and all of it where more than that did."""
+"""The live server: an edit rebuilds only the pages that it affects, or the whole site if it affects more than pages."""
 
 from livepage.serve.browsers import SCRIPT_ADDRESS
 from livepage.serve.last_build import Built, LastBuild

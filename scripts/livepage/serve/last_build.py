@@ -1,4 +1,4 @@
-"""What the last whole build left in this process, and the state that its files had when it began."""
+"""The results of the last complete build in this process, and the state of its files when it began."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ _SKIPPED = {"__pycache__", ".git", ".venv"}
 
 @dataclass
 class Built:
-    """What a build gathered before it wrote its pages, for whoever builds some of them again.
+    """The objects that a build created before it wrote its pages, for rebuilding some of them.
 
     Attributes:
-        config: Its configuration.
+        config: The build's configuration.
         files: The files of the site.
         nav: The navigation.
         env: The environment of the theme's templates.
@@ -43,24 +43,24 @@ class Built:
 
     @cached_property
     def pages(self) -> dict[str, Page]:
-        """The pages that MkDocs serves, in its order, by the file of each in the folder of the pages."""
+        """The pages that MkDocs serves, in MkDocs' order, by their files relative to the folder of the pages."""
         served = self.files.documentation_pages(inclusion=InclusionLevel.is_in_serve)
         return {file.src_uri: file.page for file in served if file.page}
 
     @cached_property
     def sources(self) -> dict[str, str]:
-        """The pages that are Markdown, by the path of each."""
+        """The Markdown pages, by the absolute path of each."""
         return {str(page.file.abs_src_path): name for name, page in self.pages.items() if name.endswith(".md")}
 
 
 @dataclass
 class LastBuild:
-    """The last whole build.
+    """The last complete build.
 
     Attributes:
-        built: What it left, or None before the first one and after one that failed.
-        stamps: The state of its files when it began, or when pages were last built again.
-        date: The day that it writes on pages.
+        built: The objects of the build, or None before the first build and after a failed one.
+        stamps: The state of the files when the build began, or when pages were last rebuilt.
+        date: The build date that pages show.
     """
 
     built: Built | None = None
@@ -68,27 +68,27 @@ class LastBuild:
     date: str = ""
 
     def begin(self, config: MkDocsConfig) -> None:
-        """Note the state of the files of a build, before anything is read."""
+        """Record the state of a build's files before any of them is read."""
         self.built, self.stamps, self.date = None, stamp(config), get_build_date()
 
     def is_changed(self) -> bool:
-        """Return whether a file is another than when the build began."""
+        """Return whether a file has changed since the build began."""
         return self.built is not None and stamp(self.built.config) != self.stamps
 
     def take_edited(self) -> list[str] | None:
-        """Return the pages whose file changed since this was asked last, or None where anything else did."""
+        """Return the pages that were edited since the last call, or None if any other file has changed."""
         if self.built is None or self.date != get_build_date():
             return None
         before, self.stamps = self.stamps, stamp(self.built.config)
-        changed = [path for path in {**before, **self.stamps} if before.get(path) != self.stamps.get(path)]
+        paths = [path for path in {**before, **self.stamps} if before.get(path) != self.stamps.get(path)]
         sources = self.built.sources
-        if not all(path in sources and self.stamps.get(path) for path in changed):
+        if not all(path in sources and self.stamps.get(path) for path in paths):
             return None
-        return [sources[path] for path in changed]
+        return [sources[path] for path in paths]
 
 
 def stamp(config: MkDocsConfig) -> dict[str, Stamp]:
-    """Return the state of all that MkDocs watches and of the project's own templates."""
+    """Return the state of all files that MkDocs watches and of the project's own templates."""
     folders = [config.docs_dir, *config.watch]
     if custom := config.theme.custom_dir:
         folders.append(custom)
@@ -96,7 +96,7 @@ def stamp(config: MkDocsConfig) -> dict[str, Stamp]:
 
 
 def list_files(folders: Iterable[str]) -> Iterator[str]:
-    """Yield each file in some folders, and those named themselves; hidden ones, which editors make, are no pages."""
+    """Yield the files in folders, and the given paths that are files; hidden files of editors are skipped."""
     for folder in map(os.path.abspath, folders):
         if os.path.isfile(folder):  # noqa: PTH113 - a watched file
             yield folder

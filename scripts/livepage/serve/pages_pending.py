@@ -1,4 +1,4 @@
-"""Let a server show every page at once: what still runs in other processes arrives page by page."""
+"""The pages of a server that still run in other processes: the server shows every page at once and updates it later."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
     from livepage.read import Answer, Build
 
 PATIENCE = 1.0
-"""Seconds that a page waits for what it comes to, where nothing else is waited for: most edits take less."""
+"""Seconds to wait for the outcomes of a single edited page before showing placeholders; most edits take less."""
 
 
 class PagesPending:
-    """The pages of one server that run in other processes, in reading order, the page that is open first."""
+    """The pages of a server that run in other processes: open pages first, then the others in reading order."""
 
     def __init__(self) -> None:
-        """Begin with none."""
+        """Start without pages."""
         self._workers = Workers([], on_done=self._hear)
         self._show: Callable[[Iterable[str]], None] = lambda _: None
         self._is_served = False
@@ -33,11 +33,11 @@ class PagesPending:
         self._asked: dict[str, Inputs] = {}
 
     def begin(self, build: Build, pages: Sequence[str]) -> None:
-        """Let the pages of a build that begins run elsewhere.
+        """Make a build that is starting run its pages in other processes.
 
         Args:
             build: The build.
-            pages: Their names, relative to the project, in the order in which they are read.
+            pages: The pages' names, relative to the project, in reading order.
         """
         self._workers.pages, self._workers.ran = pages, build.ran
         if not self._asked:
@@ -45,15 +45,15 @@ class PagesPending:
         build.elsewhere = self._obtain
 
     def tell(self, show: Callable[[Iterable[str]], None]) -> None:
-        """Say who shows pages again that arrived, by their names relative to the folder of the pages."""
+        """Set the function that shows finished pages, given by their names relative to the folder of the pages."""
         self._show, self._is_served = show, True
-        # Until the pages are there to be read, all cores are left to those who make them.
+        # The processes only start now, since the first rendering of the pages should have all cores.
         self._workers.start()
 
     def prefer(self, page: str) -> None:
-        """Let a page that waits run next, or be shown if it ran, since somebody looks at it.
+        """Run a waiting page next because a browser shows it, or show it if it has finished.
 
-        Its name is relative to that folder.
+        The name is relative to the folder of the pages.
         """
         name = (project.docs / page).as_posix()
         self._looked_at.add(name)
@@ -62,9 +62,9 @@ class PagesPending:
             self._show([page])
 
     def settle(self, page: str) -> None:
-        """Forget the answer for a page that is shown whole: it may have come from the store instead.
+        """Forget the answer for a page that was shown completely, possibly from the store.
 
-        Otherwise each visit would show the page again, and the browser that is reloaded would visit it again.
+        Otherwise each visit would show the page again, which reloads the browser, which visits the page again.
         """
         name = (project.docs / page).as_posix()
         self._asked.pop(name, None)
@@ -72,7 +72,7 @@ class PagesPending:
         self._workers.answers.pop(name, None)
 
     def describe(self) -> bytes:
-        """Return how far it is, as JSON: a share from nothing to one, and words."""
+        """Return the progress as JSON: a share between 0 and 1, and a text."""
         progress = self._workers.progress
         share, text = (progress.find_share(), progress.describe()) if self._asked else (1, "")
         return json.dumps({"share": share, "text": text}).encode()
@@ -82,7 +82,7 @@ class PagesPending:
         self._workers.end()
 
     def _obtain(self, page: str) -> Answer | None:
-        """Return what a page came to in another process, where that is still so, or None and let it run there."""
+        """Return the current outcomes of a page from another process, or start it there and return None."""
         answer = self._take(page)
         if answer is None and page not in self._asked:
             is_alone = not self._asked
@@ -95,7 +95,7 @@ class PagesPending:
         return answer
 
     def _take(self, page: str) -> Answer | None:
-        """Return the answer for a page as it stands in its file now, if it is there."""
+        """Return the answer for a page's current text, if there is one."""
         if answer := self._workers.answers.pop(page, None):
             self._known[page] = answer, self._asked.pop(page, Inputs()) | (answer.inputs or Inputs())
         if page in self._known and self._known[page][1].are_same():
@@ -104,7 +104,7 @@ class PagesPending:
         return None
 
     def _hear(self, page: str) -> None:
-        """Show a page that somebody looks at, and all of them once the last one arrived."""
+        """Show a finished page if a browser is looking at it; show all of them after the last one has finished."""
         self._arrived.add(page)
         is_last = self._arrived >= self._asked.keys()
         if is_last or page in self._looked_at:
@@ -113,6 +113,6 @@ class PagesPending:
 
 
 def _list_own_files(page: str) -> Inputs:
-    """Return the state of a page's file, and of the project's code, which may be what it fails for."""
+    """Return the state of a page's file and of the project's code, either of which may cause the page to fail."""
     code = (project.root / "snippets").rglob("*.py")
     return Inputs.take([str(project.root / page), *map(str, code)])
