@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xla_inspect.analysis.matching import Meanings
     from xla_inspect.hlo import Instruction, Module, Shape
 
-# What can differ between an instruction and itself after a pass, the weightiest first.
+# The aspects in which a pass can change an instruction, the most important first.
 ASPECTS = (
     "shape",
     "element type",
@@ -36,13 +36,13 @@ ASPECTS = (
 
 @dataclass(frozen=True, slots=True)
 class InstructionChange:
-    """An instruction that is in both modules and differs.
+    """An instruction that both modules contain in different forms.
 
     Attributes:
         before: The instruction in the first module.
-        after: The same in the second.
+        after: The matching instruction in the second module.
         aspects: The differing aspects, in the order of `ASPECTS`.
-        keys: The attributes that differ, by name.
+        keys: The names of the differing attributes.
     """
 
     before: Instruction
@@ -53,20 +53,20 @@ class InstructionChange:
 
 @dataclass(frozen=True)
 class ModuleChange:
-    """The difference between two modules; names that were only renumbered are no difference but in `aspects`.
+    """The difference between two modules; a name that was only renumbered counts in `aspects` but is not a change.
 
     Attributes:
         before: The first module.
-        after: The second.
-        added: Instructions that only the second has, in the order of its text.
-        removed: Instructions that only the first has, in the order of its text.
-        changed: Instructions that both have and that differ.
-        computations_added: Names of the computations that only the second has.
-        computations_removed: Names of the computations that only the first has.
-        opcode_delta: The change in the number of each opcode, without unchanged ones.
-        header: The differences of the first line of the text, by name.
-        is_reordered: Whether instructions that both have stand in another order.
-        kept: The instructions that both have: that of the first, to that of the second.
+        after: The second module.
+        added: Instructions that only the second module contains, in the order of its text.
+        removed: Instructions that only the first module contains, in the order of its text.
+        changed: Instructions that both modules contain in different forms.
+        computations_added: Names of the computations that only the second module contains.
+        computations_removed: Names of the computations that only the first module contains.
+        opcode_delta: The change in the number of instructions of each opcode, without unchanged numbers.
+        header: The names of the module attributes, in the first line of the text, that differ.
+        is_reordered: Whether instructions that both modules contain are in a different order.
+        kept: The matching instructions, from the first module to the second.
     """
 
     before: Module
@@ -139,7 +139,7 @@ _KEY_ASPECTS = {
 
 
 def _attribute_keys(before: Instruction, after: Instruction) -> Iterator[str]:
-    """The attributes that differ, apart from those that name instructions or computations."""
+    """Yield the names of differing attributes, except attributes that refer to instructions or computations."""
     if before.attribute_text == after.attribute_text:
         return
     old, new = before.attributes, after.attributes
@@ -154,7 +154,7 @@ def _attribute_keys(before: Instruction, after: Instruction) -> Iterator[str]:
 
 
 def _origin(instruction: Instruction) -> dict[str, str]:
-    """The metadata, without the instruction's own name that a scheduler notes there."""
+    """Return the metadata without the instruction's own name, which a scheduler records there."""
     return {key: "" if key == "scheduling_name" else value for key, value in instruction.metadata.items()}
 
 
@@ -196,7 +196,7 @@ def _shape_aspects(before: Shape, after: Shape) -> Iterator[str]:
 
 
 def _is_reordered(matching: Matching, before: Module, after: Module) -> bool:
-    """Return whether the matched instructions of a matched computation are in another order than before."""
+    """Return whether any matched computation has its matched instructions in a different order than before."""
     backwards = {new: old for old, new in matching.instructions.items()}
     for one, other in matching.computations.items():
         former, latter = before.computation(one), after.computation(other)
