@@ -1,4 +1,4 @@
-"""Shapes that HLO text leaves out, worked out from the operands."""
+"""Inference of the shapes that HLO text omits, from the operands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TAKES_FIRST = frozenset({
     "add-dependency", "batch-norm-inference", "bitcast", "cholesky", "copy", "domain", "opt-barrier", "reverse",
     "select-and-scatter", "while",
 })  # fmt: skip
-"""Opcodes whose result has the shape of their first operand, layout included."""
+"""Opcodes whose result has the shape of their first operand, including its layout."""
 _NEEDS_SHAPE = frozenset({"bitcast-convert", "convert", "reduce-precision", "stochastic-convert"})
 
 
@@ -25,16 +25,16 @@ def infer_shape(
     attributes: Mapping[str, str],
     called: Callable[[str], str],
 ) -> str:
-    """Return the shape of an instruction, as text; without a layout where that is the default one.
+    """Return the shape of an instruction as text, without a layout if it is the default one.
 
     Args:
-        opcode: Its opcode.
-        operands: The shapes of its operands, and the elements that are picked from them.
-        attributes: Its attributes.
-        called: Gives the shape of the result of a computation.
+        opcode: The opcode of the instruction.
+        operands: The shapes of its operands, each with the tuple index of the selected element.
+        attributes: The attributes of the instruction.
+        called: A function that returns the shape of a computation's result.
 
     Raises:
-        ValueError: The shape does not follow from these.
+        ValueError: The shape does not follow from these arguments.
     """
     try:
         shapes = tuple(read_shape(text).at(index) for text, index in operands)
