@@ -32,9 +32,7 @@ _SMALL = re.compile(r"f\d+e(\d)m(\d)(b11)?(fn)?(u?n?u?z?)")
 
 
 def write_constant(constant: Message) -> str:
-    """Return the text of a constant's values, or `{...}` without values, for a non-array or for more than ten
-    values.
-    """
+    """Return the text of a constant's values, or `{...}` if it has no values, more than ten, or is not an array."""
     sizes = _check_rank(constant.shape.dimensions)
     is_array = name_type(constant.shape.element_type) not in {"tuple", "token", "opaque", "buffer"}
     if "literal" not in constant or not is_array or math.prod(sizes) > _MOST or _count_rows(sizes) > _BRACES:

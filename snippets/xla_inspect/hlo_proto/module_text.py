@@ -61,9 +61,7 @@ class ModuleText:
         return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
     def _write_tables(self) -> Iterator[str]:
-        """Yield the tables about arrays of the imported program: their recovery from other arrays, and their
-        logging.
-        """
+        """Yield the tables about the recovery and the logging of arrays of the imported program."""
         if table := self.module.original_value_recovery_table:
             yield f"origin_recovery_table={{\n{''.join(self._write_recoveries(table))}}}\n"
         if entries := ",\n".join(f"  {write_debugging(entry)}" for entry in self.module.debug_attributes):
