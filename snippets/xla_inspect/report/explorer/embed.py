@@ -67,7 +67,7 @@ def embed_explorer(  # noqa: PLR0913 - each argument selects one more thing to s
     files = " ".join(sorted({html.escape(capture.source_file) for capture in available}))
     offers = list_offers(captures, donated, times, code=code, bundles=bundles)
     first = next(
-        (item for item in available if item.target == state.get("target")), available[0] if available else None
+        (capture for capture in available if capture.target == state.get("target")), available[0] if available else None
     )
     if first and state.get("view", "passes") == "passes" and "pass" not in state and (chosen := choose_pass(first)):
         state["pass"] = chosen
