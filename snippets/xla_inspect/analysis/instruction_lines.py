@@ -71,7 +71,7 @@ def find_lines(capture: Capture, module: Module) -> dict[Instruction, SourceLine
 
 
 def find_computation_lines(
-    capture: Capture, module: Module, computation: Computation, known: dict[int, SourceLine | None] | None = None
+    capture: Capture, module: Module, computation: Computation, cache: dict[int, SourceLine | None] | None = None
 ) -> dict[Instruction, SourceLine]:
     """Return the line of each instruction of one computation whose line is known; see `find_lines`.
 
@@ -79,9 +79,9 @@ def find_computation_lines(
         capture: The capture that contains the computation.
         module: The capture's module at the stage of the computation.
         computation: The computation.
-        known: A cache of the lines of stack frames by id, which this function extends.
+        cache: A cache of the lines of stack frames by id, which this function extends.
     """
-    places = {} if known is None else known
+    places = {} if cache is None else cache
 
     def locate(instruction: Instruction) -> SourceLine | None:
         number = instruction.stack_frame or 0

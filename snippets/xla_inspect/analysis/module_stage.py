@@ -85,20 +85,20 @@ FINAL = Stage()
 """The stage of an optimized module for one device."""
 
 
-def read_stage(text: str, told: StageName | None) -> StageName:
+def read_stage(text: str, file_stage: StageName | None) -> StageName:
     """Return the stage of a module from its text, or from its file's name if the text does not decide it.
 
     Args:
         text: The module's text.
-        told: The stage according to the file's name, or None.
+        file_stage: The stage according to the file's name, or None.
     """
-    if told == "between passes":
-        return told
+    if file_stage == "between passes":
+        return file_stage
     if _SCHEDULED.match(text):
         return "optimized"
     if is_global(text):
-        return "unknown" if told == "optimized" else "before the optimizations"
-    return told or "unknown"
+        return "unknown" if file_stage == "optimized" else "before the optimizations"
+    return file_stage or "unknown"
 
 
 def is_global(text: str) -> bool:

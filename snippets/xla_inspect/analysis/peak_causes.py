@@ -74,19 +74,19 @@ class PeakCause:
         return CAUSES[self.kind].format(bytes=format_bytes(self.bytes), values=plural(self.values, "value"))
 
 
-def find_peak_causes(capture: Capture, held: Sequence[Held]) -> tuple[PeakCause, ...]:
+def find_peak_causes(capture: Capture, values: Sequence[Held]) -> tuple[PeakCause, ...]:
     """Return the causes that account for a significant share of a peak, largest first.
 
     Args:
         capture: The capture.
-        held: The values in main memory at the peak, from `list_held`.
+        values: The values in main memory at the peak, from `list_held`.
     """
     sizes: dict[CauseKind, list[int]] = {
         "schedule": [row.size for row in _find_early(capture)] if capture.buffers and capture.live_ranges else [],
-        "padding": [value.padding for value in held if value.padding],
-        "constants": [value.size for value in held if value.role == "constant"],
+        "padding": [value.padding for value in values if value.padding],
+        "constants": [value.size for value in values if value.role == "constant"],
     }
-    least = LEAST * sum(value.size for value in held)
+    least = LEAST * sum(value.size for value in values)
     remedies = REMEDIES if capture.target.startswith("cpu") else REMEDIES | {"schedule": _NO_OPTION}
     causes = [PeakCause(kind, sum(of), len(of), remedies[kind]) for kind, of in sizes.items() if sum(of) > least]
     return tuple(sorted(causes, key=lambda cause: -cause.bytes))

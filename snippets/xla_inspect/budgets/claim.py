@@ -34,21 +34,21 @@ class Claim:
         return f"{self.name} {_show(self.given)}".strip()
 
 
-def read_claims(where: str, key: str, given: Any) -> list[Claim]:  # noqa: ANN401 - whatever stands in the file
+def read_claims(where: str, key: str, value: Any) -> list[Claim]:  # noqa: ANN401 - whatever stands in the file
     """Read the claims of a key of a program.
 
     Args:
         where: The name of the place in errors.
         key: One of `MEASURES` or `CLAIMS`.
-        given: The value of the key.
+        value: The value of the key.
 
     Raises:
         InspectError: The value has another form.
     """
     if key in MEASURES or key == TRACES:
-        read_bound(given, MEASURES[key].unit if key in MEASURES else "", where)
-        return [Claim(key, given)]
-    return CLAIMS[key](where, given)
+        read_bound(value, MEASURES[key].unit if key in MEASURES else "", where)
+        return [Claim(key, value)]
+    return CLAIMS[key](where, value)
 
 
 def _names(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the file

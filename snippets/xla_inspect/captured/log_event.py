@@ -48,7 +48,7 @@ def write_log(events: Iterable[LogEvent]) -> list[Any]:
     return [[list(step) for step in steps], rows]
 
 
-def read_log(written: Sequence[Any]) -> tuple[LogEvent, ...]:
+def read_log(data: Sequence[Any]) -> tuple[LogEvent, ...]:
     """Return the events that `write_log` wrote."""
-    steps, text = written
+    steps, text = data
     return tuple(LogEvent(*steps[step], *words) for step, *words in text)

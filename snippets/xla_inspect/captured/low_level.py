@@ -76,15 +76,15 @@ def write_low_level(kernels: Iterable[LowLevel], keep: Callable[[str], Any] = st
     ]
 
 
-def read_low_level(written: Iterable[Any], get: Callable[[Any], str] = str) -> tuple[LowLevel, ...]:
+def read_low_level(data: Iterable[Any], get: Callable[[Any], str] = str) -> tuple[LowLevel, ...]:
     """Return the kernels that `write_low_level` wrote.
 
     Args:
-        written: The result of `write_low_level`.
+        data: The result of `write_low_level`.
         get: A function that returns the long text for a reference.
     """
     kernels = []
-    for kernel, instructions, texts, stages in written:
+    for kernel, instructions, texts, stages in data:
         bundles, utilization, schedule, critical_path = map(get, texts)
         kernels.append(
             LowLevel(

@@ -23,7 +23,7 @@ def infer_shape(
     opcode: str,
     operands: Sequence[tuple[str, tuple[int, ...]]],
     attributes: Mapping[str, str],
-    called: Callable[[str], str],
+    find_result: Callable[[str], str],
 ) -> str:
     """Return the shape of an instruction as text, without a layout if it is the default one.
 
@@ -31,14 +31,14 @@ def infer_shape(
         opcode: The opcode of the instruction.
         operands: The shapes of its operands, each with the tuple index of the selected element.
         attributes: The attributes of the instruction.
-        called: A function that returns the shape of a computation's result.
+        find_result: A function that returns the shape of a computation's result.
 
     Raises:
         ValueError: The shape does not follow from these arguments.
     """
     try:
         shapes = tuple(read_shape(text).at(index) for text, index in operands)
-        question = Question(opcode, shapes, attributes, called)
+        question = Question(opcode, shapes, attributes, find_result)
         if rule := RULES.get(opcode):
             return rule(question)
         if opcode in _TAKES_FIRST:

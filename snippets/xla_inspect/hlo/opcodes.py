@@ -93,7 +93,7 @@ def spell(member: str) -> str:
     return SPELLED.get(member, words.lower())
 
 
-def resolve(written: str) -> tuple[str, str | None]:
+def resolve(text: str) -> tuple[str, str | None]:
     """Return the opcode for a name in HLO text, and the opcode that it wraps if it is asynchronous.
 
     Text shortens an `async-start` around one instruction to that instruction's opcode: `slice-start` is
@@ -103,11 +103,11 @@ def resolve(written: str) -> tuple[str, str | None]:
     Raises:
         ValueError: The opcode is unknown.
     """
-    if written in OPCODES:
-        return written, None
+    if text in OPCODES:
+        return text, None
     for ending in _ASYNC:
-        wrapped = written.removesuffix(ending)
-        if wrapped != written and wrapped in OPCODES:
+        wrapped = text.removesuffix(ending)
+        if wrapped != text and wrapped in OPCODES:
             return f"async{ending}", wrapped
-    message = f"unknown opcode {written!r}"
+    message = f"unknown opcode {text!r}"
     raise ValueError(message)

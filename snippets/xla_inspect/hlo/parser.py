@@ -167,10 +167,10 @@ class _Reader:
         while index < len(lines):
             text = lines[index]
             if text.startswith(" ") and not text.endswith(("=", "={")) and (depth == 0 or text.lstrip()[:1] != "}"):
-                known = _instructions.get((name, text))
-                if known is None:
-                    known = _instructions[name, text] = read_instruction(text, index + 1, name)
-                instructions.append(known)
+                line_instruction = _instructions.get((name, text))
+                if line_instruction is None:
+                    line_instruction = _instructions[name, text] = read_instruction(text, index + 1, name)
+                instructions.append(line_instruction)
             elif text.lstrip().startswith("}"):
                 return instructions, index
             elif text.endswith(("=", "={")):

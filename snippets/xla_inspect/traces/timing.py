@@ -89,7 +89,7 @@ class _Track:
     counts: dict[int, int] = field(default_factory=dict)
 
 
-def measure_times(source: Source, known: Collection[str] = ()) -> Timing:
+def measure_times(source: Source, known_kernels: Collection[str] = ()) -> Timing:
     """Measure the times in a profile, by instruction and kernel.
 
     On a GPU only the streams count, and on a TPU only the line of operations, because other lines repeat the same time.
@@ -97,7 +97,7 @@ def measure_times(source: Source, known: Collection[str] = ()) -> Timing:
 
     Args:
         source: The profile.
-        known: The names of known kernels; other events are distinguished by the known kernels around them.
+        known_kernels: The names of known kernels; other events are distinguished by the known kernels around them.
 
     Raises:
         InspectError: The profile cannot be read.
@@ -123,7 +123,7 @@ def measure_times(source: Source, known: Collection[str] = ()) -> Timing:
     for place in lines:
         track = tracks[place]
         spans = sorted(modules.get(place[0], ()))
-        around = _find_around(track, names, known) if known and source.has_starts else {}
+        around = _find_around(track, names, known_kernels) if known_kernels and source.has_starts else {}
         for at, own in _own_times(track) if source.has_starts else enumerate(track.durations):
             name, op, module = names[track.keys[at]]
             key = (name, op, module or _find_module(spans, track.starts[at])), around.get(at, ("", ""))
