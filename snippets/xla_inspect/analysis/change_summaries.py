@@ -106,6 +106,7 @@ def _inlining(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
         for instruction in change.before.computation(name)
         if instruction.opcode not in _PLUMBING
     )
+    # If the instructions of the removed computations are gone too, the calls were deleted and not inlined.
     if all(delta.get(opcode, 0) <= -count for opcode, count in removals.items()):
         return
     del delta["call"]
@@ -164,6 +165,7 @@ def _where(change: ModuleChange) -> str:
 
 def _list(counts: Mapping[str, int], limit: int = 4) -> str:
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    # "1 others" would be as long as the opcode itself, so the last one is listed instead.
     if len(ranked) == limit + 1:
         limit += 1
     words = [f"{count} {opcode}" for opcode, count in ranked[:limit]]

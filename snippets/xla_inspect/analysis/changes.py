@@ -122,6 +122,7 @@ def compare_modules(before: Module, after: Module, meanings: Meanings | None = N
 
 def _changes(matching: Matching) -> Iterator[InstructionChange]:
     for before, after in matching.instructions.items():
+        # The parser shares unchanged instructions between modules, so identity is a fast test for no change.
         if before is after and before.computation in matching.same and not before.calls:
             continue
         keys = tuple(_attribute_keys(before, after))
@@ -171,6 +172,7 @@ def _aspects(before: Instruction, after: Instruction, matching: Matching) -> Ite
     callees = {key: tuple(matching.computations.get(name) for name in names) for key, names in before.calls.items()}
     if callees != after.calls:
         yield "called computations"
+    # Names may only be renumbered, so the number of predecessors is compared and not their names.
     if len(before.control_predecessors) != len(after.control_predecessors):
         yield "control dependencies"
 
@@ -178,6 +180,7 @@ def _aspects(before: Instruction, after: Instruction, matching: Matching) -> Ite
 def _shape_aspects(before: Shape, after: Shape) -> Iterator[str]:
     if before.plain != after.plain:
         sizes = [[(leaf.dimensions, leaf.dynamic) for leaf in shape.leaves()] for shape in (before, after)]
+        # If only the element types differ, the change is reported as such, and layouts are not compared.
         yield "element type" if sizes[0] == sizes[1] else "shape"
         return
     for old, new in zip(before.leaves(), after.leaves(), strict=True):

@@ -147,6 +147,7 @@ def summarize_kernel(text: str) -> KernelCode:
     for whole in text.splitlines():
         line = _COMMENT.sub("", whole).strip()
         if not line or _FRAME.match(line):
+            # Labels are local to a function, so they are forgotten at the start of the next one.
             if line.startswith("define "):
                 labels = {}
             continue
@@ -154,6 +155,7 @@ def summarize_kernel(text: str) -> KernelCode:
             labels[line[:-1].strip('"')] = len(lines)
             continue
         if _JUMP.match(line):
+            # A jump to a label that is already known goes backward, so it closes a loop.
             begins = [labels[name] for item in _NAMED.findall(line) if (name := item.strip('%"')) in labels]
             loops += [(begin, len(lines)) for begin in begins]
         lines.append(_strip(line))

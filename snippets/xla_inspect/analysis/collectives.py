@@ -98,6 +98,7 @@ def list_collectives(module: Module) -> tuple[Collective, ...]:
         identity = (
             instruction.attributes.get("channel_id") if STEP in (instruction.backend_config or "") else instruction
         )
+        # All steps of a split collective share one identity, so the last step overwrites the earlier ones.
         last[identity] = scheduled
         collectives.setdefault(
             identity,

@@ -36,6 +36,7 @@ def count_multiplications(
     )
     # The kernel's input features are those of one group; its output features are those of the result.
     features = kernel[labels[1].index("i")] * outputs[labels[2].index("f")]
+    # Batch groups divide the batch of the input between output features, so each pair is counted once.
     batch = inputs[labels[0].index("b")] // int(attributes.get("batch_group_count", "1"))
     return valid * features * batch
 

@@ -60,6 +60,7 @@ def trace_flow(computation: Computation) -> FlowGraph:
     for instruction in computation:
         arguments = [values[name] for name in instruction.operands]
         values[instruction.name] = value = _make_value(instruction, arguments)
+        # These instructions only rename, pack or provide values, so they are not nodes of the graph.
         if isinstance(value, tuple) or value.source != instruction.name or instruction.opcode in IDLE:
             continue
         nodes.append(instruction)

@@ -71,6 +71,7 @@ class Mesh:
         return tuple(name if parts[name] == whole[name] else f"part of {name}" for name in parts)
 
     def _name_whole(self, groups: Groups) -> tuple[str, ...]:
+        # Axes of size 1 never distinguish devices, so they are not part of any name.
         wide = [at for at, (_, size) in enumerate(self.axes) if size > 1]
         if len(wide) > _MOST_AXES:
             return ()

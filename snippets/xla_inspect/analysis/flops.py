@@ -95,6 +95,7 @@ class Count:
     def instruction(self, instruction: Instruction) -> Work:
         """Return the work of one run of an instruction, including everything that it calls."""
         opcode = instruction.opcode
+        # An asynchronous start does the work of the computation or the opcode that it wraps.
         if opcode == "async-start":
             opcode = "call" if instruction.called else instruction.wrapped or opcode
         rule = _RULES.get(opcode)
@@ -170,6 +171,7 @@ def _count_called(count: Count, instruction: Instruction) -> Work:
 
 
 def _count_loop(count: Count, instruction: Instruction) -> Work:
+    # A loop with an unknown trip count counts once, as in XLA's own analysis.
     return count.called(instruction) * (count.loops.count_trips(instruction) or 1)
 
 

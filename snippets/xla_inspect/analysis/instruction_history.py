@@ -107,6 +107,7 @@ class Histories:
         between = [run for run in self.capture.runs[before + 1 : after] if run.changed and run.name not in holders]
         maker = next(pattern for start, pattern in _MAKERS if opcode.startswith(start))
         likely = [run for run in between if maker.search(run.name)]
+        # For a copy, a pass that usually inserts copies is preferred over the dumped pass.
         is_own = own is not None and not (likely and opcode.startswith(_MAKERS[0][0]))
         if is_own or not between or (own is None and state.name.endswith("copies")):
             return state.pipeline, "" if state.name == LAST else state.name

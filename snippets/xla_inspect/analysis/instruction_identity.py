@@ -57,6 +57,7 @@ def follow_passes(capture: Capture, *, to_end: bool = False) -> Iterator[PassSta
     steps = [(step.pipeline, step.name, step.module) for step in capture.passes]
     for pipeline, name, after in [*steps, ("", LAST, capture.module)]:
         change = compare_modules(module, after, meanings)
+        # The optimized module usually equals the last dumped one, and then it is not a state of its own.
         if name == LAST and not (to_end or change.is_visible):
             return
         survivors = {new: numbers[old] for old, new in {**change.kept, **_find_moved(change)}.items()}

@@ -50,6 +50,7 @@ class KernelParts:
         holders = {part: launch for launch in self.launches for part in self._parts[launch.scheduled.name]}
         for launch in self.launches:
             holders[launch.instruction] = holders[launch.scheduled] = launch
+            # The done of an asynchronous launch yields its result, so the done belongs to the launch as well.
             if launch.is_async:
                 for user in self.module.users(launch.scheduled):
                     if user.opcode.endswith("-done"):

@@ -112,6 +112,7 @@ def bound(work: Work, bytes_moved: int, hardware: Hardware) -> Bound:
         if roof is not None:
             roofs[roof.name] = roof
             times[roof.name] = times.get(roof.name, 0.0) + number / roof.rate
+    # All resources work in parallel in this model, so the slowest one determines the time.
     limit = max(times, key=lambda name: times[name])
     return Bound(times[limit], limit if times[limit] else NOTHING, tuple(roofs.values()))
 

@@ -98,6 +98,7 @@ class Loops:
         if comparison is None:
             return None
         direction, counter, bound = comparison
+        # The counter may be on either side of the comparison; the bound is the side that the body does not change.
         if counter.element is None or self._is_kept(loop, counter.element):
             direction, counter, bound = _TURNED.get(direction, ""), bound, counter
         if counter.element is None or not (bound.element is None or self._is_kept(loop, bound.element)):
@@ -155,6 +156,7 @@ class Loops:
         """Return the integer that an instruction or an element of its result evaluates to, or None if it is unknown."""
         while at.opcode in _SAME_NUMBER and at.operands:
             at = self.module.operands(at)[0]
+        # The budget bounds the work for one loop, whose definitions may be arbitrarily deep.
         self._left -= 1
         if self._left < 0:
             return None
@@ -189,6 +191,7 @@ def divide(direction: str, distance: int, step: int) -> int | None:
     Returns:
         The number of steps, or None if the comparison never fails or has another direction.
     """
+    # A counter that counts down is mirrored, so that only the upward directions remain.
     if direction in {"GT", "GE"}:
         direction, distance, step = _TURNED[direction], -distance, -step
     if direction == "NE":

@@ -68,6 +68,7 @@ class Meanings:
                 continue
             callees = list(map(module.computation, current.called))
             missing = [callee for callee in callees if callee.name not in by_computation]
+            # A callee that is already waiting would be a cycle of calls, so it is not added again.
             if missing and not any(callee in waiting for callee in missing):
                 waiting.extend(missing)
                 continue

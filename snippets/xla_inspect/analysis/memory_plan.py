@@ -66,6 +66,7 @@ def live_bytes(placements: Iterable[Placement], end: int) -> list[int]:
             living[row.allocation] = []
     contents, sums = dict.fromkeys(living, 0), []
     for position in range(end + 1):
+        # Only allocations whose live values change at this position need to be covered again.
         for allocation in {row.allocation for row in changes.get(position, ())}:
             remaining = [place for place in living[allocation] if place[2] >= position]
             for row in changes[position]:
@@ -154,6 +155,7 @@ def parse_buffers(text: str) -> BufferAssignment:
                 )
             )
         number, size, color, page, parameter, shape, index, output, whole, *flags = match.groups()
+        # A line has the shape of a parameter or of the output, in different groups of the pattern.
         start = match.start(6) if shape is not None else match.start(9)
         described = shape if shape is not None else whole
         is_constant, is_thread_local, is_live_out, is_temporary = (flag is not None for flag in flags)

@@ -179,6 +179,7 @@ def find_expression(capture: Capture, operation: Operation) -> str:
     lines = capture.source.splitlines()[frame.line - 1 : frame.end_line]
     if not lines:
         return ""
+    # Cut the last line first: if the expression is on one line, the column of its end counts from the line's start.
     lines[-1] = lines[-1][: frame.end_column - 1]
     lines[0] = lines[0][frame.column - 1 :]
     return " ".join(line.strip() for line in lines)

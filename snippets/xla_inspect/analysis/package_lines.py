@@ -56,6 +56,7 @@ def _put_first(capture: Capture, texts: Mapping[str, str]) -> Capture:
         return next((chain[at:] for at, frame in enumerate(chain) if frame.file in texts), chain)
 
     frames = {number: cut(chain) for number, chain in capture.frames.items()}
+    # The user's own files take precedence over files of the package with the same name.
     return capture.retold(frames=frames, sources={**texts, **capture.sources}, _own=capture)
 
 

@@ -144,6 +144,7 @@ def _list_states(old: Capture, new: Capture) -> tuple[list[_State], list[_State]
         states: list[_State] = []
         for at, (pipeline, name, module) in enumerate(stages):
             number = meanings.find(module, module.entry)[module.entry.root]
+            # A pass that only renames or annotates leaves the number unchanged, so it does not start a new state.
             if not states or states[-1].number != number:
                 states.append(_State(pipeline, name, number, at))
         return states

@@ -200,6 +200,7 @@ def _share_out(rows: Iterable[Placement]) -> Iterator[tuple[int, Sequence[Placem
             others = [
                 (max(start, offset), min(stop, end), 0) for start, stop in ranges if start < end and stop > offset
             ]
+            # Bytes that a larger value already covers were counted with that value.
             free = size - cover(sorted(others))
             if free > 0:
                 ranges.append((offset, end))

@@ -177,6 +177,7 @@ def _quote(error: str) -> str:
 def find_refusal(capture: Capture) -> Refusal | None:
     """Return the out-of-memory error of a capture's compilation, with its line of Python, or None."""
     refusal = read_refusal(capture.error) if capture.error else None
+    # Main memory runs out for the whole program, so no single instruction is to blame.
     if refusal is None or not capture.after or refusal.space == HBM:
         return refusal
     instruction = _find_instruction(capture, refusal)

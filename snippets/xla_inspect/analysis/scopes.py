@@ -32,6 +32,7 @@ def read_scope(stack: str) -> tuple[str, ...]:
         inner = part
         while (around := _AROUND.fullmatch(inner)) is not None:
             inner = around[1]
+        # A transformation wraps a whole name stack, which may consist of several scopes.
         if inner != part:
             scopes += read_scope(inner)
         # An einsum uses its formula as its name, which is not a scope.

@@ -53,6 +53,7 @@ def cut_shape(shape: Shape, sharding: str) -> Shape | None:
     tiles = _count_tiles(sharding, shape.rank)
     if tiles is None or len(tiles) != shape.rank:
         return None
+    # The partitioner pads a dimension that is not divisible, so the size of a shard is rounded up.
     sizes = tuple(-(-size // number) for size, number in zip(shape.dimensions, tiles, strict=True))
     text = shape.text.replace(f"[{','.join(map(str, shape.dimensions))}]", f"[{','.join(map(str, sizes))}]", 1)
     return replace(shape, text=text, dimensions=sizes)

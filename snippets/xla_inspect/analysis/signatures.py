@@ -140,6 +140,7 @@ def find_nearest(earlier: Sequence[Signature], later: Signature) -> tuple[int, t
         earlier: The earlier calls, at least one.
         later: The later call.
     """
+    # The symmetric difference counts the differing parts; the negative position prefers the latest call.
     at = min(range(len(earlier)), key=lambda at: (len(earlier[at].parts ^ later.parts), -at))
     return at, compare_signatures(earlier[at], later)
 

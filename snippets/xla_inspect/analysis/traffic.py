@@ -72,6 +72,7 @@ def measure_traffic(module: Module, kernel: Instruction) -> Traffic:
     needs = defaultdict(list)
     for operand, need in zip(operands, count_operands(module, kernel, result.size), strict=True):
         needs[operand].append(need)
+    # An operand may be passed several times, so the needs of its uses are combined.
     for operand, shares in needs.items():
         for leaf in operand.shape.leaves():
             count = leaf.size if operand.shape.is_tuple else min(leaf.size, sum(share.asked for share in shares))

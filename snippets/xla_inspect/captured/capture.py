@@ -178,6 +178,7 @@ class Capture:
             if read_part is None:
                 message = f"{type(self).__name__!r} object has no attribute {name!r}"
                 raise AttributeError(message, name=name, obj=self)
+            # One part contains several fields; fields that already have a value, such as those of `retold`, keep it.
             for field_name, value in read_part().items():
                 self.__dict__.setdefault(field_name, value)
             return self.__dict__[name]

@@ -40,6 +40,7 @@ def write_log(events: Iterable[LogEvent]) -> list[Any]:
     Returns:
         The runs of passes, each with pipeline, name and module, and the events, each with the position of its run.
     """
+    # Many events share the run of a pass, so each run is stored once and referenced by position.
     steps: dict[tuple[Any, ...], int] = {}
     rows = []
     for event in events:

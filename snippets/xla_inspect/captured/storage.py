@@ -137,6 +137,7 @@ def unpack(data: bytes) -> Capture:
     Raises:
         InspectError: The data is not a capture, has another format, or is damaged.
     """
+    # The object stops at the end of the first gzip member, and leaves the compressed parts in `unused_data`.
     reader = zlib.decompressobj(wbits=31)
     try:
         record = _parse(reader.decompress(data).decode())
@@ -186,6 +187,7 @@ def _read_part(part: bytes, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _compress(text: str) -> bytes:
+    # Without a time stamp, equal captures have equal bytes.
     return gzip.compress(text.encode(), compresslevel=3, mtime=0)
 
 

@@ -71,6 +71,7 @@ def unquote(text: str) -> str:
     if "\\" not in body:
         return body
     pieces: list[bytes] = []
+    # The escapes are bytes of UTF-8, so the pieces are joined as bytes and decoded at the end.
     last = 0
     for match in _ESCAPE.finditer(body):
         pieces.append(body[last : match.start()].encode())

@@ -95,6 +95,7 @@ class Tables:
                     message = f"stack frame {number} is its own caller"
                     raise HloSyntaxError(message, self._rows["StackFrames"][number][0], 1)
                 path.append(number)
+                # Look the row up now, so that an error points at the row that refers to it.
                 self._row("StackFrames", number, self._line(path))
                 number = parents[number]
             for number in reversed(path):

@@ -45,6 +45,7 @@ def infer_shape(
             return shapes[0].text
         if categorise(opcode) == "element-wise" and opcode not in _NEEDS_SHAPE:
             return combine(question)
+    # A rule may fail in any of these ways on malformed operands, which all mean that the shape cannot be inferred.
     except (ArithmeticError, LookupError, ShapeProblemError, StopIteration, ValueError):
         pass
     message = f"the operands of {opcode} do not tell it"

@@ -113,6 +113,7 @@ def read_instruction(text: str, line: int, computation: str) -> Instruction:
         literal = plain if other is None else other
         if opcode == "parameter" and not (literal.isascii() and literal.isdecimal()):
             fail(f"expected the number of a parameter, found {literal[:20]!r}", line, text, opening + 1)
+    # The fast path: in printed text, operands are plain names without shapes.
     elif plain is not None and "#" not in plain:
         operands = tuple(plain.replace("%", "").split(", "))
     elif plain or other:
@@ -245,6 +246,7 @@ def _take_apart(text: str, line: int) -> tuple[str | None, str, str, str, str | 
 
 def _closing(text: str, opening: int, line: int) -> int:
     """Return the offset of the bracket that closes the one at `opening`."""
+    # Strings match as a whole, so a bracket inside a string is never seen here; a lone quote is an unclosed string.
     pairs = {")": "(", "]": "[", "}": "{"}
     stack: list[tuple[str, int]] = []
     for match in _BRACKET.finditer(text, opening):

@@ -182,6 +182,7 @@ class Computation:
         for instruction in self.instructions:
             for operand in instruction.operands:
                 takers = users.setdefault(operand, [instruction])
+                # An instruction may use the same operand several times, but is listed once.
                 if takers[-1] is not instruction:
                     takers.append(instruction)
         return users

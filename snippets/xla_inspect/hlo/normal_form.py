@@ -65,6 +65,7 @@ class _Rewriter:
             tokens.advance()
             header.put(*tokens.expect_name("the name of the module"))
             self._bodies.take_attributes(header, "")
+        # Without a header, only `ENTRY` or a name before a brace begins a computation.
         elif not (tokens.at("ENTRY") or tokens.peek() == "{"):
             return self._take_alone()
         self._lines += [header, Line()]
@@ -72,6 +73,7 @@ class _Rewriter:
             self._take_tables()
         while tokens.kind != "end" or not self._bodies.done:
             body, is_entry = self._take_computation()
+            # XLA allows one entry computation; without a mark, the last computation is the entry.
             if is_entry and entry is not None:
                 tokens.refuse(f"expected one ENTRY computation, found a second, {body.name!r}", body.source)
             entry = body if is_entry else entry

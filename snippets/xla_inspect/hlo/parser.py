@@ -78,6 +78,7 @@ class _Reader:
             title = self._lines[index].rstrip()
             index = self._tables.read(self._lines, index) if title in TABLES else self._computation(index)
             index = self._skip_blank(index)
+        # Only the end of the text shows whether there is exactly one entry computation.
         entries = [computation for computation in self._computations.values() if computation.is_entry]
         if len(entries) != 1:
             line = self._spans[entries[1].name][0] + 1 if entries else len(self._lines)
@@ -118,6 +119,7 @@ class _Reader:
         if (shared := _computations.get(text)) is not None:
             self._keep(shared, start, end)
             return end + 1
+        # The number of computations before this one shows later whether it contains nested computations.
         before = len(self._computations)
         header = read_header(lines[start], start + 1)
         instructions, index = self._body(start + 1, header.name)
@@ -231,6 +233,7 @@ class _Reader:
         """Check that names are unique and operands are defined, and return the root."""
         span = start, end
         defined = {instruction.name for instruction in instructions}
+        # The set comparison is fast; only a module with duplicates pays for finding the first one.
         if len(defined) != len(instructions):
             visited: set[str] = set()
             for instruction in instructions:

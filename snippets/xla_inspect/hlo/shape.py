@@ -124,6 +124,7 @@ class Shape:
             return self.bytes
         tile = layout.tiles[0]
         sizes = [self.dimensions[number] for number in reversed(layout.minor_to_major)]
+        # A tile may have more dimensions than the array, which is then padded with leading dimensions of size 1.
         sizes = [1] * (len(tile) - len(sizes)) + sizes
         start = len(sizes) - len(tile)
         padded = sizes[:start] + [
@@ -285,6 +286,7 @@ def _layout(text: str | None, offset: int, rank: int) -> Layout | None:
         message = f"expected dimension numbers in a layout, found {order!r}"
         raise ShapeProblemError(message, offset)
     minor_to_major = tuple(int(number) for number in order.split(",")) if order else ()
+    # A layout must order every dimension exactly once.
     if sorted(minor_to_major) != list(range(rank)):
         message = f"the layout {{{order}}} does not order {rank} dimensions"
         raise ShapeProblemError(message, offset)

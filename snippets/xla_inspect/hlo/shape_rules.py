@@ -163,6 +163,7 @@ def _scaled_dot(question: Question) -> str:
 
 
 def _multiply(question: Question, lhs: Shape, rhs: Shape) -> str:
+    # The result has the batch dimensions first, then the remaining dimensions of both operands.
     batch = question.numbers("lhs_batch_dims")
     lhs_skips = {*batch, *question.numbers("lhs_contracting_dims")}
     keys = ("rhs_batch_dims", "rhs_contracting_dims", "rhs_group_dims")

@@ -85,6 +85,7 @@ class _Body:
     def _list_elements(self, name: str) -> Sequence[Shape]:
         """Return the shapes of a tuple's elements, or none for another shape or a missing one."""
         if name not in self._elements:
+            # Store the empty result first, so that a name without a tuple shape is looked up only once.
             self._elements[name] = ()
             with suppress(KeyError, ShapeProblemError):
                 self._elements[name] = shape_at(self._text, self._shapes[name])[0].elements

@@ -82,6 +82,8 @@ def take_shape(tokens: Tokens, line: Line) -> None:
                 tokens.fail("a shape")
             stack.pop()
         elif mark and mark in "([{":
+            # A parenthesis inside a layout opens a tile, whose commas are printed without blanks, unlike those of a
+            # tuple.
             tile = mark == "(" and bool(stack) and stack[-1] == "{"
             stack.append("tile(" if tile else mark)
         elif tokens.kind == "end" or mark in {"=", "->"}:

@@ -60,6 +60,7 @@ def _write_tables(chains: Mapping[int, tuple[Frame, ...]]) -> Iterator[str]:
     files = _number(frame.file for frame in frames)
     functions = _number(frame.function for frame in frames)
     places = _number(frames)
+    # Several frames may have equal chains; the reversed order makes the first number win.
     numbers = {chain: number for number, chain in reversed([*chains.items()])}
     yield TABLES[0]
     yield from (f"{number} {quote(file)}" for file, number in files.items())

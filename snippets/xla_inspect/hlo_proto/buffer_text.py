@@ -126,6 +126,7 @@ def _write_allocation(allocation: Message, graph: ModuleGraph, output: str) -> I
 def _write_value(value: _Value, size: int, offset: int) -> str:
     name, shape = value.instruction.name, value.instruction.shape
     index = list_numbers(value.index) if shape.element_type == "TUPLE" or value.index else ""
+    # The shape of a tuple element is found by descending along the tuple index.
     for number in value.index:
         if not 0 <= number < len(shape.tuple_shapes):
             refuse(f"buffer {value.number} is of an element that {name} does not have")

@@ -64,6 +64,7 @@ def write_labels(numbers: Message) -> str:
 
 def _write_labels(labels: dict[int, str], spatial: Sequence[int]) -> str:
     labels |= {dimension: str(number) for number, dimension in enumerate(spatial)}
+    # The number of a dimension decides the length of the text, so an absurd number must not exhaust memory.
     if min(labels) < 0 or max(labels) > _LIMIT:
         refuse("a convolution has a dimension with a number that none can have")
     return "".join(labels.get(dimension, "?") for dimension in range(max(labels) + 1))

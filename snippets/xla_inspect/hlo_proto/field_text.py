@@ -160,6 +160,7 @@ def write_fields(message: Message, row: str) -> list[str]:
     """Return the texts of a message's fields, such as `dimensions={0,1}`, by the row of an opcode or a message."""
     fields, texts = vars(message), []
     for prefix, field, key, form, mark in _read_row(row):
+        # An unset field is absent from the message's dictionary; `?` also omits a field that is set to a false value.
         if mark and key and (key not in fields or (mark == "?" and not fields[key])):
             continue
         text = form(getattr(message, field) if field else message)

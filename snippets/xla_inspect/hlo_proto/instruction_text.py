@@ -115,6 +115,7 @@ class InstructionText:
     def _write_called(self, instruction: Message, computation: Computation) -> Iterator[str]:
         names = [f"%{self._graph.find(number).name}" for number in instruction.called_computation_ids]
         opcode, keys = instruction.opcode, _CALLED.get(instruction.opcode)
+        # A conditional on an index prints a list of branches; one on a predicate prints two separate attributes.
         if opcode == "conditional" and _find_operand(instruction, computation).element_type != "PRED":
             keys = None
         if keys is not None and len(names) >= len(keys):

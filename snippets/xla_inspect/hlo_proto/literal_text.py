@@ -59,6 +59,7 @@ def _write_values(literal: Message) -> str:
     if kind in {"token", "tuple"}:
         return "token" if kind == "token" else write_literal(literal)
     count, length = math.prod(sizes), len(literal.data)
+    # A shape that is much larger than the data would make the text exhaust memory, so it is rejected.
     if min(sizes, default=0) < 0 or max(count, _count_rows(sizes)) > length * 8 + _BRACES:
         refuse(f"a literal of {length} bytes has a shape of {sizes}")
     values = _read_values(literal, kind, count)

@@ -74,6 +74,7 @@ def _write_elements(elements: Sequence[Message]) -> str:
             return f"{{{array}}}"
         if len(index) > _DEEPEST:
             refuse(f"an original value has an index of {len(index)} numbers")
+        # The elements form a tree by their tuple indices, which is printed with nested parentheses.
         inner = tree
         for number in index[:-1]:
             inner = branch if isinstance(branch := inner.setdefault(number, {}), dict) else {}

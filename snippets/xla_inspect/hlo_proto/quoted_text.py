@@ -38,6 +38,8 @@ def _is_object(text: str) -> bool:
 def _sort(text: str) -> str:
     try:
         value = json.loads(text)
+        # Only if JSON round-trips exactly is it safe to sort it as parsed data; otherwise numbers could change their
+        # form.
         if json.dumps(value, ensure_ascii=False, separators=(",", ":")) == text:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
         return _sort_tokens(_TOKEN.findall(text), 0, 0)[0]

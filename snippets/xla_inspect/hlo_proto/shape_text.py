@@ -27,6 +27,7 @@ def write_shape(shape: Message, *, layouts: bool = True) -> str:
     sizes = shape.dimensions
     text = join_numbers(sizes)
     if any(shape.is_dynamic_dimension):
+        # The list of dynamic dimensions may be shorter than the dimensions, so it is padded.
         marks = [*shape.is_dynamic_dimension, *[0] * len(sizes)]
         bounds = ("?" if size == _MARK else f"<={size}" for size in sizes)
         rows = zip(sizes, bounds, marks, strict=False)

@@ -205,6 +205,7 @@ def _spread(preferred: list[float], widths: list[float], width: float) -> list[f
     pools: list[tuple[float, int]] = []
     for target, offset in zip(preferred, offsets, strict=True):
         mean, size = target - offset, 1
+        # Merge neighbors whose preferred order contradicts the row's order, until the means increase.
         while pools and pools[-1][0] > mean:
             other, more = pools.pop()
             mean, size = (mean * size + other * more) / (size + more), size + more

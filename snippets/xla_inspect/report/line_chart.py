@@ -76,6 +76,7 @@ def _draw_lines(lines: Sequence[_Line], area: _Area, gap: int) -> str:
     heights, last = dict.fromkeys(range(len(lines)), 0.0), -math.inf
     for number in sorted(heights, key=preferred.__getitem__):
         heights[number] = last = max(preferred[number], last + LINE)
+    # If the lowest name is below the area, all names move up by the same distance.
     over = max(last - area.bottom, 0.0)
     return "".join(line.draw(line.dots[-1][0] + gap, heights[number] - over) for number, line in enumerate(lines))
 

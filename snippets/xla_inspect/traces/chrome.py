@@ -188,6 +188,7 @@ class _Scanner:
                 if end < len(self._text) or not self._more(size):
                     self._at = end
                     return value
+            # Decoding starts again from the beginning of the value, so the chunks grow to keep the total time linear.
             size *= 2
 
     def _more(self, size: int) -> bool:

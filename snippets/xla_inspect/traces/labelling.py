@@ -52,6 +52,7 @@ def write_labelled(source: Source, out: Path, find: Callable[[Event], Label | No
             "label a trace: nsys stats --report cuda_gpu_trace --format csv"
         )
         raise InspectError(message)
+    # Write to a temporary file and rename it, so that an error never leaves a partial trace.
     part = out.with_name(f"{out.name}.part")
     label_count = total = 0
     try:

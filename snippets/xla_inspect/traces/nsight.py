@@ -51,6 +51,7 @@ def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - a
     Raises:
         InspectError: A line is longer than any line of such a table.
     """
+    # A field that is longer than this limit means that the file is not such a table.
     csv.field_size_limit(_LONGEST)
     columns: Mapping[str, tuple[int, float]] = {}
     titles: Sequence[str] = ()

@@ -37,6 +37,7 @@ def open_trace(path: Path) -> Source:
     """
     if path.is_dir():
         return open_trace(_find_newest(path))
+    # A profile is read several times, which a pipe does not allow.
     if path.exists() and not path.is_file():
         message = f"{path} is a device or a pipe, which is read once\nwrite the profile into a file, and name that"
         raise InspectError(message)

@@ -150,6 +150,7 @@ def _choose(tracks: Iterable[tuple[str, str]], source: Source) -> tuple[list[tup
     for place in tracks:
         match = _DEVICE.search(source.processes.get(place[0], ""))
         by_device[match[1].lower() if match else "cpu"].append(place)
+    # The lines of a host only show the work of launching, so they count only without a device.
     for kind in ("tpu", "gpu"):
         if places := by_device.get(kind):
             return [*_keep_first_hand(places, source.threads)], kind
@@ -182,6 +183,7 @@ def _own_times(track: _Track) -> Iterator[tuple[int, float]]:
         start, duration = track.starts[at], track.durations[at]
         while around and start >= track.starts[around[-1]] + track.durations[around[-1]]:
             around.pop()
+        # Only an event that ends inside the surrounding one is nested; the tolerance of 1 ns absorbs rounding.
         if around and start + duration <= track.starts[around[-1]] + track.durations[around[-1]] + 1:
             own[around[-1]] -= duration
         around.append(at)

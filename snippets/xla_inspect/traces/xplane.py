@@ -199,6 +199,7 @@ class _Reader:
                 elif number == _EVENT["duration_ps"]:
                     duration = wire.as_signed(value)
         details: dict[str, Any] = {}
+        # Without details, events with the same kind and stats share one parsed name.
         if self._detailed:
             details = self._tell(key, stats)
             name, op, module, program = self._name(key, details)

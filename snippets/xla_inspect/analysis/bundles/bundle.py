@@ -109,6 +109,7 @@ class Loop:
 
 def parse_bundles(listing: str) -> tuple[Bundle, ...]:
     """Return the bundles of a listing, in order."""
+    # The explanation of the labels precedes the bundles, so parsing starts after it.
     begin = max(listing.find(KEY), 0)
     starts = list(_START.finditer(listing, begin))
     ends = [*(match.start() for match in starts[1:]), len(listing)][: len(starts)]
@@ -127,6 +128,7 @@ def parse_bundles(listing: str) -> tuple[Bundle, ...]:
 
 def _read_slots(text: str) -> Iterable[Slot]:
     """Yield the operations of a bundle, whose text begins with the opening brace."""
+    # Comments may contain braces and separators, so they are removed before the slots are split.
     body = _COMMENT.sub("", text).strip().removeprefix("{").removesuffix("}")
     for part in body.split(" ;; "):
         if match := _SLOT.fullmatch(part.strip()):
@@ -161,6 +163,7 @@ def find_loops(listing: str, bundles: Iterable[Bundle]) -> tuple[Loop, ...]:
         if bundle.label == "LB":
             open_bodies.append((bundle, frozenset(_REGION.findall(text))))
         for name in _TARGET.findall(text):
+            # Search from the innermost open body, because a branch back closes the most recent loop with its region.
             for position in range(len(open_bodies) - 1, -1, -1):
                 body, regions = open_bodies[position]
                 if name.removeprefix("region") in regions:

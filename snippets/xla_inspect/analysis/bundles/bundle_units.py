@@ -81,6 +81,7 @@ def find_mnemonic(operation: str) -> Mnemonic | None:
     """
     parts = operation.split(".")
     mnemonics = list_mnemonics()
+    # Try longer prefixes first, so that a specific name takes precedence over a general one.
     for length in range(len(parts), 0, -1):
         if mnemonic := mnemonics.get(".".join(parts[:length])):
             return mnemonic

@@ -151,6 +151,7 @@ class Chain:
 
 def parse_chains(text: str) -> tuple[Chain, ...]:
     """Return the longest chain of each block of a kernel, in order."""
+    # A block ends where the next one starts; the slice handles a text without blocks, for which both lists are empty.
     starts = list(_BLOCK.finditer(text))
     ends = [*(match.start() for match in starts[1:]), len(text)][: len(starts)]
     return tuple(

@@ -90,6 +90,7 @@ def find_cycles(function: Function) -> tuple[Cycle, ...]:
     cycles = []
     for header, entering in before.items():
         if latches := tuple(label for label in entering if header in dominators[label]):
+            # The search walks backward from the latches and must not leave the loop through its header.
             inside = {**before, header: []}
             cycles.append(Cycle(header, latches, frozenset({header, *search(latches, inside.__getitem__)})))
     order = {label: number for number, label in enumerate(function.blocks)}

@@ -114,6 +114,7 @@ def list_instructions(language: str, text: str) -> Iterator[tuple[str, str, str]
     """
     for match in (_SASS if language == "sass" else _ASSEMBLY).finditer(text):
         name, operands = match["name"], (match["operands"] or "").strip()
+        # An x86 prefix is printed before the mnemonic, which then is the first word of the operands.
         if name in _PREFIXES and operands:
             name, _, operands = operands.partition(" ")
         yield name, match["rest"], operands.strip()

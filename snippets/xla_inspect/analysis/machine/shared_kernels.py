@@ -42,6 +42,7 @@ def assign_kernels(module: Module, kernels: Mapping[str, Collection[str]]) -> di
                 assigned.update((item.name, whole) for item in inside)
             elif instruction.name in kernels:
                 continue
+            # The runtime executes this operation itself and calls generated code only for the applied function.
             elif instruction.opcode != "fusion":
                 applied = (defined[name] for names in instruction.calls.values() for name in names if name in defined)
                 assigned.update((instruction.name, kernel) for kernel in applied)

@@ -120,6 +120,7 @@ class _Memory:
         if verdict in {"nothing", "context"}:
             return None
         at = event.run if event.run >= 0 else event.source
+        # An echo right after a refusal of the same instruction repeats that refusal.
         is_again = verdict == "echo" and bool(instruction) and self.refused.get(at) == instruction
         self.refused[at] = instruction if verdict in {"echo", "refused"} else ""
         return None if is_again else "refused" if verdict == "echo" else cast("Verdict", verdict)

@@ -104,6 +104,7 @@ class ValueFlow(ValueSources):
                 following = self._step_back(value, is_moved, into_loops=True)
         maker = value[0]
         caller = self.callers.get(maker.computation)
+        # An instruction inside a fusion may lack metadata, but the fusion itself has the origin.
         is_unnamed = caller is not None and caller.opcode == "fusion" and not maker.op_name
         return Maker(caller if caller is not None and is_unnamed else maker, loop)
 

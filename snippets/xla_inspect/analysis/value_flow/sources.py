@@ -142,6 +142,8 @@ class ValueSources:
         """Return whether the body of a loop returns an element of its state unchanged."""
         if (loop, index) not in self._kept:
             body = self._body(loop)
+            # Trace the element backward through the body; an unchanged element ends at the same element of the
+            # parameter.
             place: Element | None = (body.root, index)
             while place is not None and (place[0].opcode, place[0].computation) != ("parameter", body.name):
                 place = self._step_back(place, lambda instruction: instruction.opcode in COPYING)

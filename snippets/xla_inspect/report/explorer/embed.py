@@ -215,6 +215,7 @@ def stage_poster(capture: Capture, folder: Path, state: Mapping[str, str | int])
 
 def _stage(folder: Path, name: str, describe: Callable[[], dict[str, Any]]) -> str:
     path = folder / name
+    # The name is a hash of the input, so an undamaged file with this name is up to date.
     if (data := store.read_stored(path)) is not None:
         if is_whole(name, data):
             return name
