@@ -1,4 +1,4 @@
-"""Questions to a capture or a module, answered as data: launches, fusions, memory, bytes, flops, lines of Python."""
+"""Answers about a capture or a module, as data: launches, fusions, memory, bytes, flops and lines of Python."""
 
 from typing import TYPE_CHECKING
 

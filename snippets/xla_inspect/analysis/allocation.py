@@ -1,4 +1,4 @@
-"""Memory as data: allocations, the values in them, and how long each value lives."""
+"""Memory as data: allocations, the values in them, and the live range of each value."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Shape
 
 ALLOCATION_KINDS = ("parameter", "output", "temporary", "constant", "thread-local")
-"""What allocations hold, in the order in which readers are told of them."""
+"""The kinds of allocations, in the order in which reports list them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,10 +21,10 @@ class Value:
     """One value and its place in an allocation.
 
     Attributes:
-        id: The compiler's number for it.
-        instruction: The name of the instruction that makes it.
-        index: Which element of the instruction's result, for tuples; `()` is the result itself.
-        is_phi: Whether several values meet here (the carry of a loop, the result of a branch).
+        id: The number that the compiler gave the value.
+        instruction: The name of the instruction that produces the value.
+        index: The tuple index of the value in the instruction's result; `()` is the whole result.
+        is_phi: Whether several values are merged here, such as the carry of a loop or the result of a branch.
         color: The memory space: 0 is the default, on a TPU 1 is VMEM, 2 holds semaphores, and 4 is SMEM.
         size: Bytes.
         offset: Bytes from the start of the allocation.
@@ -43,22 +43,24 @@ class Value:
 
 @dataclass(frozen=True, slots=True)
 class Allocation:
-    """One stretch of memory, which values may share one after the other.
+    """One block of memory, which several values may use one after the other.
 
     Attributes:
-        number: Its number, the order of the text.
+        number: The number of the allocation, in the order of the text.
         size: Bytes.
         color: The memory space, as in `Value`.
-        page: The page that the text names, 0 on every target so far.
-        parameter: The number of the entry parameter that it holds, or None.
-        parameter_index: Which element of that parameter, `()` when it is no tuple.
-        shape: The shape of the parameter or of the output when the text names it.
-        is_output: Whether it holds the entry's result itself.
-        is_live_out: Whether it may be read after the program ends; with a parameter, that the output reuses it.
-        is_constant: Whether it holds a constant.
-        is_thread_local: Whether each call inside a kernel has its own.
-        is_preallocated_temporary: Whether it is part of the temporary memory set aside before the program starts.
-        values: The values in it over time.
+        page: The page number in the text, which has been 0 on every target so far.
+        parameter: The number of the entry parameter that it contains, or None.
+        parameter_index: The tuple index of the value in that parameter; `()` if the parameter is not a tuple.
+        shape: The shape of the parameter or of the output, or None if the text does not print it.
+        is_output: Whether it contains the result of the entry computation.
+        is_live_out: Whether it may be read after the program ends; for a parameter, whether the output reuses its
+            memory.
+        is_constant: Whether it contains a constant.
+        is_thread_local: Whether each call inside a kernel has its own copy.
+        is_preallocated_temporary: Whether it is part of the temporary memory that is reserved before the program
+            starts.
+        values: All values that use the allocation during the run.
     """
 
     number: int
@@ -77,7 +79,7 @@ class Allocation:
 
     @property
     def kind(self) -> str:
-        """One of `KINDS`; a parameter that the output reuses counts as a parameter."""
+        """One of `ALLOCATION_KINDS`; a parameter that the output reuses counts as a parameter."""
         if self.parameter is not None:
             return "parameter"
         if self.is_constant:
@@ -89,12 +91,12 @@ class Allocation:
 
 @dataclass(frozen=True)
 class BufferAssignment:
-    """Every allocation of a program, in order."""
+    """All allocations of a program, in order."""
 
     allocations: tuple[Allocation, ...]
 
     def values(self) -> Iterator[tuple[Allocation, Value]]:
-        """Every value with its allocation, in the order of the text."""
+        """Yield every value with its allocation, in the order of the text."""
         for allocation in self.allocations:
             for value in allocation.values:
                 yield allocation, value
@@ -105,11 +107,11 @@ class BufferAssignment:
         return sum(allocation.size for allocation in self.allocations)
 
     def bytes_by_kind(self) -> dict[str, int]:
-        """Bytes of the allocations of each kind, in the order of `KINDS`."""
+        """Return the bytes of the allocations of each kind, in the order of `ALLOCATION_KINDS`."""
         return {kind: sum(a.size for a in self.allocations if a.kind == kind) for kind in ALLOCATION_KINDS}
 
     def bytes_by_color(self) -> dict[int, int]:
-        """Bytes of the allocations in each memory space."""
+        """Return the bytes of the allocations in each memory space."""
         sizes: Counter[int] = Counter()
         for allocation in self.allocations:
             sizes[allocation.color] += allocation.size
@@ -128,15 +130,15 @@ class LiveRange:
 
 @dataclass(frozen=True)
 class LiveRanges:
-    """The order of the instructions and how long each value lives.
+    """The order of the instructions, and the live range of each value.
 
     Attributes:
-        end: The position after the last instruction; what is live there is live when the program ends.
-        sequence: The names of the instructions in the order in which they run, called computations inlined.
+        end: The position after the last instruction; a value that is live there is live when the program ends.
+        sequence: The names of the instructions in execution order, with called computations inlined.
         ranges: The live range of each value.
-        peak_position: The position where most bytes are live.
-        peak_values: The values that live there with their bytes, largest first.
-        breakdown: The lines that share the peak out among the Python operations, as written; may be empty.
+        peak_position: The position at which the most bytes are live.
+        peak_values: The values that are live at the peak, with their bytes, largest first.
+        breakdown: The lines of the text that attribute the peak to Python operations; may be empty.
     """
 
     end: int
@@ -148,12 +150,12 @@ class LiveRanges:
 
     @property
     def peak(self) -> int:
-        """Bytes of the values that live at the peak, as the text adds them up: on a TPU without tile padding."""
+        """The bytes of the values that are live at the peak, as the text adds them up: on a TPU, without padding."""
         return sum(size for _, _, size in self.peak_values)
 
     @cached_property
     def by_value(self) -> Mapping[tuple[str, tuple[int, ...]], LiveRange]:
-        """The live ranges by instruction and index."""
+        """The live ranges, by instruction name and tuple index."""
         return {(live.instruction, live.index): live for live in self.ranges}
 
 
@@ -162,15 +164,15 @@ class Placement:
     """The place and the live range of one value.
 
     Attributes:
-        instruction: The name of the instruction that makes it.
-        index: Which element of the instruction's result.
+        instruction: The name of the instruction that produces the value.
+        index: The tuple index of the value in the instruction's result.
         allocation: The number of its allocation.
         kind: The kind of the allocation.
         color: The memory space.
         offset: Bytes from the start of the allocation.
         size: Bytes.
-        start: The first position where it lives, or None when the text has no live range for it.
-        end: The last position where it lives, or None.
+        start: The first position at which the value is live, or None if the text has no live range for it.
+        end: The last position at which the value is live, or None.
     """
 
     instruction: str

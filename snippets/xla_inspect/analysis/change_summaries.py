@@ -15,9 +15,10 @@ if TYPE_CHECKING:
     from xla_inspect.analysis.changes import InstructionChange, ModuleChange
     from xla_inspect.hlo import Instruction
 
-# Plumbing that follows from moving instructions between computations, named only when nothing else changed.
+# These opcodes appear and disappear whenever instructions move between computations, so a summary lists them only if
+# nothing else changed.
 _PLUMBING = frozenset({"parameter", "tuple", "get-tuple-element"})
-# Aspects that are named even when instructions were added or removed, with their words.
+# The words for each aspect in which an instruction can differ.
 _WORDS = {
     "shape": "changed the shape of",
     "element type": "changed the element type of",
@@ -28,7 +29,7 @@ _WORDS = {
     "memory space": "moved to another memory space",
     "control dependencies": "changed the order constraints of",
 }
-# Aspects that are named beside what was added and removed.
+# A summary reports these aspects even if instructions were added or removed.
 _BESIDE = ("element type", "layout", "memory space")
 _ONLY = {
     "layout": "only layouts changed",
@@ -95,7 +96,7 @@ def _types(change: InstructionChange) -> tuple[list[str], list[str]]:
 
 
 def _inlining(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
-    """Return the inlined calls, whose computations are gone while their instructions stay, and uncount them."""
+    """Yield words about inlined calls, whose instructions remain without a computation; drop them from `delta`."""
     calls = -delta.get("call", 0)
     if calls <= 0 or not change.computations_removed:
         return
@@ -105,6 +106,7 @@ def _inlining(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
         for instruction in change.before.computation(name)
         if instruction.opcode not in _PLUMBING
     )
+    # If the instructions of the removed computations are gone too, the calls were deleted and not inlined.
     if all(delta.get(opcode, 0) <= -count for opcode, count in removals.items()):
         return
     del delta["call"]
@@ -112,7 +114,7 @@ def _inlining(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
 
 
 def _fusing(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
-    """Return the instructions that moved into new or larger fusions, and uncount the fusions."""
+    """Yield words about instructions that moved into new or larger fusions, and drop the fusions from `delta`."""
     inside = fused_computations(change.after)
     new = [i for i in change.added if is_fusion(i) and i.computation not in inside]
     if new:
@@ -127,7 +129,7 @@ def _fusing(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
     if removals and -delta.get("fusion", 0) >= len(removals):
         delta["fusion"] += len(removals)
         kinds = Counter(instruction.fusion_kind or "" for instruction in removals)
-        # Without new work outside fusions, what they held went into other fusions.
+        # Without new work outside fusions, the contents of the removed fusions must have moved into other fusions.
         words = _join(_kinds(kinds))
         yield f"dissolved {words}" if any(_work(change.added, inside)) else f"merged {words} into others"
 
@@ -153,7 +155,7 @@ def _counts(delta: Mapping[str, int], unsaid: frozenset[str] = _PLUMBING) -> Ite
 
 
 def _where(change: ModuleChange) -> str:
-    """Says so when everything happened inside computations that are fused."""
+    """Return the words " inside fusions" if every added and removed instruction is in a fused computation."""
     touched = [(change.after, instruction) for instruction in change.added]
     touched += [(change.before, instruction) for instruction in change.removed]
     inside = {id(module): fused_computations(module) for module in (change.before, change.after)}
@@ -163,6 +165,7 @@ def _where(change: ModuleChange) -> str:
 
 def _list(counts: Mapping[str, int], limit: int = 4) -> str:
     ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    # "1 others" would be as long as the opcode itself, so the last one is listed instead.
     if len(ranked) == limit + 1:
         limit += 1
     words = [f"{count} {opcode}" for opcode, count in ranked[:limit]]

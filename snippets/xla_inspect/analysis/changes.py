@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xla_inspect.analysis.matching import Meanings
     from xla_inspect.hlo import Instruction, Module, Shape
 
-# What can differ between an instruction and itself after a pass, the weightiest first.
+# The aspects in which a pass can change an instruction, the most important first.
 ASPECTS = (
     "shape",
     "element type",
@@ -36,13 +36,13 @@ ASPECTS = (
 
 @dataclass(frozen=True, slots=True)
 class InstructionChange:
-    """An instruction that is in both modules and differs.
+    """An instruction that both modules contain in different forms.
 
     Attributes:
         before: The instruction in the first module.
-        after: The same in the second.
+        after: The matching instruction in the second module.
         aspects: The differing aspects, in the order of `ASPECTS`.
-        keys: The attributes that differ, by name.
+        keys: The names of the differing attributes.
     """
 
     before: Instruction
@@ -53,20 +53,20 @@ class InstructionChange:
 
 @dataclass(frozen=True)
 class ModuleChange:
-    """The difference between two modules; names that were only renumbered are no difference but in `aspects`.
+    """The difference between two modules; a name that was only renumbered counts in `aspects` but is not a change.
 
     Attributes:
         before: The first module.
-        after: The second.
-        added: Instructions that only the second has, in the order of its text.
-        removed: Instructions that only the first has, in the order of its text.
-        changed: Instructions that both have and that differ.
-        computations_added: Names of the computations that only the second has.
-        computations_removed: Names of the computations that only the first has.
-        opcode_delta: The change in the number of each opcode, without unchanged ones.
-        header: The differences of the first line of the text, by name.
-        is_reordered: Whether instructions that both have stand in another order.
-        kept: The instructions that both have: that of the first, to that of the second.
+        after: The second module.
+        added: Instructions that only the second module contains, in the order of its text.
+        removed: Instructions that only the first module contains, in the order of its text.
+        changed: Instructions that both modules contain in different forms.
+        computations_added: Names of the computations that only the second module contains.
+        computations_removed: Names of the computations that only the first module contains.
+        opcode_delta: The change in the number of instructions of each opcode, without unchanged numbers.
+        header: The names of the module attributes, in the first line of the text, that differ.
+        is_reordered: Whether instructions that both modules contain are in a different order.
+        kept: The matching instructions, from the first module to the second.
     """
 
     before: Module
@@ -122,6 +122,7 @@ def compare_modules(before: Module, after: Module, meanings: Meanings | None = N
 
 def _changes(matching: Matching) -> Iterator[InstructionChange]:
     for before, after in matching.instructions.items():
+        # The parser shares unchanged instructions between modules, so identity is a fast test for no change.
         if before is after and before.computation in matching.same and not before.calls:
             continue
         keys = tuple(_attribute_keys(before, after))
@@ -139,7 +140,7 @@ _KEY_ASPECTS = {
 
 
 def _attribute_keys(before: Instruction, after: Instruction) -> Iterator[str]:
-    """The attributes that differ, apart from those that name instructions or computations."""
+    """Yield the names of differing attributes, except attributes that refer to instructions or computations."""
     if before.attribute_text == after.attribute_text:
         return
     old, new = before.attributes, after.attributes
@@ -154,7 +155,7 @@ def _attribute_keys(before: Instruction, after: Instruction) -> Iterator[str]:
 
 
 def _origin(instruction: Instruction) -> dict[str, str]:
-    """The metadata, without the instruction's own name that a scheduler notes there."""
+    """Return the metadata without the instruction's own name, which a scheduler records there."""
     return {key: "" if key == "scheduling_name" else value for key, value in instruction.metadata.items()}
 
 
@@ -171,6 +172,7 @@ def _aspects(before: Instruction, after: Instruction, matching: Matching) -> Ite
     callees = {key: tuple(matching.computations.get(name) for name in names) for key, names in before.calls.items()}
     if callees != after.calls:
         yield "called computations"
+    # Names may only be renumbered, so the number of predecessors is compared and not their names.
     if len(before.control_predecessors) != len(after.control_predecessors):
         yield "control dependencies"
 
@@ -178,6 +180,7 @@ def _aspects(before: Instruction, after: Instruction, matching: Matching) -> Ite
 def _shape_aspects(before: Shape, after: Shape) -> Iterator[str]:
     if before.plain != after.plain:
         sizes = [[(leaf.dimensions, leaf.dynamic) for leaf in shape.leaves()] for shape in (before, after)]
+        # If only the element types differ, the change is reported as such, and layouts are not compared.
         yield "element type" if sizes[0] == sizes[1] else "shape"
         return
     for old, new in zip(before.leaves(), after.leaves(), strict=True):
@@ -196,7 +199,7 @@ def _shape_aspects(before: Shape, after: Shape) -> Iterator[str]:
 
 
 def _is_reordered(matching: Matching, before: Module, after: Module) -> bool:
-    """Return whether the matched instructions of a matched computation are in another order than before."""
+    """Return whether any matched computation has its matched instructions in a different order than before."""
     backwards = {new: old for old, new in matching.instructions.items()}
     for one, other in matching.computations.items():
         former, latter = before.computation(one), after.computation(other)

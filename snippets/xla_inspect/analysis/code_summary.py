@@ -1,4 +1,4 @@
-"""Summaries of generated code that can be compared between releases although all names in it differ."""
+"""Summaries of generated code that can be compared between releases even though all names differ."""
 
 from __future__ import annotations
 
@@ -14,13 +14,13 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Code
 
 READ = ("llvm", "ptx", "hlo")
-"""The languages that are compared: the last before the assembler on a CPU and a GPU, a TPU's scheduled module."""
+"""The compared languages: the last one before the assembler on a CPU or GPU, and a TPU's scheduled module."""
 
 RUNS = 8
-"""How often a loop is taken to run its body where operations are weighed: enough to tell loops from the rest."""
+"""The assumed trip count of every loop when operations are weighted: enough to separate loops from other code."""
 
 type Work = Mapping[int, Counter[str]]
-"""How often each operation occurs, by how many loops it lies in."""
+"""The number of occurrences of each operation, by the number of loops around it."""
 
 _COMMENT = re.compile(r"\s*(?:;|//).*$")
 _NOTES = re.compile(r",? ![\w.]+(?: !\d+|\([^)]*\))?|\s#\d+\b|, align \d+|\b(?:align|dereferenceable)(?: |\()\d+\)?")
@@ -44,7 +44,7 @@ _ADDRESSING = re.compile(
     r"getelementptr|bitcast|[sz]ext|trunc|phi|freeze|ret\b|unreachable|insertelement|extractelement|shufflevector|"
     r"br\b|bra\b|switch|mov\b|mov\.|cvta?\b|cvta?\.|ld\.param|parameter|constant|get-tuple-element|tuple\b"
 )
-"""Instructions that compilers of two years put in other numbers around the same work."""
+"""Instructions whose number differs between compiler releases although the work is the same."""
 
 
 @dataclass(frozen=True)
@@ -52,10 +52,10 @@ class KernelCode:
     """The code of one kernel, without parts that differ between two compilations of the same program.
 
     Attributes:
-        lines: Its instructions, names of values left out, in order.
+        lines: Its instructions in order, without the names of values.
         loops: The number of loops at each depth of nesting.
         work: The number of occurrences of each operation at each depth of nesting.
-        entries: The number of kernels that a GPU can launch: some releases dump one file for a whole module.
+        entries: The number of kernels that a GPU can launch; some releases dump one file for a whole module.
     """
 
     lines: tuple[str, ...]
@@ -65,7 +65,7 @@ class KernelCode:
 
     @property
     def digest(self) -> str:
-        """A hash of the content."""
+        """A hash of the instructions."""
         return hashlib.sha256("\n".join(self.lines).encode()).hexdigest()[:8]
 
 
@@ -93,7 +93,7 @@ class CodeSummary:
 
     @property
     def entries(self) -> int:
-        """The number of kernels that a GPU can launch; some releases do not dump the code of some, such as sorts."""
+        """The number of kernels that a GPU can launch; some releases omit the code of some kernels, such as sorts."""
         return sum(kernel.entries for kernel in self.kernels.values())
 
     @property
@@ -111,15 +111,15 @@ class CodeSummary:
         return result
 
     def distance(self, other: CodeSummary) -> float:
-        """Return how far apart the work of two codes is, from 0 to 1."""
+        """Return the distance between the work of two programs, from 0 (equal) to 1."""
         return measure_distance(self.work, other.work)
 
 
 def measure_distance(first: Work, second: Work) -> float:
-    """Return which share of the operations only one of two has, from 0 to 1, those in loops weighed the more.
+    """Return the share of operations that only one of two programs has, from 0 to 1; operations in loops weigh more.
 
-    Of each depth of loops it is the mix of operations that counts, and not their number: a compiler that unrolls a
-    loop twice as far has twice as many in it, and lets it run half as often.
+    At each loop depth, the mix of operations counts and not their number: a compiler that unrolls a loop twice as far
+    has twice as many operations in it and runs it half as often.
     """
     depths = {*first, *second}
     alike = sum(RUNS**depth * _overlap(first.get(depth), second.get(depth)) for depth in depths)
@@ -147,6 +147,7 @@ def summarize_kernel(text: str) -> KernelCode:
     for whole in text.splitlines():
         line = _COMMENT.sub("", whole).strip()
         if not line or _FRAME.match(line):
+            # Labels are local to a function, so they are forgotten at the start of the next one.
             if line.startswith("define "):
                 labels = {}
             continue
@@ -154,6 +155,7 @@ def summarize_kernel(text: str) -> KernelCode:
             labels[line[:-1].strip('"')] = len(lines)
             continue
         if _JUMP.match(line):
+            # A jump to a label that is already known goes backward, so it closes a loop.
             begins = [labels[name] for item in _NAMED.findall(line) if (name := item.strip('%"')) in labels]
             loops += [(begin, len(lines)) for begin in begins]
         lines.append(_strip(line))
@@ -166,7 +168,7 @@ def summarize_kernel(text: str) -> KernelCode:
 
 
 def _strip(line: str) -> str:
-    """Return an instruction without names: those of functions that it calls stay."""
+    """Return an instruction without names, except the names of functions that it calls."""
     line = _FLAGS.sub("", _NOTES.sub("", _HLO.sub("", line)))
     callees = _CALLED.search(line) if "call " in line else None
     text = _NAMED.sub(lambda match: match[0][0], line)

@@ -1,4 +1,4 @@
-"""The communication between the devices of a partitioned program: every collective of a module, with its bytes."""
+"""The communication between the devices of a partitioned program: each collective of a module, with its bytes."""
 
 from __future__ import annotations
 
@@ -24,13 +24,13 @@ COLLECTIVE_KINDS = (
     "ragged-all-to-all",
     "reduce-scatter",
 )
-"""The opcodes by which devices exchange data, those that `list_collectives` knows."""
+"""The opcodes of collectives, which exchange data between devices, that `list_collectives` recognizes."""
 
 REDUCE_SCATTER = "all-reduce-scatter"
-"""What the TPU's compiler calls a fusion of an all-reduce with the slice that each device keeps of its result."""
+"""The TPU compiler's name for the fusion of an all-reduce with a slice, of which each device keeps its own part."""
 
 STEP = "async_collective_fusion_config"
-"""What the TPU's compiler writes into the configuration of each step of a collective that it split."""
+"""The key that the TPU compiler writes into the backend config of each step of a split collective."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,15 +38,15 @@ class Collective:
     """One exchange between devices.
 
     Attributes:
-        name: The instruction that exchanges, or the first of its steps where it is split into several.
-        kind: One of `KINDS`, or `all-reduce-scatter`.
-        operand_bytes: The bytes that each device brings.
+        name: The name of the collective instruction, or of its first step if it is split into several.
+        kind: One of `COLLECTIVE_KINDS`, or `all-reduce-scatter`.
+        operand_bytes: The bytes of the operands on each device.
         group: The number of devices in each group.
         is_async: Whether other instructions run between its start and its end.
         instruction: The instruction itself.
         scheduled: Its instruction in the schedule: the collective itself, or the start or fusion that contains it.
-        done: The instruction that waits for it in the schedule, or `scheduled` if there is no separate one.
-        within: The loops and branches around it, the innermost first.
+        done: The instruction in the schedule that waits for the collective, or `scheduled` if there is none.
+        within: The loops and branches around it, innermost first.
         runs: The number of runs, or None if it is unknown, as in a branch or a loop without a known trip count.
     """
 
@@ -63,11 +63,11 @@ class Collective:
 
     @property
     def sent_bytes(self) -> int:
-        """The least that each device sends, whatever the algorithm.
+        """The smallest number of bytes that each device must send, with any algorithm.
 
-        The factors are those by which nccl-tests turns times into bandwidths (its doc/PERFORMANCE.md): a device that
-        brings S bytes to a group of n sends S (n - 1) / n to scatter or exchange them, twice that to reduce them for
-        all, and S (n - 1) to give them to all.
+        The factors are those that nccl-tests uses to convert times into bandwidths (its doc/PERFORMANCE.md). A device
+        with S bytes in a group of n sends S (n - 1) / n bytes to scatter or exchange them, twice that for an
+        all-reduce, and S (n - 1) bytes for an all-gather.
         """
         others = self.group - 1
         if self.kind == "all-gather":
@@ -79,10 +79,10 @@ class Collective:
 
 
 def list_collectives(module: Module) -> tuple[Collective, ...]:
-    """Return the collectives of a module, those inside fusions and asynchronous computations too, in its order.
+    """Return the collectives of a module in order, including those inside fusions and asynchronous computations.
 
-    A collective that the compiler splits into steps, as the TPU's does to overlap one with other fusions, is printed in
-    each of them with one `channel_id`; it counts once.
+    The TPU compiler splits a collective into steps to overlap it with fusions, and prints the collective in each step
+    with the same `channel_id`. A split collective counts once.
     """
     loops = Loops(module)
     collectives: dict[object, Collective] = {}
@@ -92,12 +92,13 @@ def list_collectives(module: Module) -> tuple[Collective, ...]:
         if kind is None:
             continue
         around = list(_climb(instruction, module))
-        # What stands for it is the outermost step below the innermost loop.
+        # The schedule contains the outermost caller within the innermost loop or branch.
         *_, scheduled = takewhile(lambda step: step.opcode not in STRUCTURE, around)
-        is_cut = any(REDUCE_SCATTER in item.computation for item in around)
+        is_cut = any(REDUCE_SCATTER in caller.computation for caller in around)
         identity = (
             instruction.attributes.get("channel_id") if STEP in (instruction.backend_config or "") else instruction
         )
+        # All steps of a split collective share one identity, so the last step overwrites the earlier ones.
         last[identity] = scheduled
         collectives.setdefault(
             identity,
@@ -115,27 +116,28 @@ def list_collectives(module: Module) -> tuple[Collective, ...]:
             ),
         )
     return tuple(
-        replace(result, done=_find_done(module, result, last[identity])) for identity, result in collectives.items()
+        replace(collective, done=_find_done(module, collective, last[identity]))
+        for identity, collective in collectives.items()
     )
 
 
-def _find_done(module: Module, found: Collective, last: Instruction) -> Instruction:
-    """Return the instruction that waits for a collective: the last of its steps, or the done of its start."""
-    if last is not found.scheduled and last.computation == found.scheduled.computation:
+def _find_done(module: Module, collective: Collective, last: Instruction) -> Instruction:
+    """Return the instruction that waits for a collective: its last step, or the `-done` of its start."""
+    if last is not collective.scheduled and last.computation == collective.scheduled.computation:
         return last
-    users = module.users(found.scheduled)
-    return next((user for user in users if user.opcode.endswith("-done")), found.scheduled)
+    users = module.users(collective.scheduled)
+    return next((user for user in users if user.opcode.endswith("-done")), collective.scheduled)
 
 
 def is_cut_anew(flow: ValueFlow, collective: Collective) -> bool:
     """Return whether each device uses only its own part of the result of an all-gather.
 
-    That is how the partitioner goes from one sharding to another where it knows no other way: it makes the whole value
-    on every device, and cuts it again by the number of the device.
+    The partitioner falls back to this when it knows no direct way from one sharding to another: it gathers the whole
+    value on every device, and each device then slices it by its own number.
 
     Args:
-        flow: The values of the collective's module.
-        collective: The collective.
+        flow: The value flow of the collective's module.
+        collective: The collective to check.
     """
     if collective.kind != "all-gather":
         return False
@@ -148,18 +150,18 @@ def is_cut_anew(flow: ValueFlow, collective: Collective) -> bool:
 
 
 def name_kind(instruction: Instruction) -> str | None:
-    """Return the kind of collective that an instruction starts or is, one of `KINDS`, or None."""
+    """Return the kind of collective that an instruction performs or starts, one of `COLLECTIVE_KINDS`, or None."""
     opcode = instruction.opcode.removesuffix("-start")
     return opcode if opcode in COLLECTIVE_KINDS else None
 
 
 def is_async(instruction: Instruction) -> bool:
-    """Return whether an instruction is the start of a collective, or a step of one that the TPU's compiler split."""
+    """Return whether an instruction starts a collective, or is a step of a collective that the TPU compiler split."""
     return instruction.opcode.endswith("-start") or STEP in (instruction.backend_config or "")
 
 
 def _climb(instruction: Instruction, module: Module) -> Iterator[Instruction]:
-    """Yield an instruction, and those that call its computation, the nearest first, up to ENTRY's."""
+    """Yield an instruction and its chain of callers, innermost first, up to the entry computation."""
     yield instruction
     while calling := module.callers.get(instruction.computation):
         instruction = calling[-1]

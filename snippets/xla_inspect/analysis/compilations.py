@@ -16,8 +16,8 @@ class Compilation:
     Attributes:
         function: The name of the function.
         defined: The place of its definition, as FILE:LINE.
-        where: The line of the script's that called it, as FILE:LINE.
-        own: Whether it is an operation that JAX runs on its own rather than a function of the script.
+        where: The line of the script that called it, as FILE:LINE.
+        own: Whether it is an operation of JAX itself rather than a function of the script.
         signature: The arguments of the call; None for JAX's own operations.
         traces: The number of traces.
         compiles: The number of runs of the compiler.
@@ -48,7 +48,7 @@ class ScriptRun:
     """A script that ran.
 
     Attributes:
-        script: Its file or module, as it was named.
+        script: The file or module of the script, as the user wrote it.
         seconds: The running time of the script.
         compilations: The traces and compilations by JAX, in order.
     """

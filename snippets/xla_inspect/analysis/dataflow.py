@@ -1,4 +1,4 @@
-"""A graph of a computation's working instructions, with instructions that only feed or rename folded into it."""
+"""The data-flow graph of a computation's working instructions, without instructions that only rename values."""
 
 from __future__ import annotations
 
@@ -15,13 +15,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Flow:
-    """One value on its way from the instruction that makes it.
+    """One value that flows from the instruction that produces it to a user.
 
     Attributes:
-        source: The name of the instruction that makes it.
-        index: Which element of that instruction's result, `()` being the result itself.
-        shape: Its shape.
-        user: The name of the instruction that takes it, or None when it is returned.
+        source: The name of the instruction that produces the value.
+        index: The tuple index of the value in that instruction's result; `()` is the whole result.
+        shape: The shape of the value.
+        user: The name of the instruction that uses the value, or None if the computation returns it.
     """
 
     source: str
@@ -32,13 +32,13 @@ class Flow:
 
 @dataclass(frozen=True)
 class FlowGraph:
-    """The work of a computation and the values between.
+    """The working instructions of a computation, and the values that flow between them.
 
     Attributes:
-        nodes: The instructions that do work, in the order of the text; a start stands for its done as well.
-        edges: The values that go from one of them to another, each once.
-        inputs: The parameters and constants that each node reads, each once.
-        results: The values that the computation returns, those that are made by a node.
+        nodes: The instructions that do work, in the order of the text; an asynchronous start also represents its done.
+        edges: The values that flow from one node to another, without duplicates.
+        inputs: The parameters and constants that each node reads, without duplicates.
+        results: The values that a node produces and the computation returns.
     """
 
     nodes: tuple[Instruction, ...]
@@ -48,7 +48,7 @@ class FlowGraph:
 
 
 type _Value = Flow | tuple[_Value, ...]
-"""A value by its maker, or a tuple of values."""
+"""A value with its producer, or a tuple of values."""
 
 
 def trace_flow(computation: Computation) -> FlowGraph:
@@ -58,24 +58,25 @@ def trace_flow(computation: Computation) -> FlowGraph:
     edges: dict[Flow, None] = {}
     inputs: dict[Flow, None] = {}
     for instruction in computation:
-        taken = [values[name] for name in instruction.operands]
-        values[instruction.name] = value = _make_value(instruction, taken)
+        arguments = [values[name] for name in instruction.operands]
+        values[instruction.name] = value = _make_value(instruction, arguments)
+        # These instructions only rename, pack or provide values, so they are not nodes of the graph.
         if isinstance(value, tuple) or value.source != instruction.name or instruction.opcode in IDLE:
             continue
         nodes.append(instruction)
-        for operand in _list_made(taken):
+        for operand in _list_made(arguments):
             flows = inputs if computation.by_name[operand.source].opcode in IDLE else edges
             flows[replace(operand, user=instruction.name)] = None
-    made = _list_made([values[computation.root.name]])
-    results = dict.fromkeys(flow for flow in made if computation.by_name[flow.source].opcode not in IDLE)
+    returns = _list_made([values[computation.root.name]])
+    results = dict.fromkeys(flow for flow in returns if computation.by_name[flow.source].opcode not in IDLE)
     return FlowGraph(tuple(nodes), tuple(edges), tuple(inputs), tuple(results))
 
 
-def _make_value(instruction: Instruction, taken: Sequence[_Value]) -> _Value:
+def _make_value(instruction: Instruction, operands: Sequence[_Value]) -> _Value:
     """Return the value of an instruction: a new value, or an operand under another name."""
-    first = taken[0] if taken else None
+    first = operands[0] if operands else None
     if instruction.opcode == "tuple":
-        return tuple(taken)
+        return tuple(operands)
     if instruction.opcode == "bitcast" and first is not None:
         return first
     if instruction.opcode == "get-tuple-element":
@@ -90,7 +91,7 @@ def _make_value(instruction: Instruction, taken: Sequence[_Value]) -> _Value:
 
 
 def _list_made(values: Sequence[_Value]) -> Iterator[Flow]:
-    """Yield the values that instructions made, those in tuples too."""
+    """Yield the values that instructions produced, including those in tuples."""
     for value in values:
         if isinstance(value, Flow):
             yield value

@@ -1,4 +1,4 @@
-"""The groups of devices of a collective, in any form that XLA prints, and their axes in a mesh."""
+"""The device groups of a collective, in any form that XLA prints, and their axes in a mesh."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction
 
 type Groups = tuple[tuple[int, ...], ...]
-"""Numbers of devices, those together that exchange with each other."""
+"""Groups of device numbers; the devices of one group exchange data with each other."""
 
 _MESH = re.compile(r"mesh\[(?P<axes>[^\]]*)\]\s*(?P<ids>,?\s*device_ids=[^{]*)?\{(?P<used>[^}]*)\}")
 _AXIS = re.compile(r"'(?P<name>[^']*)'=(?P<size>\d+)")
@@ -29,7 +29,7 @@ _NAMED_AXIS = re.compile(r'"(?P<name>[^"]*)"=(?P<size>\d+)')
 _HLO_MESH = re.compile(r"sharding=\{+mesh\[(?P<axes>'[^\]]*)\]")
 _PAIR = re.compile(r"\{(\d+),(\d+)\}")
 _MOST_AXES = 10
-"""Axes of a mesh that groups are looked for along; with more, they stay without names."""
+"""The largest number of mesh axes for which groups are named, because every combination of axes is tried."""
 
 
 @dataclass(frozen=True)
@@ -37,8 +37,8 @@ class Mesh:
     """The layout of a program's devices.
 
     Attributes:
-        axes: Names and sizes, the outermost first.
-        order: The number of the device at each place, or empty where they are in order.
+        axes: The names and sizes of the axes, outermost first.
+        order: The number of the device at each position; empty if the devices are in order.
     """
 
     axes: tuple[tuple[str, int], ...]
@@ -56,45 +56,46 @@ class Mesh:
         return dict(zip(self.order or range(self.size), places, strict=True))
 
     def name_axes(self, groups: Groups) -> tuple[str, ...]:
-        """Return the axes along which the devices of each group differ, or nothing where they are no axes' devices.
+        """Return the axes along which the devices of each group differ; empty if the groups do not follow axes.
 
-        Where a group takes only some steps of an axis, as two devices of four, that is `part of` the axis.
+        A group that covers only a part of an axis, such as two of its four devices, gives `part of` the axis.
         """
         if {device for group in groups for device in group} != set(self.places):
             return ()
         if names := self._name_whole(groups):
             return names
         fine = self._refine()
-        result = fine._name_whole(groups)  # noqa: SLF001 - a mesh too
+        fine_names = fine._name_whole(groups)  # noqa: SLF001 - a mesh too
         whole = Counter(name for name, _ in fine.axes)
-        taken = Counter(result)
-        return tuple(name if taken[name] == whole[name] else f"part of {name}" for name in taken)
+        parts = Counter(fine_names)
+        return tuple(name if parts[name] == whole[name] else f"part of {name}" for name in parts)
 
     def _name_whole(self, groups: Groups) -> tuple[str, ...]:
+        # Axes of size 1 never distinguish devices, so they are not part of any name.
         wide = [at for at, (_, size) in enumerate(self.axes) if size > 1]
         if len(wide) > _MOST_AXES:
             return ()
-        asked = {frozenset(group) for group in groups}
+        targets = {frozenset(group) for group in groups}
         for number in range(1, len(wide) + 1):
             for chosen in combinations(wide, number):
-                if math.prod(self.axes[at][1] for at in chosen) == len(groups[0]) and self._group(chosen) == asked:
+                if math.prod(self.axes[at][1] for at in chosen) == len(groups[0]) and self._group(chosen) == targets:
                     return tuple(self.axes[at][0] for at in chosen)
         return ()
 
     def _refine(self) -> Mesh:
-        """Return the same mesh with each axis in steps of prime numbers, of which each has the axis's name."""
+        """Return the same mesh with each axis split into axes of prime size that share its name."""
         return Mesh(tuple((name, prime) for name, size in self.axes for prime in _factor(size)), self.order)
 
     def name_pairs(self, pairs: Iterable[tuple[int, int]]) -> tuple[str, ...]:
-        """Return the axes along which devices send to others."""
-        used = {
+        """Return the axes along which the source and the target of any pair differ."""
+        differing = {
             at
             for source, target in pairs
             if source in self.places and target in self.places
             for at, (here, there) in enumerate(zip(self.places[source], self.places[target], strict=True))
             if here != there
         }
-        return tuple(self.axes[at][0] for at in sorted(used))
+        return tuple(self.axes[at][0] for at in sorted(differing))
 
     def _group(self, chosen: Sequence[int]) -> set[frozenset[int]]:
         groups: dict[tuple[int, ...], list[int]] = {}
@@ -104,37 +105,37 @@ class Mesh:
         return {frozenset(group) for group in groups.values()}
 
 
-def find_mesh(capture: Capture, known: Iterable[tuple[str, int]] = ()) -> Mesh | None:
-    """Return the mesh that a program names its axes by, or None where it names none.
+def find_mesh(capture: Capture, call_axes: Iterable[tuple[str, int]] = ()) -> Mesh | None:
+    """Return the mesh whose axis names a program uses, or None if it has no mesh.
 
     Args:
-        capture: The capture; StableHLO holds the meshes of Shardy, and the module as imported those of shardings.
-        known: Names and sizes of axes where the text does not say, as the call had them.
+        capture: The capture; its StableHLO contains Shardy's meshes, and its imported module those of HLO shardings.
+        call_axes: The names and sizes of axes from the call, for texts that contain no mesh.
     """
-    result = [
+    meshes = [
         Mesh(
             tuple((axis["name"], int(axis["size"])) for axis in _NAMED_AXIS.finditer(match["axes"])),
             tuple(map(int, re.findall(r"\d+", match["ids"] or ""))),
         )
         for match in _NAMED.finditer(capture.stablehlo)
     ]
-    result += [
+    meshes += [
         Mesh(tuple((axis["name"], int(axis["size"])) for axis in _AXIS.finditer(match["axes"])))
         for match in [_HLO_MESH.search(capture.before)]
         if match
     ]
-    result.append(Mesh(tuple(known)))
-    largest = max(result, key=lambda mesh: mesh.size if mesh.axes else 0)
+    meshes.append(Mesh(tuple(call_axes)))
+    largest = max(meshes, key=lambda mesh: mesh.size if mesh.axes else 0)
     whole = not largest.order or len(largest.order) == largest.size
     return largest if largest.axes and largest.size > 1 and whole else None
 
 
 def read_groups(text: str, count: int) -> Groups | None:
-    """Return the groups of `replica_groups`, or None where the text is of a form that is not known.
+    """Return the groups of `replica_groups`, or None if the form of the text is unknown.
 
     Args:
-        text: As printed: `{{0,1},{2,3}}`, `[2,4]<=[4,2]T(1,0)`, `mesh['a'=4,'b'=2] {'a'}`, or `{}` for one of all.
-        count: How many devices the program has.
+        text: The printed form: `{{0,1},{2,3}}`, `[2,4]<=[4,2]T(1,0)`, `mesh['a'=4,'b'=2] {'a'}`, or `{}` for one group.
+        count: The number of devices of the program.
     """
     if match := _MESH.search(text):
         return None if match["ids"] else _read_mesh(match["axes"], match["used"])
@@ -153,8 +154,8 @@ def count_group(text: str, count: int) -> int:
     """Return the number of devices in each group of `replica_groups`; without groups, all devices.
 
     Args:
-        text: As printed.
-        count: How many devices the program has.
+        text: The printed form.
+        count: The number of devices of the program.
     """
     if match := _MESH.search(text):
         sizes = {axis["name"]: int(axis["size"]) for axis in _AXIS.finditer(match["axes"])}
@@ -164,7 +165,7 @@ def count_group(text: str, count: int) -> int:
 
 
 def read_pairs(instruction: Instruction) -> tuple[tuple[int, int], ...]:
-    """Return who sends to whom in a permutation: pairs of device numbers."""
+    """Return the pairs of source and target devices of a permutation."""
     text = instruction.attributes.get("source_target_pairs", "")
     return tuple((int(source), int(target)) for source, target in _PAIR.findall(text))
 
@@ -180,7 +181,7 @@ def _factor(number: int) -> list[int]:
 
 
 def _transpose(sizes: Sequence[int], order: Sequence[int]) -> list[int]:
-    """Return the numbers from none on, laid out in some sizes, read with the axes in another order."""
+    """Return the numbers from 0 in an array of these sizes, read with the axes in another order."""
     strides = [math.prod(sizes[at + 1 :]) for at in range(len(sizes))]
     return [
         sum(value * strides[at] for value, at in zip(place, order, strict=True))
@@ -188,17 +189,17 @@ def _transpose(sizes: Sequence[int], order: Sequence[int]) -> list[int]:
     ]
 
 
-def _read_mesh(axes: str, used: str) -> Groups:
-    """Return the groups along axes of a mesh, of which one may be used in part: `'a':(2)4`."""
+def _read_mesh(axes: str, selection: str) -> Groups:
+    """Return the groups along axes of a mesh; an axis may be used in part, as in `'a':(2)4`."""
     parts: list[tuple[int, bool]] = []
-    chosen = {match["name"]: match for match in _USED.finditer(used)}
+    chosen = {match["name"]: match for match in _USED.finditer(selection)}
     for axis in _AXIS.finditer(axes):
         size, match = int(axis["size"]), chosen.get(axis["name"])
         if match is None or not match["size"]:
             parts.append((size, match is not None))
             continue
-        before, taken = int(match["before"]), int(match["size"])
-        parts += [(before, False), (taken, True), (size // before // taken, False)]
+        before, extent = int(match["before"]), int(match["size"])
+        parts += [(before, False), (extent, True), (size // before // extent, False)]
     order = [at for at, (_, is_used) in enumerate(parts) if not is_used]
     order += [at for at, (_, is_used) in enumerate(parts) if is_used]
     devices = _transpose([size for size, _ in parts], order)

@@ -1,11 +1,13 @@
-"""Operations that each launch does, by element type: products apart from all else, since hardware has units for them.
+"""The operations of each launch by element type, with matrix products separate, because hardware has units for them.
 
-The rules are those of XLA's own cost analysis (`xla/service/hlo_cost_analysis.cc`), so that sums compare with it. Some
-things are counted otherwise, on purpose: a loop counts as often as it is known to run, and XLA's analysis counts it
-once; a library call counts as the product or convolution that it describes, and one that describes none as unknown,
-for which XLA's analysis adds -1; a ragged product counts each row once, a scan each step, and windows that all hold
-the whole input once; and the work keeps its
-element type. XLA's analysis adds up in float32 and rounds; here numbers are whole.
+The rules are those of XLA's own cost analysis (`xla/service/hlo_cost_analysis.cc`), so that totals can be compared with
+it. The differences are intentional:
+
+- A loop counts as often as it is known to run; XLA's analysis counts it once.
+- A library call counts as the product or convolution that it describes, otherwise as unknown; XLA's analysis adds -1.
+- A ragged product counts each row once, a scan counts each step, and windows that all cover the whole input count once.
+- The work keeps its element type.
+- Numbers are whole; XLA's analysis adds up in float32 and rounds.
 """
 
 from __future__ import annotations
@@ -30,10 +32,10 @@ _NAMES = """
     logistic power rsqrt sine sinh sqrt tan tanh
 """
 TRANSCENDENTAL = frozenset(_NAMES.split())
-"""Operations on elements that take several floating-point operations each: counted apart, one per element."""
+"""Element-wise operations that need several floating-point operations each: counted separately, one per element."""
 
 ARITHMETIC = frozenset(name for name, category in CATEGORY.items() if category == "element-wise") - TRANSCENDENTAL
-"""Operations on elements that count as one operation each, on numbers of any type, as in XLA's analysis."""
+"""Element-wise operations that count as one operation per element of any type, as in XLA's analysis."""
 
 LABELS = frozenset({"AllocateBuffer", "AsyncCollectiveDone", "AsyncCollectiveStart", "Sharding"})
 """Custom calls that compute nothing."""
@@ -46,14 +48,15 @@ _NUMBER = re.compile(r"\d+")
 
 @dataclass(frozen=True, slots=True)
 class Work:
-    """Operations, counted and not measured.
+    """Numbers of operations, which are counted and not measured.
 
     Attributes:
-        products: Multiplications and additions of matrix products and convolutions, two for each pair of elements,
-            by the type of the operands, followed by the precision asked for where it is not the default (`f32 highest`)
+        products: Multiplications and additions of matrix products and convolutions, two for each pair of elements, by
+            the
+            type of the operands, followed by the requested precision if it is not the default (`f32 highest`).
         others: All other operations, one per element, by type.
-        transcendentals: Calls of exp, tanh and the like, which are in neither.
-        unknown: Library calls that say nothing of their work.
+        transcendentals: Evaluations of exp, tanh and similar functions, which are not included above.
+        unknown: The targets of library calls that do not describe their work.
     """
 
     products: Counter[str] = field(default_factory=Counter)
@@ -63,11 +66,11 @@ class Work:
 
     @property
     def flops(self) -> int:
-        """All operations but the transcendental ones."""
+        """The number of operations, without transcendental ones."""
         return self.products.total() + self.others.total()
 
     def __mul__(self, times: int) -> Work:
-        """The work done several times."""
+        """Return the work of several repetitions."""
         return Work(
             Counter({name: number * times for name, number in self.products.items()}),
             Counter({name: number * times for name, number in self.others.items()}),
@@ -77,21 +80,22 @@ class Work:
 
 
 class Count:
-    """Counts the work of a module's instructions, each computation once.
+    """Counter for the work of a module's instructions, which visits each computation once.
 
     Args:
         module: The module.
     """
 
     def __init__(self, module: Module) -> None:
-        """Count nothing yet."""
+        """Start without any counts."""
         self.module = module
         self.loops = Loops(module)
         self._known: dict[str, Work] = {}
 
     def instruction(self, instruction: Instruction) -> Work:
-        """Return the work of an instruction with all that it calls, for one time that it runs."""
+        """Return the work of one run of an instruction, including everything that it calls."""
         opcode = instruction.opcode
+        # An asynchronous start does the work of the computation or the opcode that it wraps.
         if opcode == "async-start":
             opcode = "call" if instruction.called else instruction.wrapped or opcode
         rule = _RULES.get(opcode)
@@ -104,7 +108,7 @@ class Count:
         return self._known[computation.name]
 
     def called(self, instruction: Instruction) -> Work:
-        """Return the work of each computation that an instruction calls, once."""
+        """Return the work of one run of each computation that an instruction calls."""
         callees = self.module.called(instruction)
         return self.computation(callees[0]) if len(callees) == 1 else _add_up(map(self.computation, callees))
 
@@ -126,26 +130,26 @@ def _count_transcendentals(_: Count, instruction: Instruction) -> Work:
 
 
 def _count_dot(count: Count, instruction: Instruction) -> Work:
-    left = count.shape(instruction, 0)
+    lhs = count.shape(instruction, 0)
     numbers = _NUMBER.findall(instruction.attributes.get("lhs_contracting_dims", ""))
-    pairs = instruction.shape.size * math.prod(left.dimensions[int(number)] for number in numbers)
-    return _multiply(_name_type(left.dtype, instruction.attributes), pairs)
+    pairs = instruction.shape.size * math.prod(lhs.dimensions[int(number)] for number in numbers)
+    return _multiply(_name_type(lhs.dtype, instruction.attributes), pairs)
 
 
 def _count_convolution(count: Count, instruction: Instruction) -> Work:
-    left, right = count.shape(instruction, 0), count.shape(instruction, 1)
+    lhs, rhs = count.shape(instruction, 0), count.shape(instruction, 1)
     attributes = instruction.attributes
-    pairs = count_multiplications(attributes, left.dimensions, right.dimensions, instruction.shape.dimensions)
-    return _multiply(_name_type(left.dtype, attributes), pairs)
+    pairs = count_multiplications(attributes, lhs.dimensions, rhs.dimensions, instruction.shape.dimensions)
+    return _multiply(_name_type(lhs.dtype, attributes), pairs)
 
 
 def _count_library(count: Count, instruction: Instruction) -> Work:
-    """Return the work of a custom call: for a library's product or convolution, the work in its configuration."""
+    """Return the work of a custom call, as described by the attributes of a library's product or convolution."""
     target, attributes = instruction.custom_call_target or "?", instruction.attributes
     if target in LABELS:
         return Work()
     shapes = [operand.shape for operand in count.module.operands(instruction)]
-    # The result comes first; scratch memory stands beside it.
+    # The tuple of a library call contains the result first and scratch memory after it.
     result = next(iter(instruction.shape.leaves()), instruction.shape)
     numbers = read_config(instruction).get("gemm_backend_config", {}).get("dot_dimension_numbers")
     if numbers is not None:
@@ -153,11 +157,11 @@ def _count_library(count: Count, instruction: Instruction) -> Work:
         return _multiply(shapes[0].dtype, result.size * math.prod(shapes[0].dimensions[at] for at in contracted))
     if target.startswith("__cudnn$conv") and "dim_labels" in attributes:
         # Roles of operands and result: `GetConvolutionFlops` in xla/service/gpu/model/gpu_hlo_cost_analysis.cc.
-        left, right, out = {
+        lhs, rhs, out = {
             "__cudnn$convBackwardInput": (result, shapes[1], shapes[0]),
             "__cudnn$convBackwardFilter": (shapes[0], result, shapes[1]),
         }.get(target, (shapes[0], shapes[1], result))
-        pairs = count_multiplications(attributes, left.dimensions, right.dimensions, out.dimensions)
+        pairs = count_multiplications(attributes, lhs.dimensions, rhs.dimensions, out.dimensions)
         return _multiply(shapes[0].dtype, pairs)
     return Work(unknown=(target,))
 
@@ -167,6 +171,7 @@ def _count_called(count: Count, instruction: Instruction) -> Work:
 
 
 def _count_loop(count: Count, instruction: Instruction) -> Work:
+    # A loop with an unknown trip count counts once, as in XLA's own analysis.
     return count.called(instruction) * (count.loops.count_trips(instruction) or 1)
 
 
@@ -188,11 +193,11 @@ def _count_reduce(count: Count, instruction: Instruction) -> Work:
 
 
 def _count_windows(count: Count, instruction: Instruction) -> Work:
-    given, results = count.shape(instruction, 0).dimensions, instruction.shape.leaves()[0].dimensions
+    inputs, results = count.shape(instruction, 0).dimensions, instruction.shape.leaves()[0].dimensions
     size = outputs = 1
-    for axis, elements, places in zip(_read_windows(instruction), given, results, strict=True):
-        # Where each window holds all there is, as where a TPU spreads the largest of a row over it, all come to the
-        # same, which is computed once.
+    for axis, elements, places in zip(_read_windows(instruction), inputs, results, strict=True):
+        # If every window covers the whole axis, all windows have the same result, which is computed once. The TPU
+        # compiler writes this to broadcast the maximum of a row over the row.
         last = (places - 1) * axis.stride
         is_whole = axis.size > 1 and axis.low >= last and axis.size - axis.low >= elements
         size *= elements if is_whole else axis.size
@@ -267,7 +272,7 @@ _RULES: Mapping[str, Callable[[Count, Instruction], Work]] = {
 
 
 def _add_up(works: Iterable[Work]) -> Work:
-    """Return the work of all, added up in place: a large module has tens of thousands of instructions."""
+    """Return the sum of some work, added up in place because a large module has tens of thousands of instructions."""
     products, others, transcendentals = Counter[str](), Counter[str](), 0
     unknown: dict[str, None] = {}
     for work in works:
@@ -289,6 +294,6 @@ def _read_windows(instruction: Instruction) -> list[Window]:
 
 
 def _name_type(dtype: str, attributes: Mapping[str, str]) -> str:
-    asked = set(re.findall(r"\w+", attributes.get("operand_precision", ""))) - {"default"}
-    strictest = next((name for name in ("highest", "high") if name in asked), "")
+    precisions = set(re.findall(r"\w+", attributes.get("operand_precision", ""))) - {"default"}
+    strictest = next((name for name in ("highest", "high") if name in precisions), "")
     return f"{dtype} {strictest}".rstrip()

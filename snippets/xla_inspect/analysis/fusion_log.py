@@ -21,8 +21,8 @@ class Merge:
     """A fusion that the pass made.
 
     Attributes:
-        producer: The instruction that was fused.
-        consumer: The instruction that it was fused into.
+        producer: The name of the fused instruction.
+        consumer: The name of the instruction that it was fused into.
         name: The name of the resulting fusion; a consumer that is already a fusion keeps its name.
     """
 
@@ -36,10 +36,10 @@ class Estimate:
     """The cost model's estimate for fusing a producer into all of its consumers.
 
     Attributes:
-        producer: The instruction to fuse.
-        consumers: Those that read it.
-        fused: Microseconds when each consumer computes it for itself.
-        apart: Microseconds when it is a kernel of its own.
+        producer: The name of the instruction to fuse.
+        consumers: The names of the instructions that read it.
+        fused: Microseconds if each consumer recomputes the producer.
+        apart: Microseconds if the producer is a separate kernel.
     """
 
     producer: str
@@ -49,18 +49,18 @@ class Estimate:
 
     @property
     def gain(self) -> float:
-        """Microseconds that fusing is expected to save; negative when it would cost some."""
+        """The expected savings of fusing in microseconds; negative if fusing costs time."""
         return self.apart - self.fused
 
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
-    """A producer that the pass left alone for a reason it names, whatever the cost.
+    """A producer that the pass did not fuse, for a reason other than cost that the log states.
 
     Attributes:
-        producer: The instruction that stays.
-        consumer: The one user that it was not fused into, or None when the reason holds for all of them.
-        reason: The pass's own words.
+        producer: The name of the instruction that was not fused.
+        consumer: The one user that it was not fused into, or None if the reason applies to all users.
+        reason: The reason in the pass's own words.
     """
 
     producer: str
@@ -70,29 +70,30 @@ class Refusal:
 
 @dataclass(frozen=True, slots=True)
 class FusionLog:
-    """The steps of `priority-fusion` by kind, each kind in the order of the text."""
+    """The steps of the `priority-fusion` pass by kind, each kind in the order of the text."""
 
     merges: tuple[Merge, ...]
     estimates: tuple[Estimate, ...]
     refusals: tuple[Refusal, ...]
 
     def refused(self, producer: str) -> tuple[str, ...]:
-        """The reasons for which a producer stayed, each once."""
+        """Return the reasons why a producer was not fused, without duplicates."""
         return tuple(dict.fromkeys(refusal.reason for refusal in self.refusals if refusal.producer == producer))
 
     @property
     def reasons(self) -> tuple[str, ...]:
-        """Every reason in the log, each once, sorted."""
+        """The sorted reasons in the log, without duplicates."""
         return tuple(sorted({refusal.reason for refusal in self.refusals}))
 
 
 def parse_log(lines: Iterable[str]) -> FusionLog:
-    """Read the lines of `Capture.fusion_log`; times are microseconds of the model, which measures nothing.
+    """Parse the lines of `Capture.fusion_log`; times are the cost model's estimates in microseconds.
 
-    A producer may occur again: each fusion changes the operands of its neighbors, and the pass estimates them again.
+    A producer may occur several times: each fusion changes the operands of its neighbors, so the pass estimates them
+    again.
 
     Raises:
-        HloSyntaxError: A line is none of the kinds that this reader knows.
+        HloSyntaxError: A line has an unknown form.
     """
     merges: list[Merge] = []
     estimates: list[Estimate] = []

@@ -24,10 +24,10 @@ class Fusion:
         name: The name of the fusion instruction.
         kind: `kLoop`, `kInput`, `kOutput` or `kCustom`.
         custom_kind: The emitter of a custom fusion, such as `__triton` or `__ynn_fusion`, or None.
-        computation: The name of the computation that holds the instruction.
-        called: The name of the computation that it fuses.
-        opcodes: The opcodes inside in order, those of nested fusions in their place, parameters left out.
-        operand_bytes: Bytes of the operands, each counted once, without tile padding.
+        computation: The name of the computation that contains the instruction.
+        called: The name of the fused computation.
+        opcodes: The fused opcodes in order, without parameters; a nested fusion is replaced by its opcodes.
+        operand_bytes: Bytes of the distinct operands, without tile padding.
         result_bytes: Bytes of the result, without tile padding.
     """
 
@@ -42,11 +42,11 @@ class Fusion:
 
 
 def list_fusions(module: Module, *, entry_only: bool = False) -> tuple[Fusion, ...]:
-    """The fusions of a module in the order of the text, leaving out those inside another fusion.
+    """Return the fusions of a module in the order of the text, without those inside another fusion.
 
     Args:
         module: The module.
-        entry_only: Only those in the entry computation, without loop bodies and branches.
+        entry_only: Whether to return only fusions of the entry computation, without loop bodies and branches.
     """
     inside = fused_computations(module)
     holders = (module.entry,) if entry_only else module.computations
@@ -68,15 +68,15 @@ def is_fusion(instruction: Instruction) -> bool:
 
 
 _fused: WeakKeyDictionary[Module, frozenset[str]] = WeakKeyDictionary()
-"""What was found of modules that are in use: a module does not change."""
+"""The results for modules that are in use, which stay valid because a module is immutable."""
 
 
 def fused_computations(module: Module) -> frozenset[str]:
     """Return the names of the computations inside a fusion, including those that they call."""
-    if (known := _fused.get(module)) is not None:
-        return known
-    found = _fused[module] = _find_fused(module)
-    return found
+    if (cached := _fused.get(module)) is not None:
+        return cached
+    names = _fused[module] = _find_fused(module)
+    return names
 
 
 def _find_fused(module: Module) -> frozenset[str]:
@@ -89,7 +89,7 @@ def _find_fused(module: Module) -> frozenset[str]:
 def custom_fusion_kind(instruction: Instruction) -> str | None:
     """Return the emitter of a custom fusion from its backend config, such as `__ynn_fusion`, or None.
 
-    The CPU keeps it under `fusion_config`, the GPU under `fusion_backend_config`.
+    The CPU compiler stores it under `fusion_config`, the GPU compiler under `fusion_backend_config`.
     """
     for key in ("fusion_config", "fusion_backend_config"):
         fusion_config = read_config(instruction).get(key)
@@ -99,19 +99,20 @@ def custom_fusion_kind(instruction: Instruction) -> str | None:
 
 
 def list_opcodes(module: Module, fusion: Instruction) -> Iterator[str]:
-    """The opcodes that a fusion fuses in order, those of nested fusions in their place, parameters left out."""
+    """Return the fused opcodes in order, without parameters; a nested fusion is replaced by its opcodes."""
     return (part.opcode for part in list_fused(module, fusion) if part.opcode != "parameter")
 
 
 def list_work(module: Module, launch: Instruction) -> Iterator[Instruction]:
-    """Yield the working instructions of a launch, in order: the instruction itself, or those that it fuses."""
+    """Return the working instructions of a launch in order: the instruction itself, or those that it fuses."""
     parts = list_fused(module, launch) if is_fusion(launch) else (launch,)
     return (part for part in parts if part.opcode not in IDLE)
 
 
 def list_fused(module: Module, fusion: Instruction) -> Iterator[Instruction]:
     """Yield the instructions inside a fusion in order, including those of nested fusions."""
-    # Each level keeps its place in its computation; a computation that fuses itself would not end, so it is left out.
+    # Each level stores its position in a computation. A computation that fuses itself would never end, so it is
+    # skipped.
     levels = [(fusion.called[0], iter(module.called(fusion)[0]))]
     while levels:
         instruction = next(levels[-1][1], None)
@@ -141,7 +142,7 @@ def _describe(module: Module, instruction: Instruction) -> Fusion:
 
 
 def find_result(instruction: Instruction) -> Shape:
-    """Return the shape of the computed result, which an asynchronous start returns with its operands and a context."""
+    """Return the shape of the computed result, which an asynchronous start returns in a tuple with other values."""
     if instruction.opcode == "copy-start":
         return instruction.shape.elements[0]
     is_start = instruction.opcode in {"async-start", "all-gather-start", "all-reduce-start"}

@@ -19,10 +19,10 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction
 
 type Deed = Literal["imported", "made", "changed", "fused", "removed"]
-"""What a pass did to an instruction, `imported` being what no pass did: the program came with it."""
+"""The effect of a pass on an instruction; `imported` means that the program already contained it."""
 
 _QUIET = frozenset({"name", "metadata", "backend config", "frontend attributes", "control dependencies", "operands"})
-"""Aspects in which an instruction may differ without that it computes otherwise."""
+"""Aspects in which an instruction may change without computing anything different."""
 _MAKERS = (
     ("copy", re.compile("copy-insertion|layout-assignment")),
     ("all-", re.compile("partition")),
@@ -30,7 +30,7 @@ _MAKERS = (
     ("reduce-scatter", re.compile("partition")),
     ("", re.compile("layout-assignment|partition")),
 )
-"""What mostly makes instructions of an opcode that begins so, where several passes ran between two modules."""
+"""The passes that usually create instructions whose opcode has a prefix, if several passes ran between two dumps."""
 _SHOWN = 3
 _LONG = 100
 
@@ -40,14 +40,14 @@ class Step:
     """The effect of one pass on an instruction.
 
     Attributes:
-        state: The position of the module after it among the states.
+        state: The position, among the states, of the module after the pass.
         pipeline: The pipeline of the pass.
-        name: The pass; an empty string at import.
+        name: The name of the pass; an empty string at import.
         deed: The kind of change.
-        words: The same in words.
-        instruction: The instruction after the pass, or before it where that removed it.
-        instead: What the pass put in its place, or, of one that it made, what it removed for it: of the same operation
-            of the program.
+        words: The change in words.
+        instruction: The instruction after the pass, or before it if the pass removed it.
+        instead: The replacements of a removed instruction, or the instructions that a new one replaced. They come from
+            the same operation of the program.
     """
 
     state: int
@@ -60,10 +60,10 @@ class Step:
 
 
 class Histories:
-    """The history of every instruction of one capture.
+    """The histories of all instructions of one capture.
 
     Args:
-        capture: The capture, with its passes.
+        capture: A capture that includes its passes.
     """
 
     def __init__(self, capture: Capture) -> None:
@@ -74,7 +74,7 @@ class Histories:
 
     @cached_property
     def places(self) -> list[int | None]:
-        """For each state the position of its pass among all runs, or None at import and for `pipeline-start`."""
+        """For each state, the position of its pass among all runs; None at import and for `pipeline-start`."""
         runs = self.capture.runs
         names: dict[tuple[str, str], list[int]] = defaultdict(list)
         for number, run in enumerate(runs):
@@ -82,16 +82,16 @@ class Histories:
         places: list[int | None] = [None]
         least = 0
         for state in self.states[1:]:
-            result = next((number for number in names[state.pipeline, state.name] if number >= least), None)
-            least = least if result is None else result + 1
-            places.append(result)
+            position = next((number for number in names[state.pipeline, state.name] if number >= least), None)
+            least = least if position is None else position + 1
+            places.append(position)
         return places
 
     def find_pass(self, place: int, opcode: str) -> tuple[str, str]:
-        """Return the pipeline and the name of the pass that made a state of the one before, for one instruction.
+        """Return the pipeline and the name of the pass that most likely introduced an instruction in a state.
 
-        A module is dumped after most passes that change it, and not after all: what a dump at the start of a pipeline
-        has that the one before has not was made by a pass that ran between the two.
+        XLA dumps the module after most passes that change it, but not after all. An instruction that first appears in
+        the dump at the start of a pipeline was created by a pass that ran since the previous dump.
 
         Args:
             place: The position of the state.
@@ -105,8 +105,9 @@ class Histories:
         after = next((item for item in self.places[place:] if item is not None), len(self.capture.runs))
         holders = {run.pipeline for run in self.capture.runs}
         between = [run for run in self.capture.runs[before + 1 : after] if run.changed and run.name not in holders]
-        wanted = next(pattern for start, pattern in _MAKERS if opcode.startswith(start))
-        likely = [run for run in between if wanted.search(run.name)]
+        maker = next(pattern for start, pattern in _MAKERS if opcode.startswith(start))
+        likely = [run for run in between if maker.search(run.name)]
+        # For a copy, a pass that usually inserts copies is preferred over the dumped pass.
         is_own = own is not None and not (likely and opcode.startswith(_MAKERS[0][0]))
         if is_own or not between or (own is None and state.name.endswith("copies")):
             return state.pipeline, "" if state.name == LAST else state.name
@@ -115,7 +116,7 @@ class Histories:
 
     @cached_property
     def _lives(self) -> Mapping[int, list[tuple[int, Instruction]]]:
-        """For each number, the states that contain the instruction, each with its form there."""
+        """For each instruction's number, the states that contain the instruction, with its form in each."""
         lives: dict[int, list[tuple[int, Instruction]]] = defaultdict(list)
         for place, state in enumerate(self.states):
             for instruction, number in state.numbers.items():
@@ -123,16 +124,16 @@ class Histories:
         return lives
 
     def find(self, name: str) -> Instruction | None:
-        """Return the instruction of a name in the latest state that has one, outside of fusions where there is one."""
+        """Return the instruction with a name from the latest state that has one, preferably outside fusions."""
         for state in reversed(self.states):
             inside = fused_computations(state.module)
-            result = [each for each in state.module.walk() if each.name == name]
-            if result:
-                return min(result, key=lambda each: each.computation in inside)
+            instructions = [instruction for instruction in state.module.walk() if instruction.name == name]
+            if instructions:
+                return min(instructions, key=lambda instruction: instruction.computation in inside)
         return None
 
     def locate(self, instruction: Instruction) -> tuple[int, int]:
-        """Return the number of an instruction of some state, and the position of the last state that has it."""
+        """Return the number of an instruction of any state, and the position of the last state that contains it."""
         for place in range(len(self.states) - 1, -1, -1):
             number = self.states[place].numbers.get(instruction)
             if number is not None:
@@ -148,8 +149,8 @@ class Histories:
     def names_at(self, state: int, instructions: Iterable[Instruction]) -> set[str]:
         """Return the names that instructions of the optimized module have in a state, including clones.
 
-        One that the state has not by its number is looked for by its opcode and where in Python it comes from: a
-        pass that fuses something into two kernels makes it twice.
+        An instruction whose number is missing in the state is matched by its opcode and its origin in Python, because
+        a pass that fuses one instruction into two kernels clones it.
 
         Args:
             state: The position of the state.
@@ -159,27 +160,27 @@ class Histories:
         last = self.states[-1].numbers
         names: set[str] = set()
         for instruction in instructions:
-            known = numbers.get(last[instruction])
-            if known is not None:
-                names.add(known.name)
+            match = numbers.get(last[instruction])
+            if match is not None:
+                names.add(match.name)
             elif (key := _find_key(instruction)) is not None:
-                names.update(item.name for item in alike.get(key, ()))
+                names.update(clone.name for clone in alike.get(key, ()))
         return names
 
     def _index(self, state: int) -> tuple[Mapping[int, Instruction], Mapping[Hashable, list[Instruction]]]:
-        result = self._indices.get(state)
-        if result is None:
+        index = self._indices.get(state)
+        if index is None:
             alike: dict[Hashable, list[Instruction]] = defaultdict(list)
             numbers: dict[int, Instruction] = {}
             for instruction, number in self.states[state].numbers.items():
                 numbers[number] = instruction
                 if (key := _find_key(instruction)) is not None:
                     alike[key].append(instruction)
-            result = self._indices[state] = numbers, alike
-        return result
+            index = self._indices[state] = numbers, alike
+        return index
 
     def tell(self, instruction: Instruction) -> tuple[Step, ...]:
-        """Return the history of an instruction of a state, in order, including its maker and its remover."""
+        """Return the history of an instruction of any state, in order, from its creation to its removal."""
         number, _ = self.locate(instruction)
         return tuple(self._tell(self._lives[number]))
 
@@ -229,13 +230,13 @@ class Histories:
         ]
 
     def find_first(self, instruction: Instruction) -> Step:
-        """Return the step that introduced an instruction, before any pass that only rewrote it in its own form."""
+        """Return the step that introduced an instruction or the first instruction that it stands in for."""
         return self.tell_way(instruction)[0]
 
     def find_earliest(self, instruction: Instruction) -> Step:
-        """Return the step that brought in the first instruction of an opcode at a place in the program.
+        """Return the step that introduced the first instruction of the same opcode and origin.
 
-        Passes combine, split and start collectives anew, and what comes of it is known by its place alone.
+        Passes combine collectives, split them and make them asynchronous; only the origin identifies the result.
 
         Args:
             instruction: An instruction of the optimized module.
@@ -247,17 +248,17 @@ class Histories:
         ]
         placed = [item for item in alike if item.op_name and (item.op_name, item.stack_frame) == origin]
         steps = (self.tell_way(item)[0] for item in (*placed[:1], *alike[:1]))
-        # What was put together of several has the place of one of them.
+        # A combined collective has the origin of one of its parts, so a combining pass is not the first step.
         return next((step for step in steps if "combine" not in step.name), self.tell_way(instruction)[0])
 
     def find_union(self, one: Instruction, other: Instruction) -> int | None:
-        """Return the position of the state from which on two instructions are in one fusion, or None.
+        """Return the position of the first state since which two instructions are in the same fusion, or None.
 
         Args:
             one: An instruction of the optimized module.
-            other: Another.
+            other: Another instruction of the optimized module.
         """
-        result = None
+        union = None
         for place in range(len(self.states) - 1, -1, -1):
             module = self.states[place].module
             inside = fused_computations(module)
@@ -271,13 +272,13 @@ class Histories:
             ]
             if not contents[0] & contents[1]:
                 break
-            result = place
-        return result
+            union = place
+        return union
 
     def tell_way(self, instruction: Instruction) -> tuple[Step, ...]:
-        """Return the history of an instruction with that of those of its opcode that it was made in the place of.
+        """Return the history of an instruction, preceded by those of instructions of its opcode that it replaced.
 
-        A transpose may have been a copy between two layouts: that moves the same elements.
+        A transpose may have replaced a copy between two layouts, which moves the same elements.
         """
         steps = self.tell(instruction)
         visited = {instruction}
@@ -286,29 +287,31 @@ class Histories:
             if not alike or alike[0] in visited:
                 break
             visited.add(alike[0])
-            # That it was removed then says nothing more.
+            # The removal of the old instruction is redundant because the creation of its replacement follows.
             steps = (*(step for step in self.tell(alike[0]) if step.deed != "removed"), *steps)
         return steps
 
-    def _find_counterparts(self, place: int, instruction: Instruction, *, made: bool) -> tuple[Instruction, ...]:
+    def _find_counterparts(self, place: int, instruction: Instruction, *, is_new: bool) -> tuple[Instruction, ...]:
         """Return the removed counterparts of a created instruction, or the created counterparts of a removed one."""
         change = self.states[place].change
         origin = instruction.op_name, instruction.stack_frame
         if change is None:
             return ()
-        others = change.removed if made else change.added
+        others = change.removed if is_new else change.added
         if origin == (None, None):
-            # Without an origin, what had the same name, or the one that there is.
-            same = [item for item in others if item.name.split(".")[0] == instruction.name.split(".")[0]]
+            # Without an origin, only the base name identifies the counterparts.
+            same = [other for other in others if other.name.split(".")[0] == instruction.name.split(".")[0]]
             return tuple(same[:_SHOWN])
-        result = [item for item in others if (item.op_name, item.stack_frame) == origin]
+        counterparts = [other for other in others if (other.op_name, other.stack_frame) == origin]
         alike = [
-            item for item in others if item.opcode == instruction.opcode and item.shape.size == instruction.shape.size
+            other
+            for other in others
+            if other.opcode == instruction.opcode and other.shape.size == instruction.shape.size
         ]
-        if not result and len(alike) == 1:
-            # It was given the origin of what it was put together with.
-            result = alike
-        return tuple(item for item in result if item.opcode not in {"parameter", "constant"})[:_SHOWN]
+        if not counterparts and len(alike) == 1:
+            # A combining pass gave it the origin of another instruction, so opcode and size have to identify it.
+            counterparts = alike
+        return tuple(other for other in counterparts if other.opcode not in {"parameter", "constant"})[:_SHOWN]
 
 
 def _is_alike(old: Instruction, new: Instruction) -> bool:
@@ -320,7 +323,7 @@ def _stem(opcode: str) -> str:
 
 
 def _find_key(instruction: Instruction) -> Hashable | None:
-    """Return the key of an instruction in all states: opcode and origin, or None without an origin."""
+    """Return a key that is the same in all states, opcode and origin; None for an instruction without an origin."""
     if instruction.op_name is None or instruction.opcode in {"parameter", "constant"}:
         return None
     return instruction.opcode, instruction.op_name, instruction.stack_frame

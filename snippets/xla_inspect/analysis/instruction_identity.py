@@ -1,4 +1,4 @@
-"""The identity of instructions through all passes: numbers that do not change from state to state."""
+"""The identity of instructions across all passes: numbers that do not change from state to state."""
 
 from __future__ import annotations
 
@@ -22,14 +22,14 @@ LAST = "after the last pass that was dumped"
 
 @dataclass(frozen=True)
 class PassState:
-    """The module at one point of the compile.
+    """The module after one pass of a compilation, or as imported.
 
     Attributes:
-        pipeline: The pipeline of the pass that made it, or an empty string for the module as imported.
-        name: The pass, an empty string at import, or `LAST`.
+        pipeline: The pipeline of the pass, or an empty string for the imported module.
+        name: The name of the pass, an empty string for the imported module, or `LAST`.
         module: The module after the pass.
         change: The changes by the pass, or None for the imported module.
-        numbers: A number for each instruction: the same in each state that has the instruction, whatever its name.
+        numbers: A number for each instruction, which is the same in each state even if the name changes.
     """
 
     pipeline: str
@@ -40,15 +40,15 @@ class PassState:
 
 
 def follow_passes(capture: Capture, *, to_end: bool = False) -> Iterator[PassState]:
-    """Yield the module as imported, after each pass that changed it, and as optimized where passes dumped no more.
+    """Yield the imported module, the module after each pass that changed it, and the optimized module if it differs.
 
-    Which instruction is which is what `match_instructions` finds. An instruction that a pass moved into another
-    computation, as into a fusion, is known by its opcode, its shape and where in Python it comes from.
-    Any other that the state before does not have gets a new number.
+    `match_instructions` identifies instructions from one state to the next. An instruction that moved into another
+    computation, such as a fusion, is identified by its opcode, its shape and its origin in Python. Any other
+    instruction that the previous state does not contain gets a new number.
 
     Args:
-        capture: The capture, with its passes.
-        to_end: Whether the optimized module is the last state also where its text shows no change.
+        capture: A capture that includes its passes.
+        to_end: Whether to yield the optimized module even if its text shows no change.
     """
     fresh, meanings = count(), Meanings()
     module = capture.unoptimized_module
@@ -57,12 +57,14 @@ def follow_passes(capture: Capture, *, to_end: bool = False) -> Iterator[PassSta
     steps = [(step.pipeline, step.name, step.module) for step in capture.passes]
     for pipeline, name, after in [*steps, ("", LAST, capture.module)]:
         change = compare_modules(module, after, meanings)
+        # The optimized module usually equals the last dumped one, and then it is not a state of its own.
         if name == LAST and not (to_end or change.is_visible):
             return
-        known = {new: numbers[old] for old, new in {**change.kept, **_find_moved(change)}.items()}
+        survivors = {new: numbers[old] for old, new in {**change.kept, **_find_moved(change)}.items()}
         module = after
         numbers = {
-            instruction: known[instruction] if instruction in known else next(fresh) for instruction in module.walk()
+            instruction: survivors[instruction] if instruction in survivors else next(fresh)
+            for instruction in module.walk()
         }
         yield PassState(pipeline, name, module, change, numbers)
 
@@ -81,6 +83,7 @@ def _find_moved(change: ModuleChange) -> dict[Instruction, Instruction]:
 
 def _identity(instruction: Instruction) -> Hashable:
     origin = instruction.op_name, instruction.stack_frame
-    # Parameters and constants of a computation belong to it, and without an origin all of a kind look alike.
+    # Parameters and constants never move to another computation, and instructions without an origin look alike, so the
+    # computation is part of their identity.
     own = instruction.computation if instruction.opcode in {"parameter", "constant"} or origin == (None, None) else ""
     return instruction.opcode, instruction.shape.plain, origin, own

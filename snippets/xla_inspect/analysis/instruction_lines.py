@@ -1,4 +1,4 @@
-"""The line of Python of each instruction, also of one whose metadata was lost, and short texts of a line."""
+"""The line of Python of each instruction, even if its metadata was lost, and short texts about a line."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Computation, Frame, Instruction, Module
 
 _PRODUCTS = frozenset({"convolution", "dot"})
-"""Opcodes that never compute a part of the line of a neighbour, as a copy or a conversion does."""
+"""Opcodes that never belong to the line of a neighboring instruction, unlike a copy or a conversion."""
 _REWRITING_PRIMITIVES = frozenset(
     {
         "bitcast_convert_type",
@@ -30,7 +30,7 @@ _REWRITING_PRIMITIVES = frozenset(
         "transpose",
     }
 )
-"""Primitives of JAX whose metadata names a new form of a value, and not the operation that made it."""
+"""JAX primitives that change only the form of a value, so their metadata does not name the operation behind it."""
 
 _CLOSING = {"(": ")", "[": "]", "{": "}"}
 
@@ -40,10 +40,10 @@ class SourceLine:
     """The line of Python that an instruction belongs to.
 
     Attributes:
-        file: One of the capture's sources.
-        number: The line, counted from one.
-        through: How it is known: an empty string for the instruction's own metadata, else the name of the
-            instruction whose line it is: one that it takes, or the first that takes it.
+        file: The file, one of the capture's sources.
+        number: The line number, counted from 1.
+        through: An empty string if the line comes from the instruction's own metadata, otherwise the name of the
+            operand or user that the line was taken from.
     """
 
     file: str
@@ -52,15 +52,16 @@ class SourceLine:
 
 
 def find_lines(capture: Capture, module: Module) -> dict[Instruction, SourceLine]:
-    """Return the line of each instruction that has one.
+    """Return the line of each instruction whose line is known.
 
-    An instruction without metadata of its own belongs to the line of what only rewrites its result, as a bitcast that
-    kept the metadata of a matmul. Without such, it belongs to the line of what it takes, as a prefetch, else to that of
-    what takes it; a matmul or a convolution then has none, since it is no part of what its neighbours compute.
+    An instruction without metadata gets the line of an instruction that only rewrites its result, such as a bitcast
+    that
+    kept the metadata of a matmul. Otherwise it gets the line of an operand, as a prefetch does, or of a user. A matmul
+    or a convolution does not take the line of a neighbor, because it is not a part of the neighbor's computation.
 
     Args:
-        capture: The capture that the module belongs to.
-        module: A stage of it.
+        capture: The capture that contains the module.
+        module: The capture's module at any stage.
     """
     return {
         instruction: line
@@ -70,17 +71,17 @@ def find_lines(capture: Capture, module: Module) -> dict[Instruction, SourceLine
 
 
 def find_computation_lines(
-    capture: Capture, module: Module, computation: Computation, known: dict[int, SourceLine | None] | None = None
+    capture: Capture, module: Module, computation: Computation, cache: dict[int, SourceLine | None] | None = None
 ) -> dict[Instruction, SourceLine]:
-    """Return the line of each instruction of one computation that has one, as `find_lines` does.
+    """Return the line of each instruction of one computation whose line is known; see `find_lines`.
 
     Args:
-        capture: The capture that the computation belongs to.
-        module: A stage of it.
-        computation: A computation of that stage.
-        known: The lines of stack frames that were found before, by id; it takes up those that are found now.
+        capture: The capture that contains the computation.
+        module: The capture's module at the stage of the computation.
+        computation: The computation.
+        cache: A cache of the lines of stack frames by id, which this function extends.
     """
-    places = {} if known is None else known
+    places = {} if cache is None else cache
 
     def locate(instruction: Instruction) -> SourceLine | None:
         number = instruction.stack_frame or 0
@@ -95,7 +96,7 @@ def find_computation_lines(
             lines[instruction] = line
         elif (name := _find_renamed(module, instruction)) and (line := locate(name)) is not None:
             lines[instruction] = replace(line, through=name.name)
-    # Operands stand before their users: in order, a line is handed down; against it, up.
+    # Operands precede their users: a forward walk passes lines on to users, a backward walk to operands.
     for instruction in computation:
         if instruction not in lines and instruction.opcode not in _PRODUCTS:
             _borrow(lines, instruction, computation.operands(instruction))
@@ -106,9 +107,10 @@ def find_computation_lines(
 
 
 def _find_renamed(module: Module, value: Instruction) -> Instruction | None:
-    """Return the instruction that only rewrites a result and has the metadata of the operation that made it.
+    """Return the instruction that only rewrites a value and has the metadata of the operation that computed the value.
 
-    It stands beside the value, in a fusion that takes it, or behind the fusion whose result it is.
+    The instruction is in the value's computation, in a fusion that reads the value, or after the fusion that returns
+    it.
     """
     computation = module.computation(value.computation)
     if value.opcode in _PRODUCTS and value.name == computation.root.name and not computation.is_entry:
@@ -126,7 +128,7 @@ def _find_renamed(module: Module, value: Instruction) -> Instruction | None:
 
 
 def _list_nameless(module: Module, value: Instruction) -> Iterator[Instruction]:
-    """Yield the instructions without metadata that only rewrite a value, and the parameters that fusions take it as."""
+    """Yield the users without metadata that only rewrite a value, and the parameters by which fusions receive it."""
     for user in module.users(value):
         if user.opcode in REWRITING and not user.op_name:
             yield user
@@ -136,7 +138,7 @@ def _list_nameless(module: Module, value: Instruction) -> Iterator[Instruction]:
 
 
 def find_frame(capture: Capture, instruction: Instruction) -> Frame | None:
-    """Return the innermost place in the capture's sources that an instruction came from."""
+    """Return the innermost frame of an instruction that is in one of the capture's source files, or None."""
     frames = capture.frames.get(instruction.stack_frame or 0, ())
     return next((frame for frame in frames if frame.file in capture.sources), None)
 
@@ -148,21 +150,21 @@ def _borrow(lines: dict[Instruction, SourceLine], instruction: Instruction, othe
 
 
 def show_place(line: SourceLine) -> str:
-    """Return a line of Python in few characters: the file without its folders, and the number."""
+    """Return the short form of a line of Python: the file name without folders, and the line number."""
     return f"{line.file.rpartition('/')[2]}:{line.number}"
 
 
 def read_line(capture: Capture, line: SourceLine) -> str:
-    """Return the text of a line of Python, or an empty string where the capture does not hold its file."""
+    """Return the text of a line of Python, or an empty string if the capture does not contain its file."""
     lines = capture.sources.get(line.file, "").splitlines()
     return " ".join(lines[line.number - 1].split()) if 0 < line.number <= len(lines) else ""
 
 
 def close_brackets(text: str) -> str:
-    """Return a line of Python whose last bracket stays open, as that of a call over several lines, with it closed.
+    """Close the open bracket at the end of a line of Python, such as the first line of a call over several lines.
 
     Args:
-        text: Such as `return pl.pallas_call(`, of which `return pl.pallas_call(...)` is made.
+        text: The line, such as `return pl.pallas_call(`, which becomes `return pl.pallas_call(...)`.
     """
     code = text.partition("  #")[0].rstrip()
     return f"{code}...{_CLOSING[code[-1]]}" if code and code[-1] in _CLOSING else text

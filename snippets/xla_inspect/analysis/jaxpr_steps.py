@@ -1,4 +1,4 @@
-"""The steps of a program in order, each with the steps that produce its operands: plain data for drawings."""
+"""The steps of a program in order, each with the steps that produce its operands, as plain data for drawings."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ class JaxprStep:
     """One operation, or one input of the program.
 
     Attributes:
-        name: What is done: a primitive such as `dot_general`; `input` for an input.
+        name: The primitive, such as `dot_general`, or `input` for an input.
         shape: The types of its results as text, `f32[8,4]`.
         bytes: Bytes of its results.
-        uses: The positions of the steps whose results it takes, in order, each as often as it takes it.
+        uses: The positions of the steps whose results it uses, in order, with repetitions.
         group: The part of the program that it belongs to, such as `forward` and `backward`.
         live: Whether a result of the program depends on it.
     """
@@ -33,7 +33,7 @@ class JaxprStep:
 def find_residuals(steps: Sequence[JaxprStep]) -> tuple[int, ...]:
     """Return the positions of the steps, except inputs, whose results a live step of another group uses, in order.
 
-    Between the forward and the backward half of a gradient these are the values that wait in memory: the residuals.
+    Between the forward and the backward pass of a gradient, these are the residuals: values that wait in memory.
     """
     residuals = {source for source, target in list_edges(steps) if is_residual(steps, source, target)}
     return tuple(sorted(residuals))

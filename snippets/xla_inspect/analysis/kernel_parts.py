@@ -26,18 +26,18 @@ HEAVY = (
     "reduce-window",
     "dynamic-update-slice",
 )
-"""Opcodes that a kernel is mostly about, where it has one, the weightiest first."""
+"""The opcodes that characterize a kernel, most important first."""
 
 
 class KernelParts:
-    """The launches of an optimized module, by their parts.
+    """The launches of an optimized module, and the instructions that each launch computes.
 
     Args:
         module: The module.
     """
 
     def __init__(self, module: Module) -> None:
-        """Find the launches."""
+        """Find the launches of the module."""
         self.module = module
         self.launches: tuple[Launch, ...] = list_launches(module)
 
@@ -50,6 +50,7 @@ class KernelParts:
         holders = {part: launch for launch in self.launches for part in self._parts[launch.scheduled.name]}
         for launch in self.launches:
             holders[launch.instruction] = holders[launch.scheduled] = launch
+            # The done of an asynchronous launch yields its result, so the done belongs to the launch as well.
             if launch.is_async:
                 for user in self.module.users(launch.scheduled):
                     if user.opcode.endswith("-done"):
@@ -61,11 +62,11 @@ class KernelParts:
         return self._parts[launch.scheduled.name]
 
     def holder(self, instruction: Instruction) -> Launch | None:
-        """Return the launch that computes an instruction, or None where none does."""
+        """Return the launch that computes an instruction, or None."""
         return self._holders.get(instruction)
 
     def hero(self, launch: Launch) -> Instruction:
-        """Return the part that a launch is mostly about: a matmul, a reduction, or its result."""
+        """Return the most important instruction of a launch: a matmul, a reduction, or its result."""
         parts = self.parts(launch)
         for opcode in HEAVY:
             if result := next((part for part in parts if part.opcode == opcode and not is_fusion(part)), None):
@@ -75,8 +76,8 @@ class KernelParts:
 
     def readers(self, launch: Launch) -> tuple[Launch, ...]:
         """Return the launches that read the result of a launch, in the order of the schedule."""
-        result = {item.scheduled for item in self._follow(launch, backward=False)}
-        return tuple(item for item in self.launches if item.scheduled in result)
+        instructions = {launch_.scheduled for launch_ in self._follow(launch, backward=False)}
+        return tuple(launch_ for launch_ in self.launches if launch_.scheduled in instructions)
 
     def feeders(self, launch: Launch) -> tuple[Launch, ...]:
         """Return the launches that write the operands of a launch, in the order of the schedule."""
@@ -88,7 +89,7 @@ class KernelParts:
         return any(value.is_root for value in search([launch.scheduled], lambda value: self._list_same(value, launch)))
 
     def arguments(self, launch: Launch) -> tuple[Instruction, ...]:
-        """Return the parameters of the computation around it that a launch reads."""
+        """Return the parameters of the surrounding computation that a launch reads."""
 
         def list_before(value: Instruction) -> tuple[Instruction, ...]:
             return self.module.operands(value) if self.holder(value) is None else ()
@@ -97,7 +98,7 @@ class KernelParts:
         return tuple(value for value in reached if value.opcode == "parameter")
 
     def _list_same(self, value: Instruction, launch: Launch) -> Iterator[Instruction]:
-        """Yield the users that hand on the result of a launch and do not take a launch of their own."""
+        """Yield the users that pass on the result of a launch without a launch of their own."""
         for user in self.module.users(value):
             holder = self.holder(user)
             if holder is launch or (holder is None and is_passed_on(user)):
@@ -116,7 +117,7 @@ class KernelParts:
                 yield holder
 
     def _open(self, instruction: Instruction) -> Iterator[Instruction]:
-        """Yield an instruction with all that it fuses."""
+        """Return an instruction and all instructions that it fuses, without parameters and constants."""
 
         def list_fused(part: Instruction) -> Iterator[Instruction]:
             for callees in self.module.called(part) if is_fusion(part) else ():

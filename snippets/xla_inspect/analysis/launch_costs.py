@@ -25,22 +25,22 @@ STATEMENT = (
     "This is a model, not a measurement: it divides counted operations and bytes by published peaks, and leaves out "
     "caches, the cost of a launch, transcendental functions and how well a kernel fills the machine."
 )
-"""What stands beside each roofline."""
+"""The disclaimer shown with each roofline."""
 
 MEMORY = "memory"
-"""What limits a launch that moves more than it computes."""
+"""The limit of a launch whose memory traffic takes longer than its operations."""
 
 NOTHING = "nothing that is counted"
 
 
 @dataclass(frozen=True)
 class Bound:
-    """The least time of a launch, and the resource that needs it.
+    """The lower bound on the time of a launch, and the resource that determines it.
 
     Attributes:
-        seconds: The longest of the times that memory and each unit need at their peaks.
-        limit: The resource that needs this time: `memory`, or the name of a unit.
-        roofs: The units it uses, those with published peaks.
+        seconds: The longest of the times that memory and each unit need at their peak rates.
+        limit: The resource that determines the time: `memory`, or the name of a unit.
+        roofs: The units with published peaks that the launch uses.
     """
 
     seconds: float
@@ -50,16 +50,16 @@ class Bound:
 
 @dataclass(frozen=True)
 class Launched:
-    """One launch with its work.
+    """One launch with its work and its memory traffic.
 
     Attributes:
         launch: The launch, with its number of runs.
-        work: Operations of one run.
-        read: Bytes that one run asks of main memory, as `Traffic` counts them.
-        written: Bytes that one run writes to it.
-        on_chip: Bytes read from and written to memory on the chip (VMEM and SMEM of a TPU).
-        lines: The lines of Python it comes from, its own first, then those of what is fused in it.
-        bound: The least time of one run, or None where no figures are published.
+        work: The operations of one run.
+        read: The bytes that one run reads from main memory, as `Traffic` counts them.
+        written: The bytes that one run writes to main memory.
+        on_chip: The bytes that one run reads from or writes to on-chip memory (VMEM and SMEM of a TPU).
+        lines: The lines of Python that it comes from: its own first, then those of the fused instructions.
+        bound: The lower bound on the time of one run, or None if no peak rates are published.
     """
 
     launch: Launch
@@ -72,20 +72,20 @@ class Launched:
 
     @property
     def bytes(self) -> int:
-        """Bytes of main memory read and written."""
+        """The bytes that one run reads from and writes to main memory."""
         return self.read + self.written
 
     @property
     def intensity(self) -> float | None:
-        """Operations for each byte of main memory, or None where it has none of one or the other."""
+        """The operations per byte of main memory, or None without operations or without bytes."""
         return self.work.flops / self.bytes if self.work.flops and self.bytes else None
 
 
 def model_launches(capture: Capture) -> tuple[Launched, ...]:
-    """Return the launches of a program in order, each with its work, its bytes and the least time of a run.
+    """Return the launches of a program in order, each with its work, its bytes and a lower bound on its time.
 
     Args:
-        capture: The capture; a CPU's has no least times.
+        capture: The capture; launches on a CPU have no bounds.
     """
     module = capture.module
     count = Count(module)
@@ -95,14 +95,14 @@ def model_launches(capture: Capture) -> tuple[Launched, ...]:
 
 
 def bound(work: Work, bytes_moved: int, hardware: Hardware) -> Bound:
-    """Return the least time of some work on some hardware, if all its parts run at once.
+    """Return the lower bound on the time of some work on some hardware, if all units and memory work in parallel.
 
-    Operations of a type without a published peak are left out, and so are transcendental functions.
+    Operations of a type without a published peak do not count, and neither do transcendental functions.
 
     Args:
-        work: Operations.
-        bytes_moved: Bytes of main memory that every run reads and writes.
-        hardware: Peaks of one device.
+        work: The operations.
+        bytes_moved: The bytes of main memory that every run reads and writes.
+        hardware: The peak rates of one device.
     """
     times = {MEMORY: bytes_moved / hardware.bandwidth}
     roofs: dict[str, Roof] = {}
@@ -112,6 +112,7 @@ def bound(work: Work, bytes_moved: int, hardware: Hardware) -> Bound:
         if roof is not None:
             roofs[roof.name] = roof
             times[roof.name] = times.get(roof.name, 0.0) + number / roof.rate
+    # All resources work in parallel in this model, so the slowest one determines the time.
     limit = max(times, key=lambda name: times[name])
     return Bound(times[limit], limit if times[limit] else NOTHING, tuple(roofs.values()))
 
@@ -120,23 +121,23 @@ def _describe(
     launch: Launch, module: Module, count: Count, hardware: Hardware | None, lines: Mapping[Instruction, SourceLine]
 ) -> Launched:
     instruction = launch.instruction
-    work, moved = count.instruction(instruction), measure_traffic(module, instruction)
-    read, written = moved.read[MAIN], moved.written[MAIN]
+    work, traffic = count.instruction(instruction), measure_traffic(module, instruction)
+    bytes_read, bytes_written = traffic.read[MAIN], traffic.written[MAIN]
     return Launched(
         launch=launch,
         work=work,
-        read=read,
-        written=written,
-        on_chip=moved.total - moved.main,
+        read=bytes_read,
+        written=bytes_written,
+        on_chip=traffic.total - traffic.main,
         lines=_find_lines(instruction, module, lines),
-        bound=bound(work, moved.least, hardware) if hardware else None,
+        bound=bound(work, traffic.least, hardware) if hardware else None,
     )
 
 
 def _find_lines(
     instruction: Instruction, module: Module, lines: Mapping[Instruction, SourceLine]
 ) -> tuple[SourceLine, ...]:
-    """Return the lines of an instruction and of all that it calls, each place once."""
+    """Return the lines of an instruction and of everything that it calls, without duplicates."""
     by_place: dict[tuple[str, int], SourceLine] = {}
     for part in walk_inside(module, instruction):
         if line := lines.get(part):

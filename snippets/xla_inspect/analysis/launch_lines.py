@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Frame, Instruction
 
 
-# Sorts after every line.
+# Instructions without a line sort after every line.
 NOWHERE = sys.maxsize
 
 
@@ -23,9 +23,9 @@ class LaunchOrigin:
     """One Python expression and the instructions of a launch that came from it.
 
     Attributes:
-        line: The line of the program's file where it begins, or None when the instructions name none.
-        expression: Its text on one line, or an empty string.
-        opcodes: The opcodes, in the order of the text.
+        line: The line of the program's file on which the expression begins, or None if it is unknown.
+        expression: The text of the expression on one line, or an empty string.
+        opcodes: The opcodes of the instructions, in the order of the text.
     """
 
     line: int | None
@@ -34,22 +34,23 @@ class LaunchOrigin:
 
 
 def list_origins(capture: Capture, launch: Instruction) -> tuple[LaunchOrigin, ...]:
-    """The expressions that a launch computes, by line, instructions without a line last.
+    """Return the expressions that a launch computes, sorted by line, with instructions without a line last.
 
-    Where the compiler made one instruction of several, it keeps the place of one of them.
+    An instruction that the compiler merged from several has the origin of one of them.
 
     Args:
-        capture: The program on one target.
-        launch: An instruction of its optimized entry computation.
+        capture: The compilation of the program for one target.
+        launch: An instruction of the optimized entry computation.
     """
-    # Of two operations with one key the last, as a dictionary keeps it, is the outer one.
+    # Of two operations with the same key, the dictionary stores the last one, which is the outer operation.
     operations = {_key(entry.op_name, entry.frame): entry for entry in read_operations(capture.stablehlo_locations)}
     opcodes_by_place: dict[tuple[int, str], list[str]] = {}
     for instruction in list_work(capture.module, launch):
         frames = capture.frames.get(instruction.stack_frame or 0, ())
         frame = next((frame for frame in frames if frame.file == capture.source_file), None)
         name = instruction.op_name or ""
-        # HLO knows an expression by where it begins, as `x @ w` and `x @ w + b` do at one place: the name decides.
+        # HLO records only where an expression begins. `x @ w` and `x @ w + b` begin at the same place, so the name
+        # decides.
         operation = operations.get(_key(name, frame)) or Operation("", name, frame)
         line = frame.line if frame else NOWHERE
         opcodes_by_place.setdefault((line, find_expression(capture, operation)), []).append(instruction.opcode)

@@ -1,4 +1,4 @@
-"""The launches of a program, by one definition, which the glossary repeats in the same words.
+"""The launches of a program, by the definition that the glossary repeats in the same words.
 
 Kernels are fusions, library calls, custom calls and other computing operations.
 Collectives and copies are counted separately, start and done together as one.
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Computation, Instruction
 
 type Role = Literal["kernel", "collective", "copy"]
-"""Whether a launch computes, communicates or moves."""
+"""The role of a launch: it computes, communicates between devices, or moves data."""
 
 
 HOST_CALL = "host callback"
-"""What listings call a launch that runs Python on the host."""
+"""The label in listings for a launch that runs Python on the host."""
 
 _NOTHING = IDLE | {"add-dependency", "after-all", "async-update", "domain", "opt-barrier"}
 _MARKS = frozenset(("custom-call", target) for target in LABELS)
@@ -46,12 +46,14 @@ _ASYNC = ", async"
 
 @dataclass(frozen=True, slots=True)
 class Launch:
-    """One launch.
+    """One launch of a kernel, a collective or a copy.
 
     Attributes:
-        instruction: What runs; of an asynchronous operation what its start holds, where the text has that apart.
-        scheduled: The instruction as it stands in the schedule, which is the start of an asynchronous operation.
-        within: The loops and branches around it, outermost first, by the names of their instructions.
+        instruction: The instruction that runs; for an asynchronous operation, the operation inside its start if the
+            text
+            shows it separately.
+        scheduled: The instruction in the schedule, which is the start of an asynchronous operation.
+        within: The names of the loops and branches around it, outermost first.
         runs: The number of runs, or None if it is unknown, as in a branch or a loop without a known trip count.
         thunk: The thunk of the GPU's runtime, or None for other targets.
     """
@@ -64,7 +66,7 @@ class Launch:
 
     @property
     def is_async(self) -> bool:
-        """Whether it overlaps with the following instructions until its done waits for it."""
+        """Whether it may overlap with the following instructions until its `-done` instruction waits for it."""
         return self.scheduled.opcode.endswith("-start")
 
     @property
@@ -74,7 +76,7 @@ class Launch:
 
     @property
     def fusion_kind(self) -> str | None:
-        """`kLoop`, `kInput`, `kOutput` or `kCustom` for a fusion, else None."""
+        """The kind of a fusion (`kLoop`, `kInput`, `kOutput` or `kCustom`), or None if it is not a fusion."""
         return self.instruction.fusion_kind
 
     @property
@@ -84,7 +86,7 @@ class Launch:
 
     @property
     def kind(self) -> str:
-        """The kind of a fusion, else the opcode."""
+        """The kind of a fusion, or the opcode of any other launch."""
         return self.fusion_kind or self.opcode
 
     @property
@@ -103,15 +105,16 @@ class Launch:
 def find_role(sort: str) -> Role | None:
     """Return the role of an instruction, or None if it is not launched.
 
-    - `kernel`: a fusion, a call of a library, a custom call, each computing operation outside fusions, and a whole
+    - `kernel`: a fusion, a call of a library, a custom call, a computing operation outside fusions, or a whole
       computation that is started on another core, such as a TPU's SparseCore.
-    - `collective`: an exchange between devices, also one that Triton wrote as a fusion.
-    - `copy`: what moves a value as it is: a copy, the fetching of a slice beside other work, a transfer from or to the
-      host or another device.
-    - None: parameters, constants, loops, what only renames or orders, and custom calls that compute nothing.
+    - `collective`: an exchange between devices, including one that Triton wrote as a fusion.
+    - `copy`: a move of an unchanged value: a copy, an asynchronous fetch of a slice, or a transfer from or to the host
+      or another device.
+    - None: parameters, constants, loops, instructions that only rename or order values, and custom calls that compute
+      nothing.
 
     Args:
-        sort: As `Launch.sort`, which is also what records of releases hold.
+        sort: The text of `Launch.sort`, which the records of releases also contain.
     """
     is_async = sort.endswith(_ASYNC)
     opcode, _, emitter = sort.removesuffix(_ASYNC).partition(" ")
@@ -123,28 +126,30 @@ def find_role(sort: str) -> Role | None:
 
 
 def fit_symbol(name: str) -> str:
-    """Return the name of an instruction as compilers make a symbol of it."""
+    """Return the symbol that compilers derive from the name of an instruction."""
     return re.sub(r"\W", "_", name)
 
 
 def list_launches(program: Capture | Module) -> tuple[Launch, ...]:
     """Return the launches of a program in the order of the schedule: kernels, collectives and copies.
 
-    Loops, branches and calls are opened, each body once, with how often it runs beside it. The two halves of an
-    asynchronous operation are one launch, where it starts.
+    The bodies of loops, branches and calls are included once, and `Launch.runs` has their number of runs. The two
+    halves
+    of an asynchronous operation are one launch, at the position of its start.
 
     Args:
-        program: The capture, or an optimized module, which knows of no thunks. A capture whose module is from a stage
-            before kernels are decided launches nothing.
+        program: A capture, or an optimized module, which has no thunks. A capture whose module is from a stage before
+            the
+            compiler decided on kernels has no launches.
     """
     module, thunks = (program, ()) if isinstance(program, Module) else (program.module, program.thunks)
     if not (isinstance(program, Module) or find_stage(program).has_launches):
         return ()
     labels: dict[str, Thunk] = {}
     for thunk in thunks:
-        # An operation may be several thunks, of which the one with a grid tells most, and the shell of another least.
-        known = labels.get(thunk.name)
-        if known is None or thunk.grid or (known.kind in _SHELLS and thunk.kind not in _SHELLS):
+        # An operation may have several thunks. One with a grid says the most; an asynchronous shell says the least.
+        current = labels.get(thunk.name)
+        if current is None or thunk.grid or (current.kind in _SHELLS and thunk.kind not in _SHELLS):
             labels[thunk.name] = thunk
     return tuple(launch for launch in _walk(Loops(module), module.entry, (), 1, labels) if launch.role)
 
@@ -157,7 +162,7 @@ def list_kernels(program: Capture | Module) -> tuple[Launch, ...]:
 def calls_host(instruction: Instruction) -> bool:
     """Return whether an instruction calls Python on the host, as `jax.pure_callback` and `jax.debug.print` do.
 
-    That is one custom call on CPU and GPU (JAX names its target), and on a TPU transfers to the host and back.
+    On CPU and GPU this is one custom call, whose target JAX names; on a TPU it is a transfer to the host and back.
     """
     if instruction.opcode.removesuffix("-done") in {"recv", "send"}:
         return instruction.attributes.get("is_host_transfer") == "true"

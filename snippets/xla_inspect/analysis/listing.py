@@ -1,4 +1,4 @@
-"""Readable HLO: the important part first, without attributes that only a compiler needs."""
+"""Readable HLO text: instructions without the attributes that only a compiler needs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def print_computation(computation: Computation, hidden: Collection[str] = INCIDE
     """Return a computation as HLO text without some attributes.
 
     Args:
-        computation: What to print.
+        computation: The computation to print.
         hidden: The attributes to leave out.
         layouts: Whether shapes keep their layouts.
     """
@@ -29,7 +29,7 @@ def print_instruction(instruction: Instruction, hidden: Collection[str] = INCIDE
     """Return an instruction as HLO text without some attributes.
 
     Args:
-        instruction: What to print.
+        instruction: The instruction to print.
         hidden: The attributes to leave out.
         layouts: Whether the shape keeps its layout.
     """

@@ -1,6 +1,6 @@
 """The trip counts of loops: from the compiler's configuration, or derived from counter, step and bound.
 
-The compilers for CPU and GPU write the trip count into a loop's backend config; the one for TPU does not.
+The compilers for CPU and GPU write the trip count into a loop's backend config; the TPU compiler does not.
 """
 
 from __future__ import annotations
@@ -24,22 +24,22 @@ _SAME_NUMBER = COPYING | {"convert"}
 _CALLING = frozenset({"call", "fusion"})
 _INTEGER = re.compile(r"-?\d+")
 _TURNED = {"LT": "GT", "LE": "GE", "GT": "LT", "GE": "LE", "NE": "NE"}
-"""What `a compared with b` says of b compared with a."""
+"""The direction of a comparison after its two sides are exchanged."""
 
 _LIMIT = 400
-"""Operations that are read for one loop at most; beyond them its trips are not known."""
+"""The largest number of operations read for one loop; beyond it, the trip count is reported as unknown."""
 
 _WHOLE = -1
-"""The element that a loop carries where it carries no tuple."""
+"""The index used for a loop whose carry is not a tuple."""
 
 
 @dataclass(frozen=True, slots=True)
 class Number:
-    """A whole number, or a whole number that is added to an argument of a computation.
+    """An integer, or the sum of an integer and an element of a computation's argument.
 
     Attributes:
-        added: The number.
-        element: Which element of what the computation is given, or None for the number alone.
+        added: The integer.
+        element: The index of the element in the computation's argument, or None for the integer alone.
     """
 
     added: int
@@ -47,57 +47,58 @@ class Number:
 
 
 type Given = Callable[[int], Number | None] | None
-"""What the parameters of a fusion are, by their numbers; None in a computation whose parameter stays unknown."""
+"""The values of a fusion's parameters by number, or None in a computation whose parameter is unknown."""
 
 
 class Loops:
-    """The trip counts of a module's loops, each computed once.
+    """The trip counts of a module's loops, which are computed on demand and cached.
 
     Args:
         module: The module.
     """
 
     def __init__(self, module: Module) -> None:
-        """Count nothing yet."""
+        """Start without any counts."""
         self.module = module
         self._known: dict[Instruction, int | None] = {}
         self._runs: dict[str, int | None] = {module.entry.name: 1}
         self._left = 0
 
     def count_trips(self, loop: Instruction) -> int | None:
-        """Return how often a `while` runs its body, or None where that is not known before it runs."""
+        """Return the trip count of a `while`, or None if it is unknown before the loop runs."""
         if loop not in self._known:
             text = read_config(loop).get("known_trip_count")
-            told = str(text.get("n", "")) if isinstance(text, dict) else ""
+            number = str(text.get("n", "")) if isinstance(text, dict) else ""
             self._left = _LIMIT
-            self._known[loop] = int(told) if told.isdecimal() else self._derive(loop)
+            self._known[loop] = int(number) if number.isdecimal() else self._derive(loop)
         return self._known[loop]
 
     def count_calls(self, caller: Instruction, computation: str) -> int | None:
-        """Return how often an instruction runs a computation that it calls, or None where that is not known."""
+        """Return how often an instruction runs a computation that it calls, or None if the number is unknown."""
         if caller.opcode == "conditional":
             return None
         trips = self.count_trips(caller) if caller.opcode == "while" else 1
-        # The condition is asked once more, to end the loop.
+        # The condition runs once more than the body, because its last evaluation ends the loop.
         return None if trips is None else trips + (computation in caller.calls.get("condition", ()))
 
     def count_runs(self, computation: str) -> int | None:
-        """Return how often a computation runs, called from wherever it is, or None where that is not known."""
+        """Return how often a computation runs in total, for all of its callers, or None if the number is unknown."""
         if computation not in self._runs:
             calls = [
                 (self.count_runs(caller.computation), self.count_calls(caller, computation))
                 for caller in self.module.callers.get(computation, ())
             ]
-            known = [around * times for around, times in calls if around is not None and times is not None]
-            self._runs[computation] = sum(known) if known and len(known) == len(calls) else None
+            products = [around * times for around, times in calls if around is not None and times is not None]
+            self._runs[computation] = sum(products) if products and len(products) == len(calls) else None
         return self._runs[computation]
 
     def _derive(self, loop: Instruction) -> int | None:
         """Return the trip count of a loop from the start, step and bound of its counter."""
-        compared = self._find_comparison(loop)
-        if compared is None:
+        comparison = self._find_comparison(loop)
+        if comparison is None:
             return None
-        direction, counter, bound = compared
+        direction, counter, bound = comparison
+        # The counter may be on either side of the comparison; the bound is the side that the body does not change.
         if counter.element is None or self._is_kept(loop, counter.element):
             direction, counter, bound = _TURNED.get(direction, ""), bound, counter
         if counter.element is None or not (bound.element is None or self._is_kept(loop, bound.element)):
@@ -109,11 +110,11 @@ class Loops:
         return divide(direction, last - first, step.added)
 
     def _find_comparison(self, loop: Instruction) -> tuple[str, Number, Number] | None:
-        """Return the direction and the two sides of the comparison that a loop goes on by, or None."""
-        root, given = self.module.computation(loop.calls["condition"][0]).root, None
+        """Return the direction and the two sides of the comparison in a loop's condition, or None."""
+        root, arguments = self.module.computation(loop.calls["condition"][0]).root, None
         while True:
             if root.opcode in _CALLING and root.called:
-                given = self._bind(root, given)
+                arguments = self._bind(root, arguments)
                 root = self.module.computation(root.called[0]).root
             elif root.opcode in _SAME_NUMBER and root.operands:
                 root = self.module.operands(root)[0]
@@ -121,8 +122,8 @@ class Loops:
                 break
         if root.opcode != "compare":
             return None
-        left, right = (self._read(operand, None, given) for operand in self.module.operands(root))
-        return None if left is None or right is None else (root.attributes.get("direction", ""), left, right)
+        lhs, rhs = (self._read(operand, None, arguments) for operand in self.module.operands(root))
+        return None if lhs is None or rhs is None else (root.attributes.get("direction", ""), lhs, rhs)
 
     def _start(self, loop: Instruction, number: Number) -> int | None:
         """Return the value of a number in the first iteration of a loop, or None if it is unknown."""
@@ -133,7 +134,7 @@ class Loops:
         if result is None or result.element is None:
             return None if result is None else number.added + result.added
         around = self.module.callers.get(before.computation, ())
-        # What a loop around keeps as it is, is what that began with.
+        # An element that the surrounding loop never changes still has its initial value.
         if not around or around[-1].opcode != "while" or not self._is_kept(around[-1], result.element):
             return None
         outer = self._start(around[-1], result)
@@ -147,14 +148,15 @@ class Loops:
         root = self.module.computation(loop.calls["body"][0]).root
         return self._read(root, None if element == _WHOLE else element, None)
 
-    def _bind(self, caller: Instruction, given: Given) -> Given:
+    def _bind(self, caller: Instruction, arguments: Given) -> Given:
         operands = self.module.operands(caller)
-        return lambda number: self._read(operands[number], None, given) if number < len(operands) else None
+        return lambda number: self._read(operands[number], None, arguments) if number < len(operands) else None
 
-    def _read(self, at: Instruction, index: int | None, given: Given) -> Number | None:  # noqa: PLR0911 - one for each opcode
-        """Return the whole number that an instruction, or an element of its result, is, or None."""
+    def _read(self, at: Instruction, index: int | None, arguments: Given) -> Number | None:  # noqa: PLR0911 - one for each opcode
+        """Return the integer that an instruction or an element of its result evaluates to, or None if it is unknown."""
         while at.opcode in _SAME_NUMBER and at.operands:
             at = self.module.operands(at)[0]
+        # The budget bounds the work for one loop, whose definitions may be arbitrarily deep.
         self._left -= 1
         if self._left < 0:
             return None
@@ -162,19 +164,19 @@ class Loops:
             is_whole = at.shape.dtype[:1] in {"s", "u"} and _INTEGER.fullmatch(at.literal or "")
             return Number(int(at.literal or "")) if is_whole else None
         if at.opcode == "parameter":
-            if given is not None:
-                return given(at.parameter_number or 0) if index is None else None
+            if arguments is not None:
+                return arguments(at.parameter_number or 0) if index is None else None
             return Number(0, _WHOLE if index is None else index)
         operands = self.module.operands(at)
         if at.opcode == "get-tuple-element" and index is None:
-            return self._read(operands[0], int(at.attributes["index"]), given)
+            return self._read(operands[0], int(at.attributes["index"]), arguments)
         if at.opcode == "tuple" and index is not None:
-            return self._read(operands[index], None, given)
+            return self._read(operands[index], None, arguments)
         if at.opcode in _CALLING and at.called:
-            return self._read(self.module.computation(at.called[0]).root, index, self._bind(at, given))
+            return self._read(self.module.computation(at.called[0]).root, index, self._bind(at, arguments))
         if at.opcode in {"add", "subtract"}:
-            left, right = (self._read(operand, None, given) for operand in operands)
-            return _add(left, right) if at.opcode == "add" else _add(left, _negate(right))
+            lhs, rhs = (self._read(operand, None, arguments) for operand in operands)
+            return _add(lhs, rhs) if at.opcode == "add" else _add(lhs, _negate(rhs))
         return None
 
 
@@ -187,8 +189,9 @@ def divide(direction: str, distance: int, step: int) -> int | None:
         step: The number that is added to the counter in each iteration.
 
     Returns:
-        The number, or None where it never fails, or is of another kind.
+        The number of steps, or None if the comparison never fails or has another direction.
     """
+    # A counter that counts down is mirrored, so that only the upward directions remain.
     if direction in {"GT", "GE"}:
         direction, distance, step = _TURNED[direction], -distance, -step
     if direction == "NE":
@@ -202,7 +205,7 @@ def divide(direction: str, distance: int, step: int) -> int | None:
 
 
 def read_config(instruction: Instruction) -> Mapping[str, Any]:
-    """Return the backend config of an instruction, or an empty mapping if there is none that can be read."""
+    """Return the backend config of an instruction, or an empty mapping if it has none in JSON."""
     text = instruction.backend_config
     try:
         config = json.loads(text) if text else {}
@@ -211,10 +214,10 @@ def read_config(instruction: Instruction) -> Mapping[str, Any]:
     return config if isinstance(config, dict) else {}
 
 
-def _add(left: Number | None, right: Number | None) -> Number | None:
-    if left is None or right is None or (left.element is not None and right.element is not None):
+def _add(lhs: Number | None, rhs: Number | None) -> Number | None:
+    if lhs is None or rhs is None or (lhs.element is not None and rhs.element is not None):
         return None
-    return Number(left.added + right.added, right.element if left.element is None else left.element)
+    return Number(lhs.added + rhs.added, rhs.element if lhs.element is None else lhs.element)
 
 
 def _negate(number: Number | None) -> Number | None:

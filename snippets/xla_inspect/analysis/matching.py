@@ -16,19 +16,20 @@ if TYPE_CHECKING:
 
     from xla_inspect.hlo import Computation, Instruction, Module
 
-# Left out of what makes two instructions the same.
+# These attributes do not affect whether two instructions are the same.
 _APART = INCIDENTAL | {"control-predecessors"}
 
 
 @dataclass
 class Matching:
-    """The pairs found between two modules.
+    """The matching computations and instructions of two modules.
 
     Attributes:
-        computations: Name of a computation before to its name after.
-        instructions: Pairs of an instruction before and the same after, by the instruction before.
-        names: Computation and name of an instruction before, to the name of the same after; see `find_name`.
-        same: Names of the computations before that are the same after, down to the names in them.
+        computations: The name of each matched computation in the first module, to its name in the second.
+        instructions: Each matched instruction of the first module, to the same instruction in the second.
+        names: The computation and name of an instruction in the first module, to its name in the second; see
+            `find_name`.
+        same: The names of computations of the first module that are unchanged, including all names in them.
     """
 
     computations: dict[str, str] = field(default_factory=dict)
@@ -37,50 +38,51 @@ class Matching:
     same: set[str] = field(default_factory=set)
 
     def find_name(self, computation: str, name: str) -> str | None:
-        """Return the name after of an instruction before, or None where it was removed."""
+        """Return the name in the second module of an instruction of the first, or None if it was removed."""
         return name if computation in self.same else self.names.get((computation, name))
 
 
 class Meanings:
-    """A number for the computation of each instruction of some modules: equal for equal computations.
+    """Numbers for the instructions of several modules, equal for instructions that compute the same.
 
-    Whoever compares many modules, each with the next, hands the same of these on: each module is numbered once.
+    To compare a sequence of modules, pass the same object to each comparison; then each module is numbered only once.
     """
 
     def __init__(self) -> None:
-        """Begin with no module."""
+        """Start without any modules."""
         self._numbers: dict[Hashable, int] = {}
         self._known: WeakKeyDictionary[Module, dict[str, dict[Instruction, int]]] = WeakKeyDictionary()
         self._made: WeakKeyDictionary[Computation, dict[Hashable, dict[Instruction, int]]] = WeakKeyDictionary()
 
     def find(self, module: Module, computation: Computation) -> dict[Instruction, int]:
-        """Return the numbers of a computation's instructions; iterative, since calls may nest deeply.
+        """Return the numbers of a computation's instructions; iterative, because calls may nest deeply.
 
-        It is the same object where the computation is, and what it calls computes the same.
+        The result is the same object for the same computation as long as its callees compute the same.
         """
-        known = self._known.setdefault(module, {})
+        by_computation = self._known.setdefault(module, {})
         waiting = [computation]
         while waiting:
             current = waiting[-1]
-            if current.name in known:
+            if current.name in by_computation:
                 waiting.pop()
                 continue
             callees = list(map(module.computation, current.called))
-            missing = [callee for callee in callees if callee.name not in known]
+            missing = [callee for callee in callees if callee.name not in by_computation]
+            # A callee that is already waiting would be a cycle of calls, so it is not added again.
             if missing and not any(callee in waiting for callee in missing):
                 waiting.extend(missing)
                 continue
-            called = tuple(known.get(callee.name, {}).get(callee.root, -1) for callee in callees)
-            made = self._made.setdefault(current, {})
-            if called not in made:
-                made[called] = self._number(current, called)
-            known[current.name] = made[called]
+            callee_numbers = tuple(by_computation.get(callee.name, {}).get(callee.root, -1) for callee in callees)
+            by_callees = self._made.setdefault(current, {})
+            if callee_numbers not in by_callees:
+                by_callees[callee_numbers] = self._number(current, callee_numbers)
+            by_computation[current.name] = by_callees[callee_numbers]
             waiting.pop()
-        return known[computation.name]
+        return by_computation[computation.name]
 
-    def _number(self, computation: Computation, called: Iterable[int]) -> dict[Instruction, int]:
+    def _number(self, computation: Computation, callee_numbers: Iterable[int]) -> dict[Instruction, int]:
         numbers: dict[Instruction, int] = {}
-        by_name, callees = computation.by_name, iter(called)
+        by_name, callees = computation.by_name, iter(callee_numbers)
         for instruction in computation:
             calls = tuple(islice(callees, len(instruction.called)))
             operands = tuple(numbers.get(by_name[name], -1) for name in instruction.operands)
@@ -95,22 +97,22 @@ def essence(instruction: Instruction) -> tuple[Hashable, ...]:
     return instruction.opcode, instruction.wrapped, instruction.shape.text, instruction.literal, attributes
 
 
-@lru_cache(maxsize=2**13)  # most instructions are the same after a pass
+@lru_cache(maxsize=2**13)  # Most instructions are unchanged by a pass.
 def _list_essential(text: str, calling: tuple[str, ...]) -> tuple[tuple[str, str], ...]:
     return tuple((key, value) for key, value in split_attributes(text).items() if key not in {*_APART, *calling})
 
 
 def match_instructions(before: Module, after: Module, meanings: Meanings | None = None) -> Matching:
-    """Pair the computations and instructions of two modules, so that renumbered names are no difference.
+    """Match the computations and instructions of two modules regardless of renumbered names.
 
-    Computations pair from the entry down: called by the same instruction, of the same name, of the same structure.
-    Instructions of paired computations pair when they compute the same from the same, else by name, else by
-    operands, else by opcode and shape in order; what is left was added or removed.
+    Computations are matched from the entry down: by matching callers, then by name, then by structure. Instructions of
+    matched computations are matched if they compute the same from the same operands, then by name, then by operands,
+    then by opcode and shape in order. Instructions without a match were added or removed.
 
     Args:
         before: The first module.
-        after: The second.
-        meanings: Those of modules that were matched before.
+        after: The second module.
+        meanings: The numbers from earlier comparisons, or None.
     """
     return _Matcher(before, after, meanings or Meanings()).match()
 
@@ -137,7 +139,7 @@ class _Matcher:
         return self._matching
 
     def _pair(self, before: Computation, after: Computation) -> None:
-        """Pair two computations, their instructions, and the computations that they call."""
+        """Match two computations, their instructions, and their callees."""
         waiting = deque([(before, after)])
         while waiting:
             before, after = waiting.popleft()
@@ -150,37 +152,37 @@ class _Matcher:
                     waiting.extend(zip(self._before.called(one), self._after.called(other), strict=True))
 
     def _pair_instructions(self, before: Computation, after: Computation) -> list[tuple[Instruction, Instruction]]:
-        """Pair the instructions of two computations, and return the pairs that call others."""
+        """Match the instructions of two computations, and return the pairs that call computations."""
         first, second = self._meanings.find(self._before, before), self._meanings.find(self._after, after)
         if first is second:
             self._matching.same.add(before.name)
             self._matching.instructions.update(zip(before, before, strict=True))
             return [(instruction, instruction) for instruction in before if instruction.calls]
         pairs: dict[Instruction, Instruction] = {}
-        left, right = list(before), list(after)
+        old, new = list(before), list(after)
         backwards: dict[str, str] = {}
-        # The same under the same name, which is most: a name occurs once.
+        # Most instructions are unchanged, so the fast path looks for the same meaning under the same name.
         names = before.by_name
         for instruction in after:
             one = names.get(instruction.name)
             if one is not None and first[one] == second[instruction]:
                 pairs[one] = instruction
                 backwards[instruction.name] = one.name
-        left, right = _leave(pairs, left, right)
+        old, new = _leave(pairs, old, new)
 
         def take(key_before: Callable[[Instruction], Hashable], key_after: Callable[[Instruction], Hashable]) -> None:
-            nonlocal left, right
-            if not (left and right):
+            nonlocal old, new
+            if not (old and new):
                 return
             candidates: dict[Hashable, deque[Instruction]] = defaultdict(deque)
-            for instruction in left:
+            for instruction in old:
                 candidates[key_before(instruction)].append(instruction)
-            for instruction in right:
+            for instruction in new:
                 if alike := candidates.get(key_after(instruction)):
                     one = alike.popleft()
                     pairs[one] = instruction
                     backwards[instruction.name] = one.name
-            left, right = _leave(pairs, left, right)
+            old, new = _leave(pairs, old, new)
 
         take(first.__getitem__, second.__getitem__)
         take(lambda i: (i.name, i.opcode), lambda i: (i.name, i.opcode))
@@ -195,8 +197,10 @@ class _Matcher:
 
 
 def _leave(
-    pairs: Mapping[Instruction, Instruction], left: list[Instruction], right: list[Instruction]
+    pairs: Mapping[Instruction, Instruction], old: list[Instruction], new: list[Instruction]
 ) -> tuple[list[Instruction], list[Instruction]]:
-    """Return those instructions of either side that have no pair yet."""
-    done = set(pairs.values())
-    return [item for item in left if item not in pairs], [item for item in right if item not in done]
+    """Return the unmatched instructions of both sides."""
+    matches = set(pairs.values())
+    return [instruction for instruction in old if instruction not in pairs], [
+        instruction for instruction in new if instruction not in matches
+    ]

@@ -1,4 +1,4 @@
-"""The memory plan: `buffer-assignment.txt` and `live-range.txt` as data, and the two joined by value."""
+"""The memory plan: `buffer-assignment.txt` and `live-range.txt` as data, joined by value."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 
 def place_buffers(assignment: BufferAssignment, live_ranges: LiveRanges) -> tuple[Placement, ...]:
-    """Join places and live ranges: one row for each value, in the order of the allocations.
+    """Join allocations and live ranges into one row for each value, in the order of the allocations.
 
-    Values of computations that run inside a kernel have no live range of their own.
+    Values of computations that run inside a kernel have no live range.
     """
     rows = []
     for allocation, value in assignment.values():
@@ -49,14 +49,15 @@ def place_temporaries(assignment: BufferAssignment, live_ranges: LiveRanges) -> 
 
 
 def live_bytes(placements: Iterable[Placement], end: int) -> list[int]:
-    """Bytes that hold a live value, at each position from 0 to `end`.
+    """Return the bytes that contain a live value at each position from 0 to `end`.
 
-    Values that share memory count once: the carry of a loop in each of its bodies, an update made in place, an argument
-    that the result reuses, and what an instruction reads where its result overwrites it. So the bytes are never more
-    than those of the allocations. Values without a live range are not counted.
+    Values that share memory count once: the carry of a loop in each of its bodies, an in-place update, an argument that
+    the result reuses, and an operand that the result overwrites. The bytes therefore never exceed those of the
+    allocations. Values without a live range do not count.
     """
     changes: dict[int, list[Placement]] = {}
-    # Of each allocation what lives: where it begins and ends in it, and when it ends, in the order of the places.
+    # For each allocation: the start and end offsets of its live values and the position at which each one ends, sorted
+    # by offset.
     living: dict[int, list[tuple[int, int, int]]] = {}
     for row in placements:
         if row.start is not None and row.end is not None:
@@ -65,36 +66,39 @@ def live_bytes(placements: Iterable[Placement], end: int) -> list[int]:
             living[row.allocation] = []
     contents, sums = dict.fromkeys(living, 0), []
     for position in range(end + 1):
+        # Only allocations whose live values change at this position need to be covered again.
         for allocation in {row.allocation for row in changes.get(position, ())}:
-            left = [place for place in living[allocation] if place[2] >= position]
+            remaining = [place for place in living[allocation] if place[2] >= position]
             for row in changes[position]:
                 if row.allocation == allocation and row.start == position:
-                    insort(left, (row.offset, row.offset + row.size, row.end or 0))
-            living[allocation] = left
-            contents[allocation] = cover(left)
+                    insort(remaining, (row.offset, row.offset + row.size, row.end or 0))
+            living[allocation] = remaining
+            contents[allocation] = cover(remaining)
         sums.append(sum(contents.values()))
     return sums
 
 
 def cover(places: Iterable[tuple[int, int, int]]) -> int:
-    """Return the bytes that lie in at least one of some places, which come in their order."""
+    """Return the bytes that at least one of some sorted ranges covers."""
     covered = end = 0
     for start, stop, _ in places:
         if stop > end:
-            covered += stop - (start if start > end else end)  # noqa: FURB136 - max() takes half of the time of it all
+            covered += stop - (start if start > end else end)  # noqa: FURB136 - max() would take half of the total time
             end = stop
     return covered
 
 
 def find_peak(placements: Iterable[Placement]) -> tuple[int, int]:
-    """The first position where most bytes hold a live value, and how many, as `live_bytes` counts them.
+    """Return the first position with the most live bytes, and those bytes, as `live_bytes` counts them.
 
-    The compiler's own figures are of other things. `peak_memory_in_bytes` of an executable counts an argument and a
-    result for the whole run, whether its value lives or not, and the gaps between temporaries: on a GPU it is never
-    less than this, but for constants and the pointers of tuples, which it leaves out. On the CPU it leaves out the
-    temporaries, on a TPU it counts part of the memory on the chip, and may be more or less. `LiveRanges.peak` adds up
-    values at a position that need not be where most live, counts those that share memory each, and leaves out the
-    padding of tiles on a TPU, which is in these sizes.
+    The compiler's own figures measure other things. `peak_memory_in_bytes` of an executable counts arguments and
+    results
+    for the whole run even if they are dead, and includes the gaps between temporaries. On a GPU it is never less than
+    the result of this function, except for constants and tuple pointers, which it does not count. On a CPU it does not
+    count temporaries. On a TPU it counts a part of the on-chip memory, so it may be more or less. `LiveRanges.peak`
+    adds
+    up values at a position that need not be the peak, counts values that share memory separately, and does not count
+    tile padding on a TPU, which these sizes include.
     """
     rows = list(placements)
     live = live_bytes(rows, max((row.end or 0 for row in rows), default=0))
@@ -117,19 +121,19 @@ _TITLE = re.compile(rf"HloLiveRange \(max {_N}\):", re.ASCII)
 _STEP = re.compile(rf"    {_N}:({NAME})", re.ASCII)
 _RANGE = re.compile(rf"    ({NAME}){_INDEX}:{_N}-{_N}", re.ASCII)
 _PEAK = re.compile(rf"  Live ranges at {_N} \(peak\):", re.ASCII)
-# Before 2025 without the index and the sum.
+# Releases before 2025 print neither the index nor the cumulative sum.
 _LIVE = re.compile(rf"    ({NAME})(?:{_INDEX})?+: {_N} bytes(?: \(cumulative: {_N} bytes\))?+", re.ASCII)
 _BREAKDOWN = re.compile(r"  Stack trace breakdown for peak usage: [0-9 ]{1,40} bytes", re.ASCII)
 _SHARE = re.compile(r"    .*\([0-9.]{1,9}%, total: [0-9 ]{1,40} bytes, current: .* bytes, remaining: .* bytes\)")
 
 
 def parse_buffers(text: str) -> BufferAssignment:
-    """Read `buffer-assignment.txt`, as every target writes it.
+    """Parse `buffer-assignment.txt`, as every target writes it.
 
     Raises:
-        HloSyntaxError: A line is none of the kinds that this reader knows; with line and column.
+        HloSyntaxError: A line has an unknown form; the error has its line and column.
     """
-    # Releases before 2026 repeat below the allocations which values they hold, and who uses those.
+    # Releases before 2026 repeat the values and their users below the allocations.
     lines = _Lines(text.partition("\n\nTotal bytes used: ")[0])
     lines.expect("BufferAssignment:")
     allocations: list[Allocation] = []
@@ -151,6 +155,7 @@ def parse_buffers(text: str) -> BufferAssignment:
                 )
             )
         number, size, color, page, parameter, shape, index, output, whole, *flags = match.groups()
+        # A line has the shape of a parameter or of the output, in different groups of the pattern.
         start = match.start(6) if shape is not None else match.start(9)
         described = shape if shape is not None else whole
         is_constant, is_thread_local, is_live_out, is_temporary = (flag is not None for flag in flags)
@@ -178,10 +183,10 @@ def parse_buffers(text: str) -> BufferAssignment:
 
 
 def parse_live_ranges(text: str) -> LiveRanges:
-    """Read `live-range.txt`, as every target writes it.
+    """Parse `live-range.txt`, as every target writes it.
 
     Raises:
-        HloSyntaxError: A line is none of the kinds that this reader knows, or sums do not add up.
+        HloSyntaxError: A line has an unknown form, or a cumulative sum is wrong.
     """
     lines = _Lines(text)
     title = lines.need(_TITLE, "HloLiveRange (max N):")
@@ -220,44 +225,44 @@ def _numbers(text: str | None) -> tuple[int, ...]:
 
 
 class _Lines:
-    """A text line by line: take the next line when it has a form, or say where it has none."""
+    """A line-by-line reader, which takes a line of an expected form or raises an error with its position."""
 
     def __init__(self, text: str) -> None:
         self._lines = text.split("\n")
         self.position = 0
 
     def take(self, form: re.Pattern[str]) -> re.Match[str] | None:
-        """Take the next line when it has this form."""
+        """Take and return the next line if it has this form, otherwise return None."""
         match = form.fullmatch(self._lines[self.position]) if self.position < len(self._lines) else None
         if match is not None:
             self.position += 1
         return match
 
     def need(self, form: re.Pattern[str], example: str) -> re.Match[str]:
-        """Take the next line, which must have this form."""
+        """Take and return the next line, which must have this form."""
         match = self.take(form)
         return self.fail(f"expected {example!r}") if match is None else match
 
     def expect(self, line: str) -> None:
-        """Take the next line, which must be this one."""
+        """Take the next line, which must equal this one."""
         self.need(re.compile(re.escape(line)), line)
 
     def expect_end(self, expected: str) -> None:
-        """Nothing but empty lines may follow."""
+        """Take the remaining lines, which must be empty."""
         while self.position < len(self._lines):
             if self._lines[self.position].strip():
                 self.fail(f"expected {expected}")
             self.position += 1
 
     def shape(self, text: str, offset: int, line: int | None = None) -> Shape:
-        """The shape that starts at this offset of the line taken last, or of another one."""
+        """Read the shape that starts at this offset of the last line taken, or of another line."""
         try:
             return read_shape(text)
         except ShapeProblemError as problem:
             raise HloSyntaxError(problem.message, line or self.position, offset + problem.offset + 1) from None
 
     def fail(self, message: str, line: int | None = None) -> NoReturn:
-        """Raise at the next line, or at another one."""
+        """Raise an error that points at the next line, or at another line."""
         number = line or min(self.position + 1, len(self._lines))
         text = self._lines[number - 1]
         raise HloSyntaxError(f"{message}, found {text[:60]!r}" if line is None else message, number, 1)

@@ -1,4 +1,4 @@
-"""The stage of a compile that a module is from, and whether its shapes are global or those of one device."""
+"""The stage of compilation that a module comes from, and whether its shapes are global or those of one device."""
 
 from __future__ import annotations
 
@@ -14,11 +14,11 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Module
 
 type StageName = Literal["before the optimizations", "between passes", "optimized", "unknown", "none"]
-"""The stages of a compile that a module may be from."""
+"""The stages of compilation that a module may come from."""
 type Shapes = Literal["of one device", "global", "unknown"]
 
 _SCHEDULED = re.compile(r"^HloModule [^\n]*\bis_scheduled=true")
-# The partitioner's own mark on the computations that it wrote.
+# The partitioner adds this suffix to the names of the computations that it writes.
 _PARTITIONED = re.compile(r"^ENTRY %?[\w.-]+_spmd\b", re.MULTILINE)
 _SHARDED = re.compile(
     r"[,{] ?sharding=\{|xla\.sdy\.sharding|"
@@ -31,14 +31,14 @@ _AXIS_SIZE = re.compile(r"=(\d+)")
 
 @dataclass(frozen=True)
 class Stage:
-    """The stage of a compile that a module is from.
+    """The stage of compilation that a module comes from.
 
     Attributes:
-        name: The stage; `unknown` where nothing tells, `none` where a failed compile left no module.
-        last_pass: The pass after which it was dumped, or an empty string.
-        devices: How many devices the program is for, as far as the module shows.
-        shapes: Whether its shapes are those of one device, or of the whole program before the partitioner cut it.
-        has_launches: Whether its instructions are what is launched, as far as it shows.
+        name: The stage; `none` if a failed compilation left no module.
+        last_pass: The pass after which the module was dumped, or an empty string.
+        devices: The number of devices of the program, if the module shows it.
+        shapes: Whether the shapes are those of one device, or those of the whole program before partitioning.
+        has_launches: Whether the compiler has already decided which instructions are launched.
     """
 
     name: StageName = "optimized"
@@ -49,23 +49,23 @@ class Stage:
 
     @property
     def is_final(self) -> bool:
-        """Return whether the compiler made code of this module."""
+        """Return whether the compiler generated code from this module."""
         return self.name == "optimized"
 
     @property
     def title(self) -> str:
-        """The stage in words, to follow a program's name."""
+        """The stage in words that can follow a program's name."""
         if self.name == "between passes" and self.last_pass:
             return f"between passes, after {self.last_pass}"
         return "at an unknown stage" if self.name == "unknown" else self.name
 
     def join(self, program: str) -> str:
-        """Return a program's name with the stage, where that is not the last one."""
+        """Return a program's name, followed by the stage unless it is the last one."""
         return program if self.name in {"optimized", "none"} else f"{program} ({self.title})"
 
     def explain(self) -> str:
-        """Explain the stage of the module, and the remaining steps of a compilation."""
-        known = {
+        """Return a sentence that explains the stage of the module and the meaning of its shapes."""
+        words = {
             "before the optimizations": "The module is the compiler's input",
             "between passes": "The module is from between two passes",
         }.get(self.name, "The stage of this module is not known: it is not scheduled")
@@ -74,7 +74,7 @@ class Stage:
             "unknown": "it is not known if its shapes are global or those of one device",
             "of one device": "its shapes are those of one device" if self.devices > 1 else "",
         }[self.shapes]
-        return f"{'; '.join(filter(None, (known, shapes)))}."
+        return f"{'; '.join(filter(None, (words, shapes)))}."
 
     @property
     def _spread(self) -> str:
@@ -82,59 +82,59 @@ class Stage:
 
 
 FINAL = Stage()
-"""The stage of what a compile on one device came to."""
+"""The stage of an optimized module for one device."""
 
 
-def read_stage(text: str, told: StageName | None) -> StageName:
-    """Return the stage of a module by its text, and by its file's name where the text leaves it open.
+def read_stage(text: str, file_stage: StageName | None) -> StageName:
+    """Return the stage of a module from its text, or from its file's name if the text does not decide it.
 
     Args:
         text: The module's text.
-        told: The stage that the file's name tells, or None.
+        file_stage: The stage according to the file's name, or None.
     """
-    if told == "between passes":
-        return told
+    if file_stage == "between passes":
+        return file_stage
     if _SCHEDULED.match(text):
         return "optimized"
     if is_global(text):
-        return "unknown" if told == "optimized" else "before the optimizations"
-    return told or "unknown"
+        return "unknown" if file_stage == "optimized" else "before the optimizations"
+    return file_stage or "unknown"
 
 
 def is_global(text: str) -> bool:
-    """Return whether a module's shapes are global for several devices, as its shardings show."""
+    """Return whether a module's shapes are global: its shardings use several devices and it is not partitioned yet."""
     if _SCHEDULED.match(text) or _PARTITIONED.search(text):
         return False
     return bool(_SHARDED.search(text)) and count_spread(text) > 1
 
 
 def count_spread(text: str) -> int:
-    """Return over how many devices a module's shardings spread it, or 1 where it has none."""
+    """Return the number of devices in a module's shardings, or 1 without shardings."""
     sizes = [math.prod(map(int, tiles.split(","))) for tiles in _TILES.findall(text)]
     sizes += [math.prod(map(int, _AXIS_SIZE.findall(axes))) for form in _MESHES for axes in form.findall(text)]
     return max(sizes, default=1)
 
 
 def find_stage(capture: Capture) -> Stage:
-    """Return the stage of the module that a capture has as its optimized one."""
+    """Return the stage of a capture's module, which is normally the optimized one."""
     if not capture.after:
         return Stage("none", has_launches=False)
-    module, told = capture.module, capture.missing.get("stage", "")
-    if not told:
+    module, description = capture.module, capture.missing.get("stage", "")
+    if not description:
         return Stage(devices=module.num_partitions)
-    name, _, last_pass = told.partition(": ")
+    name, _, last_pass = description.partition(": ")
     devices = max(module.num_partitions, 1 if module.is_scheduled else count_spread(capture.after))
     shapes: Shapes = "of one device"
     if is_global(capture.after) or (devices > 1 and name == "before the optimizations"):
         shapes = "global"
     elif devices > 1 and not (module.is_scheduled or _PARTITIONED.search(capture.after)):
         shapes = "unknown"
-    launched = module.is_scheduled or (name == "unknown" and shapes != "global" and _has_fusions(module))
-    return Stage(name, last_pass, devices, shapes, launched)  # type: ignore[arg-type]  # one of the names, as written
+    has_launches = module.is_scheduled or (name == "unknown" and shapes != "global" and _has_fusions(module))
+    return Stage(name, last_pass, devices, shapes, has_launches)  # type: ignore[arg-type]  # the capture stores one of them
 
 
 def _has_fusions(module: Module) -> bool:
-    """Return whether a compiler decided kernels of a module: fusions, or calls of its libraries."""
+    """Return whether a module contains kernels that a compiler decided on: fusions, or calls of its libraries."""
     return any(
         instruction.opcode == "fusion" or "__cu" in (instruction.custom_call_target or "")
         for instruction in module.walk()

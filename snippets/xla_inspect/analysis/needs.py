@@ -1,8 +1,8 @@
-"""Elements of each operand that a computation needs, traced from its result back to its parameters.
+"""The elements of each operand that a computation needs, traced from its result back to its parameters.
 
-A gather of two rows needs two rows of its table, and an update in place needs nothing of what it leaves as it is. The
+A gather of two rows needs two rows of its table, and an in-place update needs none of the unchanged elements. The
 rules for whole results are those of XLA's own cost analysis (`xla/service/hlo_cost_analysis.cc`: `HandleGather`,
-`HandleScatter`, `HandleDynamicSlice`, `HandleDynamicUpdateSlice`). Beyond it, a need passes through what is fused
+`HandleScatter`, `HandleDynamicSlice`, `HandleDynamicUpdateSlice`). Beyond it, a need passes through fused operations
 (element-wise operations, reductions, nested fusions), and each element of an operand counts once.
 
 Both branches of a `select` are needed: XLA's emitters compute both (`xla/service/elemental_ir_emitter.cc`).
@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Computation, Instruction, Module
 
 type Box = tuple[tuple[int, int], ...]
-"""For each dimension the first element and the one after the last."""
+"""The first element and the end of a range for each dimension."""
 
 _NUMBERS = re.compile(r"-?\d+")
 _OWN_KERNELS = re.compile(r"tpu_custom_call|mosaic|triton|callback|xla_ffi")
@@ -33,12 +33,12 @@ _UPDATES = frozenset({"dynamic-update-slice", "scatter"})
 
 
 class Need(NamedTuple):
-    """Elements of one value.
+    """The number of elements of one value that are needed.
 
     Attributes:
-        asked: Those that the program asks for, each once, except that rows which a gather takes twice count twice.
-        least: Those that every run needs, whatever its indices are. An update's index is taken to be in bounds.
-        box: Where they lie, where they are one contiguous block that the program states.
+        asked: The elements that the program requests, each once, but a row that a gather reads twice counts twice.
+        least: The elements that every run needs, for any indices. An update's index is assumed to be in bounds.
+        box: The position of the elements if the program states one contiguous block, otherwise None.
     """
 
     asked: int
@@ -50,11 +50,11 @@ NOTHING = Need(0, 0)
 
 
 def count_operands(module: Module, kernel: Instruction, size: int) -> Sequence[Need]:
-    """Return the elements that a launch needs of each operand, in order.
+    """Return the needed elements of each operand of a launch, in order.
 
     Args:
         module: The module.
-        kernel: An instruction of it that is launched.
+        kernel: A launched instruction of the module.
         size: The number of elements of its result.
     """
     if inside := find_inside(module, kernel):
@@ -64,7 +64,7 @@ def count_operands(module: Module, kernel: Instruction, size: int) -> Sequence[N
 
 
 def count_written(module: Module, kernel: Instruction) -> Sequence[Need | None]:
-    """Return for each array of a launch's result the elements that it writes, or None where it writes all."""
+    """Return the written elements of each array in a launch's result, or None for an array that is written in full."""
     if inside := find_inside(module, kernel):
         return [_count_updated(module, inside, value) for value in _list_results(inside)]
     is_update = _get_opcode(kernel) in _UPDATES
@@ -80,13 +80,13 @@ def find_inside(module: Module, kernel: Instruction) -> Computation | None:
 
 
 def _count_parameters(module: Module, inside: Computation, need: Need, *, is_result: bool) -> Sequence[Need]:
-    """Return the elements needed of each parameter for some of a computation's result.
+    """Return the elements of each parameter that are needed for some elements of a computation's result.
 
     Args:
         module: The module.
         inside: The computation.
-        need: The elements of its result.
-        is_result: Whether the result is the launch's own, so that updates of a parameter may be in place.
+        need: The needed elements of its result.
+        is_result: Whether the result is that of the launch, so that updates of a parameter may be in place.
     """
     traces = [_trace(module, inside, value) for value in _list_results(inside)] if is_result else []
     in_place = {update.name for trace in traces if trace for update in trace.updates}
@@ -103,15 +103,15 @@ def _count_parameters(module: Module, inside: Computation, need: Need, *, is_res
 
 
 def _add_up(size: int, shares: Sequence[Need]) -> Need:
-    """Return the need of several users together: blocks that overlap count once, and one row may serve several."""
+    """Return the combined need of several users: overlapping blocks count once, and several users may share a row."""
     blocks = _count_union([share.box for share in shares if share.box is not None])
     others = [share for share in shares if share.box is None]
-    asked = sum(share.asked for share in others) + blocks
-    return Need(min(size, asked), min(size, max([blocks, *(share.least for share in others)])))
+    total = sum(share.asked for share in others) + blocks
+    return Need(min(size, total), min(size, max([blocks, *(share.least for share in others)])))
 
 
 def _count_union(boxes: Sequence[Box]) -> int:
-    """Return the number of elements that lie in one of some blocks at least."""
+    """Return the number of elements that at least one of some blocks contains."""
     if len(boxes) <= 1 or not boxes[0]:
         return math.prod(end - start for start, end in boxes[0]) if boxes else 0
     edges = sorted({edge for box in boxes for edge in box[0]})
@@ -127,7 +127,7 @@ def _list_results(inside: Computation) -> tuple[Instruction, ...]:
 
 
 class _Trace(NamedTuple):
-    """The updates, the last one first, by which a value replaces parts of a parameter."""
+    """The updates, last first, by which a value replaces parts of a parameter."""
 
     updates: list[Instruction]
     parameter: Instruction
@@ -152,7 +152,7 @@ def _trace(module: Module, holder: Computation, value: Instruction) -> _Trace | 
 
 
 def _count_updated(module: Module, holder: Computation, value: Instruction) -> Need | None:
-    """Return the elements that a value replaces in place in a parameter, or None where all of it is new."""
+    """Return the elements of a parameter that a value replaces in place, or None if the whole value is new."""
     trace = _trace(module, holder, value)
     parts = []
     for update in trace.updates if trace else ():
@@ -163,7 +163,7 @@ def _count_updated(module: Module, holder: Computation, value: Instruction) -> N
 
 
 def _count_part(holder: Computation, update: Instruction) -> Need:
-    """Return the elements that an update replaces: rows of a scatter may all be the same one."""
+    """Return the elements that an update replaces; all rows of a scatter may be the same row."""
     operands = holder.operands(update)
     size = operands[-1].shape.size if update.opcode == "scatter" else operands[1].shape.size
     if update.opcode != "scatter" or update.attributes.get("unique_indices") == "true":
@@ -183,7 +183,7 @@ def _get_opcode(value: Instruction) -> str:
 def _pass_on(
     module: Module, holder: Computation, value: Instruction, need: Need, in_place: Iterable[str]
 ) -> Sequence[Need]:
-    """Return the elements of each operand that some elements of a value need."""
+    """Return the elements of each operand that are needed for some elements of a value."""
     operands = holder.operands(value)
     opcode = _get_opcode(value)
     if inside := find_inside(module, value):
@@ -196,7 +196,7 @@ def _pass_on(
         size = value.shape.size
         return [need._replace(box=None) if operand.shape.size == size else _take(operand) for operand in operands]
     if opcode == "custom-call" and _OWN_KERNELS.search(value.custom_call_target or ""):
-        # A kernel of the reader's own may read as little as it likes.
+        # A custom kernel may read any part of its operands, so every run needs at least nothing.
         return [Need(operand.shape.size, 0) for operand in operands]
     return [_take(operand) for operand in operands]
 
@@ -206,13 +206,13 @@ def _take(operand: Instruction) -> Need:
 
 
 def _scale(operand: Instruction, value: Instruction, need: Need) -> Need:
-    """Return the same share of an operand as is needed of a value, each element of which needs others of it."""
+    """Return the same share of an operand as is needed of a value whose elements each need different ones."""
     size, whole = operand.shape.size, value.shape.leaves()[0].size or 1
     return Need(min(size, -(-need.asked * size // whole)), min(size, -(-need.least * size // whole)))
 
 
 def _pass_update(module: Module, value: Instruction, operands: Sequence[Instruction]) -> Sequence[Need]:
-    """Return the needs of an update in place: nothing of the array, unless the update adds to the array's elements."""
+    """Return the needs of an in-place update: none of the array, unless the update combines with old elements."""
     first = NOTHING
     if value.opcode == "scatter":
         combiner = module.called(value)[0]
@@ -233,7 +233,7 @@ def _pass_slice(value: Instruction, operands: Sequence[Instruction], need: Need)
 
 
 def _pass_gather(value: Instruction, operands: Sequence[Instruction], need: Need) -> Sequence[Need]:
-    """Return the needs of a gather: the number of rows that it reads, and at least one of each batch."""
+    """Return the needs of a gather: the rows that it reads, at least one distinct row for each batch."""
     table, indices = operands
     row = math.prod(map(int, _NUMBERS.findall(value.attributes.get("slice_sizes", ""))))
     batches = _NUMBERS.findall(value.attributes.get("operand_batching_dims", ""))
@@ -246,23 +246,23 @@ def _pass_new_update(value: Instruction, operands: Sequence[Instruction], need: 
     """Return the needs of an update that creates a new array: the unchanged part, and the update."""
     if value.opcode == "dynamic-update-slice":
         part = operands[1].shape.size
-        left = Need(max(0, need.asked - part), max(0, need.least - part))
-        return [left, *map(_take, operands[1:])]
+        rest = Need(max(0, need.asked - part), max(0, need.least - part))
+        return [rest, *map(_take, operands[1:])]
     updates = operands[-1].shape.size
     count = len(value.shape.leaves())
-    left = Need(need.asked, max(0, need.least - updates))
-    return [left] * count + [_take(operand) for operand in operands[count:]]
+    rest = Need(need.asked, max(0, need.least - updates))
+    return [rest] * count + [_take(operand) for operand in operands[count:]]
 
 
 def _pass_parts(value: Instruction, operands: Sequence[Instruction], need: Need) -> Sequence[Need]:
-    """Return the needs of a concatenation: those of each part, where all of the result is needed."""
+    """Return the needs of each part of a concatenation; the other parts may cover a need for a part of the result."""
     size = value.shape.size
     sizes = [operand.shape.size for operand in operands]
     return [Need(min(part, need.asked), max(0, need.least - (size - part))) for part in sizes]
 
 
 def _pass_pad(value: Instruction, operands: Sequence[Instruction], need: Need) -> Sequence[Need]:
-    """Return the needs of a padding, which with negative numbers leaves out elements at the edges."""
+    """Return the needs of a pad, which with negative padding drops elements at the edges."""
     inner = 1
     padding = value.attributes.get("padding", "").split("x")
     for length, places, text in zip(operands[0].shape.dimensions, value.shape.dimensions, padding, strict=False):

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction, Module
 
 type Place = tuple[str, int] | None
-"""A file and a line of it, counted from one."""
+"""A file and a line number in it, counted from 1, or None."""
 
 _OPERATION = re.compile(r'^\s*(?:%[^=]+= )?"?([a-z_]+\.[\w.]+|call)\b.* loc\((#loc\d*)\)$', re.MULTILINE)
 _LOCATION = re.compile(r"^(#loc\d*) = loc\((.*)\)$", re.MULTILINE)
@@ -33,8 +33,8 @@ class Operation:
 
     Attributes:
         name: The operation, such as `stablehlo.add` or `call`.
-        op_name: What JAX called it, such as `jit(layer)/add`; the same name stands in the metadata of HLO.
-        frame: The innermost Python expression, or None when the text names none.
+        op_name: JAX's name for it, such as `jit(layer)/add`, which the metadata of HLO repeats.
+        frame: The innermost Python expression, or None if the text has no location.
     """
 
     name: str
@@ -45,7 +45,8 @@ class Operation:
 def read_operations(stablehlo: str) -> list[Operation]:
     """Return the operations of a StableHLO module printed with locations, in order.
 
-    The forms of locations are those of MLIR's builtin dialect: a name around another, a place in a file, a call site.
+    A location has one of the forms of MLIR's builtin dialect: a name around another location, a place in a file, or a
+    call site.
     """
     locations = dict(_LOCATION.findall(stablehlo))
     operations = []
@@ -59,7 +60,7 @@ def read_operations(stablehlo: str) -> list[Operation]:
 
 
 def read_stablehlo_lines(text: str) -> list[tuple[str, Place]]:
-    """Return each line of a StableHLO module printed with locations, without them, and where it comes from."""
+    """Return the lines of a StableHLO module printed with locations, each as text without locations and its origin."""
     locations = dict(_LOCATION.findall(text))
     lines: list[tuple[str, Place]] = []
     for line in text.splitlines():
@@ -72,12 +73,12 @@ def read_stablehlo_lines(text: str) -> list[tuple[str, Place]]:
 
 
 def read_jaxpr_lines(text: str) -> list[tuple[str, Place]]:
-    """Return each line of a jaxpr printed with source lines, without them, and where it comes from.
+    """Return the lines of a jaxpr printed with source lines, each as text without source lines and its origin.
 
-    A line that continues an equation, or stands inside it, belongs with that equation.
+    A line that continues an equation or is nested in it has the origin of that equation.
     """
     lines: list[tuple[str, Place]] = []
-    # The equations around the current line: how far each is indented, and its place.
+    # The indentation and the origin of each equation around the current line.
     around: list[tuple[int, Place]] = []
     for line in text.splitlines():
         mark = _MARK.search(line)
@@ -92,7 +93,7 @@ def read_jaxpr_lines(text: str) -> list[tuple[str, Place]]:
 
 
 def read_names(stablehlo: str) -> dict[str, set[Frame]]:
-    """Return the places of each name of an operation or a function that was printed with locations."""
+    """Return the origins of each operation name and function name in a StableHLO module printed with locations."""
     locations = dict(_LOCATION.findall(stablehlo))
     places: dict[str, set[Frame]] = {}
     for text in locations.values():
@@ -102,7 +103,7 @@ def read_names(stablehlo: str) -> dict[str, set[Frame]]:
 
 
 def _resolve(locations: Mapping[str, str], alias: str, function: str) -> Frame | None:
-    """Follow a location inwards to the first place in a file. Aliases only refer to earlier ones, so this ends."""
+    """Return the first file position inside a location; aliases refer only to earlier ones, so the recursion ends."""
     text = locations.get(alias, "")
     if match := _NAMED.fullmatch(text):
         return _resolve(locations, match[2], match[1])
@@ -112,19 +113,21 @@ def _resolve(locations: Mapping[str, str], alias: str, function: str) -> Frame |
     if place is None:
         return None
     file, line, column, end_line, end_column = place.groups()
-    # MLIR prints the columns that Python counts, from zero.
+    # MLIR prints Python's column numbers, which start at 0; a `Frame` counts from 1.
     return Frame(file, function, int(line), int(column) + 1, int(end_line or line), int(end_column or column) + 1)
 
 
 def find_instructions(capture: Capture, module: Module, operation: Operation) -> list[Instruction]:
-    """Return the instructions that came from an operation: those with its name, or one inside it, and of its line.
+    """Return the instructions that came from an operation: those with its line and with its name or a name inside it.
 
-    A name alone may stand for operations of several lines. HLO knows an expression by where it begins.
+    The name alone is not enough, because operations on several lines may share it. HLO records only the position at
+    which
+    an expression begins.
 
     Args:
-        capture: The capture that the operation and the module belong to.
-        module: A stage of it.
-        operation: What to look for.
+        capture: The capture that contains the operation and the module.
+        module: The capture's module at any stage.
+        operation: The operation to look for.
     """
     return [
         instruction
@@ -142,7 +145,8 @@ def find_instructions(capture: Capture, module: Module, operation: Operation) ->
 def find_launch(module: Module, instruction: Instruction) -> Instruction | None:
     """Return the instruction outside any fusion that runs an instruction: itself, or the fusion around it.
 
-    None when it belongs to the function that a reduction, a sort or the like applies to single elements.
+    The result is None for an instruction of the function that a reduction, a sort or similar applies to single
+    elements.
     """
     while calling := module.callers.get(instruction.computation):
         caller = calling[-1]
@@ -155,7 +159,7 @@ def find_launch(module: Module, instruction: Instruction) -> Instruction | None:
 
 
 def find_line(capture: Capture, text: str) -> int:
-    """Return the number, from one, of the first line of the program's file that contains `text`.
+    """Return the number, counted from 1, of the first line in the program's file that contains `text`.
 
     Raises:
         ValueError: No line contains it.
@@ -168,13 +172,14 @@ def find_line(capture: Capture, text: str) -> int:
 
 
 def find_expression(capture: Capture, operation: Operation) -> str:
-    """Return the Python text of an operation, on one line, or an empty string when it is in another file."""
+    """Return the Python expression of an operation on one line, or an empty string if it is in another file."""
     frame = operation.frame
     if frame is None or frame.file != capture.source_file:
         return ""
     lines = capture.source.splitlines()[frame.line - 1 : frame.end_line]
     if not lines:
         return ""
+    # Cut the last line first: if the expression is on one line, the column of its end counts from the line's start.
     lines[-1] = lines[-1][: frame.end_column - 1]
     lines[0] = lines[0][frame.column - 1 :]
     return " ".join(line.strip() for line in lines)

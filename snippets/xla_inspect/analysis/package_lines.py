@@ -1,4 +1,4 @@
-"""The lines of one package in the answers of a capture: the frames that lie in the package, and its files' text."""
+"""A view of a capture that attributes operations to the lines of one package."""
 
 from __future__ import annotations
 
@@ -24,18 +24,17 @@ _HIDDEN = ("jax", "jaxlib")
 
 
 def use_lines_of(package: str, *captures: Capture) -> tuple[Capture, ...]:
-    """Return captures whose operations belong to the innermost line of a package that their call chain passes through.
+    """Return captures whose operations are attributed to the innermost frame of a package in their call chain.
 
-    An operation that passes through none keeps the line that it has. The text of a package's file is shown where the
-    file here has an expression wherever a call chain names one, so that text of another version is never shown.
+    An operation without such a frame keeps its line. The text of an installed file is used only if the file has an
+    expression at each position in the call chains, so that text of another version is never shown.
 
     Args:
-        package: The package or module, such as `flax` or `flax.linen`; with an empty string the captures stay as they
-            are.
-        *captures: The captures that one answer is about.
+        package: The package or module, such as `flax` or `flax.linen`; an empty string leaves the captures unchanged.
+        *captures: The captures of one answer.
 
     Raises:
-        InspectError: No capture has a line of the package.
+        InspectError: No capture has a line in the package.
     """
     if not package:
         return captures
@@ -51,22 +50,23 @@ def use_lines_of(package: str, *captures: Capture) -> tuple[Capture, ...]:
 
 
 def _put_first(capture: Capture, texts: Mapping[str, str]) -> Capture:
-    """Return a capture whose call chains begin in the package where they pass through it."""
+    """Return a capture whose call chains start with their innermost frame in the package, if they have one."""
 
     def cut(chain: tuple[Frame, ...]) -> tuple[Frame, ...]:
         return next((chain[at:] for at, frame in enumerate(chain) if frame.file in texts), chain)
 
     frames = {number: cut(chain) for number, chain in capture.frames.items()}
+    # The user's own files take precedence over files of the package with the same name.
     return capture.retold(frames=frames, sources={**texts, **capture.sources}, _own=capture)
 
 
 @dataclass(frozen=True)
 class _Package:
-    """A package that a reader names.
+    """The package that a user asked for.
 
     Attributes:
-        name: Its name.
-        sources: The reader's own files with their text.
+        name: The name of the package.
+        sources: The files of the user's program with their text.
     """
 
     name: str
@@ -74,12 +74,12 @@ class _Package:
 
     @property
     def path(self) -> str:
-        """Its path below the folder that it is installed in, without the suffix of a module."""
+        """The package's path relative to the folder of its installation, without the suffix of a module."""
         return self.name.replace(".", "/")
 
     @cached_property
     def folder(self) -> Path | None:
-        """The folder that it is installed in here, or None where it is not."""
+        """The folder in which the package is installed on this machine, or None."""
         try:
             spec = importlib.util.find_spec(self.name.partition(".")[0])
         except (ImportError, ValueError):
@@ -88,15 +88,16 @@ class _Package:
         return Path(places[0]).parent if places else None
 
     def read(self, file: str, frames: Collection[Frame]) -> str | None:
-        """Return the text of one of its files, empty where that is not at hand, or None of a file of another package.
+        """Return the text of a file of the package, empty if it is unavailable, or None for a file of another package.
 
         Args:
-            file: A file that call chains name.
-            frames: Their frames in it.
+            file: A file in the call chains.
+            frames: The frames of the call chains in this file.
         """
         inside = _drop_folder(file)
         if file in self.sources and inside == file.replace("\\", "/"):
-            # A project may keep its packages in any folder.
+            # A project may store its packages in any folder, so the package's path may occur anywhere in the file's
+            # path.
             is_inside = f"/{self.path}/" in f"/{file}" or f"/{file}".endswith(f"/{self.path}.py")
             return self.sources[file] if is_inside else None
         if inside.startswith(f"{self.path}/") or inside == f"{self.path}.py":
@@ -104,22 +105,21 @@ class _Package:
             return next((text for path in paths if (text := _read_fitting(path, frames))), "")
         if "/" in inside or self.folder is None:
             return None
-        # Of a file in neither a project nor an installation, as of a package installed from its source, JAX's
-        # locations keep the name alone.
+        # JAX's locations contain only the file name of a package that is installed from source, so look for that name.
         module = self.folder / f"{self.path}.py"
         paths = [module] if module.name == inside else sorted((self.folder / self.path).rglob(inside))
         return next((text for path in paths if (text := _read_fitting(path, frames))), None)
 
     def explain_lack(self, program: str, files: Collection[str]) -> str:
-        """Return why a program has no line of it, and which packages the program has lines of.
+        """Return an error message: why a program has no line in the package, and the packages in which it has lines.
 
         Args:
             program: The program's name.
-            files: All files that its call chains name.
+            files: All files in its call chains.
         """
         top, *below = self.name.split(".")
         inside = [_drop_folder(file) for file in files if file not in self.sources]
-        # `<string>` is no file, and of an absolute path nobody knows where its package begins.
+        # `<string>` is not a file, and the package in an absolute path is unknown.
         names = [file for file in inside if file[:1].isidentifier()]
         parts = [file.removesuffix(".py" if "/" in file else "").split("/") for file in names]
         others = sorted({".".join(part[: 1 + (part[0] == top) * len(below)]) for part in parts})
@@ -139,9 +139,11 @@ def _drop_folder(file: str) -> str:
 
 
 def _read_fitting(path: Path, frames: Collection[Frame]) -> str:
-    """Return the text of a file in which an expression ends, or begins, wherever a frame ends, or an empty string.
+    """Return the text of a file that fits the frames, or an empty string.
 
-    Lowered for several devices a frame has no length: it ends where it begins.
+    A file fits if an expression begins or ends at the end of each frame. A program that is lowered for several devices
+    has
+    frames without length, which end where they begin.
     """
     try:
         text = path.read_text(encoding="utf-8")
@@ -150,7 +152,7 @@ def _read_fitting(path: Path, frames: Collection[Frame]) -> str:
         return ""
     places = {(node.lineno, node.col_offset + 1) for node in nodes}
     places |= {(node.end_lineno or 0, (node.end_col_offset or 0) + 1) for node in nodes}
-    # A method's call of several lines begins for Python at the method's name.
+    # For a method call over several lines, Python reports the position of the method's name.
     names = [node for node in nodes if isinstance(node, ast.Attribute)]
     places |= {(node.end_lineno or 0, (node.end_col_offset or 0) + 1 - len(node.attr)) for node in names}
     return text if {(frame.end_line, frame.end_column) for frame in frames} <= places else ""

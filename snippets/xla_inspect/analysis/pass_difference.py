@@ -1,4 +1,4 @@
-"""The first difference of two compilations: before the first pass, after a pass, in the schedule, or below HLO."""
+"""The first difference between two compilations: before the first pass, after a pass, in the schedule, or below HLO."""
 
 from __future__ import annotations
 
@@ -16,24 +16,24 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Module
 
 UNREADABLE = (InspectError, LookupError, ValueError, AttributeError, TypeError, StopIteration)
-"""What reading the text of a release can end in that nobody here has seen."""
+"""The errors that the text of an unknown XLA release can cause in the parsers."""
 
 type Stage = Literal["lowering", "pass", "scheduling", "below HLO", "unknown"]
-"""Where two compiles part: JAX lowers the program otherwise; a pass; the order of instructions; what makes code of it,
-plans the memory, or is a library."""
+"""The stage at which two compilations diverge: JAX's lowering, a pass, the order of instructions, or anything below
+HLO such as code generation, the memory plan and libraries."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassDifference:
-    """The first difference of two compilations.
+    """The first difference between two compilations.
 
     Attributes:
-        stage: At which stage.
-        old: The pass of the older compile after which the modules differ, or an empty string.
-        new: The pass of the newer one, or an empty string.
-        blamed: The side that caused the difference.
-        maker: The pass of the newer compile that makes what was asked about what it is in the end, or an empty string
-            where the question cannot be asked of a module.
+        stage: The stage of the difference.
+        old: The pass of the older compilation after which the modules differ, or an empty string.
+        new: The pass of the newer compilation after which the modules differ, or an empty string.
+        blamed: The pass that caused the difference, or an empty string.
+        maker: The pass of the newer compilation that produces the final number of the operations in question, or an
+            empty string if they cannot be counted in a module.
         pipeline: The pipeline of that pass, or of `new`.
     """
 
@@ -58,15 +58,16 @@ class _State:
 def find_difference(
     old: Capture, new: Capture, count: Callable[[Module], Counter[str]] | None = None
 ) -> PassDifference:
-    """Return where two compiles of one program part for good.
+    """Return the point at which two compilations of one program finally diverge.
 
-    A module after a pass is the same as another where it computes the same from the same in the same way, whatever
-    its instructions are called and whichever passes made it. What parts and meets again is no difference.
+    Two modules are equal if they compute the same result in the same way, regardless of the names of instructions and
+    the
+    passes that ran. A difference that a later pass removes does not count.
 
     Args:
-        old: The older compile.
-        new: The newer one.
-        count: Counts the operations in question in a stage of a module, or None.
+        old: The older compilation.
+        new: The newer compilation.
+        count: A function that counts the operations in question in a module, or None.
     """
     try:
         first, second = _list_states(old, new)
@@ -79,13 +80,13 @@ def find_difference(
     meeting = _find_last_meeting(first, second)
     if meeting is None:
         return PassDifference("lowering", maker=maker[1], pipeline=maker[0])
-    left, right = (
+    old_state, new_state = (
         states[at + 1] if at + 1 < len(states) else None for states, at in zip((first, second), meeting, strict=True)
     )
-    names = (left.name if left else "", right.name if right else "")
+    names = (old_state.name if old_state else "", new_state.name if new_state else "")
     blamed = _find_earlier(names, (old, new), (first, second), meeting) or _blame(names, old, new)
     is_old = blamed == names[0] != names[1]
-    pipeline = (left if is_old else right) or left
+    pipeline = (old_state if is_old else new_state) or old_state
     return PassDifference("pass", *names, blamed, maker[1], maker[0] or (pipeline.pipeline if pipeline else ""))
 
 
@@ -95,9 +96,9 @@ def _find_earlier(
     states: tuple[Sequence[_State], Sequence[_State]],
     meeting: tuple[int, int],
 ) -> str:
-    """Return the pass of one compile that the other runs first too, where it computes the same with it, or nothing.
+    """Return the diverging pass of one compilation that the other has already run without effect, or an empty string.
 
-    It writes to the module then, as how a kernel is to be split, and changes nothing of what that computes.
+    In the other compilation the pass only annotated the module, for example with the way to split a kernel.
     """
     for capture, own, at, other in zip(captures, states, meeting, reversed(names), strict=True):
         if at + 1 < len(own):
@@ -108,7 +109,7 @@ def _find_earlier(
 
 
 def _blame(names: tuple[str, str], old: Capture, new: Capture) -> str:
-    """Return which of two passes is to blame: that of the older compile, or that of the newer."""
+    """Return the pass that caused a difference: that of the older compilation, or that of the newer."""
     first, second = map(_spell, names)
     changing = [{_spell(item.name) for item in capture.passes} for capture in (old, new)]
     only_old, only_new = bool(first) and first not in changing[1], bool(second) and second not in changing[0]
@@ -116,7 +117,7 @@ def _blame(names: tuple[str, str], old: Capture, new: Capture) -> str:
         return names[1] or names[0]
     if not only_new:
         return names[0]
-    # Each changes the module in its own compile alone: that which runs first is where they part.
+    # Each pass changes the module in only one compilation, so the pass that runs first causes the difference.
     for capture in (new, old):
         runs = [_spell(run.name) for run in capture.runs]
         if first in runs and second in runs:
@@ -125,12 +126,12 @@ def _blame(names: tuple[str, str], old: Capture, new: Capture) -> str:
 
 
 def _spell(name: str) -> str:
-    """Return the name of a pass however releases join its words."""
+    """Return the name of a pass in a form that does not depend on how a release joins its words."""
     return name.replace("_", "-").lower()
 
 
 def _list_states(old: Capture, new: Capture) -> tuple[list[_State], list[_State]]:
-    """Return the states of both compiles, from the module that the compiler got to the optimized one."""
+    """Return the states of both compilations, from the imported module to the optimized one."""
     meanings = Meanings()
 
     def list_own(capture: Capture) -> list[_State]:
@@ -143,6 +144,7 @@ def _list_states(old: Capture, new: Capture) -> tuple[list[_State], list[_State]
         states: list[_State] = []
         for at, (pipeline, name, module) in enumerate(stages):
             number = meanings.find(module, module.entry)[module.entry.root]
+            # A pass that only renames or annotates leaves the number unchanged, so it does not start a new state.
             if not states or states[-1].number != number:
                 states.append(_State(pipeline, name, number, at))
         return states
@@ -151,14 +153,14 @@ def _list_states(old: Capture, new: Capture) -> tuple[list[_State], list[_State]
 
 
 def _find_last_meeting(first: Sequence[_State], second: Sequence[_State]) -> tuple[int, int] | None:
-    """Return the places in both lists of the last state that they share."""
+    """Return the positions in both lists of the last common state, or None."""
     places = {state.number: at for at, state in enumerate(first)}
     shared = [(places[state.number], at) for at, state in enumerate(second) if state.number in places]
     return max(shared, key=sum, default=None)
 
 
 def _find_maker(capture: Capture, count: Callable[[Module], Counter[str]], before: Counter[str]) -> tuple[str, str]:
-    """Return the pipeline and the pass after which a module has the final number of the differing operations."""
+    """Return the pipeline and the pass after which the number of the differing operations is final."""
     final = count(capture.module)
     differing = [key for key in {*final, *before} if final[key] != before[key]]
     if not differing:
@@ -177,7 +179,7 @@ def _find_maker(capture: Capture, count: Callable[[Module], Counter[str]], befor
 
 
 def _is_reordered(old: Module, new: Module) -> bool:
-    """Return whether two modules have the same instructions in another order of execution."""
+    """Return whether two scheduled modules have their instructions in a different order of execution."""
     meanings = Meanings()
     orders = []
     for module in (old, new):

@@ -21,8 +21,8 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Module, Shape
 
 type HeldRole = Literal["argument", "result", "constant", "saved", "temporary", "gap"]
-"""What a piece of memory is there for: `saved` is a value of the forward pass that the backward pass reads, `gap` what
-is set aside for temporaries and holds none of them at that moment."""
+"""The purpose of a piece of memory: `saved` is a value of the forward pass that the backward pass reads, and `gap` is
+memory that is reserved for temporaries but unused at that moment."""
 
 _ROLES: dict[str, HeldRole] = {"parameter": "argument", "output": "result", "constant": "constant"}
 
@@ -35,13 +35,13 @@ class Held:
         role: The role of the value.
         size: Bytes.
         padding: The bytes among them that only pad tiles.
-        shape: The shape of what it holds, or None of a gap.
-        name: The instruction whose value it is, or what JAX calls the argument; empty of a gap.
-        maker: The instruction that writes it, or None if it is unknown.
-        line: The line of Python it comes from, or None.
-        donated: Whether it is an argument whose place a result takes.
-        whole: Its global shape, where the module is not partitioned yet and a device has the part that `shape` is.
-        is_bound: Whether a device may have less of it than `size`, since nothing says how it is sharded.
+        shape: The shape of the value, or None for a gap.
+        name: The instruction that produces the value, or JAX's name for an argument; empty for a gap.
+        maker: The instruction that writes the value, or None if it is unknown.
+        line: The line of Python that the value comes from, or None.
+        donated: Whether it is an argument whose memory a result reuses.
+        whole: The global shape if the module is not partitioned yet and `shape` is one device's part, otherwise None.
+        is_bound: Whether `size` is only an upper bound for one device, because the sharding is unknown.
     """
 
     role: HeldRole
@@ -57,20 +57,22 @@ class Held:
 
     @property
     def stacked(self) -> int:
-        """The number of slices that a loop stacks in it, or 0."""
+        """The number of slices that a loop stacks in the value, or 0."""
         stacks = self.maker is not None and self.maker.loop is not None
         return self.shape.dimensions[0] if stacks and self.shape and self.shape.dimensions else 0
 
 
 def list_held(capture: Capture) -> tuple[Held, ...]:
-    """Return the values in main memory at the peak, the largest first.
+    """Return the values in main memory at the peak, largest first.
 
-    Arguments, results and constants have their place for the whole run; of the temporaries those are told that live
-    where most bytes of temporaries do, or all in one where nobody tells when they live. Without a memory plan a capture
-    that says why it has none still tells its arguments and results.
+    Arguments, results and constants use memory for the whole run. Temporaries are listed if they are live at the
+    position
+    with the most bytes of temporaries; without live ranges, all temporaries are one entry. A capture that records why
+    it
+    has no memory plan still gives its arguments and results.
 
     Args:
-        capture: The capture; of a compile that gave up too, where the compiler had planned the memory by then.
+        capture: The capture; a failed compilation works too if the compiler had already planned the memory.
     """
     if not capture.after:
         return ()
@@ -79,7 +81,7 @@ def list_held(capture: Capture) -> tuple[Held, ...]:
         contents = _Peak(capture).list()
     elif "buffers" in capture.missing:
         contents = _hold_ends(capture.module, is_global=find_stage(capture).shapes == "global")
-    return tuple(sorted(contents, key=lambda each: -each.size))
+    return tuple(sorted(contents, key=lambda value: -value.size))
 
 
 def _hold_ends(module: Module, *, is_global: bool) -> Iterator[Held]:
@@ -99,7 +101,7 @@ def _hold_ends(module: Module, *, is_global: bool) -> Iterator[Held]:
 
 
 def _hold_end(role: HeldRole, whole: Shape, name: str, shard: Shape | None) -> Held:
-    """Return an argument or a result, of which a device has a part, or None where that is not known."""
+    """Return an argument or a result with the size of its shard, or of the whole array if the shard is unknown."""
     shape = shard or whole
     size = shape.padded_bytes
     cut = whole if shape.dimensions != whole.dimensions else None
@@ -115,7 +117,7 @@ def _list_leaves(shape: Shape, index: tuple[int, ...] = ()) -> Iterator[tuple[tu
 
 
 class _Peak:
-    """The known facts about one capture's memory."""
+    """The memory plan of one capture, with the producers and lines of its values."""
 
     def __init__(self, capture: Capture) -> None:
         self.capture = capture
@@ -141,13 +143,13 @@ class _Peak:
         largest = max(allocation.values, key=lambda value: value.size, default=None)
         if largest is None:
             return Held(role, size, 0, None, "", None, None)
-        # The pointers of a tuple are the compiler's own, of no line, whatever they point to.
+        # The compiler adds the pointers of a tuple itself, so they have no line of Python.
         maker = None if largest.shape.is_tuple else self.flow.find_maker(largest.instruction, largest.index)
         line = self.lines.get(maker.instruction) if maker else None
         return Held(role, size, _pad(largest.shape, size), largest.shape, largest.instruction, maker, line)
 
     def _hold_temporaries(self) -> Iterator[Held]:
-        """Yield the live temporaries at the peak, and the unused space between them."""
+        """Yield the live temporaries at the peak, and the unused memory between them."""
         total = sum(allocation.size for allocation in self.main if allocation.kind == "temporary")
         if total and not self.capture.live_ranges:
             yield Held("temporary", total, 0, None, "", None, None)
@@ -164,9 +166,9 @@ class _Peak:
             yield Held("gap", gap, 0, None, "", None, None)
 
     def _describe(self, sharing: Sequence[Placement], size: int) -> Held:
-        """Describe several values in one place by the best-known facts about any of them."""
+        """Describe several values that share memory by the value with the most information."""
         shapes = [self.shapes[row.instruction, row.index] for row in sharing]
-        result = [
+        makers = [
             (row, None if shape.is_tuple else self.flow.find_maker(row.instruction, row.index))
             for row, shape in zip(sharing, shapes, strict=True)
         ]
@@ -175,16 +177,16 @@ class _Peak:
             maker = pair[1]
             return maker is not None and maker.loop is not None, maker is not None and maker.instruction in self.lines
 
-        row, maker = max(result, key=tell)
+        row, maker = max(makers, key=tell)
         line = self.lines.get(maker.instruction) if maker else None
         shape = self.shapes[row.instruction, row.index]
         is_forward = maker is not None and not is_backward(maker.instruction.op_name or "")
-        saved = is_forward and any(self.flow.feeds_backward(item.instruction, item.index) for item in sharing)
+        saved = is_forward and any(self.flow.feeds_backward(value.instruction, value.index) for value in sharing)
         return Held("saved" if saved else "temporary", size, _pad(shape, size), shape, row.instruction, maker, line)
 
 
 def _share_out(rows: Iterable[Placement]) -> Iterator[tuple[int, Sequence[Placement]]]:
-    """Yield each stretch of memory that values share, the largest value first, with the bytes no other has had."""
+    """Yield the values that share a range of memory, largest first, with the bytes that no larger value covers."""
     by_allocation: dict[int, list[Placement]] = defaultdict(list)
     for row in rows:
         by_allocation[row.allocation].append(row)
@@ -192,18 +194,21 @@ def _share_out(rows: Iterable[Placement]) -> Iterator[tuple[int, Sequence[Placem
         by_place: dict[tuple[int, int], list[Placement]] = defaultdict(list)
         for row in living:
             by_place[row.offset, row.size].append(row)
-        taken: list[tuple[int, int]] = []
-        for (offset, size), sharing in sorted(by_place.items(), key=lambda item: -item[0][1]):
+        ranges: list[tuple[int, int]] = []
+        for (offset, size), sharing in sorted(by_place.items(), key=lambda entry: -entry[0][1]):
             end = offset + size
-            others = [(max(start, offset), min(stop, end), 0) for start, stop in taken if start < end and stop > offset]
+            others = [
+                (max(start, offset), min(stop, end), 0) for start, stop in ranges if start < end and stop > offset
+            ]
+            # Bytes that a larger value already covers were counted with that value.
             free = size - cover(sorted(others))
             if free > 0:
-                taken.append((offset, end))
+                ranges.append((offset, end))
                 yield free, sharing
 
 
 def is_backward(op_name: str) -> bool:
-    """Return whether an operation is one that differentiation added, or that is computed again for it."""
+    """Return whether differentiation added an operation, or recomputes it."""
     return "transpose(" in op_name or "rematted_computation" in op_name
 
 

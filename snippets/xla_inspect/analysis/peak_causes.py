@@ -1,4 +1,4 @@
-"""The causes of a high peak that a capture shows: values computed early, padding and constants; and their remedies."""
+"""The causes of a high memory peak, which are early values, padding and constants, and their remedies."""
 
 from __future__ import annotations
 
@@ -21,11 +21,12 @@ if TYPE_CHECKING:
 type CauseKind = Literal["schedule", "padding", "constants"]
 
 SCHEDULER = ("xla_cpu_scheduler_type", "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED")
-"""The option that makes XLA order the instructions for a CPU for little memory. The options of its scheduler for GPUs
-do not delay such values, and its scheduler for TPUs delays them without an option."""
+"""The option that makes XLA's CPU scheduler minimize memory. The options of its GPU scheduler do not delay early
+values,
+and its TPU scheduler delays them without an option."""
 
 LEAST = 0.05
-"""The share of the peak below which a cause is none to speak of."""
+"""The share of the peak below which a cause is not reported."""
 
 _EARLY_VALUES = 2
 _HANDED_ON = RENAMING | {"get-tuple-element"}
@@ -45,7 +46,7 @@ REMEDIES: dict[CauseKind, str] = {
     "constants": "pass them as arguments: an array that the function closes over is a part of the program, and of the "
     "memory of each device",
 }
-"""What helps against each cause."""
+"""The remedy for each cause."""
 
 _NO_OPTION = f"{REMEDIES['schedule']}; no option of XLA for this target is known to change the order"
 
@@ -55,11 +56,11 @@ class PeakCause:
     """One cause of a high peak.
 
     Attributes:
-        kind: `schedule` for values that are computed before the peak and first read after it although what they are
-            computed from is there then too, `padding` for what fills up tiles, `constants` for arrays that the
-            program closes over.
+        kind: `schedule` for values that are computed before the peak and first read after it, although their operands
+            are
+            still live then; `padding` for the padding of tiles; `constants` for arrays that the program closes over.
         bytes: The bytes at the peak that it accounts for.
-        values: The number of values that they are in.
+        values: The number of values that contain those bytes.
         remedy: The remedy.
     """
 
@@ -69,30 +70,30 @@ class PeakCause:
     remedy: str
 
     def __str__(self) -> str:
-        """Return the sentence that tells the cause."""
+        """Return a sentence that describes the cause."""
         return CAUSES[self.kind].format(bytes=format_bytes(self.bytes), values=plural(self.values, "value"))
 
 
-def find_peak_causes(capture: Capture, held: Sequence[Held]) -> tuple[PeakCause, ...]:
-    """Return the causes of a peak that account for a share of it worth a change, the largest first.
+def find_peak_causes(capture: Capture, values: Sequence[Held]) -> tuple[PeakCause, ...]:
+    """Return the causes that account for a significant share of a peak, largest first.
 
     Args:
         capture: The capture.
-        held: The main memory at its peak, see `list_held`.
+        values: The values in main memory at the peak, from `list_held`.
     """
     sizes: dict[CauseKind, list[int]] = {
         "schedule": [row.size for row in _find_early(capture)] if capture.buffers and capture.live_ranges else [],
-        "padding": [item.padding for item in held if item.padding],
-        "constants": [item.size for item in held if item.role == "constant"],
+        "padding": [value.padding for value in values if value.padding],
+        "constants": [value.size for value in values if value.role == "constant"],
     }
-    least = LEAST * sum(item.size for item in held)
+    least = LEAST * sum(value.size for value in values)
     remedies = REMEDIES if capture.target.startswith("cpu") else REMEDIES | {"schedule": _NO_OPTION}
     causes = [PeakCause(kind, sum(of), len(of), remedies[kind]) for kind, of in sizes.items() if sum(of) > least]
     return tuple(sorted(causes, key=lambda cause: -cause.bytes))
 
 
 def _find_early(capture: Capture) -> Sequence[Placement]:
-    """Return the temporaries at the peak that could be computed after it, where there are several."""
+    """Return the temporaries at the peak that could be computed after it, or nothing if there is only one."""
     ranges = parse_live_ranges(capture.live_ranges)
     rows = place_temporaries(parse_buffers(capture.buffers), ranges)
     if not rows:
@@ -104,7 +105,7 @@ def _find_early(capture: Capture) -> Sequence[Placement]:
 
 
 class _Order:
-    """The order of instructions of a capture, and until when their values live."""
+    """The execution order of a capture's instructions, and the live ranges of their values."""
 
     def __init__(self, capture: Capture, ranges: LiveRanges) -> None:
         self.module = capture.module
@@ -131,7 +132,7 @@ class _Order:
                 yield user.name
 
     def _lives(self, instruction: Instruction, until: int) -> bool:
-        """Return whether all that an instruction reads lives until a position."""
+        """Return whether all operands of an instruction are live until a position."""
         for operand in self.module.operands(instruction):
             if operand.opcode in {"parameter", "constant"}:
                 continue

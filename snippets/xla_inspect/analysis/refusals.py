@@ -1,4 +1,4 @@
-"""The memory that a compiler ran out of: its name, its size, its limit, the place in the program, and the remedy."""
+"""Out-of-memory errors of compilers: the memory, its size and limit, the place in the program, and the remedy."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ SPACES: Mapping[str, str] = {
     "constant data": "constant memory",
     "here": "the memory of this machine",
 }
-"""The usual names of memories, by the words of the compilers."""
+"""The usual names of memories, by the compilers' names."""
 
 _SHARES = "take smaller blocks, or fewer stages (num_stages, max_concurrent_steps): each stage holds its own blocks"
 REMEDIES: Mapping[str, str] = {
@@ -44,7 +44,7 @@ REMEDIES: Mapping[str, str] = {
     "local memory": "take smaller blocks or more warps (num_warps): what a thread has no registers for lies there",
     SPACES["here"]: "give the shape in place of the array, as in jax.ShapeDtypeStruct: only shapes are compiled",
 }
-"""What to do about each, by its name."""
+"""The remedy for each memory, by its usual name."""
 
 _OPTION = "xla_tpu_scoped_vmem_limit_kib"
 _RAISE = "{remedy}; or raise the limit, with compiler_params=pltpu.CompilerParams(vmem_limit_bytes={bytes})"
@@ -81,15 +81,15 @@ _TRITON = re.compile(r"triton", re.IGNORECASE)
 
 @dataclass(frozen=True)
 class Refusal:
-    """A compile that ended because a memory is too small.
+    """A compilation that failed because a memory is too small.
 
     Attributes:
-        space: The memory, such as HBM, VMEM, SMEM or shared memory; empty where the compiler does not name it.
-        needed_bytes: The bytes that the compiler asked for, or None where it does not say.
-        limit_bytes: The bytes that there are, or None where it does not say.
-        is_capacity: Whether that is all that there is, and no limit that the kernel can raise.
-        instruction: The instruction or kernel that needs them, or an empty string.
-        place: Its line of Python as `file:line`, or an empty string.
+        space: The memory, such as HBM, VMEM, SMEM or shared memory; empty if the error does not name it.
+        needed_bytes: The bytes that the compiler needs, or None if the error does not say.
+        limit_bytes: The available bytes, or None if the error does not say.
+        is_capacity: Whether the limit is the capacity of the hardware rather than a limit that the kernel can raise.
+        instruction: The instruction or kernel that needs the memory, or an empty string.
+        place: The line of Python of the instruction as `file:line`, or an empty string.
         text: The text of that line, or an empty string.
         buffer: The compiler's name of the largest buffer, or an empty string.
         quote: The compiler's own sentence.
@@ -125,30 +125,30 @@ class Refusal:
 
     @property
     def vmem_options(self) -> dict[str, int]:
-        """The option of XLA with which the TPU's limit is as high as this needs, empty of another memory."""
-        needed = self.needed_bytes if self.space == VMEM and not self.is_capacity else None
-        return {_OPTION: 4096 * -(-needed // (4 << 20))} if needed else {}
+        """The XLA option that raises the TPU's VMEM limit to the needed size; empty for another memory."""
+        size = self.needed_bytes if self.space == VMEM and not self.is_capacity else None
+        return {_OPTION: 4096 * -(-size // (4 << 20))} if size else {}
 
 
 def read_refusal(error: str) -> Refusal | None:
-    """Read an error about too small a memory, or return None for another error."""
+    """Parse an out-of-memory error, or return None for another error."""
     if here := _HERE.search(error):
         return _describe("here", here[1], "", error)
     for form in _FORMS:
         if match := form.search(error):
             start, end = match.span("space")
-            needed, limit = (match[at] for at in range(1, 4) if match.span(at) != (start, end))
-            return _describe(error[start:end], needed, limit, error)
+            size, limit = (match[at] for at in range(1, 4) if match.span(at) != (start, end))
+            return _describe(error[start:end], size, limit, error)
     return _describe("", "", "", error) if _SPENT.search(error) else None
 
 
-def _describe(space: str, needed: str, limit: str, error: str) -> Refusal:
+def _describe(space: str, size: str, limit: str, error: str) -> Refusal:
     names = next((match[1] for form in _NAMES if (match := re.search(form, error))), "")
     tag = _TAG.search(error)
     name = SPACES.get(space.lower(), f"the memory space {space!r}" if space else "")
     return Refusal(
         space=name,
-        needed_bytes=_read_size(needed),
+        needed_bytes=_read_size(size),
         limit_bytes=_read_size(limit),
         is_capacity="Scoped allocation" not in error,
         instruction=names,
@@ -161,7 +161,7 @@ def _describe(space: str, needed: str, limit: str, error: str) -> Refusal:
 
 
 def _read_size(text: str) -> int | None:
-    """Return the bytes that a size is, as compilers write it: `48.00M`, `0xc000`, `33554432`."""
+    """Parse a size in bytes as compilers write it: `48.00M`, `0xc000`, `33554432`; None without a number."""
     if text.startswith("0x"):
         return int(text, 16)
     number = text.strip().rstrip("KMGT ")
@@ -175,8 +175,9 @@ def _quote(error: str) -> str:
 
 
 def find_refusal(capture: Capture) -> Refusal | None:
-    """Return the memory that the compile of a capture ran out of, with its line of Python, or None."""
+    """Return the out-of-memory error of a capture's compilation, with its line of Python, or None."""
     refusal = read_refusal(capture.error) if capture.error else None
+    # Main memory runs out for the whole program, so no single instruction is to blame.
     if refusal is None or not capture.after or refusal.space == HBM:
         return refusal
     instruction = _find_instruction(capture, refusal)
@@ -197,25 +198,29 @@ def find_refusal(capture: Capture) -> Refusal | None:
 
 
 def _find_instruction(capture: Capture, refusal: Refusal) -> Instruction | None:
-    """Return the instruction that an error names, or the only one that it can be about."""
-    walked = list(capture.module.walk())
+    """Return the instruction that an error mentions, or the only instruction that can be the cause, or None."""
+    instructions = list(capture.module.walk())
     if refusal.instruction:
         names = (refusal.instruction, refusal.instruction.replace("_", "."))
-        return next((item for item in walked if item.name in names), None)
+        return next((instruction for instruction in instructions if instruction.name in names), None)
     if refusal.space != SHARED:
         return None
-    kernels = [item for item in walked if _TRITON.search(f"{item.custom_call_target} {item.backend_config}")]
+    kernels = [
+        instruction
+        for instruction in instructions
+        if _TRITON.search(f"{instruction.custom_call_target} {instruction.backend_config}")
+    ]
     return kernels[0] if len(kernels) == 1 else None
 
 
 def name_failure(capture: Capture) -> str:
-    """Return why a program did not compile, or an empty string where it did."""
+    """Return the reason why a program did not compile, or an empty string if it compiled."""
     refusal = find_refusal(capture)
     return refusal.sentence if refusal else capture.error.partition("\n")[0]
 
 
 def tell_failure(capture: Capture) -> str:
-    """Explain why a program did not compile and what helps; return an empty string if it did."""
+    """Return the reason why a program did not compile, with a remedy; an empty string if it compiled."""
     refusal = find_refusal(capture)
     if refusal is None or not refusal.remedy:
         return name_failure(capture)

@@ -1,4 +1,4 @@
-"""The fate of operations that a rewrite could remove: the responsible pass, and the remaining number."""
+"""The outcome for operations that a rewrite could remove: the responsible pass, and the remaining number."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
     from xla_inspect.hlo import Computation, Module
 
-# What JAX and StableHLO call an operation where that is not HLO's name with `_` for `-`.
+# The names in JAX and StableHLO of operations whose name is not HLO's name with `_` for `-`.
 _PRIMITIVES = {
     "dot": "dot_general",
     "convolution": "conv_general_dilated",
@@ -35,10 +35,11 @@ class Fate:
     """The removal of operations from a program by a pass, or its absence.
 
     Attributes:
-        by: `Python` (the jaxpr has them no more), `JAX` (StableHLO has not), `import` (the HLO that the compiler got
-            has not), the name of a pass, or an empty string when they were kept.
-        pipeline: The pipeline of that pass, else an empty string.
-        step: The pass's place in `Capture.passes`, or None when it was no pass.
+        by: The first stage without the operations: `Python` (the jaxpr), `JAX` (the StableHLO), `import` (the imported
+            HLO)
+            or the name of a pass; an empty string if the operations remain.
+        pipeline: The pipeline of that pass, or an empty string.
+        step: The position of the pass in `Capture.passes`, or None if no pass removed the operations.
         left: The number of operations in the optimized HLO.
     """
 
@@ -54,10 +55,9 @@ class Fate:
 
 
 def find_fate(capture: Capture, opcodes: Collection[str], goal: int) -> Fate:
-    """Find the first stage after which a program permanently has at most `goal` operations.
+    """Return the first stage after which a program permanently has at most `goal` operations.
 
-    What a call runs counts each time it is called, so two calls of one function hold its operations twice; what
-    nothing needs any more, and waits to be swept away, does not count.
+    Operations of a called function count once for each call. Dead operations do not count.
 
     Args:
         capture: The program on one target.
@@ -66,36 +66,37 @@ def find_fate(capture: Capture, opcodes: Collection[str], goal: int) -> Fate:
     """
     texts = (capture.before, *(step.text for step in capture.passes), capture.after)
     counts = [count_executed(text, opcodes, goal) for text in texts]
-    left = counts[-1]
-    if left > goal:
-        return Fate("", "", None, left)
-    # A pass after which there are too many does not spoil what a later one mends: the last that mends it counts.
+    remaining = counts[-1]
+    if remaining > goal:
+        return Fate("", "", None, remaining)
+    # The number may rise and fall several times, so the last pass that reduces it to the goal counts.
     step = max((place for place, number in enumerate(counts) if number > goal), default=None)
     if step is not None:
         change = capture.passes[min(step, len(capture.passes) - 1)]
-        return Fate(change.name, change.pipeline, step, left)
+        return Fate(change.name, change.pipeline, step, remaining)
     if count_operations(capture.stablehlo, opcodes) > goal:
-        return Fate("import", "", None, left)
-    return Fate("JAX" if count_equations(capture.jaxpr, opcodes) > goal else "Python", "", None, left)
+        return Fate("import", "", None, remaining)
+    return Fate("JAX" if count_equations(capture.jaxpr, opcodes) > goal else "Python", "", None, remaining)
 
 
 def count_executed(text: str, opcodes: Collection[str], enough: int = 0) -> int:
-    """Return how many instructions of some opcodes a module's result needs, those of a call at each call.
+    """Count the instructions of some opcodes that a module's result needs; a called function counts for each call.
 
     Args:
         text: The module, as dumped.
         opcodes: HLO's names of the operations to count together.
-        enough: A count up to this need not be exact: it is taken from the text, without parsing it.
+        enough: A count up to this number need not be exact, so it is taken from the text without parsing.
     """
-    written = sum(text.count(f" {opcode}(") for opcode in opcodes)
-    if written <= enough and " call(" not in text:
-        return written
+    occurrences = sum(text.count(f" {opcode}(") for opcode in opcodes)
+    # Without calls, each printed instruction counts at most once, so the text gives an upper bound.
+    if occurrences <= enough and " call(" not in text:
+        return occurrences
     module = parse_module(text)
     return sum(opcode in opcodes for opcode in _run(module, module.entry))
 
 
 def count_operations(stablehlo: str, opcodes: Collection[str]) -> int:
-    """Return how many operations of some opcodes a StableHLO module runs, those of a call at each call."""
+    """Count the operations of some opcodes that a StableHLO module runs; a called function counts for each call."""
     starts = [*_FUNCTION.finditer(stablehlo)]
     ends = [*(start.start() for start in starts[1:]), len(stablehlo)]
     bodies = {start[1]: stablehlo[start.end() : end] for start, end in zip(starts, ends, strict=True)}
@@ -109,13 +110,13 @@ def count_operations(stablehlo: str, opcodes: Collection[str]) -> int:
 
 
 def count_equations(jaxpr: str, opcodes: Collection[str]) -> int:
-    """Return how many equations of some opcodes a jaxpr prints; a function that is shared is printed once."""
+    """Count the equations of some opcodes in the text of a jaxpr, which prints a shared function once."""
     names = "|".join(_PRIMITIVES.get(opcode, opcode.replace("-", "_")) for opcode in opcodes)
     return len(re.findall(rf" = (?:{names})\b", jaxpr))
 
 
 def _run(module: Module, computation: Computation) -> Iterator[str]:
-    """Return the opcodes that a computation's result needs, with callees and fusions replaced by their contents."""
+    """Yield the opcodes that a computation's result needs, including those of callees and fusions."""
     for instruction in search([computation.root], computation.operands):
         yield instruction.opcode
         if instruction.opcode in {"call", "fusion"}:

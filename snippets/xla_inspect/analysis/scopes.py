@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-# What JAX itself writes on the way: what runs a function, and the parts of loops and branches.
+# The parts of a name that JAX itself adds, for calls of functions and for the parts of loops and branches.
 _OWN = frozenset({
     "while", "body", "cond", "body_fun", "cond_fun", "scan", "closed_call", "core_call", "checkpoint", "remat",
     "remat2", "rematted_computation", "custom_jvp_call", "custom_vjp_call", "custom_lin", "eval_jaxpr", "shard_map",
@@ -17,7 +17,7 @@ _OWN = frozenset({
 })  # fmt: skip
 _BRANCH = re.compile(r"branch_\d+_fun")
 _CALL = re.compile(r"(?:jit|pjit|xla_call|pmap|shmap_body)\(.*\)")
-# A transformation around a scope, as `transpose(jvp(Encoder))`.
+# A transformation around a scope, such as `transpose(jvp(Encoder))`.
 _AROUND = re.compile(r"[a-z_]+\((.*)\)")
 _NUMBER, _NUMBERS = re.compile(r"\d+$"), re.compile(r"\d+")
 
@@ -32,16 +32,17 @@ def read_scope(stack: str) -> tuple[str, ...]:
         inner = part
         while (around := _AROUND.fullmatch(inner)) is not None:
             inner = around[1]
+        # A transformation wraps a whole name stack, which may consist of several scopes.
         if inner != part:
             scopes += read_scope(inner)
-        # An einsum names itself by its formula.
+        # An einsum uses its formula as its name, which is not a scope.
         elif inner and inner not in _OWN and not _BRANCH.fullmatch(inner) and "->" not in inner:
             scopes.append(inner)
     return tuple(scopes)
 
 
 def read_op_scope(op_name: str) -> tuple[str, ...]:
-    """Return the scopes of an operation, whose name has its primitive last."""
+    """Return the scopes of an operation, whose name ends with its primitive."""
     parts = _split(op_name)
     return read_scope("/".join(parts[:-1]))
 
@@ -64,13 +65,13 @@ def name_part(scopes: tuple[str, ...], function: str, depth: int) -> str:
     if scopes:
         return "/".join(scopes[:depth])
     *around, name = function.replace("<locals>.", "").split(".")
-    # A lambda says less than the function around it.
+    # The name of a lambda says little, so the surrounding function is added.
     names = ".".join((*around[-1:], name)) if name.startswith("<") else name
     return f"{names}()" if function else ""
 
 
 def join_alike(parts: Iterable[str]) -> dict[str, str]:
-    """Return for each part the name under which it is counted with those that differ in numbers: `block_*/mlp`."""
+    """Map each part to its group: parts that differ only in numbers share a pattern such as `block_*/mlp`."""
     alike: dict[str, list[str]] = {}
     for part in dict.fromkeys(parts):
         pattern = "/".join(_NUMBER.sub("*", scope) for scope in part.split("/"))

@@ -1,4 +1,4 @@
-"""The part of a value that one device has, by the sharding that a module states before it is partitioned."""
+"""The shape of one device's shard of a value, derived from the shardings of an unpartitioned module."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _WHOLE = re.compile(r"\{(?:replicated|manual|mesh\[[^\]]*\], ?(?:replicated|manu
 
 
 def list_parameter_shards(module: Module) -> list[list[Shape | None]]:
-    """Return one device's part of each array of each parameter, None where the module does not say."""
+    """Return one device's shard of each array of each parameter, or None if its sharding is unknown."""
     return [
         _cut_leaves(parameter.shape, parameter.attributes.get("sharding", "")) for parameter in module.entry.parameters
     ]
 
 
 def list_result_shards(module: Module) -> list[Shape | None]:
-    """Return one device's part of each array of the result."""
+    """Return one device's shard of each array of the result, or None if its sharding is unknown."""
     root = module.entry.root
     if sharding := root.attributes.get("sharding", ""):
         return _cut_leaves(root.shape, sharding)
@@ -43,15 +43,17 @@ def list_result_shards(module: Module) -> list[Shape | None]:
 
 
 def cut_shape(shape: Shape, sharding: str) -> Shape | None:
-    """Return one device's part of an array, or None where its sharding is of a form that is not known.
+    """Return one device's shard of an array, or None if the form of its sharding is unknown.
 
     Args:
         shape: The array's global shape.
-        sharding: As HLO prints it: `{devices=[4,2]<=[8]}`, `{mesh['a'=4,'b'=2], [{'a'}, {}]}`, `{replicated}`.
+        sharding: The sharding as HLO prints it: `{devices=[4,2]<=[8]}`, `{mesh['a'=4,'b'=2], [{'a'}, {}]}`,
+            `{replicated}`.
     """
     tiles = _count_tiles(sharding, shape.rank)
     if tiles is None or len(tiles) != shape.rank:
         return None
+    # The partitioner pads a dimension that is not divisible, so the size of a shard is rounded up.
     sizes = tuple(-(-size // number) for size, number in zip(shape.dimensions, tiles, strict=True))
     text = shape.text.replace(f"[{','.join(map(str, shape.dimensions))}]", f"[{','.join(map(str, sizes))}]", 1)
     return replace(shape, text=text, dimensions=sizes)
@@ -67,7 +69,7 @@ def _cut_leaves(shape: Shape, sharding: str) -> list[Shape | None]:
 
 
 def _split(sharding: str) -> list[str]:
-    """Return the shardings of a tuple's elements: `{{replicated}, {devices=[2]<=[2]}}`, or the one of all."""
+    """Split the sharding of a tuple, such as `{{replicated}, {devices=[2]<=[2]}}`, or return one for all elements."""
     if not sharding.startswith("{{"):
         return [sharding]
     parts, depth, start = [], 0, 1
@@ -80,15 +82,15 @@ def _split(sharding: str) -> list[str]:
 
 
 def _count_tiles(sharding: str, rank: int) -> Sequence[int] | None:
-    """Return in how many parts each dimension is cut, or None where that is not known."""
+    """Return the number of parts of each dimension, or None if the form of the sharding is unknown."""
     if _WHOLE.fullmatch(sharding):
         return (1,) * rank
     if match := _TILED.match(sharding):
-        # Behind those of the value's own dimensions stand those over which it is replicated.
+        # The numbers after those of the value's own dimensions describe replication and subgroups.
         return [int(size) for size in match[1].split(",")][:rank]
     if match := _NAMED.match(sharding):
         sizes = {name: int(size) for name, size in _AXIS.findall(match["mesh"])}
-        used = [_USED.findall(part) for part in _PART.findall(match["dimensions"])]
-        if all(name in sizes for axes in used for name, _ in axes):
-            return [math.prod(int(part or sizes[name]) for name, part in axes) for axes in used]
+        dimensions = [_USED.findall(part) for part in _PART.findall(match["dimensions"])]
+        if all(name in sizes for axes in dimensions for name, _ in axes):
+            return [math.prod(int(part or sizes[name]) for name, part in axes) for axes in dimensions]
     return None

@@ -25,7 +25,7 @@ type Kind = Literal[
     "setting of JAX",
     "dropped",
 ]
-"""In what two calls differ; `dropped` in nothing: JAX had forgotten the first one."""
+"""The kind of a difference between two calls; `dropped` means no difference: JAX's cache had evicted the first call."""
 
 _ADDRESS = re.compile(r" (?:object )?at 0x[0-9a-fA-F]+")
 _ROOT = re.compile(r"[^.\[]+")
@@ -35,12 +35,12 @@ _X64 = "enable_x64"
 
 @dataclass(frozen=True, slots=True)
 class Leaf:
-    """One array that a function is called with.
+    """One array argument of a call.
 
     Attributes:
-        shape: Its sizes.
-        dtype: Its type in short, such as `f32`.
-        weak: Whether the type gives way to that of another operand, as that of a Python number does.
+        shape: The dimensions.
+        dtype: The short name of the type, such as `f32`.
+        weak: Whether the type is weak: it yields to the type of another operand, like that of a Python number.
         sharding: The sharding over its devices; an empty string for a whole array on the default device.
         origin: The original type if it was not a JAX array, such as `Python float`.
     """
@@ -52,7 +52,7 @@ class Leaf:
     origin: str = ""
 
     def __str__(self) -> str:
-        """Return the value as `f32[8,3]`, with its kind."""
+        """Return the type and shape as text, such as `f32[8,3]`, with the origin or `weak`."""
         text = f"{self.dtype}[{','.join(map(str, self.shape))}]"
         return f"{text} ({self.origin})" if self.origin else f"weak {text}" if self.weak else text
 
@@ -62,8 +62,8 @@ class Value:
     """A leaf that is not an array: a static argument, or the data of a pytree node.
 
     Attributes:
-        text: It as Python prints it, without addresses.
-        key: Its hash, or none where it has none.
+        text: The `repr` of the value, without addresses.
+        key: The hash of the value, or 0 if it is not hashable.
     """
 
     text: str
@@ -74,11 +74,11 @@ class Value:
         """Return the description of any object."""
         try:
             text = _ADDRESS.sub("", repr(value))
-        except Exception:  # noqa: BLE001 - whatever the reader's class does
+        except Exception:  # noqa: BLE001 - a user's class may raise anything
             text = type(value).__name__
         try:
             return cls(text, hash(value))
-        except Exception:  # noqa: BLE001 - likewise
+        except Exception:  # noqa: BLE001 - a user's class may raise anything here too
             return cls(text)
 
 
@@ -88,12 +88,12 @@ class Signature:
 
     Attributes:
         leaves: The arrays by path, such as `batch['image']`.
-        nodes: The containers by path: what each is, and what it holds besides arrays.
+        nodes: The pytree containers by path: the type of each, and its data other than arrays.
         statics: The static arguments by name.
-        keywords: The arguments that were given by keyword.
+        keywords: The names of the arguments that were passed by keyword.
         function: The number of the function object, for functions that are created again for each call.
-        options: Those of `jax.jit`, by name.
-        settings: Those of JAX that tracing depends on, and the mesh.
+        options: The options of `jax.jit`, by name.
+        settings: The settings of JAX that affect tracing, including the mesh.
     """
 
     leaves: Mapping[str, Leaf]
@@ -106,7 +106,7 @@ class Signature:
 
     @cached_property
     def parts(self) -> frozenset[int]:
-        """All parts by number, except the function, which does not help to find similar calls."""
+        """The hashes of all parts, except the function, which does not help to find similar calls."""
         contents = (self.leaves, self.nodes, self.statics, self.options, self.settings)
         parts = (hash((at, item)) for at, entry in enumerate(contents) for item in entry.items())
         return frozenset((*parts, *map(hash, self.keywords)))
@@ -117,8 +117,8 @@ class Difference:
     """A difference between two calls.
 
     Attributes:
-        kind: In what.
-        argument: The path of the argument, or the name of the option or setting; an empty string of the function.
+        kind: The kind of the difference.
+        argument: The path of the argument, or the name of the option or setting; empty for the function itself.
         before: The value in the earlier call.
         after: The value in the later call.
         more: The number of other parts of the same argument with the same difference.
@@ -132,39 +132,44 @@ class Difference:
 
 
 def find_nearest(earlier: Sequence[Signature], later: Signature) -> tuple[int, tuple[Difference, ...]]:
-    """Return the earlier call that is most like a later one, and the differences; among equals, the last.
+    """Return the position of the earlier call that is most similar to a later one, and the differences.
+
+    Of several equally similar calls, the last one is returned.
 
     Args:
-        earlier: One or more.
-        later: The later one.
+        earlier: The earlier calls, at least one.
+        later: The later call.
     """
+    # The symmetric difference counts the differing parts; the negative position prefers the latest call.
     at = min(range(len(earlier)), key=lambda at: (len(earlier[at].parts ^ later.parts), -at))
     return at, compare_signatures(earlier[at], later)
 
 
 def compare_signatures(earlier: Signature, later: Signature) -> tuple[Difference, ...]:
-    """Return the differences of two calls, the most informative first, with repeated ones in an argument merged."""
-    result = list(_compare(earlier, later)) or [Difference("dropped", "", "", "")]
+    """Return the differences between two calls, most informative first, with those of one argument merged."""
+    differences = list(_compare(earlier, later)) or [Difference("dropped", "", "", "")]
     merged: dict[tuple[str, str], Difference] = {}
-    for item in result:
-        root = _ROOT.match(item.argument)
-        key = (item.kind, root[0] if root else item.argument)
-        known = merged.get(key)
+    for difference in differences:
+        root = _ROOT.match(difference.argument)
+        key = (difference.kind, root[0] if root else difference.argument)
+        earliest = merged.get(key)
         merged[key] = (
-            Difference(known.kind, known.argument, known.before, known.after, known.more + 1) if known else item
+            Difference(earliest.kind, earliest.argument, earliest.before, earliest.after, earliest.more + 1)
+            if earliest
+            else difference
         )
     return tuple(merged.values())
 
 
 def _compare(earlier: Signature, later: Signature) -> Iterator[Difference]:
     settings = list(_compare_texts("setting of JAX", earlier.settings, later.settings))
-    # With 64 bits, what all arguments are follows from the setting.
+    # The setting for 64 bits explains changes in the types of all arguments, so it comes first.
     yield from (setting for setting in settings if setting.argument == _X64)
-    changed: list[str] = []
+    names: list[str] = []
     for name in sorted({*later.statics, *earlier.statics}):
         before, after = earlier.statics.get(name), later.statics.get(name)
         if before != after:
-            changed.append(name)
+            names.append(name)
             yield _compare_values(
                 "static value", name, before or earlier.leaves.get(name), after or later.leaves.get(name)
             )
@@ -172,10 +177,10 @@ def _compare(earlier: Signature, later: Signature) -> Iterator[Difference]:
     for name in sorted(moved):
         how = ("by position", "by keyword")
         yield Difference("keyword", name, *(how if name in later.keywords else how[::-1]))
-    yield from _compare_structure(earlier, later, changed)
+    yield from _compare_structure(earlier, later, names)
     for path, leaf in later.leaves.items():
-        if known := earlier.leaves.get(path):
-            yield from _compare_leaves(path, known, leaf)
+        if old := earlier.leaves.get(path):
+            yield from _compare_leaves(path, old, leaf)
     if earlier.function != later.function:
         yield Difference("new function", "", "", "")
     yield from _compare_texts("jit options", earlier.options, later.options)
@@ -202,17 +207,17 @@ def _roots(signature: Signature) -> set[str]:
     return {root[0] for path in paths if (root := _ROOT.match(path))}
 
 
-def _compare_structure(earlier: Signature, later: Signature, told: list[str]) -> Iterator[Difference]:
-    """Yield the nodes in only one of two trees, without reported paths and without the children of a changed node."""
+def _compare_structure(earlier: Signature, later: Signature, reported: list[str]) -> Iterator[Difference]:
+    """Yield the changed nodes of two trees, without already reported paths and the children of changed nodes."""
     for path in sorted(
         {*earlier.nodes, *later.nodes, *earlier.leaves, *later.leaves}, key=lambda text: (len(text), text)
     ):
         before: Leaf | Value | None = earlier.leaves.get(path) or earlier.nodes.get(path)
         after: Leaf | Value | None = later.leaves.get(path) or later.nodes.get(path)
         both_arrays = isinstance(before, Leaf) and isinstance(after, Leaf)
-        if before == after or both_arrays or any(path.startswith(item) for item in told):
+        if before == after or both_arrays or any(path.startswith(prefix) for prefix in reported):
             continue
-        told.append(path)
+        reported.append(path)
         yield _compare_values("structure", path, before, after)
 
 
@@ -237,18 +242,18 @@ def _compare_leaves(path: str, before: Leaf, after: Leaf) -> Iterator[Difference
 
 
 def _show(*texts: str) -> tuple[str, str]:
-    """Return two texts as they are shown: of long ones, the part that differs."""
+    """Return two texts for display, each shortened to the differing part if it is long."""
     if max(map(len, texts)) <= _SHOWN:
         return texts[0], texts[1]
     same = next((at for at, pair in enumerate(zip(*texts, strict=False)) if pair[0] != pair[1]), min(map(len, texts)))
-    # From the start of the word or field in which they begin to differ.
+    # Begin at the start of the word or field that contains the first difference.
     start = max((texts[0].rfind(mark, 0, same) for mark in ", ([{"), default=-1) + 1
     start = start if same - start < _SHOWN // 2 else same
     return clip(texts[0][start:], cut=start > 0), clip(texts[1][start:], cut=start > 0)
 
 
 def clip(text: str, *, cut: bool = False) -> str:
-    """Return a text in one line, and no longer than is shown of a value."""
+    """Return a text on one line, shortened to the largest length that is shown of a value."""
     line = " ".join(text.split())
     mark = "…" if cut else ""
     return mark + (line if len(line) <= _SHOWN else f"{line[: _SHOWN - 1]}…")

@@ -1,4 +1,4 @@
-"""Bytes that each launch reads and writes, by the memory they lie in."""
+"""The bytes that each launch reads and writes, by memory space."""
 
 from __future__ import annotations
 
@@ -19,15 +19,14 @@ MAIN = 0
 
 @dataclass(frozen=True, slots=True)
 class Traffic:
-    """Bytes that one launch moves.
+    """The memory traffic of one launch.
 
     Attributes:
-        name: The instruction.
-        read: Bytes that it asks of its operands, by memory space: each element once, but a row of a gather as often as
-            its indices may name it, up to the whole operand.
-        written: Bytes that it writes to its results, by memory space.
-        least: Bytes of main memory that every run of it moves, whatever its indices are: where they may all be the
-            same, one row.
+        name: The name of the instruction.
+        read: The bytes that it reads from its operands, by memory space: each element once, but a row of a gather as
+            often as its indices may select it, up to the whole operand.
+        written: The bytes that it writes to its results, by memory space.
+        least: The bytes of main memory that every run moves for any indices; if all indices may be equal, one row.
     """
 
     name: str
@@ -37,59 +36,59 @@ class Traffic:
 
     @property
     def main(self) -> int:
-        """Bytes read from main memory and written to it."""
+        """The bytes read from main memory and written to it."""
         return self.read[MAIN] + self.written[MAIN]
 
     @property
     def total(self) -> int:
-        """Bytes read and written in any memory."""
+        """The bytes read and written in all memory spaces."""
         return self.read.total() + self.written.total()
 
 
 def list_traffic(module: Module) -> tuple[Traffic, ...]:
-    """Return the bytes that each launch moves, in order, without tile padding and caches; a loop's body counts once."""
+    """Return the traffic of each launch in order, without tile padding and caches; a loop's body counts once."""
     return tuple(measure_traffic(module, launch.instruction) for launch in list_launches(module))
 
 
 def main_memory_bytes(module: Module) -> int:
-    """Bytes that all launches read from main memory and write to it, each once."""
+    """Return the bytes of main memory that all launches read and write, each launch once."""
     return sum(traffic.main for traffic in list_traffic(module))
 
 
 def measure_traffic(module: Module, kernel: Instruction) -> Traffic:
-    """Count the bytes that one launch moves, each time that it runs, without tile padding and without caches.
+    """Return the traffic of one run of a launch, without tile padding and without caches.
 
-    Of an operand only the elements count that the result needs, and of an array that is updated in place only the part
-    that is replaced (`xla_inspect.analysis.needs`). Scratch memory that a library call returns beside its result counts
-    as written.
+    Only the needed elements of an operand count, and only the replaced part of an array that is updated in place
+    (`xla_inspect.analysis.needs`). Scratch memory that a library call returns with its result counts as written.
 
     Args:
         module: The module.
-        kernel: An instruction of it that is launched.
+        kernel: A launched instruction of the module.
     """
     operands = module.computation(kernel.computation).operands(kernel)
     result = find_result(kernel)
-    read, written = Counter[int](), Counter[int]()
+    bytes_read, bytes_written = Counter[int](), Counter[int]()
     least = 0
     needs = defaultdict(list)
     for operand, need in zip(operands, count_operands(module, kernel, result.size), strict=True):
         needs[operand].append(need)
+    # An operand may be passed several times, so the needs of its uses are combined.
     for operand, shares in needs.items():
         for leaf in operand.shape.leaves():
             count = leaf.size if operand.shape.is_tuple else min(leaf.size, sum(share.asked for share in shares))
-            read[_space(leaf)] += _bytes(leaf, count)
+            bytes_read[_space(leaf)] += _bytes(leaf, count)
             if _space(leaf) == MAIN:
                 least += _bytes(leaf, min(leaf.size, max(share.least for share in shares)))
     leaves, parts = result.leaves(), count_written(module, kernel)
     for leaf, part in zip(leaves, parts if len(parts) == len(leaves) else [None] * len(leaves), strict=True):
-        written[_space(leaf)] += _bytes(leaf, min(leaf.size, part.asked)) if part else leaf.bytes
+        bytes_written[_space(leaf)] += _bytes(leaf, min(leaf.size, part.asked)) if part else leaf.bytes
         if _space(leaf) == MAIN:
             least += _bytes(leaf, min(leaf.size, part.least)) if part else leaf.bytes
-    return Traffic(kernel.name, +read, +written, least)
+    return Traffic(kernel.name, +bytes_read, +bytes_written, least)
 
 
 def _bytes(shape: Shape, elements: int) -> int:
-    """Return the bytes of some elements of an array, rounded up where several share a byte."""
+    """Return the bytes of some elements of an array, rounded up if several elements share a byte."""
     return -(-shape.bytes * elements // shape.size) if shape.size else 0
 
 

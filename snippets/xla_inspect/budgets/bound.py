@@ -68,23 +68,23 @@ class Bound:
         return OPERATORS[self.sign](measured, limit)
 
 
-def read_amount(given: object, unit: Unit, what: str = "a number") -> float:
+def read_amount(value: object, unit: Unit, what: str = "a number") -> float:
     """Read an amount from a number or from text such as `9 GiB` or `1.5 G`.
 
     Args:
-        given: A number of any kind, or text.
+        value: A number of any kind, or text.
         unit: The unit of the amount.
         what: The name of the amount in errors.
 
     Raises:
         InspectError: The value is neither, or has a wrong or unknown unit.
     """
-    if isinstance(given, str):
-        return _check_finite(_read_text(given, unit, what), given, what)
-    if isinstance(given, bool) or not hasattr(given, "__float__"):
-        message = f"{what} must be a number or text such as {_example(unit)}, not {given!r:.60}"
+    if isinstance(value, str):
+        return _check_finite(_read_text(value, unit, what), value, what)
+    if isinstance(value, bool) or not hasattr(value, "__float__"):
+        message = f"{what} must be a number or text such as {_example(unit)}, not {value!r:.60}"
         raise InspectError(message)
-    return _check_finite(float(given), given, what)
+    return _check_finite(float(value), value, what)
 
 
 def _check_finite(number: float, value: object, what: str) -> float:
@@ -115,21 +115,21 @@ def _read_text(text: str, unit: Unit, what: str) -> float:
     return float(re.sub("[_,]", "", match["number"])) * units[unit_name]
 
 
-def read_bound(given: object, unit: Unit, what: str) -> Bound:
+def read_bound(value: object, unit: Unit, what: str) -> Bound:
     """Read a bound from a number or text; a number without a sign is an upper limit.
 
     Args:
-        given: A number, or text such as `<= 14`, `< 9 GiB`, `recorded` or `recorded + 5 %`.
+        value: A number, or text such as `<= 14`, `< 9 GiB`, `recorded` or `recorded + 5 %`.
         unit: The unit of the number.
         what: The name of the bound in errors.
 
     Raises:
         InspectError: The value is not a bound.
     """
-    if not isinstance(given, str):
-        return Bound("<=", read_amount(given, unit, what))
-    match = _BOUND.fullmatch(given.strip())
-    sign, rest = (match["sign"] or "<=", match["rest"]) if match else ("<=", given)
+    if not isinstance(value, str):
+        return Bound("<=", read_amount(value, unit, what))
+    match = _BOUND.fullmatch(value.strip())
+    sign, rest = (match["sign"] or "<=", match["rest"]) if match else ("<=", value)
     if slack := _SLACK.fullmatch(rest.strip()):
         return _read_slack(sign, slack["slack"], unit, what)
     return Bound(sign, read_amount(rest, unit, what))

@@ -40,7 +40,7 @@ read_mesh = _accept(
 )
 read_options = _accept(
     "a table of options of XLA, such as { xla_gpu_autotune_level = 0 }",
-    lambda given: isinstance(given, dict) and all(isinstance(each, str | int | bool) for each in given.values()),
+    lambda given: isinstance(given, dict) and all(isinstance(option, str | int | bool) for option in given.values()),
 )
 
 

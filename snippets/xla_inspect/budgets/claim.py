@@ -34,26 +34,26 @@ class Claim:
         return f"{self.name} {_show(self.given)}".strip()
 
 
-def read_claims(where: str, key: str, given: Any) -> list[Claim]:  # noqa: ANN401 - whatever stands in the file
+def read_claims(where: str, key: str, value: Any) -> list[Claim]:  # noqa: ANN401 - whatever stands in the file
     """Read the claims of a key of a program.
 
     Args:
         where: The name of the place in errors.
         key: One of `MEASURES` or `CLAIMS`.
-        given: The value of the key.
+        value: The value of the key.
 
     Raises:
         InspectError: The value has another form.
     """
     if key in MEASURES or key == TRACES:
-        read_bound(given, MEASURES[key].unit if key in MEASURES else "", where)
-        return [Claim(key, given)]
-    return CLAIMS[key](where, given)
+        read_bound(value, MEASURES[key].unit if key in MEASURES else "", where)
+        return [Claim(key, value)]
+    return CLAIMS[key](where, value)
 
 
-def _names(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
+def _names(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
     """Read one list of names or several lists."""
-    lists = given if isinstance(given, list) and given and isinstance(given[0], list) else [given]
+    lists = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
     key = where.rpartition(" ")[2]
     least = 2 if key == "apart" else 1
     for names in lists:
@@ -62,35 +62,35 @@ def _names(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the f
             or len(read_texts(where, names)) < least
             or (key == "apart" and len(names) > least)
         ):
-            raise refuse(where, given, 'a list of names, such as ["softmax", "scale"], or a list of such lists')
+            raise refuse(where, value, 'a list of names, such as ["softmax", "scale"], or a list of such lists')
     return [Claim(key, list(read_texts(where, names))) for names in lists]
 
 
-def _place(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
+def _place(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
     return [
         Claim(where.rpartition(" ")[2], int(argument) if argument.lstrip("-").isdecimal() else argument)
-        for argument in read_arguments(where, given)
+        for argument in read_arguments(where, value)
     ]
 
 
-def _fits(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
-    if given is True:
+def _fits(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
+    if value is True:
         return [Claim("fits", "")]
-    if isinstance(given, bool):
-        raise refuse(where, given, "true, or targets")
-    return [Claim("fits", target) for target in read_targets(where, given)]
+    if isinstance(value, bool):
+        raise refuse(where, value, "true, or targets")
+    return [Claim("fits", target) for target in read_targets(where, value)]
 
 
-def _copies(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
-    if given is False:
-        raise refuse(where, given, "true, or the size of the largest copy that is allowed")
-    if given is not True:
-        read_amount(given, "bytes", where)
-    return [Claim("no_copies", 0 if given is True else given)]
+def _copies(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
+    if value is False:
+        raise refuse(where, value, "true, or the size of the largest copy that is allowed")
+    if value is not True:
+        read_amount(value, "bytes", where)
+    return [Claim("no_copies", 0 if value is True else value)]
 
 
-def _rows(where: str, given: Any, keys: Collection[str]) -> list[dict[str, Any]]:  # noqa: ANN401 - as in the file
-    rows = given if isinstance(given, list) else [given]
+def _rows(where: str, value: Any, keys: Collection[str]) -> list[dict[str, Any]]:  # noqa: ANN401 - as in the file
+    rows = value if isinstance(value, list) else [value]
     for row in rows:
         if not isinstance(row, dict):
             raise refuse(where, row, f"a table of {', '.join(keys)}")
@@ -105,18 +105,18 @@ def _rows(where: str, given: Any, keys: Collection[str]) -> list[dict[str, Any]]
     return rows
 
 
-def _absent(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
-    given = [
-        {"kind": item} if isinstance(item, str) else item for item in (given if isinstance(given, list) else [given])
+def _absent(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
+    value = [
+        {"kind": item} if isinstance(item, str) else item for item in (value if isinstance(value, list) else [value])
     ]
-    rows = _rows(where, given, ("kind", "over", "larger_than"))
+    rows = _rows(where, value, ("kind", "over", "larger_than"))
     for row in rows:
         read_amount(row.get("larger_than", 0), "bytes", f"{where}: larger_than")
     return [Claim("none", row) for row in rows]
 
 
-def _traffic(where: str, given: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
-    rows = _rows(where, given, ("kind", "over", *_COUNTED))
+def _traffic(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
+    rows = _rows(where, value, ("kind", "over", *_COUNTED))
     for row in rows:
         if not {*row} & {*_COUNTED}:
             raise refuse(where, row, f"a table with one of {', '.join(_COUNTED)}")
@@ -146,9 +146,9 @@ CLAIMS: Mapping[str, Callable[[str, Any], list[Claim]]] = {
 """The claims other than bounds on numbers, each with the function that reads it."""
 
 
-def _show(given: object) -> str:
-    if isinstance(given, Mapping):
-        return ", ".join(f"{key} {value}" for key, value in given.items())
-    if isinstance(given, list):
-        return ", ".join(map(str, given))
-    return "" if given == "" else str(given)
+def _show(claim: object) -> str:
+    if isinstance(claim, Mapping):
+        return ", ".join(f"{key} {value}" for key, value in claim.items())
+    if isinstance(claim, list):
+        return ", ".join(map(str, claim))
+    return "" if claim == "" else str(claim)

@@ -135,6 +135,7 @@ def _list_packages() -> Mapping[str, tuple[str, ...]]:
 
 def _find_libraries(capture: Capture) -> dict[str, str]:
     """Return the versions of the packages whose files occur in the program's stack frames."""
+    # The user's own files have hashes in `sources`, so only files of other packages count as libraries.
     files = {frame.file for chain in capture.frames.values() for frame in chain} - {*capture.sources}
     tops = {name.partition("/")[0] for name in files if "/" in name}
     owners = {owner for top in tops for owner in _list_packages().get(top, ())}

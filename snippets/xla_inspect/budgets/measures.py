@@ -175,7 +175,7 @@ MEASURES: Mapping[str, Measure] = {
     "copies": Measure("", lambda of: len(of.copies), _tell_copies, "", "separately launched copies and transposes"),
     "copied": Measure(
         "bytes",
-        lambda of: sum(each.bytes * (each.runs or 1) for each in of.copies),
+        lambda of: sum(copy.bytes * (copy.runs or 1) for copy in of.copies),
         _tell_copies,
         "",
         "bytes that these copies move in a step, counting every iteration of a loop",
@@ -190,14 +190,14 @@ MEASURES: Mapping[str, Measure] = {
     ),
     "exchanged": Measure(
         "bytes",
-        lambda of: sum(each.total_bytes for each in of.exchanges),
+        lambda of: sum(exchange.total_bytes for exchange in of.exchanges),
         _tell_exchanges,
         "collectives",
         "operand bytes of each device's collectives in a step",
     ),
     "constants": Measure(
         "bytes",
-        lambda of: sum(each.size for each in of.capture.constants),
+        lambda of: sum(constant.size for constant in of.capture.constants),
         _tell_constants,
         "",
         "arrays that are constants of the program, not arguments",

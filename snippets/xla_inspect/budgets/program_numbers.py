@@ -184,6 +184,7 @@ class ProgramNumbers:
         self._log.note_use(quantity)
         bound = read_bound(given, quantity.unit, quantity.name)
         limit = bound.find_limit(recorded)
+        # The bound refers to the record, but there is no recorded number.
         if limit is None:
             message = (
                 f"nothing was recorded of {quantity.name} of {self.name}: record it with pytest --xla-update, or with "

@@ -144,9 +144,9 @@ def tell_finding(finding: Finding) -> Iterator[str]:
     if finding.pass_name not in {"", "import"} and " pass " not in finding.verdict:
         yield f"      pass: {finding.pass_name}"
     reasons = [
-        reason_item
-        for reason_item in finding.reasons
-        if reason_item.pass_name == finding.pass_name and reason_item.verdict != "noted"
+        candidate
+        for candidate in finding.reasons
+        if candidate.pass_name == finding.pass_name and candidate.verdict != "noted"
     ]
     # A verdict with "because" already includes the explanation.
     for reason in [] if " because " in finding.verdict else reasons[:1]:

@@ -35,45 +35,47 @@ if TYPE_CHECKING:
 class Capture:
     """One program compiled for one target: every stage, and the compiler's own reports.
 
-    One that comes from the cache holds the small parts; the long texts are read when they are first asked for.
+    A capture from the cache contains only the small parts at first; long texts are read on first use.
 
     Attributes:
         program: The name of the function.
         target: The short name of the target.
-        versions: The packages that made it, name to version.
-        options: The compiler options that were set, name to value.
-        source_file: The project-relative file that holds the function, or an empty string.
-        source: The text of the function's file, or an empty string when it has none.
+        versions: The versions of the packages that compiled it, by name.
+        options: The values of the compiler options that were set, by name.
+        source_file: The project-relative path of the function's file, or an empty string.
+        source: The text of the function's file, or an empty string without a file.
         jaxpr: The traced program as JAX prints it.
         stablehlo: The lowered program, without locations.
-        stablehlo_locations: The same with `loc(...)` on each operation.
-        before: HLO as the compiler got it (`before_optimizations`), without the stack-frame tables.
+        stablehlo_locations: The lowered program with `loc(...)` on each operation.
+        before: The imported HLO (`before_optimizations`), without the stack-frame tables.
         after: Optimized HLO, without the stack-frame tables.
         runs: Every run of a pass, in order.
-        passes: The passes that changed the module, in order, each with the module after it.
+        passes: The passes that changed the module, in order, each with the resulting module.
         buffers: The text of `buffer-assignment.txt`.
         live_ranges: The text of `live-range.txt`.
-        memory: Bytes needed.
-        cost: Work counted.
-        thunks: The thunks of a GPU executable, in order; otherwise empty. `launches.list_launches` counts launches.
-        fusion_log: The GPU fusion cost model's steps, sorted since their order varies; empty elsewhere.
-        code: Generated code.
-        frames: Stack-frame id to call chain, innermost frame first; metadata of an instruction names the id.
-        sources: The project's files that the program comes from, its own first, each with its text.
+        memory: The bytes that the executable needs.
+        cost: The counted work.
+        thunks: The thunks of a GPU executable, in order; empty for other targets. `launches.list_launches` counts
+            launches.
+        fusion_log: The steps of the GPU's fusion cost model, sorted because their order varies; empty for other
+            targets.
+        code: The generated code.
+        frames: The call chain of each stack frame by id, innermost frame first; an instruction's metadata has the id.
+        sources: The text of the project's files that the program comes from, the function's own file first.
         jaxpr_locations: The jaxpr with `# file:line:column (function)` after the first line of each equation.
-        memory_report: The text of `memory-usage-report.txt`: what takes the memory at the peak, by size.
-        error: The compiler's error, or an empty string. Such a capture has what the compiler left
-            until then: `after` may be empty, and `memory` and `cost`, which an executable would say, are zero.
+        memory_report: The text of `memory-usage-report.txt`: the values in memory at the peak, by size.
+        error: The compiler's error, or an empty string. After an error, the capture has the compiler's output so far:
+            `after` may be empty, and `memory` and `cost`, which come from the executable, are zero.
         times: The times of the compilation, which differ between otherwise equal captures.
-        is_stepped: Whether `passes` holds the module after each pass that changed it. One that was made without is
-            made in less time and memory, and has no `passes`.
+        is_stepped: Whether `passes` has the module after each pass that changed it. A capture without passes needs less
+            time and memory.
         equations: The jaxpr's equations by part of the program.
-        constants: The arrays of more than 1 KiB that the program closes over, the largest first. In `stablehlo` such a
-            literal is left out, and `dense_resource<__elided__>` stands in its place, in HLO `constant({...})`.
+        constants: The arrays of more than 1 KiB that the program closes over, largest first. Their values are elided:
+            `stablehlo` has `dense_resource<__elided__>` in their place, and HLO has `constant({...})`.
         log: The compiler's messages about its reasons, in order, if they were requested.
-        low_level: A TPU's programs below HLO, those of kernels first, where that was asked for.
-        missing: Why a field is empty, or holds something else than it says, by its name: of a dump, which does not tell
-            all.
+        low_level: A TPU's programs below HLO, those of kernels first, if they were requested.
+        missing: For a capture from an incomplete dump, the reason why a field is empty or differs from its description,
+            by the field's name.
     """
 
     program: str
@@ -94,7 +96,8 @@ class Capture:
     memory: Memory
     cost: Cost
     thunks: tuple[Thunk, ...]
-    # Factories and no plain defaults: those would be attributes of the class, found before what is read when asked for.
+    # Defaults are factories because plain defaults would be class attributes, which hide the fields that are read
+    # later.
     fusion_log: tuple[str, ...] = field(default_factory=tuple)
     code: tuple[Code, ...] = field(default_factory=tuple)
     frames: Mapping[int, tuple[Frame, ...]] = field(default_factory=dict)
@@ -110,11 +113,11 @@ class Capture:
     low_level: tuple[LowLevel, ...] = field(default_factory=tuple)
     missing: Mapping[str, str] = field(default_factory=dict)
     notebook_view: ClassVar[Callable[[Capture], str]] = repr
-    """Function that returns the HTML for a notebook, which the package sets: what draws a capture is above this one."""
+    """A function that returns the HTML for a notebook; the package sets it, because drawing is in a higher layer."""
 
     @cached_property
     def unoptimized_module(self) -> Module:
-        """The parsed HLO that the compiler got; where that is missing, the first that is known after it."""
+        """The parsed imported HLO or, if that is missing, the first known module after it."""
         if not self.before:
             return self.passes[0].module if self.passes else self.module
         return hlo.parse_module(self.before)
@@ -126,7 +129,7 @@ class Capture:
 
     @cached_property
     def instruction_counts(self) -> tuple[int, ...]:
-        """The number of instructions in the module that the compiler received, and after each pass that changed it."""
+        """The number of instructions in the imported module, and after each pass that changed it."""
         return (len(INSTRUCTION.findall(self.before)), *(change.instruction_count for change in self.passes))
 
     @cached_property
@@ -141,7 +144,7 @@ class Capture:
 
     @cached_property
     def files(self) -> tuple[str, ...]:
-        """The project's files that call chains name, sorted."""
+        """The project's files in the call chains, sorted."""
         return tuple(sorted({frame.file for chain in self.frames.values() for frame in chain}))
 
     @cached_property
@@ -151,44 +154,46 @@ class Capture:
 
         return digest(replace(self, program="", source_file="", source="", sources={}, times=Times()))
 
-    def retold(self, **values: Any) -> Capture:  # noqa: ANN401 - fields of any type, or what properties keep
-        """Return a copy with new values for some fields or stored properties, without reading the others.
+    def retold(self, **values: Any) -> Capture:  # noqa: ANN401 - fields of any type, or cached properties
+        """Return a copy with new values for some fields or cached properties, without reading the others.
 
-        It is for those that other properties do not depend on: the program's name and source, and the identity.
+        Other properties must not depend on the new values; this is true of the program's name and source, and the
+        identity.
         """
-        made = copy(self)
-        made.__dict__.update(values)
-        return made
+        capture = copy(self)
+        capture.__dict__.update(values)
+        return capture
 
     @property
     def own(self) -> Capture:
-        """The capture with the lines of the reader's own code, of one that was given those of a package."""
+        """The original capture, whose lines are those of the user's code, for a capture with the lines of a package."""
         own: Capture = self.__dict__.get("_own", self)
         return own
 
-    if not TYPE_CHECKING:  # a checker would take it to allow any name
+    if not TYPE_CHECKING:  # a type checker would allow any attribute
 
         def __getattr__(self, name: str) -> object:
-            """Read the part that holds a field that was left for later (see `xla_inspect.captured.storage`)."""
-            read = self.__dict__.get("_later", {}).get(name)
-            if read is None:
+            """Read the part that contains a deferred field (see `xla_inspect.captured.storage`)."""
+            read_part = self.__dict__.get("_later", {}).get(name)
+            if read_part is None:
                 message = f"{type(self).__name__!r} object has no attribute {name!r}"
                 raise AttributeError(message, name=name, obj=self)
-            for field_name, value in read().items():
+            # One part contains several fields; fields that already have a value, such as those of `retold`, keep it.
+            for field_name, value in read_part().items():
                 self.__dict__.setdefault(field_name, value)
             return self.__dict__[name]
 
     def __repr__(self) -> str:
-        """Return which program it is of and how large its modules are; its texts have hundreds of lines."""
-        made = f"{len(self.passes)} passes changed the module" if self.is_stepped else "made without passes"
-        return f"<Capture of {self.program} for {self.target}: {self.error.partition(chr(10))[0][:80] or made}>"
+        """Return a short text with the program, the target and the outcome; the fields have hundreds of lines."""
+        outcome = f"{len(self.passes)} passes changed the module" if self.is_stepped else "made without passes"
+        return f"<Capture of {self.program} for {self.target}: {self.error.partition(chr(10))[0][:80] or outcome}>"
 
     def _repr_html_(self) -> str:
         """Return the view that `xla_inspect` registers for notebooks."""
         return type(self).notebook_view(self)
 
     def to_json(self) -> str:
-        """Return the capture as one line of JSON, from which `from_json` makes an equal one."""
+        """Return the capture as one line of JSON, which `from_json` reads."""
         from xla_inspect.captured.storage import dump
 
         return dump(self)
@@ -198,7 +203,7 @@ class Capture:
         """Return the capture that `to_json` wrote.
 
         Raises:
-            InspectError: The text is no capture, or one of another format.
+            InspectError: The text is not a capture, or has another format.
         """
         from xla_inspect.captured.storage import load_capture
 
@@ -208,17 +213,17 @@ class Capture:
 class Captures(Mapping[str, Capture]):
     """One program's captures by target, with the reasons for targets that this machine cannot compile for.
 
-    Iterating gives the targets that were compiled. Looking up one that was asked for and could not be compiled
-    raises `TargetUnavailableError`, so that a page that needs it shows a gap there.
+    Iteration yields the compiled targets. Looking up a requested target that could not be compiled raises
+    `TargetUnavailableError`, so that a page that needs the target shows a gap.
 
     Args:
         captures: The captures by target.
         missing: The reason why each of the other targets could not be compiled.
-        targets: All targets that were asked for, in order.
+        targets: All requested targets, in order.
     """
 
     def __init__(self, captures: Mapping[str, Capture], missing: Mapping[str, str], targets: tuple[str, ...]) -> None:
-        """Keep the captures in the order in which the targets were asked for."""
+        """Store the captures in the order of the requested targets."""
         self.targets = targets
         self.missing = dict(missing)
         self._captures = {target: captures[target] for target in targets if target in captures}
@@ -227,8 +232,8 @@ class Captures(Mapping[str, Capture]):
         """Return the capture for a target.
 
         Raises:
-            TargetUnavailableError: The target was asked for, and this machine cannot compile for it.
-            InspectError: The target was not asked for.
+            TargetUnavailableError: The target was requested, but this machine cannot compile for it.
+            InspectError: The target was not requested.
         """
         if target in self._captures:
             return self._captures[target]
@@ -238,10 +243,10 @@ class Captures(Mapping[str, Capture]):
         raise InspectError(message)
 
     def require(self) -> None:
-        """Do nothing where each target that was asked for was compiled.
+        """Check that all requested targets were compiled.
 
         Raises:
-            TargetUnavailableError: One could not be, so that a check that speaks of all of them is a gap.
+            TargetUnavailableError: A target could not be compiled, so a check about all of them shows a gap.
         """
         for target in self.targets:
             self[target]
@@ -251,7 +256,7 @@ class Captures(Mapping[str, Capture]):
     @overload
     def get[T](self, key: str, default: T, /) -> Capture | T: ...
     def get(self, key: str, default: object = None, /) -> object:
-        """Return the capture for a target, or the default where there is none."""
+        """Return the capture for a target, or the default if there is none."""
         return self._captures.get(key, default)
 
     def __contains__(self, target: object) -> bool:
@@ -259,9 +264,9 @@ class Captures(Mapping[str, Capture]):
         return target in self._captures
 
     def __iter__(self) -> Iterator[str]:
-        """Iterate over the targets that were compiled."""
+        """Iterate over the compiled targets."""
         return iter(self._captures)
 
     def __len__(self) -> int:
-        """Return how many targets were compiled."""
+        """Return the number of compiled targets."""
         return len(self._captures)

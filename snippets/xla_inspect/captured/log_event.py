@@ -14,14 +14,15 @@ class LogEvent:
     """One message of a compiler, logged while a pass ran.
 
     Attributes:
-        run: Which run of a pass that was, counted from 0 in the order in which they began, those of pipelines inside
-            pipelines among them; -1 where no pass ran.
+        run: The number of the pass run, counted from 0 in the order of their starts, including runs of nested
+            pipelines;
+            -1 outside of any pass.
         pipeline: The pipeline that ran the pass.
-        name: The pass.
-        module: The HLO module that it ran on, which may be another than the program's: a compiler takes parts out.
-        source: The file of XLA that says it, without its suffix, such as `instruction_fusion`.
+        name: The name of the pass.
+        module: The HLO module that the pass ran on; it may be a part that the compiler extracted from the program.
+        source: The file of XLA that logged the message, without its suffix, such as `instruction_fusion`.
         line: The line in that file.
-        text: The words, in one line or several, without times, folders and what else is of the machine.
+        text: The message, on one or several lines, without times, folders and other details of the machine.
     """
 
     run: int
@@ -37,17 +38,18 @@ def write_log(events: Iterable[LogEvent]) -> list[Any]:
     """Return events as JSON data in which shared parts are stored once.
 
     Returns:
-        The runs of passes, each with pipeline, name and module; the events, each with the position of its run there.
+        The runs of passes, each with pipeline, name and module, and the events, each with the position of its run.
     """
+    # Many events share the run of a pass, so each run is stored once and referenced by position.
     steps: dict[tuple[Any, ...], int] = {}
-    sentence = []
+    rows = []
     for event in events:
         *step, source, line, text = astuple(event)
-        sentence.append([steps.setdefault(tuple(step), len(steps)), source, line, text])
-    return [[list(step) for step in steps], sentence]
+        rows.append([steps.setdefault(tuple(step), len(steps)), source, line, text])
+    return [[list(step) for step in steps], rows]
 
 
-def read_log(written: Sequence[Any]) -> tuple[LogEvent, ...]:
+def read_log(data: Sequence[Any]) -> tuple[LogEvent, ...]:
     """Return the events that `write_log` wrote."""
-    steps, text = written
+    steps, text = data
     return tuple(LogEvent(*steps[step], *words) for step, *words in text)

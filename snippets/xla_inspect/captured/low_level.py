@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 PROGRAM = "TLP"
-"""How the compiler names the program around the kernels, its top-level program."""
+"""The compiler's name for the program around the kernels, the top-level program."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,10 +17,10 @@ class LowStage:
     """The low-level program of a kernel after one step of the compiler below HLO.
 
     Attributes:
-        name: The step, such as `post-GVN`, in the compiler's words.
+        name: The compiler's name of the step, such as `post-GVN`.
         instructions: The number of low-level instructions, or None if it is unknown.
         bundles: The number of bundles into which they are packed, or None if they are not packed yet.
-        is_changed: Whether it differs from what the step before left, or None where that is not said.
+        is_changed: Whether the step changed the program, or None if it is unknown.
     """
 
     name: str
@@ -31,17 +31,18 @@ class LowStage:
 
 @dataclass(frozen=True, slots=True)
 class LowLevel:
-    """A kernel below HLO, or the program around the kernels, as the compiler for a TPU finished it.
+    """The finished TPU code of one kernel below HLO, or of the program around the kernels.
 
     Attributes:
-        kernel: The instruction that it was made for; `PROGRAM`, or another of the compiler's own names in `<>`, of what
-            is around the kernels.
-        instructions: All instructions that run it: those that are the same share one.
-        bundles: The finished program, a bundle a line, as the compiler prints it.
+        kernel: The instruction that it implements; for code around the kernels, `PROGRAM` or another of the compiler's
+            own names in `<>`.
+        instructions: All instructions that run it; equal instructions share one kernel.
+        bundles: The finished program, one bundle per line, as the compiler prints it.
         utilization: The number of slots of each unit that each bundle uses, as the compiler prints it.
         schedule: The number of bundles, and their HLO instruction, as the compiler prints them.
-        critical_path: The longest chain of each block, with cycles to its end, as the compiler prints it.
-        stages: The steps that made it, in order.
+        critical_path: The longest dependence chain of each block, with the cycles to its end, as the compiler prints
+            it.
+        stages: The compiler steps that produced it, in order.
     """
 
     kernel: str
@@ -54,7 +55,7 @@ class LowLevel:
 
 
 TEXTS = ("bundles", "utilization", "schedule", "critical_path")
-"""The attributes that hold long texts."""
+"""The attributes with long texts."""
 
 
 def write_low_level(kernels: Iterable[LowLevel], keep: Callable[[str], Any] = str) -> list[Any]:
@@ -62,7 +63,7 @@ def write_low_level(kernels: Iterable[LowLevel], keep: Callable[[str], Any] = st
 
     Args:
         kernels: The kernels.
-        keep: Stores a long text and returns its reference.
+        keep: A function that stores a long text and returns a reference to it.
     """
     return [
         [
@@ -75,15 +76,15 @@ def write_low_level(kernels: Iterable[LowLevel], keep: Callable[[str], Any] = st
     ]
 
 
-def read_low_level(written: Iterable[Any], get: Callable[[Any], str] = str) -> tuple[LowLevel, ...]:
+def read_low_level(data: Iterable[Any], get: Callable[[Any], str] = str) -> tuple[LowLevel, ...]:
     """Return the kernels that `write_low_level` wrote.
 
     Args:
-        written: The result of `write_low_level`.
-        get: Returns the long text of a reference.
+        data: The result of `write_low_level`.
+        get: A function that returns the long text for a reference.
     """
     kernels = []
-    for kernel, instructions, texts, stages in written:
+    for kernel, instructions, texts, stages in data:
         bundles, utilization, schedule, critical_path = map(get, texts)
         kernels.append(
             LowLevel(

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from xla_inspect.hlo import Module
 
-# A line of a dumped module that holds an instruction.
+# The start of a line with an instruction in a dumped module.
 INSTRUCTION = re.compile(r"^ +(?:ROOT )?%", re.MULTILINE)
 
 
@@ -33,7 +33,7 @@ class PassChange:
 
     Attributes:
         pipeline: The pipeline that ran the pass, such as `simplification`.
-        name: The pass, such as `algsimp`.
+        name: The name of the pass, such as `algsimp`.
         text: The whole module after the pass, as the compiler dumped it, without the stack-frame tables.
     """
 
@@ -54,7 +54,7 @@ class PassChange:
 
 @dataclass(frozen=True, slots=True)
 class Memory:
-    """Bytes that the executable needs, per device (`CompiledMemoryStats` of the executable)."""
+    """The bytes that the executable needs on each device (`CompiledMemoryStats` of the executable)."""
 
     arguments: int
     outputs: int
@@ -65,20 +65,20 @@ class Memory:
 
 
 PASSES, REST = "HLO passes", "not recorded"
-"""Phases of a compile that each compiler has, see `Times`."""
+"""The names of phases that the compilation for every target has, see `Times`."""
 
 
 @dataclass(frozen=True, slots=True)
 class Times:
-    """Seconds that a compile took, on the machine and at the load that it met.
+    """The seconds of a compilation, which depend on the machine and its load.
 
     Attributes:
-        tracing: Python run with tracers, once for all targets.
-        lowering: The jaxpr turned into StableHLO, once for all targets of a kind.
-        compiling: All that the compiler did, its passes and the generation of code.
-        passes: Each of `Capture.runs` in the same order, without what ran inside it that is a run of its own.
-        phases: What `compiling` consists of, in the order in which it begins, as far as the compiler tells: `PASSES`,
-            what comes after it, and `REST`, which nothing is recorded of. They sum to `compiling`.
+        tracing: The time of tracing the Python function, once for all targets.
+        lowering: The time of lowering the jaxpr to StableHLO, once for all targets of a kind.
+        compiling: The time of the compiler, including its passes and code generation.
+        passes: The time of each of `Capture.runs`, in the same order, without that of nested runs.
+        phases: The times of the phases of `compiling`, in order: `PASSES`, the later phases that the compiler reports,
+            and `REST`, which is not recorded. They add up to `compiling`.
     """
 
     tracing: float = 0.0
@@ -93,8 +93,8 @@ class Equations:
     """The number of jaxpr equations in one part of the program, including those of inner jaxprs.
 
     Attributes:
-        scope: The name stack that they are under, as `Encoder/dropout`, with JAX's own marks such as `jvp(...)`.
-        function: The Python function that they are of.
+        scope: The name stack of the equations, such as `Encoder/dropout`, with JAX's own marks such as `jvp(...)`.
+        function: The Python function that the equations come from.
         number: The number of equations.
     """
 
@@ -105,14 +105,14 @@ class Equations:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """An array that the program closes over, so that it is a part of the program and not an argument.
+    """An array that the program closes over, which makes it a part of the program and not an argument.
 
     Attributes:
         dtype: Its element type, such as `float32`.
         shape: Its dimensions.
         size: Bytes.
-        file: The file with the line that first uses it, or an empty string.
-        line: That line, or 0.
+        file: The file of the first use, or an empty string.
+        line: The line of the first use, or 0.
     """
 
     dtype: str
@@ -124,14 +124,14 @@ class Constant:
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """Work that the optimized module does, counted by a cost model and not measured.
+    """The work of the optimized module, counted by a cost model and not measured.
 
     Attributes:
         flops: Floating-point operations.
         bytes_accessed: Bytes read and written.
-        transcendentals: Calls of exp, tanh and the like.
+        transcendentals: Evaluations of exp, tanh and similar functions.
         source: The origin of the numbers: `executable` or `jaxlib HLO cost analysis`.
-        details: Every property that the source gave, by its own name.
+        details: All properties from the source, by their original names.
     """
 
     flops: float
@@ -143,16 +143,16 @@ class Cost:
 
 @dataclass(frozen=True, slots=True)
 class Thunk:
-    """One step of a GPU's executable, a line of the thunk sequence.
+    """One step of a GPU's executable, which is one line of the thunk sequence.
 
     Attributes:
-        name: The instruction that it runs, or its kind where it names none.
-        kind: Its kind, such as `kCustomKernel`.
-        grid: Blocks in x, y and z, of a kernel.
-        threads: Threads per block in x, y and z, of a kernel.
-        shared_memory: Bytes of shared memory per block, of a kernel.
-        symbol: What the kernel is called in the code, and so in a profile: the name of the instruction for which it was
-            made, which is another one where two instructions share a kernel. Empty of what is no kernel.
+        name: The instruction that it runs, or its kind if it has no instruction.
+        kind: The kind, such as `kCustomKernel`.
+        grid: For a kernel, the blocks in x, y and z.
+        threads: For a kernel, the threads of a block in x, y and z.
+        shared_memory: For a kernel, the bytes of shared memory of a block.
+        symbol: For a kernel, its name in the code and in profiles, otherwise empty. It is the name of the instruction
+            for which the kernel was generated, even if another instruction with the same kernel runs it.
     """
 
     name: str
@@ -168,7 +168,7 @@ class Code:
     """A piece of generated code.
 
     Attributes:
-        kernel: The kernel it belongs to, or the file's own short name.
+        kernel: The kernel that it belongs to, or the short name of its file.
         language: `llvm`, `llvm-unoptimized`, `asm`, `triton`, `ptx`, `sass` or `hlo` (a TPU's scheduled module).
         text: The code.
     """

@@ -1,4 +1,4 @@
-"""Write a capture as compact JSON and read it back: whole, or packed in parts that are read when asked for."""
+"""The storage of captures as compact JSON: as a whole, or packed in parts that are read on demand."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Mapping, Sequence
 
 FORMAT = 7
-"""Raised by one whenever what is written changes its meaning."""
+"""The version of the format, which is increased whenever the meaning of stored data changes."""
 
 HEAD = (
     "program",
@@ -39,7 +39,7 @@ HEAD = (
     "is_stepped",
     "missing",
 )
-"""The fields that a packed capture has at once."""
+"""The fields that a packed capture has immediately."""
 
 LATER = (
     ("jaxpr", "jaxpr_locations", "stablehlo", "stablehlo_locations", "before", "after", "buffers", "live_ranges"),
@@ -50,22 +50,22 @@ LATER = (
     ("log",),
     ("low_level",),
 )
-"""The fields that are read when the first of their group is asked for."""
+"""The fields that are read together, on the first use of a field of their group."""
 
 FIELDS = (*HEAD, *(name for names in LATER for name in names))
 
 KEPT = ("instruction_counts", "pass_names", "files")
-"""Properties that a packed capture has at once, so that nothing need be read to know them."""
+"""The properties that a packed capture has immediately, without reading any part."""
 
 
 class LineTable:
-    """The distinct lines of many texts that differ little, such as a module after each of its passes.
+    """The distinct lines of many similar texts, such as a module after each of its passes.
 
-    A text becomes runs of consecutive lines: `[first, count, first, count, ...]`.
+    A text is stored as runs of consecutive lines: `[first, count, first, count, ...]`.
     """
 
     def __init__(self, lines: Iterable[str] = ()) -> None:
-        """Start with the lines of a table that was written before."""
+        """Start with the lines of a stored table."""
         self.lines = list(lines)
 
     @cached_property
@@ -73,7 +73,7 @@ class LineTable:
         return {line: index for index, line in enumerate(self.lines)}
 
     def add(self, text: str) -> list[int]:
-        """Return a text as runs of lines of this table, after adding its new lines."""
+        """Add the new lines of a text to the table, and return the text as runs of lines."""
         spans: list[int] = []
         end = -1
         for line in text.split("\n"):
@@ -88,7 +88,7 @@ class LineTable:
         return spans
 
     def get(self, spans: Sequence[int]) -> str:
-        """Return the text of runs of lines."""
+        """Return the text for runs of lines."""
         lines: list[str] = []
         for first, count in zip(spans[::2], spans[1::2], strict=True):
             lines += self.lines[first : first + count]
@@ -106,10 +106,10 @@ def digest(capture: Capture) -> str:
 
 
 def load_capture(text: str) -> Capture:
-    """Return the capture that `dump` wrote.
+    """Read the capture that `dump` wrote.
 
     Raises:
-        InspectError: The text is no capture, or one of another format.
+        InspectError: The text is not a capture, or has another format.
     """
     record = _parse(text)
     try:
@@ -119,7 +119,7 @@ def load_capture(text: str) -> Capture:
 
 
 def pack(capture: Capture) -> bytes:
-    """Return a capture compressed, in parts; the first part has the lengths and checksums of the others."""
+    """Return a capture as compressed parts; the first part has the lengths and checksums of the others."""
     parts = [_compress(_print(_write(capture, names))) for names in LATER]
     record = {
         "format": FORMAT,
@@ -132,11 +132,12 @@ def pack(capture: Capture) -> bytes:
 
 
 def unpack(data: bytes) -> Capture:
-    """Return the capture that `pack` wrote; its longer parts are checked now and read when they are asked for.
+    """Read the capture that `pack` wrote; its longer parts are checked now and read on first use.
 
     Raises:
-        InspectError: The data is no capture, one of another format, or damaged anywhere.
+        InspectError: The data is not a capture, has another format, or is damaged.
     """
+    # The object stops at the end of the first gzip member, and leaves the compressed parts in `unused_data`.
     reader = zlib.decompressobj(wbits=31)
     try:
         record = _parse(reader.decompress(data).decode())
@@ -145,10 +146,11 @@ def unpack(data: bytes) -> Capture:
     except (zlib.error, UnicodeDecodeError, KeyError, TypeError, ValueError) as error:
         message = f"this packed capture is damaged ({type(error).__name__}: {error}); capture it again"
         raise InspectError(message) from error
+    # Fields of one group share the cached reader of their part, so each part is decompressed at most once.
     later = {
-        name: read
+        name: read_part
         for names, part in zip(LATER, parts, strict=True)
-        for read in [cache(partial(_read_part, part, names))]
+        for read_part in [cache(partial(_read_part, part, names))]
         for name in names
     }
     try:
@@ -163,21 +165,21 @@ def _split(data: bytes, parts: Sequence[Sequence[int]]) -> list[bytes]:
     """Split data into its parts and check their lengths and checksums.
 
     Raises:
-        ValueError: One of them is not.
+        ValueError: A length or a checksum is wrong.
     """
-    checked: list[bytes] = []
+    valid_parts: list[bytes] = []
     start = 0
     for length, checksum in parts:
         part = data[start : start + length]
         if len(part) != length or zlib.crc32(part) != checksum:
-            message = f"part {len(checked)} is not what was written"
+            message = f"part {len(valid_parts)} is not what was written"
             raise ValueError(message)
-        checked.append(part)
+        valid_parts.append(part)
         start += length
-    if start != len(data) or len(checked) != len(LATER):
+    if start != len(data) or len(valid_parts) != len(LATER):
         message = "there are more or fewer parts than were written"
         raise ValueError(message)
-    return checked
+    return valid_parts
 
 
 def _read_part(part: bytes, names: Iterable[str]) -> dict[str, Any]:
@@ -185,6 +187,7 @@ def _read_part(part: bytes, names: Iterable[str]) -> dict[str, Any]:
 
 
 def _compress(text: str) -> bytes:
+    # Without a time stamp, equal captures have equal bytes.
     return gzip.compress(text.encode(), compresslevel=3, mtime=0)
 
 
@@ -193,10 +196,10 @@ def _print(record: Mapping[str, Any]) -> str:
 
 
 def _parse(text: str) -> dict[str, Any]:
-    """Parse the record in a text.
+    """Parse the JSON record of a capture.
 
     Raises:
-        InspectError: The text is no capture, or one of another format.
+        InspectError: The text is not a capture, or has another format.
     """
     try:
         record = json.loads(text)
@@ -215,7 +218,7 @@ def _damaged(error: Exception) -> InspectError:
 
 
 def _write(capture: Capture, names: Iterable[str]) -> dict[str, Any]:
-    """Return fields of a capture as JSON data, and the lines of their texts."""
+    """Return some fields of a capture as JSON data, with the lines of their texts."""
     table = LineTable()
     record = {name: _write_field(name, getattr(capture, name), table) for name in names}
     return {**record, "lines": table.lines}
@@ -228,7 +231,7 @@ def _write_field(name: str, value: Any, table: LineTable) -> Any:  # noqa: ANN40
 
 
 def _read(record: Mapping[str, Any], names: Iterable[str]) -> dict[str, Any]:
-    """Return fields of a capture, by name."""
+    """Return some fields of a capture by name, from JSON data."""
     table = LineTable(record["lines"])
     return {name: _read_field(name, record[name], table) for name in names}
 
@@ -267,8 +270,8 @@ _WRITE: Mapping[str, Callable[[Any, LineTable], Any]] = {
     "code": lambda code, table: [[piece.kernel, piece.language, table.add(piece.text)] for piece in code],
     "log": lambda events, _: write_log(events),
     "low_level": lambda kernels, table: write_low_level(kernels, table.add),
-    "equations": lambda equations, _: [list(_flat(each).values()) for each in equations],
-    "constants": lambda constants, _: [list(_flat(each).values()) for each in constants],
+    "equations": lambda equations, _: [list(_flat(equation).values()) for equation in equations],
+    "constants": lambda constants, _: [list(_flat(constant).values()) for constant in constants],
     "frames": lambda frames, _: [
         [key, [list(_flat(frame).values()) for frame in chain]] for key, chain in frames.items()
     ],
@@ -287,7 +290,7 @@ _READ: Mapping[str, Callable[[Any, LineTable], Any]] = {
     "code": lambda code, table: tuple(Code(kernel, language, table.get(text)) for kernel, language, text in code),
     "log": lambda written, _: read_log(written),
     "low_level": lambda written, table: read_low_level(written, table.get),
-    "equations": lambda equations, _: tuple(Equations(*each) for each in equations),
+    "equations": lambda equations, _: tuple(Equations(*row) for row in equations),
     "constants": lambda constants, _: tuple(
         Constant(dtype, tuple(shape), *others) for dtype, shape, *others in constants
     ),

@@ -1,4 +1,4 @@
-"""Text of HLO to a `Module`, and nothing else: every line is read or refused."""
+"""A strict parser of HLO text into a `Module`: every line is either understood or rejected."""
 
 from typing import TYPE_CHECKING
 

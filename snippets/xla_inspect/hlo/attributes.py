@@ -5,29 +5,29 @@ from __future__ import annotations
 import re
 
 CONFIGURATION = ("backend_config", "frontend_attributes")
-"""Attributes that say how an instruction is compiled; shown only when asked for."""
+"""Attributes that affect how an instruction is compiled; shown only on request."""
 
 INCIDENTAL = frozenset({"metadata", *CONFIGURATION, "sharding"})
-"""Attributes that say where an instruction comes from and how it is compiled, and nothing of what it computes."""
+"""Attributes about the origin or the compilation of an instruction, which do not affect what it computes."""
 
 CLUTTER = INCIDENTAL | {"calls", "cross_program_prefetch_index"}
-"""What hides the shapes where a listing has one line for each launch."""
+"""Attributes that would hide the shapes in a listing with one line for each launch."""
 
 NAME = r"[A-Za-z_][A-Za-z0-9_.\-]*+"
-"""A name, as a pattern whose repetition is possessive: what does not match fails in time linear in its length."""
+"""The pattern of a name, whose repetition is possessive so that a mismatch takes time linear in its length."""
 
 STRING = r'"(?:[^"\\]++|\\.)*+"'
 _KEY = r"[A-Za-z_][A-Za-z0-9_.\-]*+"
-# Deeper values take the slower path in `lines.py`.
+# More deeply nested values take the slower path in `lines.py`.
 _DEPTH = 10
 
 
 def nest(opening: str, closing: str, depth: int = _DEPTH) -> str:
-    """A pattern for text between two brackets that may nest in themselves, with strings skipped.
+    """Return a pattern for text between two brackets that may nest, with strings skipped.
 
     Args:
         opening: The bracket, escaped for a pattern.
-        closing: The bracket that closes it, escaped.
+        closing: The closing bracket, escaped for a pattern.
         depth: The largest allowed depth of nested brackets.
     """
     plain = rf'[^{opening}{closing}"]++|{STRING}'
@@ -41,7 +41,7 @@ BRACED, BRACKETED, PARENTHESISED = nest(r"\{", r"\}"), nest(r"\[", r"\]"), nest(
 _FIELD = rf"{_KEY}=(?:{STRING}|\{{[^{{}}\"]*+\}}|[^\s{{}}\",]++)"
 METADATA = rf"\{{(?:{_FIELD}(?: {_FIELD})*+)?+\}}"
 _VALUE = rf"(?:[^,{{}}()\[\]\"\s]++| (?=[{{\[])|{BRACED}|{BRACKETED}|{PARENTHESISED}|{STRING})++"
-# The one value that a blank divides: the shape of a literal, and the literal.
+# A literal with its shape is the only value that contains a blank.
 _LITERAL = rf"(?:(?<=literal=)[a-z][a-z0-9]*+{BRACKETED}(?:{BRACED})?+ [\w.\-]++)"
 ATTRIBUTE = rf"(?:metadata={METADATA}|(?!metadata=){_KEY}=(?:{_LITERAL}|{_VALUE}))"
 
@@ -54,12 +54,12 @@ _ESCAPES = {ord("\n"): r"\n", ord("\r"): r"\r", ord("\t"): r"\t", ord('"'): r"\"
 
 
 def split_attributes(text: str) -> dict[str, str]:
-    """The attributes in a text `, key=value, ...` that a pattern of this module has matched, in order."""
+    """Return the attributes of a text `, key=value, ...`, in order; a pattern of this module must match the text."""
     return dict(_ATTRIBUTE.findall(text))
 
 
 def split_metadata(text: str) -> dict[str, str]:
-    """The fields of `{op_name="add" stack_frame_id=2}`, in order, strings without quotes and escapes."""
+    """Return the fields of `{op_name="add" stack_frame_id=2}`, in order, with strings unquoted and unescaped."""
     return {key: unquote(value) for key, value in _METADATA.findall(text)}
 
 
@@ -71,6 +71,7 @@ def unquote(text: str) -> str:
     if "\\" not in body:
         return body
     pieces: list[bytes] = []
+    # The escapes are bytes of UTF-8, so the pieces are joined as bytes and decoded at the end.
     last = 0
     for match in _ESCAPE.finditer(body):
         pieces.append(body[last : match.start()].encode())
@@ -85,13 +86,13 @@ def escape(text: str) -> str:
     if _PLAIN.fullmatch(text):
         return text
     return "".join(
-        _ESCAPES.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}")  # noqa: PLR2004 - ASCII that prints
+        _ESCAPES.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}")  # noqa: PLR2004 - printable ASCII
         for byte in text.encode("utf-8", "surrogateescape")
     )
 
 
 def quote(text: str) -> str:
-    """Return a text as a string."""
+    """Return a text as a quoted string, with escapes."""
     return f'"{escape(text)}"'
 
 

@@ -1,4 +1,4 @@
-"""The instructions between a computation's braces, however they were written, as lines in the form of XLA's printer."""
+"""A rewriter of a computation's instructions, from any accepted notation into lines in the form of XLA's printer."""
 
 from __future__ import annotations
 
@@ -23,18 +23,18 @@ _LONGEST = 1 << 20
 
 @dataclass
 class Body:
-    """A computation whose lines are being put together.
+    """A computation under construction.
 
     Attributes:
-        name: Its name.
-        source: Where it began.
-        items: Its instructions, each with whether it was marked as the root.
-        shapes: The shape of each, by its name, as text.
-        parameters: The shapes of its parameters by their numbers.
+        name: The name of the computation.
+        source: Its offset in the source.
+        items: Its instructions as lines, each with a flag that marks the root.
+        shapes: The shape of each instruction as text, by name.
+        parameters: The shapes of the parameters, by number.
         root: The name of the instruction marked as the root.
         last: The name of the last instruction.
-        alone: Whether the text is one instruction and nothing else, whose operands are parameters.
-        thread: What follows its last brace.
+        alone: Whether the text is a single instruction, whose operands become parameters.
+        thread: The attributes after the closing brace.
     """
 
     name: str
@@ -48,7 +48,7 @@ class Body:
     thread: str = ""
 
     def add(self, name: str, shape: str, line: Line, *, is_root: bool) -> None:
-        """Add an instruction."""
+        """Add the line of an instruction with its name and shape."""
         self.items.append((is_root, line))
         self.shapes[name] = shape
         self.last = name
@@ -57,15 +57,15 @@ class Body:
 
     @property
     def result(self) -> str:
-        """The shape of the root, which is the last instruction where none was marked."""
+        """The shape of the root, which is the last instruction unless another one is marked."""
         return self.shapes[self.root or self.last]
 
 
 class Bodies:
-    """The parsed computations in order, those inside attributes before the ones that contain them."""
+    """The parsed computations in order; a computation inside an attribute precedes the one that contains it."""
 
     def __init__(self, tokens: Tokens) -> None:
-        """Read from a place in a text."""
+        """Start at the current token of a text."""
         self.tokens = tokens
         self.done: list[Body] = []
         self.by_name: dict[str, Body] = {}
@@ -73,10 +73,10 @@ class Bodies:
         self._depth = 0
 
     def take_body(self, name: str, source: int) -> Body:
-        """Pass over `{`, instructions and `}`.
+        """Consume `{`, instructions and `}`, and return the computation.
 
         Raises:
-            HloSyntaxError: Something else stands there.
+            HloSyntaxError: The tokens have another form.
         """
         tokens, body = self.tokens, Body(name, source)
         self._deepen()
@@ -94,10 +94,10 @@ class Bodies:
         return body
 
     def take_instruction(self, body: Body) -> None:
-        """Pass over an instruction and add it to a computation.
+        """Consume an instruction and add it to a computation.
 
         Raises:
-            HloSyntaxError: Something else stands there.
+            HloSyntaxError: The tokens have another form.
         """
         tokens = self.tokens
         if self._take_printed(body):
@@ -110,17 +110,17 @@ class Bodies:
         self._take_right_side(body, name, line, is_root=is_root, nested=False)
 
     def take_unnamed(self, body: Body) -> None:
-        """Pass over an instruction without a name, which gets that of its computation, as its root.
+        """Consume an instruction without a name, and add it as the root under the name of its computation.
 
         Raises:
-            HloSyntaxError: Something else stands there.
+            HloSyntaxError: The tokens have another form.
         """
         line = Line()
         line.put(f"%{body.name} = ", self.tokens.start)
         self._take_right_side(body, body.name, line, is_root=True, nested=False)
 
     def _take_printed(self, body: Body) -> bool:
-        """Pass over an instruction that is a line in the printed form already, as most are."""
+        """Consume an instruction that is already in the printed form, as most are; return whether it was one."""
         tokens = self.tokens
         match = match_printed(tokens.text, tokens.start)
         if match is None:
@@ -137,12 +137,12 @@ class Bodies:
         return True
 
     def _take_right_side(self, body: Body, name: str, line: Line, *, is_root: bool, nested: bool) -> str:
-        """Pass over `shape opcode(operands), attributes`; add the instruction and return its name."""
+        """Consume `shape opcode(operands), attributes`, add the instruction and return its name."""
         tokens = self.tokens
         self._deepen()
-        written = Line()
+        result_shape = Line()
         if is_shape(tokens):
-            take_shape(tokens, written)
+            take_shape(tokens, result_shape)
         opcode, source = tokens.expect_name("a shape or an opcode")
         try:
             resolve(opcode)
@@ -155,15 +155,15 @@ class Bodies:
             operands = self._take_operands(body, arguments)
         rest = Line()
         attributes = {} if nested else self.take_attributes(rest, f"{body.name}.{name}")
-        shape = str(written)
+        shape = str(result_shape)
         if not shape:
             shape = self._infer(body, opcode, operands, attributes, source)
-            written.put(shape, source)
+            result_shape.put(shape, source)
         if not name:
             name = self._invent(f"{opcode}.anon")
             line.put(f"%{name} = ", source)
         self._names.add(name)
-        for piece in (written, (" ", opcode, "("), arguments, (")",), rest):
+        for piece in (result_shape, (" ", opcode, "("), arguments, (")",), rest):
             if isinstance(piece, Line):
                 line.add(piece)
             else:
@@ -182,7 +182,7 @@ class Bodies:
                 self.tokens.refuse(f"operand {name!r} is not defined in computation {body.name!r}", source)
             shapes.append((body.shapes[name], tuple(map(int, indices))))
         try:
-            shape = infer_shape(opcode, shapes, attributes, lambda called: self.by_name[called].result)
+            shape = infer_shape(opcode, shapes, attributes, lambda callee: self.by_name[callee].result)
         except ValueError as problem:
             self.tokens.refuse(f"expected a shape before {opcode!r}: {problem}", source)
         if len(shape) > _LONGEST:
@@ -190,7 +190,7 @@ class Bodies:
         return shape
 
     def _take_operands(self, body: Body, line: Line) -> list[str]:
-        """Pass over `(operands)`; return the names, with the elements that are picked from them."""
+        """Consume `(operands)` and return their names, with the tuple elements that are selected from them."""
         tokens = self.tokens
         tokens.expect("(", "'(' and the operands")
         operands: list[str] = []
@@ -205,7 +205,7 @@ class Bodies:
         tokens, source, shape = self.tokens, self.tokens.start, Line()
         if is_shape(tokens):
             take_shape(tokens, shape)
-        if tokens.kind == "word" and tokens.peek() == "(":  # an instruction of its own, without a name
+        if tokens.kind == "word" and tokens.peek() == "(":  # the operand is an unnamed instruction
             tokens.move_to(source)
             name = self._take_right_side(body, "", Line(), is_root=False, nested=True)
         elif body.alone and shape.length and (tokens.at(",") or tokens.at(")")):
@@ -223,7 +223,7 @@ class Bodies:
         return name
 
     def _add_parameter(self, body: Body, name: str, shape: Line, source: int) -> str:
-        """Add the parameter for an operand of a single instruction."""
+        """Add a parameter for an operand of a single instruction, and return its name."""
         line, number = Line(), len(body.items)
         line.put(f"%{name} = ", source)
         line.add(shape)
@@ -233,10 +233,10 @@ class Bodies:
         return name
 
     def take_attributes(self, line: Line, owner: str) -> dict[str, str]:
-        """Pass over `, key=value, ...`; add them to a line.
+        """Consume `, key=value, ...`, add the attributes to a line and return them.
 
         Raises:
-            HloSyntaxError: A comma is followed by something else.
+            HloSyntaxError: No attribute follows a comma.
         """
         tokens = self.tokens
         attributes: dict[str, str] = {}
@@ -283,7 +283,7 @@ class Bodies:
             take_balanced(tokens, line, key)
 
     def _take_callee(self, line: Line, name: str) -> None:
-        """Pass over the name of a computation, or over a computation without a name, which gets this one."""
+        """Consume the name of a computation, or an unnamed computation, which gets the given name."""
         if self.tokens.at("{"):
             source = self.tokens.start
             name = self._invent(name, self.by_name)
@@ -305,7 +305,7 @@ class Bodies:
         tokens.advance()
 
     def _take_fields(self, line: Line, separator: str) -> None:
-        """Pass over `{key=value ...}`, with commas between the fields or without."""
+        """Consume `{key=value ...}`, with or without commas between the fields."""
         tokens = self.tokens
         line.put("{", tokens.expect("{"))
         first = True
@@ -330,9 +330,9 @@ class Bodies:
         line.put("}", tokens.start)
         tokens.advance()
 
-    def _invent(self, name: str, taken: Mapping[str, object] | None = None) -> str:
-        """Return a name that nothing has: this one, or with a number after it."""
-        names = self._names if taken is None else taken
+    def _invent(self, name: str, used_names: Mapping[str, object] | None = None) -> str:
+        """Return an unused name: the given one, or the given one with a number."""
+        names = self._names if used_names is None else used_names
         number, free = 0, name
         while free in names:
             number += 1

@@ -1,4 +1,4 @@
-"""A place in a Python file that an operation came from."""
+"""The position in a Python file from which an operation came."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Frame:
-    """One level of a call chain: a range of a Python file, lines and columns counted from one."""
+    """One level of a call chain: a range in a Python file, with lines and columns counted from 1."""
 
     file: str
     function: str

@@ -1,4 +1,4 @@
-"""The stack-frame tables at the head of HLO text, resolved to call chains in the user's Python."""
+"""The stack-frame tables at the start of HLO text, resolved to call chains in the user's Python code."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _ROWS = dict(zip(TABLES, (_NAME_ROW, _NAME_ROW, _LOCATION_ROW, _FRAME_ROW), stri
 
 
 def split(text: str) -> tuple[str, str]:
-    """Return the tables of a module's text, or an empty string, and the text without them."""
+    """Split a module's text into its stack-frame tables, which may be empty, and the text without them."""
     match = _HEAD.search(text)
     return (match[0], text[: match.start()] + text[match.end() :]) if match else ("", text)
 
@@ -35,7 +35,7 @@ def read_frames(tables: str) -> Mapping[int, tuple[Frame, ...]]:
     """Return the call chain of each stack frame, innermost frame first, in the order of the tables.
 
     Raises:
-        HloSyntaxError: As of `Tables`.
+        HloSyntaxError: A row is malformed or refers to a missing row.
     """
     reader, lines, index = Tables(), tables.split("\n"), 0
     while index < len(lines):
@@ -44,14 +44,14 @@ def read_frames(tables: str) -> Mapping[int, tuple[Frame, ...]]:
 
 
 class Tables:
-    """The rows of the four tables as they are read, each with its line."""
+    """The rows of the four tables, each with its line number."""
 
     def __init__(self) -> None:
         """Start with no rows."""
         self._rows: dict[str, dict[int, tuple[int, tuple[str | None, ...]]]] = {table: {} for table in TABLES}
 
     def read(self, lines: Sequence[str], start: int) -> int:
-        """Read the table whose title is on line index `start`; return the index of the line after its rows.
+        """Read the table whose title is on line index `start`, and return the index of the line after its rows.
 
         Raises:
             HloSyntaxError: A row is malformed or repeats a number.
@@ -74,21 +74,20 @@ class Tables:
         return index
 
     def resolve(self) -> Mapping[int, tuple[Frame, ...]]:
-        """Follow each stack frame to its outermost caller; innermost frame first.
+        """Return the chain of callers of each stack frame, innermost frame first.
 
-        The text numbers the parent of a frame one higher than it is, so that 1 is "none": the printer adds one
-        to the index it keeps, which already counts from one (measured against `HloModuleProto.stack_frame_index`).
-        That of libtpu 0.0.34 adds nothing: there 0 is "none", which is found in no table of the other kind.
-        Columns in the text count from zero as Python's own do; here they count from one, the end column being
-        the one after the last character.
+        The text prints the number of a parent frame plus one, so 1 means "none": the printer adds one to an index that
+        already counts from 1 (checked against `HloModuleProto.stack_frame_index`). The printer of libtpu 0.0.34 does
+        not add one, so 0 means "none" there; 0 never occurs in other tables. Columns in the text count from 0, as in
+        Python; here they count from 1, and the end column is the one after the last character.
 
         Raises:
-            HloSyntaxError: A row refers to a row that is not there, or frames call each other in a circle.
+            HloSyntaxError: A row refers to a missing row, or frames call each other in a cycle.
         """
         chains: dict[int, tuple[Frame, ...]] = {}
         parents = self._find_parents()
         for first in self._rows["StackFrames"]:
-            # Walk outwards to a frame that is resolved or has no parent, then build inwards again.
+            # Walk outward to a frame that is resolved or has no parent, then build the chains on the way back.
             path: list[int] = []
             number = first
             while number and number not in chains:
@@ -96,6 +95,7 @@ class Tables:
                     message = f"stack frame {number} is its own caller"
                     raise HloSyntaxError(message, self._rows["StackFrames"][number][0], 1)
                 path.append(number)
+                # Look the row up now, so that an error points at the row that refers to it.
                 self._row("StackFrames", number, self._line(path))
                 number = parents[number]
             for number in reversed(path):
@@ -104,13 +104,13 @@ class Tables:
         return {number: chains[number] for number in self._rows["StackFrames"]}
 
     def _find_parents(self) -> dict[int, int]:
-        """Return the frame that called each, or 0."""
-        told = {number: fields[1] for number, (_, fields) in self._rows["StackFrames"].items()}
-        none = 0 if any(parent is not None and int(parent) == 0 for parent in told.values()) else 1
-        return {number: int(parent) - none if parent is not None else 0 for number, parent in told.items()}
+        """Return the number of each frame's caller, or 0 for an outermost frame."""
+        parents = {number: fields[1] for number, (_, fields) in self._rows["StackFrames"].items()}
+        offset = 0 if any(parent is not None and int(parent) == 0 for parent in parents.values()) else 1
+        return {number: int(parent) - offset if parent is not None else 0 for number, parent in parents.items()}
 
     def _line(self, path: list[int]) -> int:
-        """The line of the frame that named the last one of a path."""
+        """Return the line number of the frame that refers to the last frame of a path."""
         frames = self._rows["StackFrames"]
         return frames[path[-2]][0] if len(path) > 1 else frames[path[-1]][0]
 
@@ -121,8 +121,8 @@ class Tables:
             raise HloSyntaxError(message, line, 1)
         return row
 
-    def _frame(self, location: int, asked: int) -> Frame:
-        line, (file, function, *numbers) = self._row("FileLocations", location, asked)
+    def _frame(self, location: int, frame_line: int) -> Frame:
+        line, (file, function, *numbers) = self._row("FileLocations", location, frame_line)
         start, end, column, end_column = (int(number) if number else 0 for number in numbers)
         return Frame(
             file=unquote(self._row("FileNames", int(file or 0), line)[1][0] or ""),

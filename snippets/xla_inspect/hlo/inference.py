@@ -1,4 +1,4 @@
-"""Shapes that HLO text leaves out, worked out from the operands."""
+"""Inference of the shapes that HLO text omits, from the operands."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _TAKES_FIRST = frozenset({
     "add-dependency", "batch-norm-inference", "bitcast", "cholesky", "copy", "domain", "opt-barrier", "reverse",
     "select-and-scatter", "while",
 })  # fmt: skip
-"""Opcodes whose result has the shape of their first operand, layout included."""
+"""Opcodes whose result has the shape of their first operand, including its layout."""
 _NEEDS_SHAPE = frozenset({"bitcast-convert", "convert", "reduce-precision", "stochastic-convert"})
 
 
@@ -23,28 +23,29 @@ def infer_shape(
     opcode: str,
     operands: Sequence[tuple[str, tuple[int, ...]]],
     attributes: Mapping[str, str],
-    called: Callable[[str], str],
+    find_result: Callable[[str], str],
 ) -> str:
-    """Return the shape of an instruction, as text; without a layout where that is the default one.
+    """Return the shape of an instruction as text, without a layout if it is the default one.
 
     Args:
-        opcode: Its opcode.
-        operands: The shapes of its operands, and the elements that are picked from them.
-        attributes: Its attributes.
-        called: Gives the shape of the result of a computation.
+        opcode: The opcode of the instruction.
+        operands: The shapes of its operands, each with the tuple index of the selected element.
+        attributes: The attributes of the instruction.
+        find_result: A function that returns the shape of a computation's result.
 
     Raises:
-        ValueError: The shape does not follow from these.
+        ValueError: The shape does not follow from these arguments.
     """
     try:
         shapes = tuple(read_shape(text).at(index) for text, index in operands)
-        question = Question(opcode, shapes, attributes, called)
+        question = Question(opcode, shapes, attributes, find_result)
         if rule := RULES.get(opcode):
             return rule(question)
         if opcode in _TAKES_FIRST:
             return shapes[0].text
         if categorise(opcode) == "element-wise" and opcode not in _NEEDS_SHAPE:
             return combine(question)
+    # A rule may fail in any of these ways on malformed operands, which all mean that the shape cannot be inferred.
     except (ArithmeticError, LookupError, ShapeProblemError, StopIteration, ValueError):
         pass
     message = f"the operands of {opcode} do not tell it"

@@ -1,4 +1,4 @@
-"""One line of HLO text: an instruction or the header of a computation, and where exactly it is malformed."""
+"""A parser of single lines of HLO text, instructions and headers of computations, that locates errors exactly."""
 
 from __future__ import annotations
 
@@ -24,12 +24,12 @@ _PARENTHESISED_SHAPE = nest(r"\(", r"\)", depth=8)
 SHAPE = rf"(?:[a-z][a-z0-9]*+\[[^\[\]\s]*+\](?:{BRACED})?+|b?{_PARENTHESISED_SHAPE})"
 _OPCODE = r"([a-z][a-z0-9\-]*+)"
 _ARGUMENTS = nest(r"\(", r"\)")[2:-2]
-# Group 5 holds plain names, group 6 anything else: literals, names with shapes or comments.
+# Group 5 matches plain names; group 6 matches anything else: literals, names with shapes or with comments.
 _LINE = re.compile(
     rf"{_HEAD}({SHAPE}) {_OPCODE}\((?:({_REFERENCE}(?:, {_REFERENCE})*+)\)|({_ARGUMENTS})\))((?:, {ATTRIBUTE})*+)\s*+",
     re.ASCII,
 )
-# An instruction ends with its line in printed text; where it does not, a comment or a break may be part of it.
+# In printed text an instruction ends with its line; otherwise a comment or a line break may be a part of it.
 _LINE_END = re.compile(r"[ \t]*+(?:\r?\n[ \t\r\n]*+(?![ \t\r\n,/])|\Z)")
 _COMMENT = re.compile(r"/\*(?:[^*]|\*(?!/))*+\*/", re.ASCII)
 _OPERAND = re.compile(rf"\s*+(?:({SHAPE}) )?+%?({NAME})((?:{_INDEX})*+)\s*+(?:(,)|$)", re.ASCII)
@@ -47,7 +47,7 @@ _HEADER = re.compile(
 )
 _CLOSING = re.compile(rf"\}}((?:, {ATTRIBUTE})*+)\s*+", re.ASCII)
 
-# Attributes that name computations, for text without `%` (xla/hlo/parser/hlo_parser.cc).
+# Attributes that refer to computations, for text without `%` (xla/hlo/parser/hlo_parser.cc).
 CALLING = frozenset({
     "calls", "to_apply", "body", "condition", "branch_computations", "true_computation", "false_computation",
     "select", "scatter", "called_computations", "comparator",
@@ -56,19 +56,19 @@ _CALLERS = frozenset({
     "all-reduce", "all-reduce-start", "async-start", "call", "conditional", "custom-call", "fusion", "map", "reduce",
     "reduce-scatter", "reduce-window", "scan", "scatter", "select-and-scatter", "sort", "while",
 })  # fmt: skip
-"""What may call a computation without `%` where its own name has one."""
+"""Opcodes that may refer to a computation without `%` even if their own name has a `%`."""
 _NO_CALLS: Mapping[str, tuple[str, ...]] = {}
 _CALLEES = re.compile(rf"%{NAME}|\{{%{NAME}(?:, ?%{NAME})*+\}}", re.ASCII)
 _BARE_CALLEES = re.compile(rf"{NAME}|\{{{NAME}(?:, ?{NAME})*+\}}", re.ASCII)
 
 
 def fail(message: str, line: int, text: str, offset: int) -> NoReturn:
-    """Raise an `HloSyntaxError` at an offset of a line, clamped to the line."""
+    """Raise an `HloSyntaxError` at an offset in a line, clamped to the length of the line."""
     raise HloSyntaxError(message, line, min(max(offset, 0), len(text)) + 1)
 
 
 def match_printed(text: str, start: int) -> re.Match[str] | None:
-    """Match an instruction that fills a line in the form of XLA's printer, from its first character."""
+    """Match an instruction that fills a whole line in the form of XLA's printer; return None for another form."""
     match = _LINE.match(text, start)
     if match is None or match[5] is None or _LINE_END.match(text, match.end(7)) is None:
         return None
@@ -84,35 +84,36 @@ def match_printed(text: str, start: int) -> re.Match[str] | None:
 
 
 def read_instruction(text: str, line: int, computation: str) -> Instruction:
-    """Read the instruction on a line.
+    """Parse the instruction on a line.
 
     Raises:
-        HloSyntaxError: The line holds no instruction, or one that this reader does not understand.
+        HloSyntaxError: The line contains no instruction, or one that this parser does not understand.
     """
     match = _LINE.fullmatch(text)
     if match is None:
-        root, name, shape_text, written, plain, other, rest, opening = _take_apart(text, line)
+        root, name, shape_text, opcode_text, plain, other, rest, opening = _take_apart(text, line)
     else:
-        root, name, shape_text, written, plain, other, rest = match.groups()
+        root, name, shape_text, opcode_text, plain, other, rest = match.groups()
         opening = match.end(4)
     try:
         shape = read_shape(shape_text)
-        opcode, wrapped = _resolve(written)
-        plainly = "%" not in rest and " =" not in rest and text.lstrip().startswith(("%", "ROOT %"))
-        plainly = plainly and opcode not in _CALLERS
-        calls = _NO_CALLS if plainly else _calls(rest)
+        opcode, wrapped_opcode = _resolve(opcode_text)
+        is_plain = "%" not in rest and " =" not in rest and text.lstrip().startswith(("%", "ROOT %"))
+        is_plain = is_plain and opcode not in _CALLERS
+        calls = _NO_CALLS if is_plain else _calls(rest)
     except ShapeProblemError as problem:
         fail(problem.message, line, text, text.index(shape_text) + problem.offset)
     except ValueError as problem:
-        fail(str(problem), line, text, opening - len(written))
+        fail(str(problem), line, text, opening - len(opcode_text))
     if shape.dtype == "tuple" and opcode in _STARTS:
-        opcode, wrapped = _tell_apart(opcode, shape)
+        opcode, wrapped_opcode = _tell_apart(opcode, shape)
     literal = shapes = indices = None
     operands: tuple[str, ...] = ()
     if opcode in _LITERAL:
         literal = plain if other is None else other
         if opcode == "parameter" and not (literal.isascii() and literal.isdecimal()):
             fail(f"expected the number of a parameter, found {literal[:20]!r}", line, text, opening + 1)
+    # The fast path: in printed text, operands are plain names without shapes.
     elif plain is not None and "#" not in plain:
         operands = tuple(plain.replace("%", "").split(", "))
     elif plain or other:
@@ -128,21 +129,21 @@ def read_instruction(text: str, line: int, computation: str) -> Instruction:
         rest,
         calls,
         literal,
-        wrapped,
+        wrapped_opcode,
         shapes,
         indices,
     )
 
 
-# Opcodes of their own that text also writes for an `async-start` around the plain opcode.
+# These are opcodes, but XLA's text also uses these names for an `async-start` around the plain opcode.
 _STARTS = frozenset({"all-gather-start", "all-reduce-start", "collective-permute-start", "copy-start"})
 
 
 def _tell_apart(opcode: str, shape: Shape) -> tuple[str, str | None]:
-    """Tell `all-gather-start` from an `async-start` around an `all-gather`, which text writes alike.
+    """Distinguish an `all-gather-start` from an `async-start` around an `all-gather`, which have the same text.
 
-    The shape of an `async-start` begins with the tuple of its operands. An opcode of its own has such a tuple only
-    for several operands; then the text stays as ambiguous as it is to XLA's own parser, and is read as that does.
+    The shape of an `async-start` begins with the tuple of its operands. The shape of an `all-gather-start` does so only
+    for several operands; that text is ambiguous for XLA's own parser too, and is interpreted as XLA does.
     """
     if shape.elements and shape.elements[0].is_tuple and len(shape.elements[0].elements) == 1:
         return "async-start", opcode.removesuffix("-start")
@@ -153,18 +154,18 @@ _LITERAL = frozenset({"parameter", "constant"})
 _resolved: dict[str, tuple[str, str | None]] = {}
 
 
-def _resolve(written: str) -> tuple[str, str | None]:
-    known = _resolved.get(written)
-    if known is None:
-        known = _resolved[written] = resolve(written)
-    return known
+def _resolve(text: str) -> tuple[str, str | None]:
+    opcodes = _resolved.get(text)
+    if opcodes is None:
+        opcodes = _resolved[text] = resolve(text)
+    return opcodes
 
 
 def _calls(rest: str) -> Mapping[str, tuple[str, ...]]:
-    """The computations that attributes name: any value of `%names`, or the known attributes in text without `%`.
+    """Return the computations in attributes: any value of `%names`, or the known attributes in text without `%`.
 
     Raises:
-        ValueError: An attribute holds a computation itself, which is not the printed form.
+        ValueError: An attribute contains a whole computation, which is not the printed form.
     """
     calls = {}
     for key, value in split_attributes(rest).items():
@@ -182,7 +183,7 @@ def _calls(rest: str) -> Mapping[str, tuple[str, ...]]:
 def _read_operands(
     arguments: str, text: str, line: int, offset: int
 ) -> tuple[tuple[str, ...], tuple[Shape, ...] | None, tuple[tuple[int, ...], ...] | None]:
-    """Read operands with shapes, comments or picked tuple elements: `f32[2]{0} %a, /*index=1*/%b#0`."""
+    """Parse operands with shapes, comments or selected tuple elements: `f32[2]{0} %a, /*index=1*/%b#0`."""
     if "/*" in arguments:
         arguments = _COMMENT.sub(lambda comment: " " * len(comment.group()), arguments)
     names: list[str] = []
@@ -208,7 +209,7 @@ def _read_operands(
 
 
 def _take_apart(text: str, line: int) -> tuple[str | None, str, str, str, str | None, str, str, int]:
-    """Take a line apart piece by piece: slower, with any depth of brackets, and with the place of a mistake."""
+    """Parse a line piece by piece, which is slower but allows any depth of brackets and locates errors."""
     (head, expect_head), (opcode, expect_opcode), (attribute, expect_attribute) = _PIECES
     match = head.match(text)
     if match is None:
@@ -244,7 +245,8 @@ def _take_apart(text: str, line: int) -> tuple[str | None, str, str, str, str | 
 
 
 def _closing(text: str, opening: int, line: int) -> int:
-    """The offset of the bracket that closes the one at `opening`."""
+    """Return the offset of the bracket that closes the one at `opening`."""
+    # Strings match as a whole, so a bracket inside a string is never seen here; a lone quote is an unclosed string.
     pairs = {")": "(", "]": "[", "}": "{"}
     stack: list[tuple[str, int]] = []
     for match in _BRACKET.finditer(text, opening):
@@ -271,10 +273,10 @@ class Header:
 
 
 def read_header(text: str, line: int) -> Header:
-    """Read the first line of a computation, with a signature or without.
+    """Parse the first line of a computation, with or without a signature.
 
     Raises:
-        HloSyntaxError: The line starts no computation.
+        HloSyntaxError: The line is not the start of a computation.
     """
     match = _HEADER.fullmatch(text)
     if match is None:
@@ -284,7 +286,7 @@ def read_header(text: str, line: int) -> Header:
 
 
 def read_closing(text: str, line: int) -> dict[str, str]:
-    """Read the last line of a computation, `}` and attributes such as `, execution_thread="host"`.
+    """Parse the last line of a computation, `}` and attributes such as `, execution_thread="host"`.
 
     Raises:
         HloSyntaxError: Something else follows the brace.

@@ -22,28 +22,28 @@ _ALIAS = re.compile(r"\{([\d, ]*)\}: \((\d+),")
 
 
 class HloLookupError(InspectError, LookupError):
-    """A name that is not in a module, or that is in it more than once."""
+    """An error for a name that is missing or ambiguous in a module."""
 
 
 @dataclass(frozen=True, eq=False)
 class Instruction:
-    """One instruction, equal to itself only; modules that have the same line in the same computation may share it.
+    """One instruction, compared by identity; modules with the same line in the same computation may share it.
 
     Attributes:
-        name: Its name, without `%`.
-        opcode: Its opcode, one of `opcodes.OPCODES`.
-        shape: The shape of its result.
-        operands: The names of its operands, in order; none for a parameter or a constant.
-        computation: The name of the computation that holds it.
-        text: Its line, as written; of one that nests computations, with their names in place of these.
-        is_root: Whether its result is its computation's.
+        name: The name, without `%`.
+        opcode: The opcode, one of `opcodes.OPCODES`.
+        shape: The shape of the result.
+        operands: The names of the operands, in order; empty for a parameter or a constant.
+        computation: The name of the computation that contains it.
+        text: The line as written, with the names of nested computations in place of their text.
+        is_root: Whether its result is the result of its computation.
         attribute_text: All attributes as written, from the first comma.
-        calls: The computations that it calls, attribute to names; most instructions have none.
+        calls: The names of the called computations by attribute; empty for most instructions.
         literal: The text between the parentheses of a parameter or a constant.
-        wrapped: The opcode that an asynchronous instruction wraps where the text says so (`slice-start`).
-        operand_shapes: The operands' shapes when the text has them, else None.
-        operand_indices: For each operand the tuple elements picked from it (`%x#1` is `(1,)`), when any is picked;
-            in a module each element is an instruction, and nothing is picked.
+        wrapped: The opcode that an asynchronous instruction wraps, if the text shows it (`slice-start`), or None.
+        operand_shapes: The shapes of the operands if the text has them, otherwise None.
+        operand_indices: The tuple index that is selected from each operand (`(1,)` for `%x#1`), or None; always None in
+            a parsed module, in which each element is an instruction.
     """
 
     name: str
@@ -61,7 +61,7 @@ class Instruction:
     operand_indices: tuple[tuple[int, ...], ...] | None = None
 
     def __repr__(self) -> str:
-        """A short form of the instruction's line."""
+        """Return a short form of the instruction's line."""
         return f"<{self.name} = {self.shape} {self.opcode}({', '.join(self.operands)})>"
 
     @cached_property
@@ -71,7 +71,7 @@ class Instruction:
 
     @cached_property
     def metadata(self) -> Mapping[str, str]:
-        """The fields of `metadata={...}`, in order, strings unquoted; empty when it has none."""
+        """The fields of `metadata={...}` in order, with strings unquoted; empty without metadata."""
         if "metadata={" not in self.attribute_text:
             return MappingProxyType({})
         return MappingProxyType(split_metadata(self.attributes.get("metadata", "")))
@@ -83,18 +83,18 @@ class Instruction:
 
     @cached_property
     def stack_frame(self) -> int | None:
-        """The id of the Python frame that made it, a key of `Module.frames()`, or None."""
+        """The id of the Python frame that created it, a key of `Module.frames()`, or None."""
         text = self.metadata.get("stack_frame_id")
         return int(text) if text is not None and text.isdecimal() else None
 
     @property
     def fusion_kind(self) -> str | None:
-        """`kLoop`, `kInput`, `kOutput` or `kCustom` for a fusion, else None."""
+        """The kind of a fusion (`kLoop`, `kInput`, `kOutput` or `kCustom`), or None if it is not a fusion."""
         return self.attributes.get("kind") if "fusion" in (self.opcode, self.wrapped) else None
 
     @property
     def backend_config(self) -> str | None:
-        """The text of `backend_config`, usually JSON, unquoted if it was a string; None when it has none."""
+        """The text of `backend_config`, usually JSON, unquoted if it is a string; None without a config."""
         if "backend_config=" not in self.attribute_text:
             return None
         text = self.attributes.get("backend_config")
@@ -102,7 +102,7 @@ class Instruction:
 
     @property
     def custom_call_target(self) -> str | None:
-        """The function that a custom call names, or None."""
+        """The target function of a custom call, or None."""
         text = self.attributes.get("custom_call_target")
         return None if text is None else unquote(text)
 
@@ -113,7 +113,7 @@ class Instruction:
 
     @property
     def control_predecessors(self) -> tuple[str, ...]:
-        """The names of the instructions that must run before it for another reason than data."""
+        """The names of instructions that must run before it, other than its operands."""
         if "control-predecessors=" not in self.attribute_text:
             return ()
         text = self.attributes.get("control-predecessors", "{}")[1:-1]
@@ -121,20 +121,20 @@ class Instruction:
 
     @cached_property
     def called(self) -> tuple[str, ...]:
-        """The names of the computations that it calls, in the order of its attributes."""
+        """The names of the called computations, in the order of its attributes."""
         return tuple(name for names in self.calls.values() for name in names)
 
 
 @dataclass(eq=False)
 class Computation:
-    """A function of the module: instructions in the order of the text; shared as they are by modules that have it.
+    """A function of the module: instructions in the order of the text; modules with the same text may share it.
 
     Attributes:
-        name: Its name, without `%`.
-        instructions: The instructions, operands before their users; the schedule when the module is scheduled.
+        name: The name, without `%`.
+        instructions: The instructions, operands before their users; in execution order if the module is scheduled.
         root: The instruction whose result is returned.
         is_entry: Whether the program starts here.
-        execution_thread: The thread that runs it when the text names one, else None.
+        execution_thread: The name of the thread that runs it, or None if the text has none.
     """
 
     name: str
@@ -144,15 +144,15 @@ class Computation:
     execution_thread: str | None = None
 
     def __repr__(self) -> str:
-        """The name and the size."""
+        """Return the name and the number of instructions."""
         return f"<{'ENTRY ' if self.is_entry else ''}{self.name}: {len(self.instructions)} instructions>"
 
     def __iter__(self) -> Iterator[Instruction]:
-        """The instructions in order."""
+        """Iterate over the instructions in order."""
         return iter(self.instructions)
 
     def __len__(self) -> int:
-        """The number of instructions."""
+        """Return the number of instructions."""
         return len(self.instructions)
 
     @cached_property
@@ -162,12 +162,12 @@ class Computation:
 
     @cached_property
     def called(self) -> tuple[str, ...]:
-        """The names of the computations that its instructions call, as often and in the order as they do."""
+        """The names of the computations that its instructions call, in order, with repetitions."""
         return tuple(name for instruction in self.instructions for name in instruction.called)
 
     @cached_property
     def opcode_counts(self) -> Mapping[str, int]:
-        """Count the occurrences of each opcode."""
+        """The number of instructions of each opcode."""
         return MappingProxyType(Counter(instruction.opcode for instruction in self.instructions))
 
     @cached_property
@@ -182,12 +182,13 @@ class Computation:
         for instruction in self.instructions:
             for operand in instruction.operands:
                 takers = users.setdefault(operand, [instruction])
+                # An instruction may use the same operand several times, but is listed once.
                 if takers[-1] is not instruction:
                     takers.append(instruction)
         return users
 
     def users(self, name: str) -> tuple[Instruction, ...]:
-        """The instructions that take this one as an operand, each once, in order.
+        """Return the instructions that use this one as an operand, in order, without duplicates.
 
         Raises:
             HloLookupError: The computation has no such instruction.
@@ -207,10 +208,10 @@ class Module:
     """A whole HLO module.
 
     Attributes:
-        name: Its name, such as `jit_layer`.
+        name: The name, such as `jit_layer`.
         attributes: The fields of the first line other than the name, in order.
         computations: The computations in the order of the text, callees before callers.
-        stack_frames: Stack-frame id to call chain, innermost frame first, resolved from the tables.
+        stack_frames: The call chain of each stack frame by id, innermost frame first.
     """
 
     name: str
@@ -219,7 +220,7 @@ class Module:
     stack_frames: Mapping[int, tuple[Frame, ...]] = field(default_factory=dict)
 
     def __repr__(self) -> str:
-        """The name and the size."""
+        """Return the name and the numbers of computations and instructions."""
         return f"<{self.name}: {len(self.computations)} computations, {self.instruction_count()} instructions>"
 
     @property
@@ -229,28 +230,28 @@ class Module:
 
     @property
     def num_partitions(self) -> int:
-        """Over how many devices the program is partitioned; 1 when the text does not say."""
+        """The number of devices over which the program is partitioned; 1 if the text does not say."""
         return int(self.attributes.get("num_partitions", "1"))
 
     @property
     def entry_computation_layout(self) -> str | None:
-        """Shapes of parameters and result, with layouts, as written."""
+        """The shapes of the parameters and the result, with layouts, as written."""
         return self.attributes.get("entry_computation_layout")
 
     @property
     def input_output_alias(self) -> str | None:
-        """The outputs that reuse a parameter's buffer, as in the text: `{ {0}: (0, {}, may-alias) }`."""
+        """The outputs that reuse a parameter's buffer, as written: `{ {0}: (0, {}, may-alias) }`."""
         return self.attributes.get("input_output_alias")
 
     @cached_property
     def aliases(self) -> Mapping[tuple[int, ...], int]:
-        """The numbers of the parameters whose buffers outputs reuse, by the index of the output, `()` of one alone."""
-        result = _ALIAS.findall(self.input_output_alias or "")
-        return {tuple(map(int, index.replace(",", " ").split())): int(number) for index, number in result}
+        """The numbers of the parameters whose buffers are reused, by tuple index of the output."""
+        pairs = _ALIAS.findall(self.input_output_alias or "")
+        return {tuple(map(int, index.replace(",", " ").split())): int(number) for index, number in pairs}
 
     @cached_property
     def entry(self) -> Computation:
-        """The computation where the program starts."""
+        """The entry computation, in which the program starts."""
         return next(computation for computation in self.computations if computation.is_entry)
 
     @cached_property
@@ -275,10 +276,10 @@ class Module:
         return by_name
 
     def computation(self, name: str) -> Computation:
-        """The computation of that name.
+        """Return the computation with a name.
 
         Raises:
-            HloLookupError: The module has none.
+            HloLookupError: The module has no such computation.
         """
         if name not in self.by_name:
             message = f"module {self.name} has no computation {name!r}; it has {', '.join(self.by_name)}"
@@ -286,10 +287,10 @@ class Module:
         return self.by_name[name]
 
     def instruction(self, name: str) -> Instruction:
-        """The instruction of that name, in any computation.
+        """Return the instruction with a name, from any computation.
 
         Raises:
-            HloLookupError: The module has none, or more than one (ask the computation then).
+            HloLookupError: The module has no such instruction, or several; then look it up in its computation.
         """
         instructions = self._instructions.get(name, [])
         if len(instructions) != 1:
@@ -301,20 +302,20 @@ class Module:
         return instructions[0]
 
     def walk(self) -> Iterator[Instruction]:
-        """Every instruction of every computation, in the order of the text."""
+        """Yield every instruction of every computation, in the order of the text."""
         for computation in self.computations:
             yield from computation.instructions
 
     def users(self, instruction: Instruction) -> tuple[Instruction, ...]:
-        """The instructions that take this one as an operand, each once, in order."""
+        """Return the instructions that use this one as an operand, in order, without duplicates."""
         return self.computation(instruction.computation).users(instruction.name)
 
     def operands(self, instruction: Instruction) -> tuple[Instruction, ...]:
-        """The operands of this instruction, in order."""
+        """Return the operands of an instruction, in order."""
         return self.computation(instruction.computation).operands(instruction)
 
     def called(self, instruction: Instruction) -> tuple[Computation, ...]:
-        """The computations that an instruction calls, in the order of its attributes."""
+        """Return the computations that an instruction calls, in the order of its attributes."""
         return tuple(self.by_name[name] for name in instruction.called)
 
     @cached_property
@@ -334,5 +335,5 @@ class Module:
         return len(self.entry) if entry_only else sum(map(len, self.computations))
 
     def frames(self) -> Mapping[int, tuple[Frame, ...]]:
-        """Stack-frame id to call chain, innermost frame first; empty when the text has no tables."""
+        """Return the call chain of each stack frame by id, innermost frame first; empty if the text has no tables."""
         return self.stack_frames

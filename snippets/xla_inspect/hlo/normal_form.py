@@ -1,8 +1,8 @@
-"""HLO text as people write it, put into the form in which XLA prints it, which `parser` reads.
+"""A rewriter of handwritten HLO text into the form that XLA prints and `parser` reads.
 
-The grammar is that of XLA's own parser (xla/hlo/parser/hlo_parser.cc): comments and line breaks anywhere, names with
-`%` or without, no header, no `ENTRY`, no `ROOT`, one instruction alone, shapes left out where the operands give them,
-instructions as operands and computations as attributes.
+The grammar is that of XLA's own parser (xla/hlo/parser/hlo_parser.cc). It allows comments and line breaks anywhere,
+names with or without `%`, a missing header, `ENTRY` or `ROOT`, a single instruction, shapes that are omitted if the
+operands determine them, instructions as operands, and computations as attributes.
 """
 
 from __future__ import annotations
@@ -20,10 +20,10 @@ _FRAME = ("file_location_id", "parent_frame_id")
 
 
 class NormalForm:
-    """A text in the form of XLA's printer, which knows where each of its pieces stood before.
+    """A text in the form of XLA's printer, with the position of each piece in the original text.
 
     Attributes:
-        source: The text as it was written.
+        source: The original text.
         text: The text in the printer's form.
     """
 
@@ -31,14 +31,14 @@ class NormalForm:
         """Rewrite a text.
 
         Raises:
-            HloSyntaxError: The text is no HLO; with what was expected, and where.
+            HloSyntaxError: The text is not HLO; the error has the expected token and the position.
         """
         self.source = source
         self._lines = _Rewriter(source).rewrite()
         self.text = "\n".join(map(str, self._lines))
 
     def locate(self, line: int, column: int) -> tuple[int, int]:
-        """Return the line and column in the source of a line and column in the text, all counted from one."""
+        """Return the line and column in the source for a line and column in the text, all counted from 1."""
         if line > len(self._lines) or not self._lines[line - 1].length:
             return locate(self.source, len(self.source))
         return locate(self.source, min(self._lines[line - 1].locate(column - 1), len(self.source)))
@@ -65,6 +65,7 @@ class _Rewriter:
             tokens.advance()
             header.put(*tokens.expect_name("the name of the module"))
             self._bodies.take_attributes(header, "")
+        # Without a header, only `ENTRY` or a name before a brace begins a computation.
         elif not (tokens.at("ENTRY") or tokens.peek() == "{"):
             return self._take_alone()
         self._lines += [header, Line()]
@@ -72,6 +73,7 @@ class _Rewriter:
             self._take_tables()
         while tokens.kind != "end" or not self._bodies.done:
             body, is_entry = self._take_computation()
+            # XLA allows one entry computation; without a mark, the last computation is the entry.
             if is_entry and entry is not None:
                 tokens.refuse(f"expected one ENTRY computation, found a second, {body.name!r}", body.source)
             entry = body if is_entry else entry
@@ -82,7 +84,7 @@ class _Rewriter:
         return self._finish(entry)
 
     def _finish(self, entry: Body) -> list[Line]:
-        """Add the lines of all computations."""
+        """Add the lines of all computations, and return all lines."""
         for body in self._bodies.done:
             self._add(f"{'ENTRY ' if body is entry else ''}%{body.name} {{", body.source)
             for index, (is_root, item) in enumerate(body.items):
@@ -101,7 +103,7 @@ class _Rewriter:
         self._lines.append(line)
 
     def _take_alone(self) -> list[Line]:
-        """Take a text that is one instruction, whose operands become parameters."""
+        """Consume a text that is a single instruction, whose operands become parameters."""
         tokens, body = self._tokens, Body("_", 0, alone=True)
         if is_shape(tokens):
             self._bodies.take_unnamed(body)
@@ -117,7 +119,7 @@ class _Rewriter:
         return self._finish(body)
 
     def _take_computation(self) -> tuple[Body, bool]:
-        """Take `ENTRY name (parameters) -> shape { instructions }, attributes`."""
+        """Consume `ENTRY name (parameters) -> shape { instructions }, attributes`."""
         tokens = self._tokens
         is_entry = tokens.take("ENTRY")
         name, source = tokens.expect_name(_COMPUTATION)
@@ -147,7 +149,7 @@ class _Rewriter:
         take_shape(tokens, unused)
 
     def _take_tables(self) -> None:
-        """Take the tables of stack frames, whose rows count from one whatever number they have."""
+        """Consume the tables of stack frames; rows are renumbered from 1, whatever numbers the text has."""
         tokens = self._tokens
         for table, fields in zip(TABLES, ((), (), _LOCATION, _FRAME), strict=True):
             self._add(table, tokens.expect(table))
@@ -167,9 +169,9 @@ class _Rewriter:
             self._add("", tokens.start)
 
     def _take_row(self, fields: tuple[str, ...]) -> str:
-        """Take `{field=number ...}` in any order; return it in the printer's."""
+        """Consume `{field=number ...}` in any order, and return it in the order of XLA's printer."""
         tokens = self._tokens
-        result: dict[str, str] = {}
+        values: dict[str, str] = {}
         tokens.expect("{")
         while not tokens.take("}"):
             tokens.take(",")
@@ -180,15 +182,15 @@ class _Rewriter:
             tokens.expect("=")
             if tokens.kind != "number":
                 tokens.fail("a number")
-            result[key] = tokens.value
+            values[key] = tokens.value
             tokens.advance()
-        return f"{{{' '.join(f'{field}={result[field]}' for field in fields if field in result)}}}"
+        return f"{{{' '.join(f'{field}={values[field]}' for field in fields if field in values)}}}"
 
 
 def _write_layouts(body: Body) -> str:
-    """Return the layouts that XLA gives the arguments and the result of one instruction alone: the default ones."""
+    """Return the entry layouts of a single instruction, for which XLA uses the default layouts."""
     try:
         parameters = ", ".join(read_shape(body.parameters[number]).plain for number in sorted(body.parameters))
         return f", entry_computation_layout={{({parameters})->{read_shape(body.result).plain}}}"
     except ShapeProblemError:
-        return ""  # who reads the line says what is wrong in it, and where
+        return ""  # The parser of the line reports the error with its position.

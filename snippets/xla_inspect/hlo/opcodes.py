@@ -1,10 +1,10 @@
-"""The opcodes of HLO, each in one category, as the compiler's own enumeration lists them."""
+"""The opcodes of HLO from the compiler's own enumeration, each in one category."""
 
 from __future__ import annotations
 
 import re
 
-# jaxlib 0.12.0.1, `jaxlib._hlo.HloOpcode`; a test compares the two.
+# The names are those of `jaxlib._hlo.HloOpcode` in jaxlib 0.12.0.1; a test compares the two.
 _NAMES = {
     "element-wise": """
         abs acos acosh add and asin asinh atan2 atanh bitcast-convert cbrt ceil clamp compare complex
@@ -56,14 +56,14 @@ CATEGORY: dict[str, str] = {opcode: category for category, names in _NAMES.items
 """The category of each opcode."""
 
 OPCODES: frozenset[str] = frozenset(CATEGORY)
-"""Every opcode."""
+"""All opcodes of HLO."""
 
 IDLE: frozenset[str] = frozenset({"parameter", "constant", "tuple", "get-tuple-element", "bitcast"})
-"""What a computation holds besides work: sources, packing and renaming."""
+"""Opcodes that do no work: sources of values, packing and renaming."""
 
 _ASYNC = ("-start", "-update", "-done")
 
-# Members of jaxlib's enumeration that HLO text spells otherwise (`HLO_OPCODE_LIST` in xla/hlo/ir/hlo_opcode.h).
+# Members of jaxlib's enumeration that HLO text spells differently (`HLO_OPCODE_LIST` in xla/hlo/ir/hlo_opcode.h).
 SPELLED = {
     "kClz": "count-leading-zeros",
     "kCos": "cosine",
@@ -78,36 +78,36 @@ SPELLED = {
 
 
 def categorise(opcode: str) -> str:
-    """The category of an opcode, one of `CATEGORIES`; an asynchronous form has that of the opcode it wraps.
+    """Return the category of an opcode; an asynchronous form has the category of the opcode that it wraps.
 
     Raises:
-        ValueError: No such opcode.
+        ValueError: The opcode is unknown.
     """
     plain, wrapped = resolve(opcode)
     return CATEGORY[wrapped or plain]
 
 
 def spell(member: str) -> str:
-    """Return how HLO text spells a member of jaxlib's `HloOpcode`: `all-gather-start` for `kAllGatherStart`."""
+    """Return the spelling in HLO text of a member of jaxlib's `HloOpcode`: `all-gather-start` for `kAllGatherStart`."""
     words = re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "-", member.removeprefix("k"))
     return SPELLED.get(member, words.lower())
 
 
-def resolve(written: str) -> tuple[str, str | None]:
+def resolve(text: str) -> tuple[str, str | None]:
     """Return the opcode for a name in HLO text, and the opcode that it wraps if it is asynchronous.
 
     Text shortens an `async-start` around one instruction to that instruction's opcode: `slice-start` is
-    `("async-start", "slice")`. `copy-start`, `all-reduce-start` and some others are opcodes of their own
+    `("async-start", "slice")`. `copy-start`, `all-reduce-start` and some others are separate opcodes
     (`HloInstruction::PrintWithCanonicalNameMap` in xla/hlo/ir/hlo_instruction.cc).
 
     Raises:
-        ValueError: No such opcode.
+        ValueError: The opcode is unknown.
     """
-    if written in OPCODES:
-        return written, None
+    if text in OPCODES:
+        return text, None
     for ending in _ASYNC:
-        wrapped = written.removesuffix(ending)
-        if wrapped != written and wrapped in OPCODES:
+        wrapped = text.removesuffix(ending)
+        if wrapped != text and wrapped in OPCODES:
             return f"async{ending}", wrapped
-    message = f"unknown opcode {written!r}"
+    message = f"unknown opcode {text!r}"
     raise ValueError(message)

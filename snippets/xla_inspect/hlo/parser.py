@@ -1,4 +1,4 @@
-"""The reader of HLO text: optimized, unoptimized and per-pass modules of every target."""
+"""The parser of HLO text, for optimized, unoptimized and per-pass modules of every target."""
 
 from __future__ import annotations
 
@@ -26,26 +26,25 @@ _MODULE_ATTRIBUTE = re.compile(rf", {ATTRIBUTE}", re.ASCII)
 
 
 _computations: WeakValueDictionary[str, Computation] = WeakValueDictionary()
-"""The computations that are in use, by their text: a pass leaves most of them as they are."""
+"""The computations in use, by text; they are shared because a pass leaves most computations unchanged."""
 _instructions: WeakValueDictionary[tuple[str, str], Instruction] = WeakValueDictionary()
-"""The instructions that are in use, by their computation's name and their text."""
+"""The instructions in use, by name of the computation and text."""
 
 
 def parse_module(text: str) -> Module:
-    """Read a module from HLO text as XLA prints it, with or without `%`, operand shapes and stack-frame tables.
+    """Parse HLO text as XLA prints it, with or without `%`, operand shapes and stack-frame tables.
 
-    Every line is understood in full or refused: nothing is skipped, and the time taken grows in proportion to the
-    length of the text. Operands and called computations must be defined in the text. An element that is picked where it
-    is used, as in most dumps (`%loop#1`), is an instruction of the module: `loop_1`, a `get-tuple-element`.
+    Every line is either understood in full or rejected, and the time is linear in the length of the text. Operands and
+    called computations must be defined in the text. A tuple element that is selected at its use, as in most dumps
+    (`%loop#1`), becomes an instruction of the module: the `get-tuple-element` `loop_1`.
 
     Raises:
-        HloSyntaxError: The text is no HLO module, or holds something that this reader does not know;
-            with line and column.
+        HloSyntaxError: The text is not an HLO module, or contains unknown syntax; the error has the line and column.
     """
     try:
         return _Reader(text.split("\n")).read()
     except HloSyntaxError:
-        pass  # written by hand, or wrong
+        pass  # The text is handwritten or invalid; the slower rewriter decides.
     try:
         form = NormalForm(text)
     except HloSyntaxError as error:
@@ -71,7 +70,7 @@ class _Reader:
         self._tables = Tables()
 
     def read(self) -> Module:
-        """Read the header line, then tables and computations to the end."""
+        """Parse the header line, and then the tables and computations to the end."""
         index = self._skip_blank(0)
         name, attributes = self._module_header(index)
         index = self._skip_blank(index + 1)
@@ -79,6 +78,7 @@ class _Reader:
             title = self._lines[index].rstrip()
             index = self._tables.read(self._lines, index) if title in TABLES else self._computation(index)
             index = self._skip_blank(index)
+        # Only the end of the text shows whether there is exactly one entry computation.
         entries = [computation for computation in self._computations.values() if computation.is_entry]
         if len(entries) != 1:
             line = self._spans[entries[1].name][0] + 1 if entries else len(self._lines)
@@ -112,26 +112,27 @@ class _Reader:
         return fail(f"expected an attribute, found {text[position : position + 30]!r}", index + 1, text, position)
 
     def _computation(self, start: int) -> int:
-        """Read the computation whose header is on line index `start`; return the index of the line after it."""
+        """Parse the computation whose header is on line index `start`, and return the index of the line after it."""
         lines = self._lines
         end = next((index for index in range(start, len(lines)) if lines[index].startswith("}")), start)
         text = "\n".join(lines[start : end + 1])
-        if (known := _computations.get(text)) is not None:
-            self._keep(known, start, end)
+        if (shared := _computations.get(text)) is not None:
+            self._keep(shared, start, end)
             return end + 1
+        # The number of computations before this one shows later whether it contains nested computations.
         before = len(self._computations)
         header = read_header(lines[start], start + 1)
         instructions, index = self._body(start + 1, header.name)
         closing = read_closing(lines[index], index + 1)
         computation = self._add(header, instructions, start, index, closing.get("execution_thread"))
-        if index == end and len(self._computations) == before + 1:  # and it holds no other
+        if index == end and len(self._computations) == before + 1:  # A computation with nested ones cannot be shared.
             _computations[text] = computation
         return index + 1
 
     def _add(
         self, header: Header, instructions: list[Instruction], start: int, end: int, thread: str | None
     ) -> Computation:
-        """Check a computation and store it."""
+        """Check and store a computation, and return it."""
         root = self._check(header.name, instructions, start, end)
         if any(instruction.operand_indices for instruction in instructions):
             instructions = self._spell_out(instructions, (start, end))
@@ -142,17 +143,17 @@ class _Reader:
         return computation
 
     def _spell_out(self, instructions: list[Instruction], span: tuple[int, int]) -> list[Instruction]:
-        """Add the instructions that pick elements of tuples, where the text has `%loop#1` in their place."""
-        known = {instruction.text: instruction for instruction in instructions}
-        read = []
-        for text in spell_out_lines([*known]):
-            instruction = known.get(text) or read_instruction(text, span[0] + 1, instructions[0].computation)
+        """Return instructions with a `get-tuple-element` for each selected tuple element such as `%loop#1`."""
+        by_text = {instruction.text: instruction for instruction in instructions}
+        result = []
+        for text in spell_out_lines([*by_text]):
+            instruction = by_text.get(text) or read_instruction(text, span[0] + 1, instructions[0].computation)
             if instruction.operand_indices:
                 pairs = zip(instruction.operands, instruction.operand_indices, strict=True)
-                picked = next("#".join([name, *map(str, index)]) for name, index in pairs if index)
-                self._fail_at(instruction, span, f"{picked!r} is no element of a tuple", picked)
-            read.append(instruction)
-        return read
+                selection = next("#".join([name, *map(str, index)]) for name, index in pairs if index)
+                self._fail_at(instruction, span, f"{selection!r} is no element of a tuple", selection)
+            result.append(instruction)
+        return result
 
     def _keep(self, computation: Computation, start: int, end: int) -> None:
         if computation.name in self._computations:
@@ -161,17 +162,17 @@ class _Reader:
         self._spans[computation.name] = start, end
 
     def _body(self, start: int, name: str, depth: int = 0) -> tuple[list[Instruction], int]:
-        """Read instructions up to the closing brace; return them and the index of its line."""
+        """Parse instructions up to the closing brace, and return them and the index of the brace's line."""
         lines = self._lines
         instructions: list[Instruction] = []
         index = start
         while index < len(lines):
             text = lines[index]
             if text.startswith(" ") and not text.endswith(("=", "={")) and (depth == 0 or text.lstrip()[:1] != "}"):
-                known = _instructions.get((name, text))
-                if known is None:
-                    known = _instructions[name, text] = read_instruction(text, index + 1, name)
-                instructions.append(known)
+                line_instruction = _instructions.get((name, text))
+                if line_instruction is None:
+                    line_instruction = _instructions[name, text] = read_instruction(text, index + 1, name)
+                instructions.append(line_instruction)
             elif text.lstrip().startswith("}"):
                 return instructions, index
             elif text.endswith(("=", "={")):
@@ -184,9 +185,9 @@ class _Reader:
         raise HloSyntaxError(message, len(lines), len(lines[-1]) + 1)
 
     def _nesting(self, index: int, computation: str, depth: int) -> tuple[Instruction, int]:
-        """Read an instruction that has the computations it calls in its attributes, as canonical text does.
+        """Parse an instruction whose attributes contain the called computations, as in canonical text.
 
-        They have no names there, and get that of the instruction and the attribute: `main.tmp_3.calls`.
+        The unnamed computations are named for the instruction and the attribute: `main.tmp_3.calls`.
         """
         if depth >= MAX_DEPTH:
             fail(f"computations nest deeper than {MAX_DEPTH} levels", index + 1, self._lines[index], 0)
@@ -214,12 +215,12 @@ class _Reader:
         try:
             return read_instruction(text, start + 1, computation), index
         except HloSyntaxError as error:
-            # The text was put together from several lines; only columns of the first are real.
+            # The text was assembled from several lines, so only columns of the first line exist in the source.
             column = min(error.column, len(self._lines[start]) + 1)
             raise HloSyntaxError(str(error).partition(": ")[2], start + 1, column) from None
 
     def _nested(self, index: int, name: str, depth: int) -> tuple[int, str]:
-        """Read a computation without a name; return the index of its last line and the text after the closing brace."""
+        """Parse an unnamed computation, and return the index of its last line and the text after the brace."""
         lines = self._lines
         if index >= len(lines) or lines[index].strip() != "{":
             line = min(index, len(lines) - 1)
@@ -229,9 +230,10 @@ class _Reader:
         return end, lines[end].strip()[1:]
 
     def _check(self, name: str, instructions: list[Instruction], start: int, end: int) -> Instruction:
-        """Check that names are defined once and operands are defined; return the root."""
+        """Check that names are unique and operands are defined, and return the root."""
         span = start, end
         defined = {instruction.name for instruction in instructions}
+        # The set comparison is fast; only a module with duplicates pays for finding the first one.
         if len(defined) != len(instructions):
             visited: set[str] = set()
             for instruction in instructions:
@@ -260,31 +262,31 @@ class _Reader:
                             self._fail_at(instruction, span, f"computation {name!r} is not defined", name)
 
     def _fail_at(self, instruction: Instruction, span: tuple[int, int], message: str, name: str) -> None:
-        """Fail at the last place where an instruction's line names something."""
+        """Raise an error at the last occurrence of a name in an instruction's line."""
         line = self._find_line(instruction, span)
         text = self._lines[line - 1]
         places = list(re.finditer(rf"(?<![\w.\-]){re.escape(name)}(?![\w.\-])", text, re.ASCII))
         fail(message, line, text, places[-1].start() if places else 0)
 
     def _find_line(self, instruction: Instruction, span: tuple[int, int]) -> int:
-        """Return the last line on which an instruction of a computation begins: one that nests others has several."""
+        """Return the number of the last line that begins an instruction; nested computations repeat instructions."""
         lines = [*enumerate(self._lines[slice(*span)], span[0] + 1)]
-        result = [number for number, text in lines if text.strip() and instruction.text.startswith(text)]
-        if not result:  # it picks an element, which is an instruction of its own in `instruction.text`
+        numbers = [number for number, text in lines if text.strip() and instruction.text.startswith(text)]
+        if not numbers:  # `instruction.text` has an extra instruction for a selected element
             names = re.compile(rf"\s*+(?:ROOT )?%?{re.escape(instruction.name)} = ", re.ASCII)
-            result = [number for number, text in lines if names.match(text)]
-        return max(result)
+            numbers = [number for number, text in lines if names.match(text)]
+        return max(numbers)
 
 
 def _follow_async(instructions: list[Instruction], root: Instruction) -> tuple[list[Instruction], Instruction]:
-    """Read `all-gather-done` as an `async-done` where it ends an `async-start` around an `all-gather`."""
-    started = {instruction.name: instruction for instruction in instructions if instruction.opcode == "async-start"}
-    if not started:
+    """Replace each `all-gather-done` that ends an `async-start` around an `all-gather` by an `async-done`."""
+    starts = {instruction.name: instruction for instruction in instructions if instruction.opcode == "async-start"}
+    if not starts:
         return instructions, root
-    read = {}
+    replacements = {}
     for instruction in instructions:
         if instruction.opcode.endswith("-done") and instruction.wrapped is None and instruction.operands:
-            start = started.get(instruction.operands[0])
+            start = starts.get(instruction.operands[0])
             if start is not None and start.wrapped is not None and instruction.opcode == f"{start.wrapped}-done":
-                read[instruction] = replace(instruction, opcode="async-done", wrapped=start.wrapped)
-    return [read.get(instruction, instruction) for instruction in instructions], read.get(root, root)
+                replacements[instruction] = replace(instruction, opcode="async-done", wrapped=start.wrapped)
+    return [replacements.get(instruction, instruction) for instruction in instructions], replacements.get(root, root)

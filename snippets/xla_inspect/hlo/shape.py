@@ -1,4 +1,4 @@
-"""Shapes as HLO text writes them: `f32[64,128]{1,0:T(8,128)S(1)}`, tuples, tokens, and their sizes in bytes."""
+"""Shapes in HLO text, such as `f32[64,128]{1,0:T(8,128)S(1)}`, tuples and tokens, and their sizes in bytes."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ BITS = {
     "f6e2m3fn": 6,
     "f6e3m2fn": 6,
 }
-"""Bits of one element, from xla/primitive_util.h; types without storage have none."""
-# A TPU's semaphore memory, whose buffers are not tiled, as `jax._src.tpu_custom_call.MemorySpace` numbers it.
+"""The bits of one element by type, from xla/primitive_util.h; 0 for types without storage."""
+# The number of a TPU's semaphore memory in `jax._src.tpu_custom_call.MemorySpace`; its buffers are not tiled.
 SEMAPHORE_MEMORY = 2
-# Deeper nesting is refused: the reader recurses once per level.
+# The parser recurses once per level, so it rejects deeper nesting.
 MAX_DEPTH = 64
 
 
@@ -35,11 +35,12 @@ class Layout:
     """The layout of an array in memory (`Layout::Print` in xla/layout.cc).
 
     Attributes:
-        minor_to_major: Dimension numbers, fastest varying first.
-        tiles: Tile sizes, outermost tiling first; `*` (the dimension is combined with the next) is -1.
-        memory_space: The space's number: 0 is the default (HBM), on a TPU 1 is VMEM, 2 holds semaphores, and 4 is SMEM.
-        element_bits: Bits of one stored element, or 0 when it is the type's own size.
-        fields: Every field after the colon by its letter, as text: `{"T": "(8,128)", "S": "(1)"}`.
+        minor_to_major: The dimension numbers, fastest varying first.
+        tiles: The tile sizes, outermost tiling first; -1 for `*`, which combines a dimension with the next one.
+        memory_space: The number of the memory space: 0 is the default (HBM); on a TPU, 1 is VMEM, 2 holds semaphores,
+            and 4 is SMEM.
+        element_bits: The bits of one stored element, or 0 for the size of the type.
+        fields: All fields after the colon by letter, as text: `{"T": "(8,128)", "S": "(1)"}`.
     """
 
     minor_to_major: tuple[int, ...]
@@ -51,15 +52,15 @@ class Layout:
 
 @dataclass(frozen=True, slots=True)
 class Shape:
-    """The type of a value: an array, a tuple, a token, an opaque or a buffer.
+    """The type of a value: an array, a tuple, a token, an opaque value or a buffer.
 
     Attributes:
-        text: The shape as it was written.
-        dtype: The element type, such as `bf16`; `tuple` and `buffer` for those.
-        dimensions: Sizes; a bounded dynamic one has its bound, an unbounded one -1.
+        text: The shape as written.
+        dtype: The element type, such as `bf16`, or `tuple` or `buffer`.
+        dimensions: The sizes; the bound of a bounded dynamic dimension, -1 for an unbounded one.
         dynamic: For each dimension, whether it is dynamic (`<=` or `?`).
-        layout: The layout, or None when the text has none.
-        elements: The shapes that a tuple or buffer holds.
+        layout: The layout, or None if the text has none.
+        elements: The shapes of the elements of a tuple or buffer.
     """
 
     text: str
@@ -70,7 +71,7 @@ class Shape:
     elements: tuple[Shape, ...] = ()
 
     def __str__(self) -> str:
-        """The shape as it was written."""
+        """Return the shape as written."""
         return self.text
 
     @property
@@ -90,17 +91,17 @@ class Shape:
 
     @property
     def size(self) -> int:
-        """The number of elements, of all leaves together in a tuple; a dynamic dimension counts its bound."""
+        """The number of elements, summed over the leaves of a tuple; a dynamic dimension counts as its bound."""
         if self.elements:
             return sum(element.size for element in self.elements)
         return math.prod(max(size, 0) for size in self.dimensions) if self.is_array else 0
 
     @property
     def bytes(self) -> int:
-        """Bytes of all elements, without tile padding and without a tuple's own pointers.
+        """The bytes of all elements, without tile padding and without a tuple's own pointers.
 
-        A type below one byte takes a whole byte unless the layout packs it with `E(bits)`, as
-        `ShapeUtil::ByteSizeOfElements` counts.
+        An element of less than one byte counts as a whole byte unless the layout packs it with `E(bits)`, as in
+        `ShapeUtil::ByteSizeOfElements`.
         """
         if self.elements:
             return sum(element.bytes for element in self.elements)
@@ -113,8 +114,8 @@ class Shape:
     def padded_bytes(self) -> int:
         """The bytes of the array with every dimension rounded up to its first tile, as in a TPU's buffer.
 
-        Without tiles, and in a TPU's semaphore memory (space 2), this is `bytes`. Tiles that combine dimensions (`*`)
-        are not rounded. A test compares it with the sizes in buffer assignments.
+        Without tiles, and in a TPU's semaphore memory (space 2), this equals `bytes`. Tiles that combine dimensions
+        (`*`) are not rounded. A test compares the result with the sizes in buffer assignments.
         """
         if self.elements:
             return sum(element.padded_bytes for element in self.elements)
@@ -123,6 +124,7 @@ class Shape:
             return self.bytes
         tile = layout.tiles[0]
         sizes = [self.dimensions[number] for number in reversed(layout.minor_to_major)]
+        # A tile may have more dimensions than the array, which is then padded with leading dimensions of size 1.
         sizes = [1] * (len(tile) - len(sizes)) + sizes
         start = len(sizes) - len(tile)
         padded = sizes[:start] + [
@@ -143,13 +145,13 @@ class Shape:
         return f"{self.dtype}[{','.join(sizes)}]"
 
     def leaves(self) -> list[Shape]:
-        """The arrays and tokens of a tuple, in order; an array is its own only leaf."""
+        """Return the arrays and tokens of a tuple, in order; the only leaf of an array is the array itself."""
         if not self.is_tuple:
             return [self]
         return [leaf for element in self.elements for leaf in element.leaves()]
 
     def at(self, index: tuple[int, ...]) -> Shape:
-        """The shape at an index into nested tuples; IndexError when there is none."""
+        """Return the shape at an index into nested tuples; raise an IndexError if there is none."""
         shape = self
         for number in index:
             shape = shape.elements[number]
@@ -157,7 +159,7 @@ class Shape:
 
 
 class ShapeProblemError(ValueError):
-    """A fault in a shape with its offset in the text. Callers turn it into an `HloSyntaxError`."""
+    """An error in a shape with its offset in the text, which callers convert into an `HloSyntaxError`."""
 
     def __init__(self, message: str, offset: int) -> None:
         """Store the offset with the message."""
@@ -177,10 +179,10 @@ _NUMBER = re.compile(r"\(([0-9]{1,9})\)", re.ASCII)
 
 
 def parse_shape(text: str) -> Shape:
-    """Read one shape, such as `f32[8,<=16]{1,0:T(8,128)}` or `(s32[], token[])`.
+    """Parse one shape, such as `f32[8,<=16]{1,0:T(8,128)}` or `(s32[], token[])`.
 
     Raises:
-        HloSyntaxError: The text is no shape; the position counts from line 1, column 1.
+        HloSyntaxError: The text is not a shape; the position counts from line 1, column 1.
     """
     try:
         return read_shape(text)
@@ -192,10 +194,10 @@ def parse_shape(text: str) -> Shape:
 
 @lru_cache(maxsize=1 << 14)
 def read_shape(text: str) -> Shape:
-    """Read a text that is one shape, and cache the result.
+    """Parse a text that is one shape, and cache the result.
 
     Raises:
-        ShapeProblemError: The text is no shape.
+        ShapeProblemError: The text is not a shape.
     """
     shape, position = shape_at(text, 0)
     if position != len(text):
@@ -205,7 +207,7 @@ def read_shape(text: str) -> Shape:
 
 
 def shape_at(text: str, position: int, depth: int = 0) -> tuple[Shape, int]:
-    """Read the shape that starts at a position; return it and the position after it.
+    """Parse the shape that starts at a position, and return it and the position after it.
 
     Raises:
         ShapeProblemError: No shape starts there.
@@ -284,6 +286,7 @@ def _layout(text: str | None, offset: int, rank: int) -> Layout | None:
         message = f"expected dimension numbers in a layout, found {order!r}"
         raise ShapeProblemError(message, offset)
     minor_to_major = tuple(int(number) for number in order.split(",")) if order else ()
+    # A layout must order every dimension exactly once.
     if sorted(minor_to_major) != list(range(rank)):
         message = f"the layout {{{order}}} does not order {rank} dimensions"
         raise ShapeProblemError(message, offset)
@@ -296,13 +299,13 @@ def _layout(text: str | None, offset: int, rank: int) -> Layout | None:
             raise ShapeProblemError(message, offset + len(order) + 1 + position)
         fields.append((match.group(1), match.group(2)))
         position = match.end()
-    known = dict(fields)
+    by_letter = dict(fields)
     where = offset + len(order) + 1
     return Layout(
         minor_to_major,
-        _tiles(known["T"], where) if "T" in known else (),
-        _number(known.get("S"), where),
-        _number(known.get("E"), where),
+        _tiles(by_letter["T"], where) if "T" in by_letter else (),
+        _number(by_letter.get("S"), where),
+        _number(by_letter.get("E"), where),
         tuple(fields),
     )
 

@@ -1,4 +1,4 @@
-"""The rules by which shapes of results follow from operands, by opcode (xla/service/shape_inference.cc)."""
+"""The rules by which the shape of a result follows from the operands, by opcode (xla/service/shape_inference.cc)."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ class Question(NamedTuple):
     called: Callable[[str], str]
 
     def numbers(self, key: str) -> tuple[int, ...]:
-        """The numbers in an attribute, none where it is missing."""
+        """Return the numbers in an attribute, or an empty tuple if it is missing."""
         return tuple(map(int, _NUMBER.findall(self.attributes.get(key, ""))))
 
     def result(self, key: str) -> Shape:
-        """The shape of the result of the first computation that an attribute names."""
+        """Return the shape of the result of the first computation in an attribute."""
         return read_shape(self.called(self.attributes.get(key, "").strip("{}").partition(",")[0].removeprefix("%")))
 
 
@@ -38,7 +38,7 @@ def _array(dtype: str, sizes: Sequence[str]) -> str:
 
 
 def _sizes(shape: Shape) -> list[str]:
-    """The sizes of an array's dimensions as written: `<=8` where one is dynamic, `?` where it has no bound."""
+    """Return the sizes of an array's dimensions as written: `<=8` if dynamic, `?` if dynamic without a bound."""
     if not (shape.is_array or shape.dtype in BITS):
         raise ValueError
     sizes = zip(shape.dimensions, shape.dynamic, strict=True)
@@ -46,17 +46,17 @@ def _sizes(shape: Shape) -> list[str]:
 
 
 def _resize(shape: Shape, dtype: str, sizes: Sequence[str]) -> str:
-    """Return an array's shape with other sizes and another element type, in the same layout."""
+    """Return an array's shape with other sizes and another element type, but the same layout."""
     return _array(dtype, sizes) + shape.text[shape.text.index("]") + 1 :]
 
 
 def _retype(shape: Shape, dtype: str) -> str:
-    """Return an array's shape with another element type, in the same layout."""
+    """Return an array's shape with another element type, but the same layout."""
     return dtype + shape.text.removeprefix(shape.dtype)
 
 
 def combine(question: Question) -> str:
-    """Element-wise operations have the shape of the operands, sizes of one stretched, types of several widened."""
+    """Return the shape of an element-wise result: that of the operands, with size 1 stretched and the widest type."""
     operands = question.operands
     widest = max(operands, key=lambda shape: shape.rank)
     alike = [shape for shape in operands if shape.rank == widest.rank]
@@ -137,7 +137,7 @@ def _map(question: Question) -> str:
 
 
 def _several(question: Question) -> str:
-    """The shape of one operand, or of all as a tuple."""
+    """Return the shape of the only operand, or a tuple of the shapes of several operands."""
     return question.operands[0].text if len(question.operands) == 1 else _tuple(question)
 
 
@@ -150,28 +150,29 @@ def _dot(question: Question) -> str:
 
 
 def _ragged_dot(question: Question) -> str:
-    left, right, groups = question.operands[:3]
+    lhs, rhs, groups = question.operands[:3]
     (ragged,) = question.numbers("lhs_ragged_dims")
-    sizes = _multiply(question, left, right)
-    contracted = ragged in question.numbers("lhs_contracting_dims")
-    return sizes.replace("[", f"[{_sizes(groups)[-1]},") if contracted else sizes
+    sizes = _multiply(question, lhs, rhs)
+    is_contracting = ragged in question.numbers("lhs_contracting_dims")
+    return sizes.replace("[", f"[{_sizes(groups)[-1]},") if is_contracting else sizes
 
 
 def _scaled_dot(question: Question) -> str:
-    # A scale follows each operand or both follow: the parser itself takes the first and the third as the factors.
+    # The scales follow each operand or both operands; XLA's parser itself uses the first and the third as factors.
     return _multiply(question, question.operands[0], question.operands[2])
 
 
-def _multiply(question: Question, left: Shape, right: Shape) -> str:
+def _multiply(question: Question, lhs: Shape, rhs: Shape) -> str:
+    # The result has the batch dimensions first, then the remaining dimensions of both operands.
     batch = question.numbers("lhs_batch_dims")
-    skipped = {*batch, *question.numbers("lhs_contracting_dims")}
+    lhs_skips = {*batch, *question.numbers("lhs_contracting_dims")}
     keys = ("rhs_batch_dims", "rhs_contracting_dims", "rhs_group_dims")
-    other = {number for key in keys for number in question.numbers(key)}
-    lefts, rights = _sizes(left), _sizes(right)
-    sizes = [lefts[number] for number in batch]
-    sizes += [size for number, size in enumerate(lefts) if number not in skipped]
-    sizes += [size for number, size in enumerate(rights) if number not in other]
-    return _array(max(left.dtype, right.dtype, key=lambda dtype: BITS[dtype]), sizes)
+    rhs_skips = {number for key in keys for number in question.numbers(key)}
+    lhs_sizes, rhs_sizes = _sizes(lhs), _sizes(rhs)
+    sizes = [lhs_sizes[number] for number in batch]
+    sizes += [size for number, size in enumerate(lhs_sizes) if number not in lhs_skips]
+    sizes += [size for number, size in enumerate(rhs_sizes) if number not in rhs_skips]
+    return _array(max(lhs.dtype, rhs.dtype, key=lambda dtype: BITS[dtype]), sizes)
 
 
 def _pad(question: Question) -> str:
@@ -194,15 +195,15 @@ def _halve(shapes: Sequence[Shape]) -> tuple[Sequence[Shape], Sequence[Shape]]:
 
 
 def _convolution(question: Question) -> str:
-    left, right = question.operands[:2]
+    inputs, kernel = question.operands[:2]
     labels = re.fullmatch(r"(\w+)_(\w+)->(\w+)", question.attributes["dim_labels"].replace("?", "_"))
     if labels is None:
         raise ValueError
     groups = (question.numbers("batch_group_count") or (1,))[0]
-    sizes = {"b": left.dimensions[labels[1].index("b")] // groups, "f": right.dimensions[labels[2].index("o")]}
+    sizes = {"b": inputs.dimensions[labels[1].index("b")] // groups, "f": kernel.dimensions[labels[2].index("o")]}
     for number, window in enumerate(read_windows(question.attributes.get("window", ""))):
-        sizes[str(number)] = window.count(left.dimensions[labels[1].index(str(number))])
-    dtype = max(left.dtype, right.dtype, key=lambda dtype: BITS[dtype])
+        sizes[str(number)] = window.count(inputs.dimensions[labels[1].index(str(number))])
+    dtype = max(inputs.dtype, kernel.dtype, key=lambda dtype: BITS[dtype])
     return _array(dtype, [str(sizes[label]) for label in labels[3]])
 
 
@@ -308,4 +309,4 @@ RULES: Mapping[str, Callable[[Question], str]] = {
     "triangular-solve": lambda question: question.operands[1].text,
     "tuple": _tuple,
 }
-"""What gives the shape of an opcode's result."""
+"""The rule for the shape of each opcode's result."""

@@ -1,4 +1,4 @@
-"""Lines that were put together from pieces of another text, and where each piece stood there."""
+"""Lines that are assembled from pieces of another text, with the original position of each piece."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ from bisect import bisect_right
 
 
 class Line:
-    """A line under construction: its pieces, each with its start in the line and in the source."""
+    """A line under construction: its pieces, each with its offset in the line and in the source."""
 
     __slots__ = ("length", "marks", "pieces")
 
     def __init__(self) -> None:
-        """Start empty."""
+        """Start with an empty line."""
         self.pieces: list[str] = []
         self.marks = (array("q"), array("q"))
         self.length = 0
 
     def put(self, text: str, source: int) -> None:
-        """Add a piece that stood at an offset of the source."""
+        """Add a piece with its offset in the source."""
         self.marks[0].append(self.length)
         self.marks[1].append(source)
         self.pieces.append(text)
         self.length += len(text)
 
     def put_name(self, name: str, source: int, text: str) -> None:
-        """Add `%` and a name that stood at an offset of the source `text`, with `%` or without."""
+        """Add `%` and a name, which is at an offset of the source `text` with or without `%`."""
         self.put("%", source)
         self.put(name, source + text.startswith("%", source))
 
@@ -37,15 +37,15 @@ class Line:
         self.length += other.length
 
     def __str__(self) -> str:
-        """The line."""
+        """Return the text of the line."""
         return "".join(self.pieces)
 
     def locate(self, column: int) -> int:
-        """Return the offset in the source of a column, counted from zero."""
+        """Return the offset in the source for a column, counted from 0."""
         starts, sources = self.marks
         if not starts:
             return 0
         index = max(bisect_right(starts, column) - 1, 0)
-        # A piece may be longer than what it was written for: no further than its source's next.
+        # A piece may be longer than its source text, so the column is limited to the end of the piece.
         limit = len(self.pieces[index]) if index < len(self.pieces) else 0
         return sources[index] + min(column - starts[index], limit)

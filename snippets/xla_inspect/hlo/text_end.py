@@ -1,4 +1,4 @@
-"""Detection of truncated HLO texts: the end is missing, so the last lines are not valid."""
+"""Detection of truncated HLO text, whose last lines are invalid because the end is missing."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ _START = re.compile(r"(?:ENTRY )?%?([\w.-]+) .*\{\s*")
 
 
 def check_end(text: str, line: int) -> None:
-    """Do nothing where a text that makes no sense on a line goes on behind it, or ends as a module does.
+    """Check whether an invalid line is due to a truncated text.
 
     Args:
         text: The text.
-        line: The line that makes no sense, counted from 1.
+        line: The number of the invalid line, counted from 1.
 
     Raises:
-        HloSyntaxError: The text is cut off there.
+        HloSyntaxError: The text is cut off at that line.
     """
     lines = text.rstrip().split("\n")
     if line < len(lines) or lines[-1].lstrip().startswith("}"):
@@ -34,10 +34,10 @@ def check_end(text: str, line: int) -> None:
 
 
 def check_entry(text: str) -> None:
-    """Do nothing where a text that XLA printed has the computation where the program starts.
+    """Check that a text that XLA printed has an entry computation.
 
     Raises:
-        HloSyntaxError: The text is cut off before that.
+        HloSyntaxError: The text is cut off before the entry computation.
     """
     if _PRINTED.match(text) and not _ENTRY.search(text):
         _fail("before the ENTRY computation", text.rstrip().split("\n"))

@@ -1,4 +1,4 @@
-"""The tokens of HLO text, as XLA's own lexer has them (xla/hlo/parser/hlo_lexer.cc)."""
+"""The lexer of HLO text, with the tokens of XLA's own lexer (xla/hlo/parser/hlo_lexer.cc)."""
 
 from __future__ import annotations
 
@@ -21,42 +21,42 @@ _JSON = re.compile(r'[^"{}]++|"(?:[^"\\]++|\\[^\n])*+"|[{}]')
 
 
 def locate(text: str, offset: int) -> tuple[int, int]:
-    """Return the line and the column of an offset, both counted from one."""
+    """Return the line and the column of an offset, both counted from 1."""
     return text.count("\n", 0, offset) + 1, offset - text.rfind("\n", 0, offset)
 
 
 class Tokens:
-    """A place in a text, on a token; comments and white space before it are passed over.
+    """A cursor on a token of a text; comments and white space before the token are skipped.
 
     Attributes:
         text: The whole text.
         kind: `string`, `name` (written with `%`), `word`, `number`, `mark` or `end`.
-        value: The token as written, a name without its `%`.
-        start: Where it starts; end: where it ends.
-        gap: Whether something stands between it and the token before.
+        value: The token as written, but a name without its `%`.
+        start: The offset of the token; end: the offset after it.
+        gap: Whether white space or a comment precedes the token.
     """
 
     __slots__ = ("end", "gap", "kind", "start", "text", "value")
 
     def __init__(self, text: str) -> None:
-        """Stand on the first token.
+        """Move to the first token.
 
         Raises:
-            HloSyntaxError: No token begins the text.
+            HloSyntaxError: The text does not begin with a token.
         """
         self.text = text
         self.move_to(0)
 
     def move_to(self, offset: int) -> None:
-        """Stand on the token at an offset or next after it."""
+        """Move to the first token at or after an offset."""
         self.end = offset
         self.advance()
 
     def advance(self) -> None:
-        """Go to the next token.
+        """Move to the next token.
 
         Raises:
-            HloSyntaxError: What comes next is no token.
+            HloSyntaxError: The next characters are not a token.
         """
         match = _TOKEN.match(self.text, self.end)
         if match is None:
@@ -68,26 +68,26 @@ class Tokens:
         self.end = match.end()
 
     def peek(self) -> str:
-        """Return the token after this one as written, a name without its `%`; empty where none is."""
+        """Return the next token as written, but a name without its `%`; an empty string at the end."""
         match = _TOKEN.match(self.text, self.end)
         return match[match.lastgroup or ""] if match else ""
 
     def at(self, value: str) -> bool:
-        """Return whether this is a mark or a word of that spelling."""
+        """Return whether the current token is a mark or a word with this spelling."""
         return self.value == value and self.kind in {"mark", "word"}
 
     def take(self, value: str) -> bool:
-        """Pass over a mark or a word if this is it, and return whether it was."""
-        result = self.at(value)
-        if result:
+        """Consume a mark or a word if it is the current token, and return whether it was."""
+        is_match = self.at(value)
+        if is_match:
             self.advance()
-        return result
+        return is_match
 
     def expect(self, value: str, what: str = "") -> int:
         """Consume a required mark and return its offset.
 
         Raises:
-            HloSyntaxError: Something else stands here.
+            HloSyntaxError: The current token is a different one.
         """
         if not self.at(value):
             self.fail(what or repr(value))
@@ -96,24 +96,24 @@ class Tokens:
         return start
 
     def expect_name(self, what: str) -> tuple[str, int]:
-        """Consume a name, optionally with `%` or a following `:`; return the name and its offset.
+        """Consume a name, optionally with `%` or a following `:`, and return the name and its offset.
 
         Raises:
-            HloSyntaxError: Something else stands here.
+            HloSyntaxError: The current token is not a name.
         """
         if self.kind not in {"name", "word"}:
             self.fail(what)
-        result = self.value, self.start
+        token = self.value, self.start
         if self.kind == "word" and self.text.startswith(":", self.end):
             self.end += 1
         self.advance()
-        return result
+        return token
 
     def take_json(self) -> tuple[str, int]:
-        """Consume a JSON object in braces, where only strings and braces count; return it and its offset.
+        """Consume a JSON object, in which only strings and braces are tokenized; return it and its offset.
 
         Raises:
-            HloSyntaxError: The braces do not close.
+            HloSyntaxError: The braces are not closed.
         """
         start, position, depth = self.start, self.start, 0
         while True:
@@ -127,15 +127,13 @@ class Tokens:
                 return self.text[start:position], start
 
     def fail(self, expected: str, offset: int | None = None) -> NoReturn:
-        """Raise an `HloSyntaxError` at this token, or at an offset, with the expected and the actual text."""
+        """Raise an `HloSyntaxError` at the current token or at an offset, with the expected and the actual text."""
         start = self.start if offset is None else offset
-        result = (
-            repr(self.text[start : start + 40].partition("\n")[0].rstrip()) if start < len(self.text) else "the end"
-        )
-        self.refuse(f"expected {expected}, found {result}", start)
+        text = repr(self.text[start : start + 40].partition("\n")[0].rstrip()) if start < len(self.text) else "the end"
+        self.refuse(f"expected {expected}, found {text}", start)
 
     def refuse(self, message: str, offset: int | None = None) -> NoReturn:
-        """Raise an `HloSyntaxError` at this token, or at an offset."""
+        """Raise an `HloSyntaxError` at the current token or at an offset."""
         raise HloSyntaxError(message, *locate(self.text, self.start if offset is None else offset)) from None
 
     def _fail_to_lex(self) -> NoReturn:

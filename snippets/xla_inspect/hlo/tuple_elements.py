@@ -1,7 +1,7 @@
-"""Elements that text picks from a tuple where they are used, `%loop#1`, as the instructions that XLA left out there.
+"""The `get-tuple-element` instructions that XLA omits from its text, where an operand `%loop#1` selects an element.
 
-XLA dumps modules so unless `xla_dump_compact_gte` is off. An element has no name then, and gets the one that XLA's own
-parser gives it: `%loop_1`.
+XLA dumps modules in this form unless `xla_dump_compact_gte` is off. Such an element has no name, so it gets the name
+that XLA's own parser uses: `%loop_1`.
 """
 
 from __future__ import annotations
@@ -19,15 +19,16 @@ if TYPE_CHECKING:
 
     from xla_inspect.hlo.shape import Shape
 
-# What is quoted is passed over, to the end of the line where the quote is not closed: it may look like anything.
+# Quoted text may look like an element, so it is skipped, up to the end of the line if the quote is not closed.
 _PICKED = re.compile(rf"{STRING}?|(?<![\w.\-#%])(%?)({NAME})((?:#[0-9]{{1,9}})++)", re.ASCII)
 _DEFINED = re.compile(rf"^[ ]++(?:ROOT )?+%?({NAME}) = ", re.ASCII | re.MULTILINE)
 
 
 def spell_out(text: str) -> str:
-    """Return a module's text with a `get-tuple-element` for each element that it picks, before the first use.
+    """Return a module's text with a `get-tuple-element` for each selected element, before its first use.
 
-    What picks from nothing, or from no tuple, is left as it is, for the reader to refuse where it stands.
+    A selection from an unknown name or from a value that is not a tuple stays unchanged; the parser then rejects it at
+    its position.
     """
     if "#" not in text:
         return text
@@ -35,7 +36,7 @@ def spell_out(text: str) -> str:
 
 
 def spell_out_lines(lines: Sequence[str]) -> Sequence[str]:
-    """Return the lines of one computation with a `get-tuple-element` for each element that they pick."""
+    """Return the lines of one computation with a `get-tuple-element` for each selected element."""
     picking = [line for line in lines if "#" in line]
     if not any(match[3] for line in picking for match in _PICKED.finditer(line)):
         return lines
@@ -43,46 +44,48 @@ def spell_out_lines(lines: Sequence[str]) -> Sequence[str]:
 
 
 class _Body:
-    """The lines of a computation, and the elements that are picked from its instructions."""
+    """The lines of a computation, and the elements that they select from its instructions."""
 
     def __init__(self, lines: Sequence[str]) -> None:
         self._lines = lines
         self._text = "\n".join(lines)
-        self._shapes = {match[1]: match.end() for match in _DEFINED.finditer(self._text)}  # where each begins
+        # The offset of each instruction's shape in the text.
+        self._shapes = {match[1]: match.end() for match in _DEFINED.finditer(self._text)}
         self._known: dict[tuple[str, int], str] = {}
         self._elements: dict[str, Sequence[Shape]] = {}
 
     def write(self) -> Iterator[str]:
-        """Yield the lines, those of elements before the first that uses them."""
+        """Yield the lines, with a new line for each element before the first line that uses it."""
         for line in self._lines:
             if "#" not in line:
                 yield line
                 continue
             additions: list[str] = []
-            changed = _PICKED.sub(partial(self._name, additions), line)
+            rewrite = _PICKED.sub(partial(self._name, additions), line)
             yield from additions
-            yield changed
+            yield rewrite
 
-    def _name(self, added: list[str], match: re.Match[str]) -> str:
+    def _name(self, additions: list[str], match: re.Match[str]) -> str:
         """Return the name of the selected element, and add lines for the elements that were not selected before."""
         sign, name, numbers = match.groups()
         if not numbers:
             return match[0]
         for number in map(int, numbers[1:].split("#")):
-            known = self._known.get((name, number))
-            if known is None:
+            element = self._known.get((name, number))
+            if element is None:
                 if number >= len(elements := self._list_elements(name)):
                     return match[0]
                 shape = elements[number]
-                known = self._known[name, number] = self._invent(f"{name}_{number}")
-                self._elements[known] = shape.elements
-                added.append(f"  {sign}{known} = {shape} get-tuple-element({sign}{name}), index={number}")
-            name = known
+                element = self._known[name, number] = self._invent(f"{name}_{number}")
+                self._elements[element] = shape.elements
+                additions.append(f"  {sign}{element} = {shape} get-tuple-element({sign}{name}), index={number}")
+            name = element
         return f"{sign}{name}"
 
     def _list_elements(self, name: str) -> Sequence[Shape]:
         """Return the shapes of a tuple's elements, or none for another shape or a missing one."""
         if name not in self._elements:
+            # Store the empty result first, so that a name without a tuple shape is looked up only once.
             self._elements[name] = ()
             with suppress(KeyError, ShapeProblemError):
                 self._elements[name] = shape_at(self._text, self._shapes[name])[0].elements

@@ -16,14 +16,14 @@ _PAIRS = {")": "(", "]": "[", "}": "{"}
 _CLOSING = {opening: closing for closing, opening in _PAIRS.items()}
 _TIGHT_BEFORE = frozenset({")", "]", "}", ",", "=", ":", "<=", "->", "#", "*"})
 _TIGHT_AFTER = frozenset({"(", "[", "{", ",", "=", ":", "<=", "->", "#", ""})
-# Attributes between whose parts XLA prints a blank after each comma.
+# In the values of these attributes, XLA prints a blank after each comma.
 _SPACED = frozenset({
     "sharding", "slice", "operand_layout_constraints", "input_output_alias", "buffer_donor",
     "output_to_operand_aliasing", "domain", "entry_computation_layout", "origin", "origin_recovery_table",
     "outfeed_shape", "debug_attributes",
 })  # fmt: skip
 _DEEP = 8
-"""Braces of a configuration nested deeper than this are written as a string, as XLA may print them too."""
+"""The deepest nesting of a configuration that is written in braces; XLA may print a deeper one as a string too."""
 _BLANK = re.compile(r"\s++")
 _BREAK = re.compile(r"[ \t\r]*+\n\s*+")
 _OPEN, _SHUT = frozenset({"", *"[{(,:"}), frozenset({"", *"]}):"})
@@ -40,7 +40,7 @@ def write_string(text: str) -> str:
 
 
 def write_json(text: str) -> str:
-    """Return braces as one line: without its breaks; deeper than any compiler's, as a string."""
+    """Return a JSON object on one line, or as a string if it nests deeper than any compiler's."""
     parts = _STRING.split(text)
     parts[::2] = [_BREAK.sub(_join, part) for part in parts[::2]]
     parts[1::2] = [write_string(part) for part in parts[1::2]]
@@ -54,23 +54,23 @@ def write_json(text: str) -> str:
 
 
 def _join(broken: re.Match[str]) -> str:
-    """Return the replacement of a line break: a blank between words."""
+    """Return the replacement for a line break: a blank between words, otherwise nothing."""
     text, start, end = broken.string, broken.start(), broken.end()
     return "" if text[max(start - 1, 0) : start] in _OPEN or text[end : end + 1] in _SHUT else " "
 
 
 def is_shape(tokens: Tokens) -> bool:
-    """Return whether a shape begins here: `f32[`, a tuple, or `b(` for a buffer."""
+    """Return whether a shape begins at the current token: `f32[`, a tuple, or `b(` for a buffer."""
     if tokens.kind == "word":
         return tokens.peek() == "[" or (tokens.value == "b" and tokens.peek() == "(")
     return tokens.at("(")
 
 
 def take_shape(tokens: Tokens, line: Line) -> None:
-    """Pass over a shape; add it to a line as XLA prints shapes.
+    """Consume a shape and add it to a line in the form of XLA's printer.
 
     Raises:
-        HloSyntaxError: No shape begins here, or it does not end.
+        HloSyntaxError: No shape begins at the current token, or the shape does not end.
     """
     if not is_shape(tokens):
         tokens.fail("a shape such as f32[2,3]{1,0}")
@@ -82,6 +82,8 @@ def take_shape(tokens: Tokens, line: Line) -> None:
                 tokens.fail("a shape")
             stack.pop()
         elif mark and mark in "([{":
+            # A parenthesis inside a layout opens a tile, whose commas are printed without blanks, unlike those of a
+            # tuple.
             tile = mark == "(" and bool(stack) and stack[-1] == "{"
             stack.append("tile(" if tile else mark)
         elif tokens.kind == "end" or mark in {"=", "->"}:
@@ -95,7 +97,7 @@ def take_shape(tokens: Tokens, line: Line) -> None:
 
 
 def _begins_layout(tokens: Tokens) -> bool:
-    """Return whether braces here are the layout of the shape before them, and not the body of a computation."""
+    """Return whether a brace begins the layout of the preceding shape rather than the body of a computation."""
     return tokens.at("{") and (tokens.peek()[:1].isdecimal() or tokens.peek() in {":", "}"})
 
 
@@ -103,7 +105,7 @@ def take_literal(tokens: Tokens, line: Line) -> None:
     """Consume the text inside the parentheses of a constant, and add it to a line.
 
     Raises:
-        HloSyntaxError: The parentheses do not close.
+        HloSyntaxError: The parentheses are not closed.
     """
     start = tokens.expect("(")
     match = _LITERAL.match(tokens.text, start + 1)
@@ -116,16 +118,17 @@ def take_literal(tokens: Tokens, line: Line) -> None:
 
 
 def take_balanced(tokens: Tokens, line: Line, key: str, opening: int | None = None) -> None:
-    """Pass over a value; add it to a line.
+    """Consume a value with balanced brackets and add it to a line.
 
     Args:
-        tokens: Where the value begins.
-        line: Where it goes.
-        key: The attribute that it is of.
-        opening: Where the parenthesis stands before whose partner it ends; else it ends where no more can belong to it.
+        tokens: The tokens, at the start of the value.
+        line: The line to which the value is added.
+        key: The name of the attribute.
+        opening: The offset of the parenthesis whose partner ends the value, or None if the value ends at the first
+            token that cannot continue it.
 
     Raises:
-        HloSyntaxError: There is none, or a bracket is not closed.
+        HloSyntaxError: There is no value, or a bracket is not closed.
     """
     stack = [] if opening is None else [("(", opening)]
     before = first = ""
@@ -143,7 +146,8 @@ def take_balanced(tokens: Tokens, line: Line, key: str, opening: int | None = No
                 _fail_to_close(tokens, stack)
             stack.pop()
         apart = tokens.gap and before not in _TIGHT_AFTER and value not in _TIGHT_BEFORE and value != "["
-        apart = apart or (tokens.gap and key == "frontend_attributes" and len(stack) > 1)  # a text of its own
+        # The value of a frontend attribute is free text, whose blanks have to stay.
+        apart = apart or (tokens.gap and key == "frontend_attributes" and len(stack) > 1)
         if (apart and stack) or (value == "{" and first in _MESHES and not stack):
             line.put(" ", tokens.start)
         if mark and mark in "([{":
@@ -156,7 +160,7 @@ def take_balanced(tokens: Tokens, line: Line, key: str, opening: int | None = No
 
 
 def _fail_to_close(tokens: Tokens, stack: list[tuple[str, int]]) -> NoReturn:
-    """Say which bracket is open where another closes or the text ends."""
+    """Raise an error about the open bracket at a wrong closing bracket or at the end of the text."""
     if not stack:
         tokens.fail("a value")
     opening, offset = stack[-1]

@@ -1,4 +1,4 @@
-"""The window of a convolution or a reduction, and padding, as attributes write them."""
+"""The parser of attributes that describe windows of convolutions and reductions, and padding."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ class Window(NamedTuple):
     """One dimension of a window.
 
     Attributes:
-        size: Its length; stride: from one place to the next.
-        low: Padding before the operand; high: after it.
-        base_dilation: From one element of the operand to the next; window_dilation: of the window.
+        size: The number of elements; stride: the distance from one position to the next.
+        low: The padding before the operand; high: the padding after it.
+        base_dilation: The distance between elements of the operand; window_dilation: that between elements of the
+            window.
     """
 
     size: int
@@ -28,17 +29,17 @@ class Window(NamedTuple):
     window_dilation: int
 
     def count(self, length: int) -> int:
-        """Return the number of places of the window along an operand's length."""
+        """Return the number of positions of the window along an operand's length."""
         length = (length - 1) * self.base_dilation + 1 if length else 0
         room = length + self.low + self.high - ((self.size - 1) * self.window_dilation + 1)
         return room // self.stride + 1 if room >= 0 else 0
 
 
 def read_windows(text: str) -> list[Window]:
-    """Read `{size=2x3 stride=1x2 pad=0_1x1_1}`, a window for each dimension.
+    """Parse `{size=2x3 stride=1x2 pad=0_1x1_1}` into one window for each dimension.
 
     Raises:
-        ValueError: The fields are of unlike lengths, or no numbers.
+        ValueError: The fields have different lengths, or are not numbers.
     """
     fields = dict(_FIELD.findall(text))
     sizes = _read_numbers(fields.get("size", ""))
@@ -54,16 +55,16 @@ def read_windows(text: str) -> list[Window]:
 
 
 def read_padding(text: str, lengths: Sequence[int]) -> list[int]:
-    """Return the lengths of an operand after `1_2x0_1_3`: before and after it, and between its elements.
+    """Return the lengths of an operand after a padding such as `1_2x0_1_3`: before, after and between elements.
 
     Raises:
-        ValueError: The text has not as many parts as the operand has dimensions.
+        ValueError: The numbers of parts and dimensions differ.
     """
-    padded = []
+    padded_lengths = []
     for length, part in zip(lengths, text.split("x") if text else (), strict=True):
         low, high, inner = (*_read_numbers(part, "_"), 0)[:3]
-        padded.append(length + low + high + inner * max(length - 1, 0))
-    return padded
+        padded_lengths.append(length + low + high + inner * max(length - 1, 0))
+    return padded_lengths
 
 
 def _read_numbers(text: str, separator: str = "x") -> list[int]:

@@ -1,4 +1,4 @@
-"""A `Module` back to HLO text, which XLA's own parser reads to the same module."""
+"""The writer of HLO text from a `Module`, which XLA's own parser reads back to the same module."""
 
 from __future__ import annotations
 
@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 def write_module(module: Module) -> str:
     """Return a module as HLO text in the form of XLA's printer.
 
-    Names, shapes, literals and attributes stand in it as the module has them; operands have shapes where it has these.
+    The text has the module's names, shapes, literals and attributes unchanged, and operand shapes if the module has
+    them.
     """
     header = "".join([f"HloModule {module.name}", *(f", {key}={value}" for key, value in module.attributes.items())])
     tables = _write_tables(module.stack_frames) if module.stack_frames else ()
@@ -27,7 +28,7 @@ def write_module(module: Module) -> str:
 
 def _write_computation(computation: Computation) -> Iterator[str]:
     """Yield the lines of a computation."""
-    # No signature: XLA ignores the written shape of a few opcodes, and would compare it with the signature.
+    # The header has no signature: XLA ignores the written shape of a few opcodes, but would compare a signature.
     yield f"{'ENTRY ' if computation.is_entry else ''}%{computation.name} {{"
     for instruction in computation:
         yield f"  {write_instruction(instruction)}"
@@ -49,16 +50,17 @@ def _write_operands(instruction: Instruction) -> Iterator[str]:
     shapes = instruction.operand_shapes or (None,) * len(instruction.operands)
     indices = instruction.operand_indices or ((),) * len(instruction.operands)
     for name, shape, index in zip(instruction.operands, shapes, indices, strict=True):
-        picked = "".join(f"#{number}" for number in index)
-        yield f"%{name}{picked}" if shape is None else f"{shape} %{name}{picked}"
+        selection = "".join(f"#{number}" for number in index)
+        yield f"%{name}{selection}" if shape is None else f"{shape} %{name}{selection}"
 
 
 def _write_tables(chains: Mapping[int, tuple[Frame, ...]]) -> Iterator[str]:
-    """Yield the lines of the four tables that call chains are read from."""
+    """Yield the lines of the four stack-frame tables for some call chains."""
     frames = [frame for chain in chains.values() for frame in chain]
     files = _number(frame.file for frame in frames)
     functions = _number(frame.function for frame in frames)
     places = _number(frames)
+    # Several frames may have equal chains; the reversed order makes the first number win.
     numbers = {chain: number for number, chain in reversed([*chains.items()])}
     yield TABLES[0]
     yield from (f"{number} {quote(file)}" for file, number in files.items())
@@ -73,12 +75,12 @@ def _write_tables(chains: Mapping[int, tuple[Frame, ...]]) -> Iterator[str]:
         yield f"{number} {{file_name_id={file} function_name_id={function} {span}}}"
     yield from ("", TABLES[3])
     for number, chain in chains.items():
-        # The text numbers the caller of a frame one higher than it is; 1 is none.
+        # The text prints the number of a frame's caller plus one; 1 means no caller.
         caller = numbers[chain[1:]] + 1 if len(chain) > 1 else 1
         yield f"{number} {{file_location_id={places[chain[0]]} parent_frame_id={caller}}}"
     yield from ("", "")
 
 
 def _number[Row: Hashable](rows: Iterable[Row]) -> dict[Row, int]:
-    """Number rows from one, each once, in order."""
+    """Number the distinct rows from 1, in order."""
     return {row: number for number, row in enumerate(dict.fromkeys(rows), 1)}

@@ -1,4 +1,4 @@
-"""A module's memory plan as XLA dumps it, `buffer-assignment.txt` (xla/service/buffer_assignment.cc)."""
+"""The text of a module's memory plan, `buffer-assignment.txt`, as XLA dumps it (xla/service/buffer_assignment.cc)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ _PHI = frozenset({"while", "conditional"})
 
 @dataclass(frozen=True)
 class _Value:
-    """A value: its number, the instruction that makes it, the element of its result, and the color of its memory."""
+    """A value with its number, its producer, its tuple index in the producer's result, and the color of its memory."""
 
     number: int
     instruction: Message
@@ -34,10 +34,10 @@ def write_buffers(plan: Message, graph: ModuleGraph) -> str:
 
     Args:
         plan: The message.
-        graph: The module that it is of.
+        graph: The graph of its module.
 
     Raises:
-        MalformedProtoError: It names what the module does not have.
+        MalformedProtoError: The plan refers to something that the module does not have.
     """
     values = _read_values(plan, graph)
     result = _Result(plan, values, graph)
@@ -61,7 +61,7 @@ def _read_values(plan: Message, graph: ModuleGraph) -> dict[int, _Value]:
     values = {}
     for buffer in plan.logical_buffers:
         place = buffer.defined_at
-        # Files of older compilers name the instruction.
+        # Older compilers wrote the name of the instruction instead of its id.
         instruction, owner = (
             numbers.get(place.instruction_id)
             or names.get(place.instruction_name)
@@ -73,7 +73,7 @@ def _read_values(plan: Message, graph: ModuleGraph) -> dict[int, _Value]:
 
 
 class _Result:
-    """The program's result as a whole: its shape without layouts, and the values that it is."""
+    """The whole result of the program: its shape without layouts, and its values."""
 
     def __init__(self, plan: Message, values: dict[int, _Value], graph: ModuleGraph) -> None:
         root = graph.entry.instructions[graph.entry.root]
@@ -86,15 +86,15 @@ class _Result:
             if is_root and not place.shape_index:
                 self._numbers.add(alias.source_buffer_id)
 
-    def is_in(self, assigned: Sequence[_Value], *, is_live_out: bool) -> bool:
+    def is_in(self, values: Sequence[_Value], *, is_live_out: bool) -> bool:
         """Return whether an allocation with some values contains the result.
 
-        What only passes a value on, such as a bitcast or a call, is in no table of aliases: then the allocation that
-        outlives the program has it, where it is no tuple or a value in it is one of that shape.
+        The table of aliases does not contain instructions that only pass on a value, such as a bitcast or a call. Then
+        the result is in an allocation that outlives the program, if the result is an array or has the shape of a value.
         """
-        if any(value.number in self._numbers for value in assigned):
+        if any(value.number in self._numbers for value in values):
             return True
-        return is_live_out and (self._is_array or any(self._has_shape(value) for value in assigned))
+        return is_live_out and (self._is_array or any(self._has_shape(value) for value in values))
 
     def _has_shape(self, value: _Value) -> bool:
         return not value.index and write_shape(value.instruction.shape, layouts=False) == self.text
@@ -126,6 +126,7 @@ def _write_allocation(allocation: Message, graph: ModuleGraph, output: str) -> I
 def _write_value(value: _Value, size: int, offset: int) -> str:
     name, shape = value.instruction.name, value.instruction.shape
     index = list_numbers(value.index) if shape.element_type == "TUPLE" or value.index else ""
+    # The shape of a tuple element is found by descending along the tuple index.
     for number in value.index:
         if not 0 <= number < len(shape.tuple_shapes):
             refuse(f"buffer {value.number} is of an element that {name} does not have")

@@ -1,4 +1,4 @@
-"""Fields of messages as HLO text, by a table of their keys and forms."""
+"""The text of message fields in HLO, defined by a table of their keys and forms."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 type _Form = Callable[[Any], str]
 
-# The text of a value, by the type of its field or by a name of the table. Other modules add theirs.
+# Functions that write a value, by the type of its field or by a name in the table. Other modules register more.
 _FORMS: dict[str, _Form] = {
     "bool": lambda value: "true" if value else "false",
     "bytes": lambda value: quote(value.decode("utf-8", "surrogateescape")),
@@ -32,7 +32,7 @@ _FORMS: dict[str, _Form] = {
     "single": lambda numbers: str(next(iter(numbers), 0)),
     "first": lambda numbers: f"{{{next(iter(numbers), 0)}}}",
     "sizes": lambda numbers: "x".join(map(str, numbers)),
-    # Text numbers a parent one higher than it is.
+    # The text prints the number of a parent frame plus one.
     "next": lambda number: str(number + 1),
     "positive": lambda number: str(number) if number > 0 else "",
     "several": lambda number: str(number) if number > 1 else "",
@@ -43,9 +43,9 @@ _FORMS: dict[str, _Form] = {
 }
 _COMMAS = frozenset({"DebugAttributesProto", "ResultAccuracy", "ResultAccuracy.Tolerance"})
 
-# Opcode or message: its fields in the order of the text. Each is `key=field:form`, where the key may be that of the
-# field and the form that of its type. `?` leaves out a field with its default or an empty text, and `!` one that is
-# not set. `*field` stands for the row of a message, and `@name` for another row.
+# Each row lists the fields of an opcode or a message in the order of the text, as `key=field:form`. The key defaults to
+# the field's name and the form to that of its type. `?` omits a field with its default value or an empty text, and `!`
+# omits an unset field. `*field` inserts the row of a message, and `@name` inserts another row.
 _TABLE = """
 collective: channel_id:positive? replica_groups=:groups constrain_layout?
 all-gather all-gather-start: @collective dimensions:first use_global_device_ids?
@@ -137,7 +137,7 @@ _ROWS = {
 
 
 class _Entry(NamedTuple):
-    """One entry of a row: the text before it, its field (none for the whole message), and its form."""
+    """One entry of a row: its prefix in the text, its field (empty for the whole message), and its form."""
 
     prefix: str
     field: str
@@ -147,7 +147,7 @@ class _Entry(NamedTuple):
 
 
 def form_of[Form: Callable[..., str]](name: str) -> Callable[[Form], Form]:
-    """Make a function the form of a type or of a name in the table."""
+    """Return a decorator that registers a function as the form of a type or of a name in the table."""
 
     def register(form: Form) -> Form:
         _FORMS[name] = form
@@ -157,9 +157,10 @@ def form_of[Form: Callable[..., str]](name: str) -> Callable[[Form], Form]:
 
 
 def write_fields(message: Message, row: str) -> list[str]:
-    """Return the fields of a message that the row of an opcode or of a message has: `dimensions={0,1}`."""
+    """Return the texts of a message's fields, such as `dimensions={0,1}`, by the row of an opcode or a message."""
     fields, texts = vars(message), []
     for prefix, field, key, form, mark in _read_row(row):
+        # An unset field is absent from the message's dictionary; `?` also omits a field that is set to a false value.
         if mark and key and (key not in fields or (mark == "?" and not fields[key])):
             continue
         text = form(getattr(message, field) if field else message)
@@ -169,7 +170,7 @@ def write_fields(message: Message, row: str) -> list[str]:
 
 
 def write_message(message: Message, kind: str) -> str:
-    """Return the fields of a message in braces, and nothing where there are none."""
+    """Return the text of a message's fields in braces, or an empty string without fields."""
     text = ("," if kind in _COMMAS else " ").join(write_fields(message, kind))
     return f"{{{text}}}" if text else ""
 
@@ -182,12 +183,12 @@ def _read_row(row: str) -> Sequence[_Entry]:
         if sign == "@":
             entries += _read_row(name)
             continue
-        stored = store_name(kinds[name]) if name else ""
+        stored_name = store_name(kinds[name]) if name else ""
         if sign == "*":
-            entries.append(_Entry("", name, stored, partial(_join_fields, kinds[name].kind), mark))
+            entries.append(_Entry("", name, stored_name, partial(_join_fields, kinds[name].kind), mark))
         else:
             write = _FORMS[form] if form else _find_form(kinds[name])
-            entries.append(_Entry(f"{key or name}=", name, stored, write, mark))
+            entries.append(_Entry(f"{key or name}=", name, stored_name, write, mark))
     return entries
 
 

@@ -1,4 +1,4 @@
-"""A module that XLA wrote as a protocol buffer, as its text."""
+"""The reader of XLA modules in protocol buffers, which returns them as text."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ class HloProto:
 
     Attributes:
         name: The module's name.
-        id: The number that the process gave it which compiled it.
-        text: The module as XLA prints it, with its tables of stack frames.
-        buffers: Its memory plan, as `buffer-assignment.txt` has it, or an empty string.
+        id: The module's number in the process that compiled it.
+        text: The module as XLA prints it, with stack-frame tables.
+        buffers: The memory plan in the form of `buffer-assignment.txt`, or an empty string.
     """
 
     name: str
@@ -39,7 +39,7 @@ def read_hlo_proto(data: bytes | memoryview) -> HloProto:
         data: The bytes of an `HloProto` or an `HloModuleProto`.
 
     Raises:
-        InspectError: They are neither; the message says what they are and where they break.
+        InspectError: The bytes are neither; the message has their actual kind and the position of the error.
     """
     whole = bytes(data)
     try:
@@ -57,15 +57,15 @@ def read_hlo_proto(data: bytes | memoryview) -> HloProto:
 def _split(data: bytes) -> tuple[Message, Message | None]:
     """Return the module and the memory plan.
 
-    The first field of an `HloProto` is the module, that of a module its name, and that of an `HloSnapshot` an
-    `HloProto`, so what one of them is shows in what it holds.
+    The first field is the module in an `HloProto`, the name in an `HloModuleProto`, and an `HloProto` in an
+    `HloSnapshot`, so the contents of the first field decide the type of the message.
     """
     inner: bytes = vars(_try("HloProto", data)).get("_hlo_module", b"")
     for whole in (_try("HloProto", data), _try("HloProto", inner)):
         if "computations" in _try("HloModuleProto", vars(whole).get("_hlo_module", b"")):
             return whole.hlo_module, whole.buffer_assignment
     is_name = NAMED.fullmatch(inner.decode("utf-8", "replace"))
-    # To decode what the bytes are taken for says where they break, if they do.
+    # Decoding the bytes as the most likely type gives an error with a position if they are malformed.
     module = MESSAGES["HloModuleProto"](inner if inner and not is_name else data)
     if "computations" in module and is_name:
         return module, None
@@ -73,7 +73,7 @@ def _split(data: bytes) -> tuple[Message, Message | None]:
 
 
 def _try(kind: str, data: bytes) -> Message:
-    """Return the message that bytes are, or an empty one."""
+    """Decode bytes as a message, or return an empty message if they are malformed."""
     try:
         return MESSAGES[kind](data)
     except MalformedProtoError:

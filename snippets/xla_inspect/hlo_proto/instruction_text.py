@@ -1,4 +1,4 @@
-"""One line of HLO text from an instruction's fields (`HloInstruction::PrintWithCanonicalNameMap`)."""
+"""The line of HLO text for an instruction's fields (`HloInstruction::PrintWithCanonicalNameMap`)."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _FEW = 5
 _LONGEST = 1 << 26
 _DEPENDENT = frozenset({"compare", "collective-permute", "collective-permute-start"})
 _RARE = ("_statistics_viz", "_result_accuracy")
-# The keys of the computations that an instruction calls, with their places among them.
+# For each opcode, the attributes for called computations, with their positions in `called_computation_ids`.
 _APPLIED = {"to_apply": 0}
 _CALLED = {
     "while": {"condition": 1, "body": 0},
@@ -38,17 +38,17 @@ _CALLED = {
 
 
 class InstructionText:
-    """Writes the instructions of a module.
+    """Writer of a module's instructions.
 
     Args:
         graph: The module's computations.
-        payloads: The configurations that instructions refer to by number.
+        payloads: The backend configs that instructions refer to by number.
     """
 
     def __init__(self, graph: ModuleGraph, payloads: Sequence[bytes]) -> None:
-        """Write nothing yet."""
+        """Start with empty caches."""
         self._graph, self._payloads = graph, payloads
-        # Most shapes, metadata and configurations occur often.
+        # Most shapes, metadata and configurations occur many times, so their texts are cached.
         self._shapes: dict[bytes, str] = {}
         self._metadata: dict[bytes, str] = {}
         self._configs: dict[bytes, str] = {}
@@ -57,7 +57,7 @@ class InstructionText:
         """Return the line of an instruction, without indentation and without `ROOT`.
 
         Raises:
-            MalformedProtoError: It refers to what is not there, or a field of it is malformed.
+            MalformedProtoError: The instruction has a malformed field, or refers to something that does not exist.
         """
         shape = vars(instruction).get("_shape", b"")
         if shape not in self._shapes:
@@ -115,6 +115,7 @@ class InstructionText:
     def _write_called(self, instruction: Message, computation: Computation) -> Iterator[str]:
         names = [f"%{self._graph.find(number).name}" for number in instruction.called_computation_ids]
         opcode, keys = instruction.opcode, _CALLED.get(instruction.opcode)
+        # A conditional on an index prints a list of branches; one on a predicate prints two separate attributes.
         if opcode == "conditional" and _find_operand(instruction, computation).element_type != "PRED":
             keys = None
         if keys is not None and len(names) >= len(keys):
@@ -129,7 +130,7 @@ class InstructionText:
 
 
 def _list_names(numbers: Sequence[int], computation: Computation) -> list[str]:
-    """Return the names of instructions, unless they take more room than any real list of them."""
+    """Return the names of instructions; raise an error if they are longer than any real list."""
     names = [computation.find(number).name for number in numbers]
     if sum(map(len, names)) > _LONGEST:
         refuse(f"it names {len(names):,} instructions")
@@ -137,7 +138,7 @@ def _list_names(numbers: Sequence[int], computation: Computation) -> list[str]:
 
 
 def _find_operand(instruction: Message, computation: Computation) -> Message:
-    """Return the shape of an instruction's first operand, or of the first array in it."""
+    """Return the shape of an instruction's first operand, or of the first array in a tuple operand."""
     operands = instruction.operand_ids
     shape: Message = computation.find(operands[0]).shape if operands else MESSAGES["ShapeProto"]()
     while shape.tuple_shapes:
@@ -147,7 +148,8 @@ def _find_operand(instruction: Message, computation: Computation) -> Message:
 
 def _write_operand_rules(instruction: Message, operand: Message) -> Iterator[str]:
     """Yield the attributes that depend on the type of the first operand."""
-    # Numbers that are not comparable, such as nan, have a place only in a total order, which is usual for the others.
+    # A total order also places values that are not comparable, such as NaN. Types without such values always have a
+    # total order, so XLA prints it only for the others.
     is_total = instruction.comparison_order == "TOTAL" or instruction.comparison_type == "FLOATTOTALORDER"
     if instruction.opcode == "compare":
         if is_total and not name_type(operand.element_type).startswith(("s", "u", "pred")):

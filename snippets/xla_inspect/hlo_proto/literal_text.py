@@ -1,4 +1,4 @@
-"""Constants as XLA writes them, on one line (xla/literal.cc, xla/util.cc)."""
+"""The text of constants on one line, as XLA writes them (xla/literal.cc, xla/util.cc)."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ _BRACES = 1 << 12
 _HIGHEST_RANK = 64
 _BYTE, _ALL_BITS = 8, 0xFF
 _PARTS = {"c64": "f32", "c128": "f64"}
-# Digits that are enough for most numbers of these types, and how `struct` names the types.
+# The number of digits that suffices for most numbers of these types, and the types' codes in `struct`.
 _SHORTER = {"f32": (6, "f"), "f64": (15, "d")}
 _MANTISSAS = {"f64": 52, "f32": 23, "f16": 10, "bf16": 7}
 _FORMS = {"f16": "e", "s16": "h", "u16": "H", "bf16": "H"}
@@ -32,7 +32,7 @@ _SMALL = re.compile(r"f\d+e(\d)m(\d)(b11)?(fn)?(u?n?u?z?)")
 
 
 def write_constant(constant: Message) -> str:
-    """Write the values of a constant, or `{...}` if it has none, is not an array or has more than ten."""
+    """Return the text of a constant's values, or `{...}` if it has no values, more than ten, or is not an array."""
     sizes = _check_rank(constant.shape.dimensions)
     is_array = name_type(constant.shape.element_type) not in {"tuple", "token", "opaque", "buffer"}
     if "literal" not in constant or not is_array or math.prod(sizes) > _MOST or _count_rows(sizes) > _BRACES:
@@ -42,10 +42,10 @@ def write_constant(constant: Message) -> str:
 
 @form_of("LiteralProto")
 def write_literal(literal: Message) -> str:
-    """Return a literal after its shape.
+    """Return the text of a literal, preceded by its shape.
 
     Raises:
-        MalformedProtoError: It is no literal, or holds other values than its shape says.
+        MalformedProtoError: The message is not a literal, or its values do not match its shape.
     """
     if name_type(literal.shape.element_type) == "tuple":
         parts = ", ".join(map(write_literal, literal.tuple_literals))
@@ -59,6 +59,7 @@ def _write_values(literal: Message) -> str:
     if kind in {"token", "tuple"}:
         return "token" if kind == "token" else write_literal(literal)
     count, length = math.prod(sizes), len(literal.data)
+    # A shape that is much larger than the data would make the text exhaust memory, so it is rejected.
     if min(sizes, default=0) < 0 or max(count, _count_rows(sizes)) > length * 8 + _BRACES:
         refuse(f"a literal of {length} bytes has a shape of {sizes}")
     values = _read_values(literal, kind, count)
@@ -66,7 +67,7 @@ def _write_values(literal: Message) -> str:
 
 
 def _count_rows(sizes: Sequence[int]) -> int:
-    """Return the number of braces of an array: those before its first dimension without elements."""
+    """Return the number of braces of an array, which ends at its first dimension of size 0."""
     return math.prod(takewhile(lambda size: size > 0, sizes))
 
 
@@ -77,7 +78,7 @@ def _check_rank(sizes: Sequence[int]) -> Sequence[int]:
 
 
 def _find_strides(shape: Message) -> list[int]:
-    """Return how far apart neighbours of each dimension lie: values come in the order of the shape's layout."""
+    """Return the strides of the dimensions; the values of a literal are in the order of the shape's layout."""
     sizes, order = shape.dimensions, shape.layout.minor_to_major
     if sorted(order) != list(range(len(sizes))):
         order = range(len(sizes) - 1, -1, -1)
@@ -106,8 +107,8 @@ def _write_array(values: Sequence[Any], sizes: Sequence[int], strides: Sequence[
     return write(0, 0, 0)
 
 
-def _write_number(value: Any, kind: str) -> str:  # noqa: ANN401 - a number, or the two of a complex one
-    """Return a number of a type, as `RoundTripFpToString` does: with as many digits as tell it apart."""
+def _write_number(value: Any, kind: str) -> str:  # noqa: ANN401 - a number, or the two parts of a complex one
+    """Return a number as text with the digits that identify it in its type, as `RoundTripFpToString` does."""
     if kind in _PARTS:
         return f"({', '.join(_write_number(part, _PARTS[kind]) for part in value)})"
     if not isinstance(value, float):
@@ -118,19 +119,19 @@ def _write_number(value: Any, kind: str) -> str:  # noqa: ANN401 - a number, or 
     short = f"{value:.{few}g}"
     if few and _round(float(short), form) == value:
         return short
-    # These digits tell any two numbers of a type apart.
+    # This number of digits distinguishes any two numbers of the type.
     match = _SMALL.match(kind)
     mantissa = int(match[2]) if match else _MANTISSAS.get(kind, 52)
     return f"{value:.{math.ceil(1 + (mantissa + 1) * math.log10(2))}g}"
 
 
 def _write_nan(value: float, kind: str) -> str:
-    """Write a NaN with its payload, unless that is the usual one."""
+    """Return the text of a NaN, with its payload unless that is the default one."""
     bits = int.from_bytes(struct.pack(">d", value))
     width = _MANTISSAS.get(kind, 0)
-    carried = (bits & ((1 << 52) - 1)) >> (52 - width)
-    usual = not width or carried == 1 << (width - 1)
-    return ("-nan" if bits >> 63 else "nan") + ("" if usual else f"(0x{carried:x})")
+    payload = (bits & ((1 << 52) - 1)) >> (52 - width)
+    usual = not width or payload == 1 << (width - 1)
+    return ("-nan" if bits >> 63 else "nan") + ("" if usual else f"(0x{payload:x})")
 
 
 def _round(value: float, form: str) -> float:
@@ -141,7 +142,7 @@ def _round(value: float, form: str) -> float:
 
 
 def _read_values(literal: Message, kind: str, count: int) -> Sequence[Any] | None:
-    """Return the values of a literal; None where it was stripped of them, or packs them as no known XLA."""
+    """Return the values of a literal; None if they were stripped, or are packed in an unknown way."""
     values: Sequence[Any] = vars(literal).get(f"{kind}s", ())
     if isinstance(values, bytes):
         values = _unpack(values, kind)
@@ -175,7 +176,7 @@ def _unpack(data: bytes, kind: str) -> Sequence[Any]:
 def _read_bfloat(bits: int) -> float:
     if ~bits & 0x7F80:
         return float(struct.unpack(">f", (bits << 16).to_bytes(4))[0])
-    # To widen a number as the machine does would change what a nan carries.
+    # A conversion by the machine would change the payload of a NaN.
     return float(struct.unpack(">d", (bits >> 15 << 63 | 0x7FF << 52 | (bits & 0x7F) << 45).to_bytes(8))[0])
 
 

@@ -1,4 +1,4 @@
-"""Messages of XLA's protocol buffers, decoded by the table of their fields."""
+"""The decoder of XLA's protocol-buffer messages, driven by the table of their fields."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ if TYPE_CHECKING:
 
     from xla_inspect.wire import Field, Layout
 
-# Protocol buffers themselves allow no more; the reader of HLO text takes fewer levels of shapes.
+# Protocol buffers allow no deeper nesting; the parser of HLO text accepts fewer levels of shapes.
 _DEEPEST = 100
 _DEFAULTS: Mapping[str, object] = {"string": "", "bytes": b"", "float": 0.0, "double": 0.0}
 
 
 class MalformedProtoError(InspectError):
-    """Bytes that are no module of XLA, or one that breaks off or contradicts itself."""
+    """An error for bytes that are not an XLA module, or that are truncated or inconsistent."""
 
 
 def refuse(reason: str) -> NoReturn:
@@ -31,7 +31,7 @@ def look_up[Key, Value](table: Mapping[Key, Value], key: Key, reference: str) ->
     """Return the object with a number.
 
     Raises:
-        MalformedProtoError: Nothing has that number.
+        MalformedProtoError: No object has that number.
     """
     if key not in table:
         refuse(f"{reference} {key}, which is not there")
@@ -39,18 +39,20 @@ def look_up[Key, Value](table: Mapping[Key, Value], key: Key, reference: str) ->
 
 
 class Message:
-    """A message, with its fields as attributes; one that is not set has the default of its type.
+    """A message with its fields as attributes; an unset field has the default of its type.
 
-    Each type of message has a class of its own in `MESSAGES`. The messages and enumerations in a message are decoded
-    when they are first read; until then, `vars()` has them under their names after `_`. The values of enumerations
-    are their names, or their numbers as text where a newer XLA has one that is unknown here.
+    Each type of message has its own class in `MESSAGES`. Nested messages and enumerations are decoded when they are
+    first
+    read; until then, `vars()` has them under their names with the prefix `_`. The value of an enumeration is its name,
+    or
+    its number as text if a newer XLA added a value that is unknown here.
 
     Args:
-        data: Its bytes.
+        data: The bytes of the message.
         depth: The number of messages around it.
 
     Raises:
-        MalformedProtoError: The bytes are no such message, or nest too deeply.
+        MalformedProtoError: The bytes are not such a message, or nest too deeply.
     """
 
     def __init__(self, data: bytes = b"", depth: int = 0) -> None:
@@ -68,7 +70,7 @@ class Message:
     if TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Any:  # noqa: ANN401 - the table has the types
-            """Stand for the fields, which only the table knows."""
+            """Declare the fields, which only the table defines, for type checkers."""
 
     def __contains__(self, name: str) -> bool:
         """Return whether a field is set."""
@@ -81,21 +83,21 @@ class Message:
 
 
 def store_name(field: Field) -> str:
-    """Return the name under which a message has a field before the field is read."""
+    """Return the name under which a message stores a field before the field is decoded."""
     return f"_{field.name}" if field.kind in FIELDS or field.kind in VALUES else field.name
 
 
 class _Inner:
-    """The messages or the enumeration in a field, decoded when they are first read."""
+    """A descriptor that decodes the messages or the enumeration in a field on first access."""
 
     def __init__(self, field: Field) -> None:
-        """Describe a field."""
+        """Store the names and the default of a field."""
         self._name, self._key, self._kind, self._is_repeated = field.name, store_name(field), field.kind, field.repeated
         self._names = VALUES.get(field.kind)
         self._default = () if field.repeated else self._names[0] if self._names else None
 
     def __get__(self, message: Message | None, owner: type[Message]) -> Any:  # noqa: ANN401 - the table has the types
-        """Return the field of a message, and put it where the next reader has it at once."""
+        """Decode and return the field of a message, and cache it in the message."""
         if message is None:
             return self
         fields = vars(message)
@@ -112,14 +114,14 @@ class _Inner:
         return self._names.get(value, str(value)) if self._names else MESSAGES[self._kind](value, depth)
 
     def _decode_all(self, values: Sequence[Any], depth: int) -> list[Message | str]:
-        decoded: list[Message | str] = []
+        parts: list[Message | str] = []
         try:
             for value in values:
-                decoded.append(self._decode(value, depth))  # noqa: PERF401 - the error gives the place
+                parts.append(self._decode(value, depth))  # noqa: PERF401 - the error needs the position
         except MalformedProtoError as error:
-            message = f"{self._name.removesuffix('s')} {len(decoded) + 1} of {len(values)}: {error}"
+            message = f"{self._name.removesuffix('s')} {len(parts) + 1} of {len(values)}: {error}"
             raise MalformedProtoError(message) from error
-        return decoded
+        return parts
 
 
 def _find_attribute(field: Field) -> object:

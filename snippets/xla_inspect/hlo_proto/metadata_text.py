@@ -1,4 +1,4 @@
-"""The origin of an instruction, in XLA's notation (xla/hlo/ir/hlo_op_metadata.cc, hlo_original_value.cc)."""
+"""The text of an instruction's origin, as XLA writes it (xla/hlo/ir/hlo_op_metadata.cc, hlo_original_value.cc)."""
 
 from __future__ import annotations
 
@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 
     from xla_inspect.hlo_proto.message import Message
 
-# Without any of these and without a payload, XLA writes no metadata at all.
+# XLA writes no metadata if it has neither a payload nor any of these fields.
 _SHOWN = ("op_type", "op_name", "source_file", "scheduling_name", "stack_frame_id")
 _DEEPEST = 64
 
 
 @form_of("Payload")
 def write_payload(payload: Message) -> str:
-    """Return the text of a payload."""
+    """Return the text of a payload as a quoted string, or an empty string."""
     return quote(payload.value.decode("utf-8", "surrogateescape")) if payload.value else ""
 
 
 def read_payload(payload: Message, payloads: Sequence[bytes]) -> bytes:
-    """Return the bytes of a payload, after filling in those that it has in the module's list of payloads."""
+    """Return the bytes of a payload, after copying them from the module's list if the payload only has an id."""
     if "value" not in payload and 0 <= payload.id < len(payloads) and "id" in payload:
         vars(payload)["value"] = payloads[payload.id]
     value: bytes = payload.value
@@ -36,7 +36,7 @@ def read_payload(payload: Message, payloads: Sequence[bytes]) -> bytes:
 
 @form_of("OpMetadata")
 def write_metadata(metadata: Message) -> str:
-    """Return the text of an `OpMetadata`, empty where it has nothing that XLA writes."""
+    """Return the text of an `OpMetadata`; empty if it has no field that XLA writes."""
     if any(map(vars(metadata).get, _SHOWN)) or ("metadata_payload" in metadata and metadata.metadata_payload.value):
         return write_message(metadata, "OpMetadata")
     return ""
@@ -44,16 +44,16 @@ def write_metadata(metadata: Message) -> str:
 
 @form_of("FrontendAttributes")
 def write_frontend(attributes: Message) -> str:
-    """Return the text of `FrontendAttributes`, `{a="b"}`, in the order of the keys; empty where there are none."""
+    """Return the text of `FrontendAttributes`, `{a="b"}`, sorted by key; empty without attributes."""
     values = {entry.key: write_json(entry.value) for entry in attributes.map}
     return f"{{{','.join(f'{key}={values[key]}' for key in sorted(values))}}}" if values else ""
 
 
 @form_of("origin")
 def write_origin(instruction: Message) -> str:
-    """Return which instruction of the program as given made each array of an instruction's result.
+    """Return the text of the original instruction of each array in an instruction's result.
 
-    It is empty where the message has the form that it had before jaxlib 0.7, which was another one under this name.
+    The text is empty for a message of a jaxlib before 0.7, in which a different message had this name.
     """
     if "original_value" not in instruction:
         return ""
@@ -74,6 +74,7 @@ def _write_elements(elements: Sequence[Message]) -> str:
             return f"{{{array}}}"
         if len(index) > _DEEPEST:
             refuse(f"an original value has an index of {len(index)} numbers")
+        # The elements form a tree by their tuple indices, which is printed with nested parentheses.
         inner = tree
         for number in index[:-1]:
             inner = branch if isinstance(branch := inner.setdefault(number, {}), dict) else {}
@@ -87,7 +88,7 @@ def _write_tree(tree: Mapping[int, Any]) -> str:
 
 
 def write_array(array: Message) -> str:
-    """Return the text of an `OriginalArrayProto`: an instruction of the program as given, and an element of it."""
+    """Return the text of an `OriginalArrayProto`: an instruction of the imported program and a tuple index."""
     if not array.instruction_name:
         refuse("an array of the program as given has no name")
     return f'"{array.instruction_name}"' + (f" {list_numbers(array.shape_index)}" if array.shape_index else "")
@@ -95,13 +96,13 @@ def write_array(array: Message) -> str:
 
 @form_of("DebugAttributeTableEntryProto")
 def write_debugging(entry: Message) -> str:
-    """Return the text of a `DebugAttributeTableEntryProto`: how an array of the program as given is logged."""
+    """Return the text of a `DebugAttributeTableEntryProto`: the logging of an array of the imported program."""
     groups = (write_message(part, "DebugAttributesProto") or "{}" for part in entry.debug_attributes)
     return f"{{{write_array(entry.original_array)}}}:({','.join(groups)})"
 
 
 @form_of("StatisticsViz")
 def write_statistics(statistics: Message) -> str:
-    """Return the measured statistics of an instruction, and which of them a picture shows."""
+    """Return the text of an instruction's measured statistics, with the index of the visualized one."""
     values = ",".join(f"{part.stat_name}={part.stat_val:.6g}" for part in statistics.statistics)
     return f"{{visualizing_index={statistics.stat_index_to_visualize},{values}}}" if values else ""

@@ -1,4 +1,4 @@
-"""The computations and instructions of a module by their ids, and the order in which text has them."""
+"""The computations and instructions of a module by id, and their order in the text."""
 
 from __future__ import annotations
 
@@ -14,21 +14,21 @@ if TYPE_CHECKING:
     from xla_inspect.hlo_proto.message import Message
 
 NAMED = re.compile(NAME, re.ASCII)
-"""The form of names."""
+"""The pattern of valid names."""
 _UPPER = 0xFFFF_FFFF
 _LONGEST_NAME = 1 << 14
 
 
 class Computation:
-    """One computation.
+    """One computation of a module.
 
     Attributes:
-        name: Its name.
-        number: Its id.
-        thread: The thread that runs it, empty for the usual one.
-        instructions: Its instructions by their ids, in the order of the file.
-        root: The id of its root.
-        called: The ids of the computations that it calls, by the ids of the callers.
+        name: The name of the computation.
+        number: The id of the computation.
+        thread: The thread that runs it; empty for the default thread.
+        instructions: Its instructions by id, in the order of the file.
+        root: The id of its root instruction.
+        called: The ids of the computations that it calls, in the order of the callers' ids.
     """
 
     def __init__(self, proto: Message) -> None:
@@ -39,16 +39,16 @@ class Computation:
         self.instructions = _number(proto.instructions, "instruction", lambda instruction: instruction)
         if not self.instructions:
             refuse("it has no instructions")
-        # A file that names no root has it last.
+        # In a file without the id of the root, the root is the last instruction.
         self.root: int = proto.root_id if proto.root_id in self.instructions else next(reversed(self.instructions))
 
         callers = (number for number, caller in self.instructions.items() if caller.called_computation_ids)
-        ordered = sorted(callers, key=lambda number: number & _UPPER)
-        self.called = [callee for number in ordered for callee in self.instructions[number].called_computation_ids]
+        by_id = sorted(callers, key=lambda number: number & _UPPER)
+        self.called = [callee for number in by_id for callee in self.instructions[number].called_computation_ids]
 
     @property
     def parameters(self) -> list[Message]:
-        """Its parameters by their numbers."""
+        """The parameters in the order of their numbers."""
         parameters = (part for part in self.instructions.values() if part.opcode == "parameter")
         return sorted(parameters, key=lambda parameter: parameter.parameter_number)
 
@@ -58,23 +58,23 @@ class Computation:
 
 
 def check_name(name: str, owner: str) -> str:
-    """Return a name that text can hold.
+    """Return a name that is valid in HLO text.
 
     Raises:
-        MalformedProtoError: It is none.
+        MalformedProtoError: The name is invalid.
     """
     if len(name) > _LONGEST_NAME or not NAMED.fullmatch(name):
         refuse(f"{owner} has a name that text cannot hold: {name[:40]!a}" if name else f"{owner} has no name")
     return name
 
 
-def _number[Part](protos: Sequence[Message], kind: str, read: Callable[[Message], Part]) -> dict[int, Part]:
-    """Return the parts of a module by their ids."""
+def _number[Part](protos: Sequence[Message], kind: str, decode: Callable[[Message], Part]) -> dict[int, Part]:
+    """Return the parsed parts of a module by id."""
     parts: dict[int, Part] = {}
     for place, proto in enumerate(protos, 1):
         try:
             check_name(proto.name, "it")
-            part = read(proto)
+            part = decode(proto)
         except MalformedProtoError as error:
             message = f"{kind} {place} of {len(protos)}: {error}"
             raise MalformedProtoError(message) from error
@@ -85,14 +85,14 @@ def _number[Part](protos: Sequence[Message], kind: str, read: Callable[[Message]
 
 
 class ModuleGraph:
-    """The computations of a module by their ids.
+    """The computations of a module by id.
 
     Args:
         module: An `HloModuleProto`.
     """
 
     def __init__(self, module: Message) -> None:
-        """Decode the computations."""
+        """Decode the computations and find the entry computation."""
         self.computations = _number(module.computations, "computation", Computation)
         names = (part for part in self.computations.values() if part.name == module.entry_computation_name)
         entry = self.computations.get(module.entry_computation_id) or next(names, None)
@@ -103,15 +103,15 @@ class ModuleGraph:
         return look_up(self.computations, number, "it calls computation")
 
     def order(self) -> list[Computation]:
-        """Return the computations, callees before callers, as text has them: depth first from those not called.
+        """Return the computations in the order of the text: callees first, depth first from the uncalled ones.
 
-        Instructions are gone through by their ids, which is the order in which XLA keeps them.
+        Callees are visited in the order of the callers' ids, which is the order in which XLA stores instructions.
         """
         callees = {number for computation in self.computations.values() for number in computation.called}
         numbers = sorted(self.computations)
         visited: set[int] = set()
         ordered: list[Computation] = []
-        # Those that call each other in a circle come last.
+        # Computations that call each other in a cycle are reachable only from themselves, so they come last.
         for first in [*(number for number in numbers if number not in callees), *numbers]:
             path: list[Computation] = []
             pending = [iter([first])]

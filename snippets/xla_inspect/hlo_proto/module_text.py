@@ -1,4 +1,4 @@
-"""A module's text, from its first line to its last computation (xla/hlo/ir/hlo_module.cc, hlo_computation.cc)."""
+"""The whole text of a module, as XLA writes it (xla/hlo/ir/hlo_module.cc, hlo_computation.cc)."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
 
     from xla_inspect.hlo_proto.message import Message
 
-# Real modules take as text at most three times the room of the file.
+# The text of a real module is at most three times as long as its file, so a much longer text means a malformed file.
 _LEAST, _TIMES = 1 << 23, 20
 
 
 class ModuleText:
-    """Writes a module.
+    """Writer of a module's text.
 
     Args:
         module: The `HloModuleProto`.
@@ -34,7 +34,7 @@ class ModuleText:
         """Decode the module and its instructions.
 
         Raises:
-            MalformedProtoError: It is no module.
+            MalformedProtoError: The message is not a module.
         """
         self.module = module
         self.name = check_name(module.name, "the module")
@@ -43,10 +43,10 @@ class ModuleText:
         self._instructions = InstructionText(self.graph, module.payloads)
 
     def write(self) -> str:
-        """Return the text, as XLA prints it with its tables of stack frames.
+        """Return the text, as XLA prints it with stack-frame tables.
 
         Raises:
-            MalformedProtoError: Something in it is malformed, or refers to what is not there.
+            MalformedProtoError: A part is malformed, or refers to something that does not exist.
         """
         module = self.module
         schedule = {entry.key: entry.value.instruction_ids for entry in module.schedule.sequences}
@@ -61,7 +61,7 @@ class ModuleText:
         return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
     def _write_tables(self) -> Iterator[str]:
-        """Yield the tables of arrays of the program as given: how to compute them from others, and how to log them."""
+        """Yield the tables about the recovery and the logging of arrays of the imported program."""
         if table := self.module.original_value_recovery_table:
             yield f"origin_recovery_table={{\n{''.join(self._write_recoveries(table))}}}\n"
         if entries := ",\n".join(f"  {write_debugging(entry)}" for entry in self.module.debug_attributes):
@@ -98,10 +98,10 @@ class ModuleText:
         return [*lines, f"}}{thread}", ""]
 
     def _take_room(self, text: str) -> None:
-        """Subtract the written text from the remaining room.
+        """Subtract the length of a text from the remaining budget.
 
         Raises:
-            MalformedProtoError: It is more than any real module of this size takes.
+            MalformedProtoError: The text is longer than that of any real module of this size.
         """
         self._room -= len(text)
         if self._room < 0:
@@ -110,7 +110,7 @@ class ModuleText:
 
 @form_of("HloInputOutputAliasProto")
 def write_aliases(table: Message) -> str:
-    """Return the arguments whose memory results share."""
+    """Return the text of the table of arguments whose memory results share."""
     entries = []
     for entry in sorted(table.entries, key=lambda entry: [*entry.output_shape_index]):
         kind = (entry.kind if "kind" in entry else "MAY_ALIAS").lower().replace("_", "-")
@@ -121,13 +121,13 @@ def write_aliases(table: Message) -> str:
 
 @form_of("HloBufferDonorProto")
 def write_donors(table: Message) -> str:
-    """Return the arguments whose memory the program may take for anything."""
+    """Return the text of the table of arguments whose memory the program may reuse freely."""
     rows = sorted((entry.parameter_number, [*entry.parameter_shape_index]) for entry in table.entries)
     return f"{{ {', '.join(f'({number}, {list_numbers(index)})' for number, index in rows)} }}" if rows else ""
 
 
 def _write_frames(index: Message) -> Iterator[str]:
-    """Yield the tables of stack frames, each row after its number from 1."""
+    """Yield the lines of the stack-frame tables, with rows numbered from 1."""
     tables = {
         "FileNames": [f'"{escape(name)}"' for name in index.file_names],
         "FunctionNames": [f'"{escape(name)}"' for name in index.function_names],

@@ -22,7 +22,7 @@ _STARTS = {
 _TEXTS = {"HloModule": "HLO text", "module ": "MLIR text", "hlo_module {": "an HloProto as text"}
 _CONTROL = re.compile(r"[\x00-\x08\x0e-\x1f]")
 _SAMPLE = 1 << 12
-# Messages by what sets them apart: a field of them, the field within that holds a name, and what the name looks like.
+# Kinds of messages with the number of a field, the number of its inner field with a name, and the pattern of the name.
 _MESSAGES = (
     ("a profile (XSpace)", 1, 2, re.compile(r"/(?:host|device):.*|Task Environment", re.DOTALL)),
     ("a record of passes (HloModuleMetadataProto)", 5, 2, re.compile(r"[\w.+\-]+")),
@@ -44,7 +44,7 @@ def name_kind(data: bytes) -> str:
 
 
 def _holds(data: bytes, field: int, inner: int, form: re.Pattern[str]) -> bool:
-    """Return whether the first message in a field of a message has a name of a form."""
+    """Return whether the first message in a field has a name that matches a pattern."""
     try:
         parts: Mapping[str, list[bytes]] = read_message(
             data, lay_out([Field(field, "parts", "message", repeated=True)])

@@ -1,4 +1,4 @@
-"""Strings, bytes and JSON within HLO text, as XLA quotes them."""
+"""The text of strings, bytes and JSON within HLO text, quoted as XLA does."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ _DEEPEST = 200
 
 
 def write_json(text: str) -> str:
-    """Write a text unchanged if it looks like a JSON object, otherwise as a string (`LexesAsJsonDict`)."""
+    """Return a text unchanged if it looks like a JSON object, otherwise as a quoted string (`LexesAsJsonDict`)."""
     return text if _is_object(text) else quote(text)
 
 
 def write_config(data: bytes) -> str:
-    """Return a `backend_config`: an object of JSON, with its keys sorted and without blanks, or else a string."""
+    """Return the text of a `backend_config`: a JSON object with sorted keys and without blanks, or else a string."""
     text = data.decode("utf-8", "surrogateescape")
     return write_json(_sort(text) if text.startswith("{") else text)
 
@@ -38,6 +38,8 @@ def _is_object(text: str) -> bool:
 def _sort(text: str) -> str:
     try:
         value = json.loads(text)
+        # Only if JSON round-trips exactly is it safe to sort it as parsed data; otherwise numbers could change their
+        # form.
         if json.dumps(value, ensure_ascii=False, separators=(",", ":")) == text:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
         return _sort_tokens(_TOKEN.findall(text), 0, 0)[0]
@@ -46,7 +48,7 @@ def _sort(text: str) -> str:
 
 
 def _sort_tokens(tokens: list[str], at: int, depth: int) -> tuple[str, int]:
-    """Return the value that starts at a token, sorted, and where the next one starts: numbers stay as written."""
+    """Return the sorted value that starts at a token, and the position after it; numbers stay as written."""
     if depth > _DEEPEST:
         raise RecursionError
     opening = tokens[at]

@@ -1,7 +1,7 @@
-"""The protobuf messages and enumerations of an XLA module, as far as its text needs them.
+"""The protobuf messages and enumerations that the text of an XLA module needs.
 
-From `xla/service/hlo.proto` and `xla/xla_data.proto` of XLA. A test compares each with the description that jaxlib
-holds of it.
+They come from `xla/service/hlo.proto` and `xla/xla_data.proto` of XLA. A test compares each with its description in
+jaxlib.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from xla_inspect.wire import Field
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
-# Message: number, name and type of each field, `*` where it is repeated.
+# Each row has a message with the number, name and type of each field, and `*` for a repeated field.
 _FIELDS = """
 HloProto: 1 hlo_module HloModuleProto, 3 buffer_assignment BufferAssignmentProto
 HloModuleProto: 1 name string, 2 entry_computation_name string, 3 computations HloComputationProto*,
@@ -164,11 +164,11 @@ OriginalValueRecoveryTableProto.Entry: 1 old_original_array OriginalArrayProto,
   2 new_original_array OriginalArrayProto, 3 recovery_module HloModuleProto
 DeviceAssignmentProto: 1 replica_count int32, 2 computation_count int32
 """
-# Fields that newer compilers do not write any more, and without which a text of an older one would lack something.
+# Newer compilers no longer write these fields, but the text of an older module needs them.
 _OLDER = """
 CollectiveDeviceListProto: 2 iota_replica_group_list IotaReplicaGroupListProto
 """
-# Enumeration: the name of each value, from number 0.
+# Each row has an enumeration with the names of its values, numbered from 0.
 _VALUES = """
 PrimitiveType: PRIMITIVE_TYPE_INVALID PRED S8 S16 S32 S64 U8 U16 U32 U64 F16 F32 F64 TUPLE OPAQUE_TYPE C64 BF16 TOKEN
   C128 F8E5M2 F8E4M3FN S4 U4 F8E4M3B11FNUZ F8E5M2FNUZ F8E4M3FNUZ S2 U2 F8E4M3 F8E3M4 S1 U1 F4E2M1FN F8E8M0FNU BUFFER
@@ -217,9 +217,9 @@ OLDER = _read_fields(_OLDER)
 """The fields of each message that only older compilers write."""
 
 FIELDS = {message: (*fields, *OLDER.get(message, ())) for message, fields in _read_fields(_FIELDS).items()}
-"""The fields of each message, by the name that it has within the package `xla`."""
+"""The fields of each message, by its name within the package `xla`."""
 
 VALUES: Mapping[str, Mapping[int, str]] = {
     enumeration: dict(enumerate(names.split())) for enumeration, names in _split(_VALUES)
 }
-"""The names of each enumeration's values by their numbers."""
+"""The names of each enumeration's values, by number."""

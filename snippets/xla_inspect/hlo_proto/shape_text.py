@@ -1,4 +1,4 @@
-"""Shapes as XLA writes them: `f32[64,<=128]{1,0:T(8,128)S(1)}`, tuples, tokens (xla/shape_util.cc, xla/layout.cc)."""
+"""The text of shapes as XLA writes them: `f32[64,<=128]{1,0:T(8,128)S(1)}` (xla/shape_util.cc, xla/layout.cc)."""
 
 from __future__ import annotations
 
@@ -12,14 +12,14 @@ if TYPE_CHECKING:
 
     from xla_inspect.hlo_proto.message import Message
 
-# Sizes that stand for "unknown" (of a dimension) and for "together with the next" (of a tile).
+# This size means "unknown" for a dimension, and "combined with the next dimension" for a tile.
 _MARK = -(1 << 63)
 _INTERVAL = 5
 
 
 @form_of("ShapeProto")
 def write_shape(shape: Message, *, layouts: bool = True) -> str:
-    """Return the text of a `ShapeProto`, with its layouts or without."""
+    """Return the text of a `ShapeProto`, with or without layouts."""
     kind = name_type(shape.element_type)
     if kind in {"tuple", "buffer"}:
         parts = [write_shape(part, layouts=layouts) for part in shape.tuple_shapes]
@@ -27,6 +27,7 @@ def write_shape(shape: Message, *, layouts: bool = True) -> str:
     sizes = shape.dimensions
     text = join_numbers(sizes)
     if any(shape.is_dynamic_dimension):
+        # The list of dynamic dimensions may be shorter than the dimensions, so it is padded.
         marks = [*shape.is_dynamic_dimension, *[0] * len(sizes)]
         bounds = ("?" if size == _MARK else f"<={size}" for size in sizes)
         rows = zip(sizes, bounds, marks, strict=False)
@@ -36,7 +37,7 @@ def write_shape(shape: Message, *, layouts: bool = True) -> str:
 
 
 def number_items(items: Iterable[str]) -> str:
-    """Return items in a row, every fifth with its number, as XLA writes long rows."""
+    """Return items joined by commas, with a number at every fifth item, as XLA writes long lists."""
     return "".join(
         item if not number else f", {item}" if number % _INTERVAL else f", /*index={number}*/{item}"
         for number, item in enumerate(items)
@@ -44,7 +45,7 @@ def number_items(items: Iterable[str]) -> str:
 
 
 def name_type(name: str) -> str:
-    """Return how text names a type of elements, by its name in the enumeration."""
+    """Return the name in HLO text of an element type, from its name in the enumeration."""
     return name.removesuffix("_TYPE").lower()
 
 
@@ -71,12 +72,12 @@ def _write_layout(layout: Message) -> str:
 
 @form_of("ProgramShapeProto")
 def write_program(shape: Message) -> str:
-    """Return the shapes of a program's parameters and of its result."""
+    """Return the text of the shapes of a program's parameters and result."""
     return f"{{({number_items(map(write_shape, shape.parameters))})->{write_shape(shape.result)}}}"
 
 
 @form_of("constraints")
 def write_constraints(instruction: Message) -> str:
-    """Return the layouts that a custom call asks of its operands, where it does."""
+    """Return the text of the layouts that a custom call requires of its operands, or an empty string."""
     shapes = map(write_shape, instruction.operand_shapes_with_layout)
     return f"{{{', '.join(shapes)}}}" if instruction.constrain_layout else ""

@@ -1,4 +1,4 @@
-"""Shardings, meshes and groups of devices, as XLA writes them (hlo_sharding.cc, mesh_and_axis.cc, replica_group.cc)."""
+"""The text of shardings, meshes and device groups (hlo_sharding.cc, mesh_and_axis.cc and replica_group.cc in XLA)."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def _write_tiles(sharding: Message, devices: Sequence[int]) -> Iterator[str]:
 
 
 def _write_iota(iota: Message) -> str:
-    """Return the devices in the order of a reshaped and transposed iota: `<=[2,4]T(1,0)`."""
+    """Return the text of a device order that is a reshaped and transposed iota: `<=[2,4]T(1,0)`."""
     sizes = iota.iota_reshape_dims
     return f"<=[{join_numbers(sizes)}]" + (f"T({join_numbers(iota.iota_transpose_perm)})" if len(sizes) > 1 else "")
 
@@ -115,18 +115,19 @@ def _quote(name: str) -> str:
 
 @form_of("groups")
 def write_groups(instruction: Message) -> str:
-    """Return the groups of devices of a collective: `{{0,1},{2,3}}`, `[2,4]<=[8]` or by axes of a mesh."""
-    listed, names = instruction.collective_device_list, instruction.mesh_axes_replica_group_list
-    if iota := instruction.iota_collective_device_list or listed.iota_replica_group_list:
+    """Return the text of a collective's device groups: `{{0,1},{2,3}}`, `[2,4]<=[8]`, or axes of a mesh."""
+    device_list, names = instruction.collective_device_list, instruction.mesh_axes_replica_group_list
+    if iota := instruction.iota_collective_device_list or device_list.iota_replica_group_list:
         return f"[{iota.num_replica_groups},{iota.num_devices_per_group}]{_write_iota(iota)}"
     if "mesh_axes_replica_group_list" in instruction:
         return f"{_write_mesh(names.mesh)} {{{','.join(_write_axes(names.axes, names.mesh))}}}"
-    groups = listed.replica_groups or instruction.replica_groups
+    groups = device_list.replica_groups or instruction.replica_groups
     return f"{{{','.join(list_numbers(group.replica_ids) for group in groups)}}}"
 
 
 @form_of("domain")
 def write_domain(instruction: Message) -> str:
-    """Return the shardings on both sides of a domain."""
+    """Return the text of the shardings on both sides of a domain."""
+    # XLA prints the exit sharding under `entry` and the entry sharding under `exit`.
     entry, leaving = instruction.domain_entry_sharding, instruction.domain_exit_sharding
     return f'{{kind="sharding", entry={write_sharding(leaving)}, exit={write_sharding(entry)}}}'

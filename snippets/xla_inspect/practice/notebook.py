@@ -178,7 +178,7 @@ def exercise(key: str) -> None:
         f"### {task.title.rstrip('.')} {{ #{anchor(task)} }}",
         task.task,
         markdown.fence(starter(task), "python", title=where),
-        f"{tell_effort(task)} To have it marked: `{check_line(task.key)}`.",
+        f"{tell_effort(task)} Mark your solution with `{check_line(task.key)}`.",
         *(
             markdown.fold(f"{number} hint", hint, kind="question")
             for number, hint in zip(ORDINALS, task.hints, strict=True)

@@ -33,14 +33,14 @@ def write_below(capture: Capture, kernel: str = "") -> str:
         kernel: The name of the only kernel to show, or an empty string for all kernels.
     """
     kernels = [
-        kernel_below
-        for kernel_below in read_below(capture)
-        if kernel in {"", kernel_below.low.kernel, *kernel_below.low.instructions}
+        candidate
+        for candidate in read_below(capture)
+        if kernel in {"", candidate.low.kernel, *candidate.low.instructions}
     ]
     if not kernels:
         return ""
     blocks = ["\n".join((*map(_write_row, kernels), ESTIMATE))] if len(kernels) > 1 else []
-    blocks += [f"{summarize_below(kernel_below)}\n{write_bundles(kernel_below)}" for kernel_below in kernels]
+    blocks += [f"{summarize_below(candidate)}\n{write_bundles(candidate)}" for candidate in kernels]
     return "\n\n".join(blocks)
 
 

@@ -38,9 +38,9 @@ def describe_outcome(capture: Capture, work: Mapping[str, float]) -> str:
     parts = {
         # Most programs have no collectives and no copies, so an empty list of those is not shown.
         **{
-            launches[role]: [_describe_launch(module, launch) for launch in counted_launches]
-            for role, counted_launches in launches_by_role.items()
-            if counted_launches or role == "kernel"
+            launches[role]: [_describe_launch(module, launch) for launch in role_launches]
+            for role, role_launches in launches_by_role.items()
+            if role_launches or role == "kernel"
         },
         "passes that changed it": list(_list_passes(capture)),
         "memory in bytes": [f"{name}: {getattr(capture.memory, name):,}" for name in MEMORY],

@@ -92,16 +92,19 @@ def _box(
     kind, operation = name_kind(node), _operation(node)
     emitter = custom_fusion_kind(node) if is_fusion(node) else None
     head = f"{kind} {emitter}" if emitter else kind if is_fusion(node) else operation
-    fused = tuple(list_opcodes(module, node)) if module is not None and is_fusion(node) else ()
+    opcodes = tuple(list_opcodes(module, node)) if module is not None and is_fusion(node) else ()
     lines: list[tuple[str, tuple[str, ...]]] = [(node.name, ())]
-    if fused:
-        lines.append((f"{head}: ", summarise_opcodes(fused)))
+    if opcodes:
+        lines.append((f"{head}: ", summarise_opcodes(opcodes)))
     elif head != node.name:
         lines.append((head, ()))
     if reads:
         lines.append(("reads ", tuple(reads)))
-    lines_of_tooltip = [f"{node.name} = {node.shape.plain} {operation}", f"{head}: {', '.join(fused)}" if fused else ""]
-    lines_of_tooltip += [
+    tooltip_lines = [
+        f"{node.name} = {node.shape.plain} {operation}",
+        f"{head}: {', '.join(opcodes)}" if opcodes else "",
+    ]
+    tooltip_lines += [
         f"reads {', '.join(reads)}" if reads else "",
         *(f"makes {name_value(value)}" for value in values),
     ]
@@ -110,7 +113,7 @@ def _box(
         is_result,
         tuple(lines),
         tuple((name_value(value), format_bytes(value.shape.bytes)) for value in values),
-        "\n".join(line for line in lines_of_tooltip if line),
+        "\n".join(line for line in tooltip_lines if line),
     )
 
 

@@ -194,6 +194,7 @@ def _paths(plan: _Plan, row_of: dict[int, int], count: int) -> Iterator[str]:
     for upper, lower in plan.layers.steps:
         x, y = plan.middle[upper], plan.bottom[row_of[upper]]
         to, end = plan.middle[lower], plan.top[row_of[lower]]
+        # The control points of the curve are at half height, so edges leave and enter boxes vertically.
         half = (y + end) / 2
         arrow = "m-3-4l3 4l3-4" if lower < count else ""
         yield f"M{x:.1f} {y:.1f}C{x:.1f} {half:.1f} {to:.1f} {half:.1f} {to:.1f} {end:.1f}{arrow}"

@@ -115,21 +115,21 @@ def _count_crossings(rows: list[list[int]], below: list[list[int]]) -> int:
 
 def _layer(count: int, edges: Sequence[tuple[int, int]], limit: int) -> list[int]:
     """Return the row of each node: below its operands, or for a node without operands just above its first user."""
-    takes: list[list[int]] = [[] for _ in range(count)]
+    operands: list[list[int]] = [[] for _ in range(count)]
     users: list[list[int]] = [[] for _ in range(count)]
     for source, user in edges:
-        takes[user].append(source)
+        operands[user].append(source)
         users[source].append(user)
     layer = [0] * count
     counts: dict[int, int] = {}
     room = _Room(limit, 1, counts)
     for node in range(count):
-        if takes[node] or not users[node]:
-            layer[node] = room.take(max((layer[source] + 1 for source in takes[node]), default=0))
+        if operands[node] or not users[node]:
+            layer[node] = room.take(max((layer[source] + 1 for source in operands[node]), default=0))
     # A node without operands moves further up if a row is full, above the first row if necessary.
     room = _Room(limit, -1, counts)
     for node in reversed(range(count)):
-        if users[node] and not takes[node]:
+        if users[node] and not operands[node]:
             layer[node] = room.take(min(layer[user] for user in users[node]) - 1)
     row_numbers = {row: number for number, row in enumerate(sorted(set(layer)))}
     return [row_numbers[row] for row in layer]
@@ -205,6 +205,7 @@ def _spread(preferred: list[float], widths: list[float], width: float) -> list[f
     pools: list[tuple[float, int]] = []
     for target, offset in zip(preferred, offsets, strict=True):
         mean, size = target - offset, 1
+        # Merge neighbors whose preferred order contradicts the row's order, until the means increase.
         while pools and pools[-1][0] > mean:
             other, more = pools.pop()
             mean, size = (mean * size + other * more) / (size + more), size + more

@@ -73,11 +73,12 @@ class _Line:
 def _draw_lines(lines: Sequence[_Line], area: _Area, gap: int) -> str:
     """Draw lines and their names, moved so that no name covers another or is below the area."""
     preferred = [line.dots[-1][1] for line in lines]
-    placed, last = dict.fromkeys(range(len(lines)), 0.0), -math.inf
-    for number in sorted(placed, key=preferred.__getitem__):
-        placed[number] = last = max(preferred[number], last + LINE)
+    heights, last = dict.fromkeys(range(len(lines)), 0.0), -math.inf
+    for number in sorted(heights, key=preferred.__getitem__):
+        heights[number] = last = max(preferred[number], last + LINE)
+    # If the lowest name is below the area, all names move up by the same distance.
     over = max(last - area.bottom, 0.0)
-    return "".join(line.draw(line.dots[-1][0] + gap, placed[number] - over) for number, line in enumerate(lines))
+    return "".join(line.draw(line.dots[-1][0] + gap, heights[number] - over) for number, line in enumerate(lines))
 
 
 def _join(points: Sequence[tuple[float, float]]) -> str:
@@ -86,8 +87,8 @@ def _join(points: Sequence[tuple[float, float]]) -> str:
 
 def _draw_name(x: float, y: float, text: str, anchor: str = "middle") -> str:
     """Draw a name below the area."""
-    placed = "" if anchor == "start" else f' text-anchor="{anchor}"'
-    return f'<text class="soft" x="{round(x, 1)}" y="{y}"{placed}>{html.escape(text)}</text>'
+    anchor_attribute = "" if anchor == "start" else f' text-anchor="{anchor}"'
+    return f'<text class="soft" x="{round(x, 1)}" y="{y}"{anchor_attribute}>{html.escape(text)}</text>'
 
 
 def _draw_names(across: Sequence[float], y: float, names: Sequence[str]) -> tuple[str, float]:

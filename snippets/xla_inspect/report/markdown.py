@@ -28,6 +28,7 @@ def fence(text: str, language: str, *, title: str = "", wrap: bool = False) -> s
         title: A caption above the block.
         wrap: Whether long lines wrap on a narrow screen.
     """
+    # A fence must be longer than any run of backticks in the text, or the text would end it.
     ticks = "`" * max(3, *(len(run) + 1 for run in re.findall("`+", text)), 3)
     caption = f' title="{title.replace('"', "'")}"' if title else ""
     head = f"{{.{language} .wrap{caption}}}" if wrap else f"{language}{caption}"

@@ -67,11 +67,11 @@ def find_measured(record: Mapping[str, Any], capture: Capture) -> Measured | Non
     device = record.get(capture.target)
     program_hash = hash_program(capture.stablehlo)
     programs = device["programs"].values() if device else ()
-    recorded = next((program for program in programs if program["stablehlo"] == program_hash), None)
-    if device is None or recorded is None:
+    entry = next((program for program in programs if program["stablehlo"] == program_hash), None)
+    if device is None or entry is None:
         return None
-    seconds = {kernel["name"]: kernel["us"] * 1e-6 for kernel in recorded["kernels"]}
-    return Measured(device["date"], device["device"], device["versions"], seconds, recorded["changed"])
+    seconds = {kernel["name"]: kernel["us"] * 1e-6 for kernel in entry["kernels"]}
+    return Measured(device["date"], device["device"], device["versions"], seconds, entry["changed"])
 
 
 def hash_program(stablehlo: str) -> str:

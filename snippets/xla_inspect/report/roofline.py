@@ -135,6 +135,7 @@ def _roofs(roofs: list[Roof], hardware: Hardware, across: Scale, up: Scale) -> I
         f'rotate({turn:.1f})">memory, {size_rate(hardware.bandwidth)}</text>'
     )
     below = -math.inf
+    # Draw from the top down, so that each name can be moved below the previous one.
     for roof in sorted(roofs, key=lambda peak: -peak.rate):
         x, y = across.place(max(roof.rate / hardware.bandwidth, start)), up.place(roof.rate)
         # The names of two roofs that are close together must not overlap.

@@ -66,8 +66,8 @@ def _box(placement: Placement, top: float, scale: float, step: float, end: int) 
         # The end of a name has the number that distinguishes instructions of one kind.
         tail = placement.instruction if len(placement.instruction) <= room else f"…{placement.instruction[1 - room :]}"
         text = f'<text x="{x + 3:.1f}" y="{y + min(height / 2 + 4, height - 2):.1f}">{html.escape(tail)}</text>'
-    described = f"{name}: {placement.size:,} bytes, {placement.kind}, positions {first} to {last}"
+    tooltip = f"{name}: {placement.size:,} bytes, {placement.kind}, positions {first} to {last}"
     return (
-        f'<g class="{placement.kind}"><title>{described}</title>'
+        f'<g class="{placement.kind}"><title>{tooltip}</title>'
         f'<rect x="{x:.1f}" y="{y:.1f}" width="{width:.1f}" height="{height:.1f}"/>{text}</g>'
     )

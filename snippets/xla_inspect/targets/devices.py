@@ -105,9 +105,9 @@ def count_devices(name: str) -> int:
 
 
 def available() -> dict[str, str]:
-    """Return each target's short name with an empty string, or with the reason why this machine cannot compile for it.
+    """Map each target to an empty string, or to the reason why this machine cannot compile for it.
 
-    JAX is not imported. If a missing package is the reason, it says which one to install.
+    JAX is not imported. If a package is missing, the reason says which one to install.
     """
     return {name: find_target(name).obstacle for name in TARGETS}
 
@@ -230,6 +230,6 @@ def describe_topology(target: Target, spec: str = "") -> tuple[str, str, Mapping
         spec: The description of a GPU, in the text form that its compiler reads.
     """
     if target.kind == "gpu":
-        # Partitions x hosts x devices of one host.
+        # The topology has the form partitions x hosts x devices per host.
         return target.base, "cuda", {"target_config": spec, "topology": f"1x1x{target.topology}"}
     return f"{target.base.removeprefix('tpu-')}:{target.topology}", "tpu", find_entry(target.base).chip

@@ -1,4 +1,4 @@
-"""Readers of profiles from XProf, Chrome traces and Nsight, which do not need the programs that wrote them."""
+"""Readers of XProf profiles, Chrome traces and Nsight tables, which do not need the programs that wrote them."""
 
 from xla_inspect.traces.event import Event, Source, name_op
 from xla_inspect.traces.labelling import Label, write_labelled

@@ -1,4 +1,4 @@
-"""Traces in the form that Chrome and Perfetto show, `.json` or `.json.gz`, read event by event, however long."""
+"""A streaming reader of traces for Chrome and Perfetto, `.json` or `.json.gz`, of any length."""
 
 from __future__ import annotations
 
@@ -20,22 +20,22 @@ FORM = "Chrome trace"
 GZIP = b"\x1f\x8b"
 CHUNK = 1 << 20
 LARGEST = 1 << 26
-"""The most characters that one value may take."""
+"""The largest number of characters of one value."""
 
 _MICRO = 1000.0
 _KEY = "traceEvents"
 
 
 def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
-    """Yield the complete events of a trace, and take down the names of processes and threads.
+    """Yield the complete events of a trace, and record the names of processes and threads.
 
     Args:
         source: The trace.
-        detailed: Whether events are to have all that is said of them.
+        detailed: Whether to include all fields of the events.
 
     Raises:
-        InspectError: It is no such trace.
-        EOFError: It is cut off.
+        InspectError: The file is not such a trace.
+        EOFError: The file is cut off.
     """
     for record in read_records(source):
         if record.get("ph") == "M":
@@ -45,12 +45,12 @@ def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - a
 
 
 def as_event(record: Mapping[str, Any], *, detailed: bool = False) -> Event | None:
-    """Return the event that a record of a trace is, or None where it is of another kind."""
+    """Return the event in a record of a trace, or None for a record of another kind."""
     start, duration = _number(record.get("ts")), _number(record.get("dur"))
     if record.get("ph") != "X" or start is None or duration is None:
         return None
-    given = record.get("args")
-    details: Mapping[str, Any] = given if isinstance(given, dict) else {}
+    arguments = record.get("args")
+    details: Mapping[str, Any] = arguments if isinstance(arguments, dict) else {}
     name = str(record.get("name") or "")
     op, module = name_op(name, details)
     process, thread = _place(record)
@@ -61,9 +61,9 @@ def as_event(record: Mapping[str, Any], *, detailed: bool = False) -> Event | No
 
 
 def take_name(source: Source, record: Mapping[str, Any]) -> None:
-    """Take down the name of a process or a thread that a record gives."""
-    given = record.get("args")
-    name = str(given.get("name") or "") if isinstance(given, dict) else ""
+    """Store the name of a process or a thread from a record."""
+    arguments = record.get("args")
+    name = str(arguments.get("name") or "") if isinstance(arguments, dict) else ""
     process, thread = _place(record)
     if record.get("name") == "process_name":
         source.processes[process] = name
@@ -72,11 +72,11 @@ def take_name(source: Source, record: Mapping[str, Any]) -> None:
 
 
 def read_records(source: Source) -> Iterator[dict[str, Any]]:
-    """Yield the records of a trace as they are written.
+    """Yield the records of a trace unchanged.
 
     Raises:
-        InspectError: It is no such trace.
-        EOFError: It is cut off.
+        InspectError: The file is not such a trace.
+        EOFError: The file is cut off.
     """
     try:
         with open_text(source.path) as file:
@@ -88,16 +88,16 @@ def read_records(source: Source) -> Iterator[dict[str, Any]]:
 
 
 def open_text(path: Path) -> IO[str]:
-    """Return a file as text, decompressed where it is compressed."""
+    """Open a file as text, and decompress it if necessary."""
     with path.open("rb") as file:
-        compressed = file.read(2) == GZIP
-    return cast("IO[str]", (gzip.open if compressed else open)(path, "rt", encoding="utf-8-sig"))
+        is_compressed = file.read(2) == GZIP
+    return cast("IO[str]", (gzip.open if is_compressed else open)(path, "rt", encoding="utf-8-sig"))
 
 
 def _read_text(source: Source, scanner: _Scanner) -> Iterator[dict[str, Any]]:
     opening = scanner.take()
     if opening == "[":
-        # The form without anything around it, which may end where it likes.
+        # The form that is only a list of events may end anywhere, without a closing bracket.
         yield from _read_list(scanner, may_end=True)
         return
     if opening != "{":
@@ -133,10 +133,10 @@ def _read_list(scanner: _Scanner, *, may_end: bool) -> Iterator[dict[str, Any]]:
 
 
 class _Scanner:
-    """Takes values off a text that is read in pieces.
+    """Scanner of JSON values in a text that is read in chunks.
 
     Args:
-        file: The text.
+        file: The open text file.
     """
 
     def __init__(self, file: IO[str]) -> None:
@@ -146,7 +146,7 @@ class _Scanner:
         self._decode = json.JSONDecoder().raw_decode
 
     def take(self) -> str:
-        """Return the next character that is no white space, or an empty string at the end."""
+        """Return the next character that is not white space, or an empty string at the end."""
         while True:
             while self._at < len(self._text):
                 char = self._text[self._at]
@@ -157,15 +157,15 @@ class _Scanner:
                 return ""
 
     def back(self) -> None:
-        """Go back before the character that was taken last."""
+        """Step back to before the last character that `take` returned."""
         self._at -= 1
 
     def value(self) -> Any:  # noqa: ANN401 - whatever JSON holds
-        """Return the next value.
+        """Return the next JSON value.
 
         Raises:
-            EOFError: The text ends within it.
-            ValueError: It is no JSON, or too long.
+            EOFError: The text ends within the value.
+            ValueError: The value is not JSON, or too long.
         """
         if self.take():
             self.back()
@@ -174,7 +174,7 @@ class _Scanner:
             try:
                 value, end = self._decode(self._text, self._at)
             except json.JSONDecodeError as error:
-                # It may be that the rest was not read yet.
+                # The value may be incomplete only because the next chunk has not been read yet.
                 if len(self._text) - self._at > LARGEST:
                     message = f"one value in it is longer than {LARGEST:,} characters"
                     raise ValueError(message) from error
@@ -184,14 +184,15 @@ class _Scanner:
                 if not self._more(size):
                     raise EOFError from error
             else:
-                # A number at the end may go on.
+                # A number at the end of the chunk may continue in the next one.
                 if end < len(self._text) or not self._more(size):
                     self._at = end
                     return value
+            # Decoding starts again from the beginning of the value, so the chunks grow to keep the total time linear.
             size *= 2
 
     def _more(self, size: int) -> bool:
-        """Read the next chunk, discard the consumed text, and return whether there was more."""
+        """Read the next chunk, discard the consumed text, and return whether the chunk has any text."""
         more = self._file.read(size)
         self._passed += self._at
         self._text = self._text[self._at :] + more
@@ -200,7 +201,7 @@ class _Scanner:
 
 
 LONGEST_WORD = 16
-"""The most characters from the end at which a value that is cut off is found wrong: `-Infinity`, an escape."""
+"""The largest distance from the end at which a truncated value looks invalid, such as `-Infinity` or an escape."""
 
 
 def _place(record: Mapping[str, Any]) -> tuple[str, str]:

@@ -1,4 +1,4 @@
-"""One event of a profile, the common form of all formats."""
+"""The event of a profile, in a form that all formats share."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 _WHOLE = re.compile(r"%?([\w.\-]+) = \S")
-# What XLA tells NVIDIA's tools of a range: Thunk:#name=jit(f)/add,hlo_op=loop_add_fusion#
+# XLA names ranges for NVIDIA's tools in this form: Thunk:#name=jit(f)/add,hlo_op=loop_add_fusion#
 _TOLD = {name: re.compile(rf"[#,]{name}=([^#,]+)") for name in ("hlo_op", "hlo_module")}
 _NUMBERED = re.compile(r"\(\d+\)$")
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One stretch of time.
+    """One event of a profile, or the sum of several runs.
 
     Attributes:
         process: The key of the device or process; `Source.processes` has its name.
-        thread: The key of a stream, a thread or a line of it; `Source.threads` has its name.
+        thread: The key of a stream, a thread or a line of the process; `Source.threads` has its name.
         name: The name in the profile: on a GPU the symbol of a kernel.
-        op: The instruction of HLO that it ran, or an empty string where the profile does not say.
-        module: The module of HLO that this belongs to, or an empty string.
+        op: The HLO instruction that ran, or an empty string if the profile does not say.
+        module: The HLO module of the instruction, or an empty string.
         start: The start time, in nanoseconds from an arbitrary origin.
         duration: The duration in nanoseconds; for a sum over several runs, their total.
         count: The number of runs in this event.
-        program: The number of the program that the module was compiled as, or an empty string.
+        program: The number of the compiled program of the module, or an empty string.
         details: Further fields of the event, if they were requested.
     """
 
@@ -52,14 +52,14 @@ class Event:
 
 @dataclass
 class Source:
-    """A profile that is read on demand, from the start each time.
+    """A profile that is read from the start on each request.
 
     Attributes:
         path: The file.
         form: The format: `XProf profile`, `Chrome trace`, `Nsight trace` or `Nsight summary`.
-        read: Yields the events, with their details on request.
-        processes: The names of processes, as far as events were read.
-        threads: The names of threads, by process and thread, likewise.
+        read: A function that yields the events, with their details on request.
+        processes: The names of processes in the part that was read.
+        threads: The names of threads in the part that was read, by process and thread.
     """
 
     path: Path
@@ -77,20 +77,20 @@ class Source:
         """Yield the events in the order of the file.
 
         Args:
-            detailed: Whether they are to have their details.
+            detailed: Whether to include the details of events.
 
         Raises:
-            InspectError: The file is damaged, cut off or of another form.
+            InspectError: The file is damaged, cut off or in another format.
         """
         with self.reading():
             yield from self.read(self, detailed)
 
     @contextmanager
     def reading(self) -> Iterator[None]:
-        """Turn any error while a file is read into an error about the file, with a remedy.
+        """Convert any error while the file is read into an error about the file, with a remedy.
 
         Raises:
-            InspectError: Something goes wrong.
+            InspectError: The file cannot be read.
         """
         try:
             yield
@@ -108,7 +108,7 @@ class Source:
             self.refuse(error.strerror or str(error))
 
     def refuse(self, why: str) -> NoReturn:
-        """Return the error about an unreadable file, with a remedy.
+        """Raise an error about an unreadable file, with a remedy.
 
         Raises:
             InspectError: Always.
@@ -122,7 +122,7 @@ class Source:
 
 
 def name_op(name: str, details: Mapping[str, Any]) -> tuple[str, str]:
-    """Return the instruction and the module that an event names, each an empty string where it names none.
+    """Return the instruction and the module of an event, or an empty string for each that is unknown.
 
     Args:
         name: The name of the event.
@@ -135,13 +135,13 @@ def name_op(name: str, details: Mapping[str, Any]) -> tuple[str, str]:
                 op = whole[1]
                 break
     if "#" in name:
-        result = {key: match[1] for key, pattern in _TOLD.items() if (match := pattern.search(name))}
-        op, module = op or result.get("hlo_op", ""), module or result.get("hlo_module", "")
+        fields = {key: match[1] for key, pattern in _TOLD.items() if (match := pattern.search(name))}
+        op, module = op or fields.get("hlo_op", ""), module or fields.get("hlo_module", "")
     return op.removeprefix("%"), bare_module(module)
 
 
 def bare_module(name: str) -> str:
-    """Return the name of a module without the number of the program that a profile writes after it."""
+    """Return the name of a module without the program's number, which profiles append."""
     return _NUMBERED.sub("", name)
 
 

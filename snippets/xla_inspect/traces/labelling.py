@@ -1,4 +1,4 @@
-"""A profile written again as a Chrome trace, with the Python line of each event's operation."""
+"""A converter of profiles into Chrome traces that are labeled with the Python line of each event."""
 
 from __future__ import annotations
 
@@ -34,17 +34,17 @@ class Label:
 
 
 def write_labelled(source: Source, out: Path, find: Callable[[Event], Label | None]) -> tuple[int, int]:
-    """Write a profile as a Chrome trace with labels, and return how many events have one, and how many there are.
+    """Write a profile as a labeled Chrome trace, and return the number of labeled events and of all events.
 
-    The rest of a Chrome trace is not changed. A file whose name ends in `.gz` is compressed.
+    The rest of a Chrome trace stays unchanged. A file whose name ends in `.gz` is compressed.
 
     Args:
         source: The profile.
-        out: The file to write, which is written whole or not at all.
-        find: Returns the label of an event, or None where it has none.
+        out: The file to write; it is written completely or not at all.
+        find: A function that returns the label of an event, or None.
 
     Raises:
-        InspectError: The profile does not say when things ran, or is damaged; or the file cannot be written.
+        InspectError: The profile has no start times or is damaged, or the file cannot be written.
     """
     if not source.has_starts:
         message = (
@@ -52,15 +52,16 @@ def write_labelled(source: Source, out: Path, find: Callable[[Event], Label | No
             "label a trace: nsys stats --report cuda_gpu_trace --format csv"
         )
         raise InspectError(message)
+    # Write to a temporary file and rename it, so that an error never leaves a partial trace.
     part = out.with_name(f"{out.name}.part")
-    labelled = total = 0
+    label_count = total = 0
     try:
         with cast("IO[str]", (gzip.open if out.suffix == ".gz" else open)(part, "wt", encoding="utf-8")) as file:
             file.write('{"displayTimeUnit":"ns","traceEvents":[')
             for number, (record, has_label, is_event) in enumerate(_rewrite(source, find)):
                 file.write(",\n" if number else "\n")
                 file.write(json.dumps(record, separators=(",", ":")))
-                labelled += has_label
+                label_count += has_label
                 total += is_event
             file.write("\n]}\n")
         part.replace(out)
@@ -69,11 +70,11 @@ def write_labelled(source: Source, out: Path, find: Callable[[Event], Label | No
         raise InspectError(message) from error
     finally:
         part.unlink(missing_ok=True)
-    return labelled, total
+    return label_count, total
 
 
 def _rewrite(source: Source, find: Callable[[Event], Label | None]) -> Iterator[tuple[dict[str, Any], bool, bool]]:
-    """Yield each record, whether it has a label, and whether it is an event at all."""
+    """Yield each record with two flags: whether it has a label, and whether it is an event."""
     if source.form == chrome.FORM:
         with source.reading():
             for record in chrome.read_records(source):
@@ -81,11 +82,11 @@ def _rewrite(source: Source, find: Callable[[Event], Label | None]) -> Iterator[
                 label = find(event) if event else None
                 if label:
                     record["name"] = f"{record.get('name', '')} {label.short}".strip()
-                    given = record.get("args")
-                    record["args"] = {**(given if isinstance(given, dict) else {}), **label.details}
+                    arguments = record.get("args")
+                    record["args"] = {**(arguments if isinstance(arguments, dict) else {}), **label.details}
                 yield record, label is not None, event is not None
         return
-    # Viewers want numbers for processes and threads.
+    # Trace viewers need numbers for processes and threads.
     numbers: dict[object, int] = {}
     for event in source.events(detailed=True):
         label = find(event)

@@ -1,4 +1,4 @@
-"""The tables that `nsys stats --format csv` prints of a profile of Nsight Systems: each kernel, or sums of them."""
+"""A reader of the tables that `nsys stats --format csv` prints for an Nsight Systems profile."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ _DEVICE = "/device:GPU"
 
 
 def find_columns(row: Sequence[str]) -> dict[str, tuple[int, float]]:
-    """Return the columns of a table by their lower-case names, each with its unit in nanoseconds.
+    """Return the position of each column by its lower-case name, with its unit in nanoseconds.
 
     Args:
-        row: A row of the file; one that names no time and no kernel has no columns that are of use.
+        row: A row of the file; the result is empty for a row that is not the header of a table with times and kernels.
     """
     columns: dict[str, tuple[int, float]] = {}
     for at, title in enumerate(row):
@@ -42,25 +42,26 @@ def find_columns(row: Sequence[str]) -> dict[str, tuple[int, float]]:
 
 
 def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - as Source calls it
-    """Yield the kernels and copies of a table, or its sums; before and between tables there may be other lines.
+    """Yield the kernels and copies of a table, or its sums; other lines around the tables are skipped.
 
     Args:
-        source: The table.
-        detailed: Whether events are to have the other columns.
+        source: The file with the table.
+        detailed: Whether to include the other columns in the events.
 
     Raises:
-        InspectError: A line is longer than any of such a table.
+        InspectError: A line is longer than any line of such a table.
     """
+    # A field that is longer than this limit means that the file is not such a table.
     csv.field_size_limit(_LONGEST)
     columns: Mapping[str, tuple[int, float]] = {}
     titles: Sequence[str] = ()
-    wanted = "start" if source.form == TRACE else "total time"
+    time_column = "start" if source.form == TRACE else "total time"
     with open_text(source.path) as file:
         try:
             for row in csv.reader(file):
-                if result := find_columns(row):
-                    columns, titles = result, row
-                elif wanted in columns and len(row) == len(titles) and (event := _as_event(row, columns)):
+                if header := find_columns(row):
+                    columns, titles = header, row
+                elif time_column in columns and len(row) == len(titles) and (event := _as_event(row, columns)):
                     source.processes[event.process] = event.process
                     source.threads[event.process, event.thread] = f"Stream {event.thread}"
                     yield _detail(event, titles, row) if detailed else event
@@ -71,7 +72,7 @@ def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - a
 def _as_event(row: Sequence[str], columns: Mapping[str, tuple[int, float]]) -> Event | None:
     name = row[columns["name"][0]]
     op, module = name_op(name, {})
-    # A name may follow the range of NVTX that it ran in.
+    # The name of a kernel may follow the NVTX range in which the kernel ran.
     name = name.rpartition("#/")[2] or name
     try:
         if "total time" in columns:

@@ -16,27 +16,28 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 START = 1 << 16
-"""The bytes of a file by which its form is known."""
+"""The number of bytes at the start of a file that decide its format."""
 
 _EXPORT = "nsys stats --report cuda_gpu_trace --format csv"
 _SQLITE = b"SQLite format 3"
 _PLANE = b"\x0a"
-# What no text holds, and each message of a profile does: numbers of fields, and lengths.
+# A serialized profile always contains control characters, as field numbers and lengths; a text never does.
 _BINARY = re.compile(rb"[\x00-\x08\x0e-\x1f]")
 
 
 def open_trace(path: Path) -> Source:
-    """Return the profile that a file is, or the newest of a folder that `jax.profiler.trace` wrote.
+    """Open a profile, or the newest profile in a folder that `jax.profiler.trace` wrote.
 
     Args:
         path: An `.xplane.pb` of XProf or JAX, a Chrome trace (`.json`, `.json.gz`), or the table that
-            `nsys stats --report cuda_gpu_trace --format csv` prints (`cuda_gpu_kern_sum` likewise).
+            `nsys stats --report cuda_gpu_trace --format csv` prints (or `cuda_gpu_kern_sum`).
 
     Raises:
-        InspectError: There is no such file, or it is none of these.
+        InspectError: There is no such file, or it has another format.
     """
     if path.is_dir():
         return open_trace(_find_newest(path))
+    # A profile is read several times, which a pipe does not allow.
     if path.exists() and not path.is_file():
         message = f"{path} is a device or a pipe, which is read once\nwrite the profile into a file, and name that"
         raise InspectError(message)
@@ -83,8 +84,8 @@ def _sniff(path: Path, start: bytes) -> Source:
 
 
 def _find_newest(folder: Path) -> Path:
-    result = [*folder.rglob("*.xplane.pb")] or [*folder.rglob("*.trace.json.gz")]
-    if not result:
+    profiles = [*folder.rglob("*.xplane.pb")] or [*folder.rglob("*.trace.json.gz")]
+    if not profiles:
         message = f"no profile in {folder}\nname the file of one, such as an .xplane.pb"
         raise InspectError(message)
-    return max(result, key=lambda path: path.stat().st_mtime)
+    return max(profiles, key=lambda path: path.stat().st_mtime)

@@ -30,13 +30,13 @@ class Timed:
 
     Attributes:
         name: The name in the profile: on a GPU the symbol of a kernel.
-        op: The instruction of HLO, or an empty string where the profile does not say.
+        op: The HLO instruction, or an empty string if the profile does not say.
         module: The module of the instruction, or an empty string.
         seconds: The total time, without the time of events nested inside on the same line.
         count: The number of runs.
-        after: The kernel that ran last before it on the same stream of those that `measure` was told of, and `before`
-            the next after it; of one that it was told of, and where it was told of none, both are empty.
-        before: See `after`.
+        after: The last known kernel that ran before it on the same stream; empty for a known kernel, or if
+            `measure_times` was called without known kernels.
+        before: The next known kernel that ran after it, or an empty string in the same cases.
     """
 
     name: str
@@ -55,8 +55,8 @@ class Timing:
     Attributes:
         file: The path of the profile.
         form: The format of the file, as in `Source.form`.
-        device: `gpu`, `tpu` or `cpu`: what the work ran on; an empty string where nothing ran that has a name of HLO.
-        devices: On how many of these.
+        device: The kind of device that ran the work (`gpu`, `tpu` or `cpu`); empty if no event has an HLO name.
+        devices: The number of devices.
         programs: The number of programs of each module: a recompiled module has the same name.
         rows: The instructions and kernels by name, those with the longest time first.
     """
@@ -81,7 +81,7 @@ class Timing:
 
 @dataclass
 class _Track:
-    """The events on one line of a profile, in 24 bytes each."""
+    """The events on one line of a profile, stored in 24 bytes each."""
 
     starts: array[float] = field(default_factory=lambda: array("d"))
     durations: array[float] = field(default_factory=lambda: array("d"))
@@ -89,18 +89,18 @@ class _Track:
     counts: dict[int, int] = field(default_factory=dict)
 
 
-def measure_times(source: Source, known: Collection[str] = ()) -> Timing:
+def measure_times(source: Source, known_kernels: Collection[str] = ()) -> Timing:
     """Measure the times in a profile, by instruction and kernel.
 
-    Of a GPU only its streams count, and of a TPU the line of its operations: other lines show the same time again. What
-    a host's threads did counts only where there is no device.
+    On a GPU only the streams count, and on a TPU only the line of operations, because other lines repeat the same time.
+    The threads of a host count only without a device.
 
     Args:
         source: The profile.
-        known: Kernels that stand in no doubt, by name: what else ran is told apart by those around it.
+        known_kernels: The names of known kernels; other events are distinguished by the known kernels around them.
 
     Raises:
-        InspectError: It cannot be read.
+        InspectError: The profile cannot be read.
     """
     keys: dict[_Key, int] = {}
     tracks: dict[tuple[str, str], _Track] = defaultdict(_Track)
@@ -116,14 +116,14 @@ def measure_times(source: Source, known: Collection[str] = ()) -> Timing:
             _take(tracks[place], event, keys)
             if event.module and event.program:
                 programs[event.module].add(event.program)
-    chosen, device = _choose(tracks, source)
+    lines, device = _choose(tracks, source)
     names = list(keys)
     seconds: dict[tuple[_Key, _Between], float] = defaultdict(float)
     counts: dict[tuple[_Key, _Between], int] = defaultdict(int)
-    for place in chosen:
+    for place in lines:
         track = tracks[place]
         spans = sorted(modules.get(place[0], ()))
-        around = _find_around(track, names, known) if known and source.has_starts else {}
+        around = _find_around(track, names, known_kernels) if known_kernels and source.has_starts else {}
         for at, own in _own_times(track) if source.has_starts else enumerate(track.durations):
             name, op, module = names[track.keys[at]]
             key = (name, op, module or _find_module(spans, track.starts[at])), around.get(at, ("", ""))
@@ -132,7 +132,7 @@ def measure_times(source: Source, known: Collection[str] = ()) -> Timing:
     rows = [Timed(*key, seconds[key, between], counts[key, between], *between) for key, between in seconds]
     totals = {module: len(numbers) for module, numbers in programs.items()}
     rows.sort(key=lambda row: (-row.seconds, row.name))
-    return Timing(str(source.path), source.form, device, len({place[0] for place in chosen}), totals, tuple(rows))
+    return Timing(str(source.path), source.form, device, len({place[0] for place in lines}), totals, tuple(rows))
 
 
 def _take(track: _Track, event: Event, keys: dict[_Key, int]) -> None:
@@ -150,6 +150,7 @@ def _choose(tracks: Iterable[tuple[str, str]], source: Source) -> tuple[list[tup
     for place in tracks:
         match = _DEVICE.search(source.processes.get(place[0], ""))
         by_device[match[1].lower() if match else "cpu"].append(place)
+    # The lines of a host only show the work of launching, so they count only without a device.
     for kind in ("tpu", "gpu"):
         if places := by_device.get(kind):
             return [*_keep_first_hand(places, source.threads)], kind
@@ -170,10 +171,10 @@ def _keep_first_hand(
 
 
 def _own_times(track: _Track) -> Iterator[tuple[int, float]]:
-    """Yield each event of a line, by its number, with its time without that of the events inside it."""
+    """Yield the number of each event of a line, with its time without that of nested events."""
     order: Sequence[int] = range(len(track.keys))
     later = zip(track.starts[1:], track.durations[1:], strict=True)
-    # Profilers write a line in order, and a sort would take several times the memory of the rest.
+    # Profilers usually write a line in order, and sorting needs several times the memory of everything else.
     if any((start, -duration) < (track.starts[at], -track.durations[at]) for at, (start, duration) in enumerate(later)):
         order = sorted(order, key=lambda at: (track.starts[at], -track.durations[at]))
     own = array("d", track.durations)
@@ -182,6 +183,7 @@ def _own_times(track: _Track) -> Iterator[tuple[int, float]]:
         start, duration = track.starts[at], track.durations[at]
         while around and start >= track.starts[around[-1]] + track.durations[around[-1]]:
             around.pop()
+        # Only an event that ends inside the surrounding one is nested; the tolerance of 1 ns absorbs rounding.
         if around and start + duration <= track.starts[around[-1]] + track.durations[around[-1]] + 1:
             own[around[-1]] -= duration
         around.append(at)
@@ -189,15 +191,15 @@ def _own_times(track: _Track) -> Iterator[tuple[int, float]]:
         yield at, max(own[at], 0.0)
 
 
-def _find_around(track: _Track, names: Sequence[_Key], known: Collection[str]) -> dict[int, _Between]:
-    """Return the known kernels before and after each event of a stream that is of none of them, by its number."""
+def _find_around(track: _Track, names: Sequence[_Key], kernels: Collection[str]) -> dict[int, _Between]:
+    """Return the known kernels before and after each unknown event of a stream, by the event's number."""
     order = sorted(range(len(track.keys)), key=lambda at: track.starts[at])
     around: dict[int, _Between] = {}
     waiting: list[int] = []
     last = ""
     for at in order:
         name = names[track.keys[at]][0]
-        if name in known:
+        if name in kernels:
             around.update((other, (last, name)) for other in waiting)
             waiting, last = [], name
         else:

@@ -1,4 +1,4 @@
-"""The profiles that XLA's profiler writes, `.xplane.pb`: planes of devices and hosts, lines in them, events on these.
+"""A reader of the profiles of XLA's profiler, `.xplane.pb`, which have planes of devices with lines of events.
 
 The numbers of the fields are those of `xplane.proto` in the OpenXLA sources.
 """
@@ -35,8 +35,8 @@ class _Kind:
     """The common properties of the events of one kind.
 
     Attributes:
-        name: What they are called.
-        details: What is said of all of them.
+        name: The name of the events.
+        details: The fields that all of the events share.
     """
 
     name: str = ""
@@ -56,15 +56,15 @@ def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - a
 
     Args:
         source: The profile.
-        detailed: Whether events are to have all that is said of them.
+        detailed: Whether to include all fields of the events.
 
     Raises:
-        InspectError: It is no such profile.
-        EOFError: It is cut off.
+        InspectError: The file is not such a profile.
+        EOFError: The file is cut off.
     """
     planes = 0
     with source.path.open("rb") as file:
-        # Closed when nothing looks at it any more, which an error's traceback may do for a while.
+        # The mapping is closed with its last reference; the traceback of an error may hold one for a while.
         data = memoryview(mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ))
     try:
         for number, value in wire.read_fields(data):
@@ -98,7 +98,7 @@ def _read_plane(data: memoryview) -> _Plane:
 
 
 def _read_entry(data: memoryview) -> tuple[int, memoryview]:
-    """Return the key and the value of an entry of a map."""
+    """Return the key and the value of a map entry."""
     key, inner = 0, memoryview(b"")
     for number, value in wire.read_fields(data):
         if number == 1 and isinstance(value, int):
@@ -111,19 +111,19 @@ def _read_entry(data: memoryview) -> tuple[int, memoryview]:
 def _read_kind(data: memoryview, stats: Mapping[int, str]) -> tuple[int, _Kind]:
     key, inner = _read_entry(data)
     kind = _Kind()
-    shown = ""
+    display_name = ""
     for number, value in wire.read_fields(inner):
         if number == _METADATA["name"]:
             kind.name = _text(value)
         elif number == _METADATA["display_name"]:
-            shown = _text(value)
+            display_name = _text(value)
         elif number == _METADATA["stats"]:
             name, text = _read_stat(_bytes(value), stats)
             kind.details[name] = text
-    if shown and shown != kind.name:
-        # The whole instruction, and what it is called for short.
+    if display_name and display_name != kind.name:
+        # The name is the text of the whole instruction, and the display name is its short name.
         kind.details.setdefault("long_name", kind.name)
-        kind.name = shown
+        kind.name = display_name
     return key, kind
 
 
@@ -134,10 +134,10 @@ def _read_stat(data: memoryview, stats: Mapping[int, str]) -> tuple[str, str | f
         if number == 1 and isinstance(value, int):
             name = stats.get(value, "")
         elif isinstance(value, memoryview):
-            text = _text(value) if number == 5 else None  # noqa: PLR2004 - str_value, or bytes that are no text
+            text = _text(value) if number == 5 else None  # noqa: PLR2004 - str_value, or bytes that are not text
         elif number == 2:  # noqa: PLR2004 - double_value
             text = wire.as_float(value)
-        elif number == 7:  # noqa: PLR2004 - ref_value: a text that many share is the name of a stat
+        elif number == 7:  # noqa: PLR2004 - ref_value, a shared text that is stored as a stat name
             text = stats.get(value, "")
         else:
             text = wire.as_signed(value) if number == _INT64 else value
@@ -156,16 +156,16 @@ def _read_events(source: Source, process: str, plane: _Plane, *, detailed: bool)
 
 
 def _read_line(data: memoryview) -> tuple[int, str]:
-    """Read the start of a line, in nanoseconds, and its name, which may follow its events."""
-    start, name, shown = 0, "", ""
+    """Return the start of a line in nanoseconds and its name, which may come after its events."""
+    start, name, display_name = 0, "", ""
     for number, value in wire.read_fields(data):
         if number == _LINE["timestamp_ns"] and isinstance(value, int):
             start = wire.as_signed(value)
         elif number == _LINE["name"]:
             name = _text(value)
         elif number == _LINE["display_name"]:
-            shown = _text(value)
-    return start, shown or name
+            display_name = _text(value)
+    return start, display_name or name
 
 
 class _Reader:
@@ -173,7 +173,7 @@ class _Reader:
 
     Args:
         plane: The plane.
-        detailed: Whether to read all that is said of each event.
+        detailed: Whether to read all fields of each event.
     """
 
     def __init__(self, plane: _Plane, *, detailed: bool) -> None:
@@ -183,7 +183,7 @@ class _Reader:
         self._known: dict[tuple[int, bytes], tuple[str, str, str, str]] = {}
 
     def read(self, data: memoryview, process: str, thread: str, start: int) -> Event:
-        """Return one event of a line that starts at some nanosecond."""
+        """Return one event of a line, whose start is given in nanoseconds."""
         key = offset = duration = 0
         stats: list[memoryview] = []
         for number, value in wire.read_fields(data):
@@ -199,6 +199,7 @@ class _Reader:
                 elif number == _EVENT["duration_ps"]:
                     duration = wire.as_signed(value)
         details: dict[str, Any] = {}
+        # Without details, events with the same kind and stats share one parsed name.
         if self._detailed:
             details = self._tell(key, stats)
             name, op, module, program = self._name(key, details)
@@ -207,7 +208,7 @@ class _Reader:
             if text not in self._known:
                 self._known[text] = self._name(key, self._tell(key, stats))
             name, op, module, program = self._known[text]
-        # Nanoseconds since 1970 and their thousandths: a float alone would lose these.
+        # Add in integers: a float of nanoseconds since 1970 would lose the picoseconds of the offset.
         begin = (start * 1000 + offset) / 1000
         length = max(duration, 0) / 1000
         return Event(process, thread, name, op, module, begin, length, program=program, details=details)
@@ -222,7 +223,7 @@ class _Reader:
 
 
 def _find_key(stat: memoryview) -> int:
-    """Return the number of a stat's name, which comes first and usually needs one byte."""
+    """Return the number of a stat's name, which is the first field and usually needs one byte."""
     if len(stat) > 1 and stat[0] == _FIRST_NUMBER and stat[1] < _MORE:
         return stat[1]
     return next((value for number, value in wire.read_fields(stat) if number == 1 and isinstance(value, int)), 0)
@@ -236,5 +237,5 @@ def _bytes(value: int | memoryview) -> memoryview:
 
 
 def _text(value: int | memoryview) -> str:
-    # Names of kernels come from programs: what is no text in one of them says nothing of the others.
+    # Kernel names come from programs, so one name that is not valid text must not make the profile unreadable.
     return str(_bytes(value), "utf-8", "replace")

@@ -25,10 +25,10 @@ AROUND: Mapping[str, str] = {
     "<late-initialization>": "late initialization",
     "<late-finalization>": "late finalization",
 }
-"""What a page calls that which is no kernel, by libtpu's names."""
+"""The titles on pages of code that is not a kernel, by libtpu's names."""
 
 PACKED = "packed-bundles-post-ra"
-"""The step after which there is a bundle for each cycle, empty where the core waits; a later one joins those."""
+"""The step that leaves one bundle per cycle, empty while the core waits; a later step merges empty bundles."""
 
 
 @dataclass(frozen=True)
@@ -36,9 +36,9 @@ class BundledKernel:
     """A kernel below HLO, or the program around the kernels; its texts are parsed on first use.
 
     Attributes:
-        low: What libtpu left of it.
-        instruction: The instruction that it was made for, or None where the module has none of that name.
-        line: The line of Python of that instruction, or None where it has none.
+        low: The texts that libtpu dumped for it.
+        instruction: The HLO instruction that it implements, or None if the module has no instruction of that name.
+        line: The line of Python of that instruction, or None if it is unknown.
     """
 
     low: LowLevel
@@ -47,7 +47,7 @@ class BundledKernel:
 
     @property
     def name(self) -> str:
-        """The name: that of the kernel's instruction, or a description of code that is not a kernel."""
+        """The name of the kernel's instruction, or a title for code that is not a kernel."""
         return AROUND.get(self.low.kernel, self.low.kernel)
 
     @property
@@ -92,38 +92,38 @@ class BundledKernel:
 
     @cached_property
     def chains(self) -> tuple[Chain, ...]:
-        """The longest chain of each of its blocks."""
+        """The longest chain of dependent operations in each block."""
         return parse_chains(self.low.critical_path)
 
     @property
     def critical_path(self) -> Chain | None:
-        """The longest of all these chains, or None where there is none."""
+        """The longest chain of all blocks, or None if there are no chains."""
         return max(self.chains, key=lambda chain: chain.cycles, default=None)
 
     @property
     def cycles(self) -> int | None:
-        """The cycles of one pass by libtpu's estimate, with each loop body once; None if it is not in the text.
+        """The estimated cycles of one run, with each loop body counted once; None if the text has no estimate.
 
-        It is an estimate: it knows of no wait for memory and not how often a loop runs.
+        libtpu's estimate includes neither waits for memory nor the trip counts of loops.
         """
         return next((stage.bundles for stage in self.stages if stage.name == PACKED), None)
 
     @property
     def op_name(self) -> str:
-        """The `op_name` of its instruction, or an empty string."""
+        """The `op_name` of the kernel's instruction, or an empty string."""
         return self.schedule.op_names.get(self.low.kernel, "")
 
     @property
     def stages(self) -> tuple[LowStage, ...]:
-        """The steps that made it, in order."""
+        """The compiler steps that produced the code, in order."""
         return self.low.stages
 
 
 def read_below(capture: Capture) -> tuple[BundledKernel, ...]:
-    """Return the kernels of a capture below HLO in the order of its schedule, then the code around them.
+    """Return the kernels of a TPU's capture below HLO in schedule order, then the code around the kernels.
 
     Args:
-        capture: One for a TPU, made with `machine=True`; any other has none.
+        capture: A capture for a TPU, made with `machine=True`; the result is empty for any other capture.
     """
     if not capture.low_level:
         return ()
@@ -131,9 +131,9 @@ def read_below(capture: Capture) -> tuple[BundledKernel, ...]:
     lines = find_lines(capture, capture.module)
     order = {name: position for position, name in enumerate((*instructions, *AROUND))}
     kernels = [
-        BundledKernel(low, result, lines.get(result) if result else None)
+        BundledKernel(low, operation, lines.get(operation) if operation else None)
         for low in capture.low_level
-        for result in [instructions.get(low.kernel)]
+        for operation in [instructions.get(low.kernel)]
     ]
     last = len(order)
-    return tuple(sorted(kernels, key=lambda each: (not each.is_kernel, order.get(each.low.kernel, last))))
+    return tuple(sorted(kernels, key=lambda kernel: (not kernel.is_kernel, order.get(kernel.low.kernel, last))))

@@ -37,11 +37,11 @@ class BelowStep:
     """The low-level program after one step below HLO.
 
     Attributes:
-        name: The step, in the compiler's words.
+        name: The compiler's name of the step.
         sentence: The description of the step, or an empty string for an unknown step.
-        instructions: How many low-level instructions there are after it, or None where that is not said.
-        bundles: How many bundles they are packed into, or None where they are not packed.
-        is_changed: Whether it changed the program, or None where that is not said.
+        instructions: The number of low-level instructions after the step, or None if it is unknown.
+        bundles: The number of bundles that contain them, or None if they are not packed into bundles.
+        is_changed: Whether the step changed the program, or None if it is unknown.
     """
 
     name: str
@@ -56,20 +56,20 @@ class BelowListing:
     """A TPU's kernel below HLO, or the program around the kernels.
 
     Attributes:
-        name: The instruction that it was made for, or in words what is no kernel.
-        is_kernel: Whether it is a kernel, and not what is around them.
-        launches: The instructions that run it, by their names; several may share one.
-        where: The line of Python of its instruction, as in `model.py:12`, or an empty string where nobody knows.
-        text: The text of the line.
+        name: The instruction that the kernel implements, or a title for code that is not a kernel.
+        is_kernel: Whether it is a kernel rather than the code around the kernels.
+        launches: The names of the instructions that run it; several instructions may share one kernel.
+        where: The line of Python of its instruction, such as `model.py:12`, or an empty string if it is unknown.
+        text: The text of that line.
         bundles: The number of bundles.
         empty: The number of empty bundles.
-        cycles: How many cycles it takes once through, each loop's body once, as the compiler reckons: it knows of no
-            wait for memory; None where that is not said.
-        chain_cycles: Cycles of the longest chain of operations that wait for each other, likewise; 0 of none.
-        utilization: Unit to the share of its slots that is taken, from 0 to 1, in the compiler's order.
-        operations: Unit to how many operations it gets, the most first.
+        cycles: The compiler's estimate of the cycles of one run, with each loop body counted once and without waits for
+            memory; None if there is no estimate.
+        chain_cycles: The estimated cycles of the longest chain of dependent operations; 0 without a chain.
+        utilization: The used share of each unit's slots, from 0 to 1, in the compiler's order of units.
+        operations: The number of operations that each unit executes, largest number first.
         loops: Its loops, in order.
-        steps: The steps below HLO that made it, in order.
+        steps: The steps below HLO that produced it, in order.
     """
 
     name: str
@@ -88,13 +88,13 @@ class BelowListing:
 
     @property
     def busiest(self) -> str:
-        """The unit whose slots are taken most, or an empty string where nothing is."""
+        """The unit with the largest used share of its slots, or an empty string if no slot is used."""
         unit = max(self.utilization, key=lambda name: self.utilization[name], default="")
         return unit if unit and self.utilization[unit] else ""
 
     @property
     def weight(self) -> int:
-        """The size for comparison with other kernels: its cycles if known, otherwise its bundles."""
+        """The size by which kernels are compared: the cycles if they are known, otherwise the number of bundles."""
         return self.cycles or self.bundles
 
 
@@ -102,14 +102,14 @@ def describe_below(capture: Capture) -> tuple[BelowListing, ...]:
     """Describe each kernel below HLO in the order of the schedule, then the code around the kernels.
 
     Args:
-        capture: One for a TPU, made with `machine=True`; any other has none.
+        capture: A capture for a TPU, made with `machine=True`; the result is empty for any other capture.
     """
     return tuple(_describe(capture, kernel) for kernel in read_below(capture))
 
 
 def _describe(capture: Capture, kernel: BundledKernel) -> BelowListing:
     titles = {key: unit.title for key, unit in list_units().items()}
-    counts = sorted(kernel.units.items(), key=lambda item: -item[1])
+    counts = sorted(kernel.units.items(), key=lambda count: -count[1])
     return BelowListing(
         name=kernel.name,
         is_kernel=kernel.is_kernel,

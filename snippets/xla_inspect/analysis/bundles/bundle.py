@@ -1,4 +1,4 @@
-"""A listing of bundles, as libtpu prints it when it has finished a kernel, bundle by bundle and slot by slot."""
+"""The listing that libtpu prints of a finished kernel: its bundles, slot by slot."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ if TYPE_CHECKING:
     from xla_inspect.analysis.bundles.bundle_units import Mnemonic
 
 KEY = "control target key end"
-"""What ends the key to labels in front of a listing."""
+"""The last line of the explanation of labels that precedes a listing."""
 
 UNKNOWN = "unknown"
-"""Under which key operations are counted whose unit nobody knows."""
+"""The key under which operations of an unknown unit are counted."""
 
 _START = re.compile(r"^ *(?P<address>0x[0-9a-f]+|0) +(?P<label>[A-Z]{2})? *: (?P<depth>>*) ?(?=\{)", re.MULTILINE)
 _COMMENT = re.compile(r"/\*.*?\*/", re.DOTALL)
@@ -35,8 +35,8 @@ class Slot:
 
     Attributes:
         operation: Its name, such as `vmatmul.bf16.gmra.mxu0`.
-        result: The value that it gives, or an empty string.
-        text: All of it, without comments.
+        result: The name of its result, or an empty string.
+        text: The whole operation, without comments.
     """
 
     operation: str
@@ -61,15 +61,15 @@ class Slot:
 
 @dataclass(frozen=True)
 class Bundle:
-    """Operations that a TPU's core issues at once.
+    """Operations that a TPU's core issues in the same cycle.
 
     Attributes:
         address: Its position in the kernel.
-        label: What a branch may find there: `LB` a loop's body, `PF` what follows a part that a condition skips.
-        depth: How many loops it is in.
-        slots: Its operations; none of them where the core waits a cycle.
-        start: Where its text begins in the listing, and
-        end: where it ends.
+        label: The kind of branch target: `LB` for a loop body, `PF` for code after a part that a condition may skip.
+        depth: The number of loops around it.
+        slots: Its operations; empty if the core waits for a cycle.
+        start: The position in the listing at which its text begins.
+        end: The position in the listing at which its text ends.
     """
 
     address: int
@@ -90,10 +90,10 @@ class Loop:
     """A loop of a kernel.
 
     Attributes:
-        first: The address of its first bundle, and
-        last: of the one with the branch back; after it a few more run before the branch takes effect.
-        depth: How many loops it is in, itself included.
-        trips: How often its body runs, where the listing says that: a counter from 0 up to a constant; else None.
+        first: The address of its first bundle.
+        last: The address of the bundle with the branch back; a few more bundles run before the branch takes effect.
+        depth: The number of nested loops, including this one.
+        trips: The trip count if the listing shows a counter from 0 up to a constant, otherwise None.
     """
 
     first: int
@@ -109,6 +109,7 @@ class Loop:
 
 def parse_bundles(listing: str) -> tuple[Bundle, ...]:
     """Return the bundles of a listing, in order."""
+    # The explanation of the labels precedes the bundles, so parsing starts after it.
     begin = max(listing.find(KEY), 0)
     starts = list(_START.finditer(listing, begin))
     ends = [*(match.start() for match in starts[1:]), len(listing)][: len(starts)]
@@ -126,7 +127,8 @@ def parse_bundles(listing: str) -> tuple[Bundle, ...]:
 
 
 def _read_slots(text: str) -> Iterable[Slot]:
-    """Yield the operations of a bundle, from the brace that opens it on."""
+    """Yield the operations of a bundle, whose text begins with the opening brace."""
+    # Comments may contain braces and separators, so they are removed before the slots are split.
     body = _COMMENT.sub("", text).strip().removeprefix("{").removesuffix("}")
     for part in body.split(" ;; "):
         if match := _SLOT.fullmatch(part.strip()):
@@ -134,7 +136,7 @@ def _read_slots(text: str) -> Iterable[Slot]:
 
 
 def count_units(bundles: Iterable[Bundle]) -> dict[str, int]:
-    """Return how many operations bundles have by the unit's key, those that take no slot left out."""
+    """Return the number of operations by the unit's key, without operations that use no slot."""
     total = Counter[str]()
     for bundle in bundles:
         total.update(bundle.units)
@@ -147,44 +149,45 @@ def list_unknown(bundles: Iterable[Bundle]) -> dict[str, int]:
 
 
 def find_loops(listing: str, bundles: Iterable[Bundle]) -> tuple[Loop, ...]:
-    """Return the loops of a kernel, in order: from a body's first bundle to the branch back to it.
+    """Return the loops of a kernel in order, each from the first bundle of its body to the branch back to it.
 
     Args:
-        listing: The listing.
-        bundles: Its bundles.
+        listing: The text of the listing.
+        bundles: The bundles of the listing, in order.
     """
-    result: list[Loop] = []
+    loops: list[Loop] = []
     open_bodies: list[tuple[Bundle, frozenset[str]]] = []
-    known = list(bundles)
-    for bundle in known:
+    sequence = list(bundles)
+    for bundle in sequence:
         text = listing[bundle.start : bundle.end]
         if bundle.label == "LB":
             open_bodies.append((bundle, frozenset(_REGION.findall(text))))
         for name in _TARGET.findall(text):
+            # Search from the innermost open body, because a branch back closes the most recent loop with its region.
             for position in range(len(open_bodies) - 1, -1, -1):
                 body, regions = open_bodies[position]
                 if name.removeprefix("region") in regions:
                     trips = _read_trips(listing, body, bundle)
-                    result.append(Loop(body.address, bundle.address, body.depth, trips))
+                    loops.append(Loop(body.address, bundle.address, body.depth, trips))
                     del open_bodies[position]
                     break
-    return tuple(sorted(result, key=lambda loop: (loop.first, -loop.last)))
+    return tuple(sorted(loops, key=lambda loop: (loop.first, -loop.last)))
 
 
 def _read_trips(listing: str, body: Bundle, branch: Bundle) -> int | None:
-    """Return how often a loop's body runs where its counter starts at 0, grows by one, and ends at a constant.
+    """Return the trip count of a loop whose counter goes from 0 to a constant in steps of one, otherwise None.
 
-    Its condition stands at its end, so that the body runs once at least.
+    The loop tests its condition at the end, so the body runs at least once.
     """
     text = listing[body.start : branch.end]
     for test in _EXIT.finditer(text):
-        used = re.search(rf"sbr\.rel \(!%{re.escape(test['mask'])}\)", text[test.start() :])
+        jump = re.search(rf"sbr\.rel \(!%{re.escape(test['mask'])}\)", text[test.start() :])
         counter = re.escape(test["counter"])
-        grows = re.search(rf"%{counter} = sadd\.s32 1, %(\S+)", text)
-        if not (used and grows):
+        increment = re.search(rf"%{counter} = sadd\.s32 1, %(\S+)", text)
+        if not (jump and increment):
             continue
-        joined = re.search(rf"%{re.escape(grows[1])} = sphi %(\S+), %{counter}\b", text)
-        starts = joined and re.search(rf"%{re.escape(joined[1])} = smov\.u32 0\b", listing[: body.start])
-        if starts:
+        merge = re.search(rf"%{re.escape(increment[1])} = sphi %(\S+), %{counter}\b", text)
+        start = merge and re.search(rf"%{re.escape(merge[1])} = smov\.u32 0\b", listing[: body.start])
+        if start:
             return int(test["end"])
     return None

@@ -15,19 +15,19 @@ if TYPE_CHECKING:
 TABLE = Path(__file__).parent / "bundle_units.toml"
 
 NOTHING = "none"
-"""The key of what takes no slot: names for whoever reads a listing."""
+"""The key of names that use no slot and only help people who read a listing."""
 
 _NUMBER = re.compile(r"\.(?:mxu|xlu)(\d+)(?:\.|$)")
 
 
 @dataclass(frozen=True)
 class Unit:
-    """A unit of a TPU's core, or a kind of work that is issued to one.
+    """A unit of a TPU's core, or a kind of operation that is issued to a unit.
 
     Attributes:
         key: Its key in the table, such as `alu`.
         title: The name on pages.
-        slot: How libtpu calls what is issued to it where it counts them, or an empty string.
+        slot: The name under which libtpu counts the operations of the unit, or an empty string.
         sentence: A description of its work.
     """
 
@@ -42,8 +42,8 @@ class Mnemonic:
     """An operation of bundles.
 
     Attributes:
-        name: Its name, or the first parts of it.
-        unit: The unit that it is issued to.
+        name: The name of the operation, or its leading parts.
+        unit: The unit that executes the operation.
         sentence: A description of its work.
     """
 
@@ -63,7 +63,7 @@ def list_units() -> Mapping[str, Unit]:
 
 @cache
 def list_mnemonics() -> Mapping[str, Mnemonic]:
-    """Return the operations that are known by name."""
+    """Return the known operations by name."""
     tables = tomllib.loads(TABLE.read_text(encoding="utf-8"))
     return {
         name: Mnemonic(name, list_units()[key], sentence)
@@ -74,20 +74,21 @@ def list_mnemonics() -> Mapping[str, Mnemonic]:
 
 @cache
 def find_mnemonic(operation: str) -> Mnemonic | None:
-    """Return the mnemonic of an operation, the longest known name that it starts with, or None.
+    """Return the mnemonic of an operation: the longest known name that the operation starts with, or None.
 
     Args:
-        operation: As it stands in a bundle, such as `vmatpush.bf16.msra.mxu0`.
+        operation: The operation as printed in a bundle, such as `vmatpush.bf16.msra.mxu0`.
     """
     parts = operation.split(".")
-    known = list_mnemonics()
+    mnemonics = list_mnemonics()
+    # Try longer prefixes first, so that a specific name takes precedence over a general one.
     for length in range(len(parts), 0, -1):
-        if result := known.get(".".join(parts[:length])):
-            return result
+        if mnemonic := mnemonics.get(".".join(parts[:length])):
+            return mnemonic
     return None
 
 
 def find_number(operation: str) -> int | None:
-    """Return which of several like units an operation is for, as the 0 of `vmatmul.bf16.gmra.mxu0`, or None."""
+    """Return the number of the unit among several equal ones, such as 0 for `vmatmul.bf16.gmra.mxu0`, or None."""
     match = _NUMBER.search(operation)
     return int(match[1]) if match else None

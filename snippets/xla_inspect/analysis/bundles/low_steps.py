@@ -1,4 +1,4 @@
-"""Descriptions of libtpu's steps below HLO in plain words."""
+"""Plain descriptions of libtpu's compilation steps below HLO."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class LowStep:
 
 @cache
 def list_steps() -> Mapping[str, LowStep]:
-    """Return the steps that are known by name."""
+    """Return the known steps by name."""
     return {
         name: LowStep(name, entry["title"], sentence)
         for entry in tomllib.loads(TABLE.read_text(encoding="utf-8")).values()
@@ -44,6 +44,6 @@ def find_step(name: str) -> LowStep | None:
     """Return the description of a step, or None for an unknown step.
 
     Args:
-        name: As `LowStage.name` has it, with a number or without.
+        name: The name from `LowStage.name`, with or without a number.
     """
     return list_steps().get(name) or list_steps().get(re.sub(r"-\d+$", "", name))

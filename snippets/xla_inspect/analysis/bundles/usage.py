@@ -1,4 +1,4 @@
-"""The use of each unit, bundle by bundle, and a kernel's longest chain, read from libtpu's texts."""
+"""The use of each unit by each bundle, and a kernel's longest dependence chain, read from libtpu's texts."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ UNITS: Mapping[str, tuple[str, str]] = {
     "VSTORE": ("vector store", "vectors written to fast memory"),
     "SALU": ("scalar", "addresses, counters, conditions, branches and the start of copies"),
 }
-"""The units that libtpu counts, each with what a page calls it and what it is busy with, as its listings show."""
+"""The units that libtpu counts, each with its title on pages and its work, as seen in libtpu's listings."""
 
 PARTS: Mapping[str, tuple[str, str]] = {
     "VLOAD:FILL": ("VLOAD", "reads of what did not fit into registers"),
     "VSTORE:SPILL": ("VSTORE", "writes of what does not fit into registers"),
 }
-"""What it counts besides, as a part of a unit."""
+"""Parts of a unit's use that libtpu counts separately."""
 
 _HEADING, _ROWS = re.compile(r"^(?:[A-Z][A-Z:]*(?:, )?)+$", re.MULTILINE), "== UTILIZATION:\n"
 _BLOCK = re.compile(r"^New basic block in region: (?P<region>\S+) .*$", re.MULTILINE)
@@ -50,12 +50,13 @@ _OP_NAME = re.compile(r'op_name="((?:\\.|[^"\\])*)"')
 class Utilization:
     """The number of slots of each unit that each bundle of a kernel uses.
 
-    A matrix unit, and what works across lanes or on transcendental functions, is busy for longer than the bundle that
-    starts it, and counts for as long.
+    A matrix unit, a cross-lane unit and a transcendental unit stay busy after the bundle that starts them; each counts
+    for
+    as long as it is busy.
 
     Attributes:
-        slots: How many there are in a bundle by unit, as `UNITS` and `PARTS` name them, in libtpu's order.
-        rows: A row for each bundle, in the same order.
+        slots: The number of slots in a bundle for each key of `UNITS` and `PARTS`, in libtpu's order.
+        rows: The used slots of each bundle, in the same order.
     """
 
     slots: Mapping[str, int]
@@ -63,27 +64,27 @@ class Utilization:
 
     @cached_property
     def used(self) -> Mapping[str, int]:
-        """The slots taken, all bundles together, by unit."""
+        """The number of used slots of all bundles, by unit."""
         sums = [sum(column) for column in zip(*self.rows, strict=True)] or [0] * len(self.slots)
         return dict(zip(self.slots, sums, strict=True))
 
     @cached_property
     def shares(self) -> Mapping[str, float]:
-        """The share of a unit's slots that are taken, from 0 to 1, by unit."""
+        """The used share of each unit's slots, from 0 to 1."""
         return {unit: self.used[unit] / (count * len(self.rows) or 1) for unit, count in self.slots.items()}
 
     @property
     def busiest(self) -> str:
-        """The unit whose slots are taken most, parts of a unit left out; an empty string where nothing is."""
+        """The unit with the largest used share of its slots, ignoring `PARTS`; an empty string if no slot is used."""
         unit = max((unit for unit in self.shares if unit in UNITS), key=lambda unit: self.shares[unit], default="")
         return unit if unit and self.shares[unit] else ""
 
     def follow(self, unit: str, columns: int) -> tuple[float, ...]:
-        """Return the used share of a unit in each of a number of equally long parts of the kernel.
+        """Divide the kernel into equally long parts and return the used share of a unit's slots in each part.
 
         Args:
-            unit: As in `slots`.
-            columns: How many parts there are at most; no more than bundles.
+            unit: A key of `slots`.
+            columns: The largest number of parts; there are never more parts than bundles.
         """
         index, count = list(self.slots).index(unit), len(self.rows)
         columns = min(columns, count)
@@ -95,7 +96,7 @@ class Utilization:
 
 
 def parse_utilization(text: str) -> Utilization:
-    """Parse libtpu's utilization of a kernel's bundles; an empty text has none."""
+    """Parse libtpu's utilization report for a kernel's bundles; an empty text gives an empty result."""
     heading = _HEADING.search(text)
     if heading is None:
         return Utilization({}, ())
@@ -110,13 +111,13 @@ def parse_utilization(text: str) -> Utilization:
 
 @dataclass(frozen=True)
 class Step:
-    """An operation of a block's longest chain.
+    """An operation in the longest chain of a block.
 
     Attributes:
-        operation: Its name.
-        text: All of it.
-        left: Cycles from its start to the end of the chain, as libtpu reckons.
-        cycles: Cycles from its start to that of the next one.
+        operation: The name of the operation.
+        text: The whole operation.
+        left: The estimated cycles from its start to the end of the chain.
+        cycles: The estimated cycles from its start to the start of the next operation.
     """
 
     operation: str
@@ -132,10 +133,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Chain:
-    """The longest chain of operations in one block of a kernel, each of which waits for the one before.
+    """The longest chain of operations in one block of a kernel, in which each operation waits for the previous one.
 
     Attributes:
-        region: The block's region, as libtpu names it.
+        region: libtpu's name of the region that contains the block.
         steps: The operations, in order.
     """
 
@@ -144,12 +145,13 @@ class Chain:
 
     @property
     def cycles(self) -> int:
-        """The least cycles of the operation, as libtpu estimates them."""
+        """The cycles of the whole chain, as libtpu estimates them."""
         return self.steps[0].left if self.steps else 0
 
 
 def parse_chains(text: str) -> tuple[Chain, ...]:
     """Return the longest chain of each block of a kernel, in order."""
+    # A block ends where the next one starts; the slice handles a text without blocks, for which both lists are empty.
     starts = list(_BLOCK.finditer(text))
     ends = [*(match.start() for match in starts[1:]), len(text)][: len(starts)]
     return tuple(
@@ -159,12 +161,12 @@ def parse_chains(text: str) -> tuple[Chain, ...]:
 
 
 def _read_steps(text: str) -> Iterator[Step]:
-    result = list(_STEP.finditer(text))
-    following = [*(int(match["left"]) for match in result[1:]), 0][: len(result)]
-    for match, after in zip(result, following, strict=True):
-        given = f"%{match['result']} = " if match["result"] else ""
-        left = int(match["left"])
-        yield Step(match["operation"], f"{given}{match['operation']}{match['rest']}", left, left - after)
+    matches = list(_STEP.finditer(text))
+    following = [*(int(match["left"]) for match in matches[1:]), 0][: len(matches)]
+    for match, after in zip(matches, following, strict=True):
+        assignment = f"%{match['result']} = " if match["result"] else ""
+        cycles = int(match["left"])
+        yield Step(match["operation"], f"{assignment}{match['operation']}{match['rest']}", cycles, cycles - after)
 
 
 @dataclass(frozen=True)
@@ -172,9 +174,9 @@ class Schedule:
     """The number of bundles by kind, as libtpu counts them.
 
     Attributes:
-        bundles: How many.
-        empty: How many of them hold nothing.
-        instructions: The HLO instructions that they are of, name to line.
+        bundles: The number of bundles.
+        empty: The number of empty bundles among them.
+        instructions: The HLO instructions that the bundles implement: name to line of HLO text.
     """
 
     bundles: int
@@ -183,12 +185,12 @@ class Schedule:
 
     @property
     def op_names(self) -> Mapping[str, str]:
-        """Their `op_name` by name, of those that have one."""
+        """The `op_name` of each instruction that has one, by instruction name."""
         return {name: match[1] for name, line in self.instructions.items() if (match := _OP_NAME.search(line))}
 
 
 def parse_schedule(text: str) -> Schedule:
-    """Parse libtpu's summary of a schedule."""
+    """Parse libtpu's summary of a schedule; missing totals are 0."""
     total = _TOTAL.search(text)
     names = {match["name"]: match["text"] for match in _HLO.finditer(text)}
     return Schedule(int(total["all"]) if total else 0, int(total["empty"]) if total else 0, names)

@@ -1,4 +1,4 @@
-"""The blocks of a function in LLVM IR, which follows which, and the loops that they make."""
+"""The control-flow graph of a function in LLVM IR, and the loops in it."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
 
 ENTRY = "entry"
-"""What the first block of a function is called here: in the text its label is a number, or not there."""
+"""The label used here for the first block of a function, whose label in the text is a number or is missing."""
 
 _DEFINE = re.compile(r'^define [^@]*@(?:"(?P<quoted>[^"]+)"|(?P<plain>[-\w.$]+))\(')
 _LABEL = re.compile(r'^(?:"(?P<quoted>[^"]+)"|(?P<plain>[-\w.$]+)):')
@@ -26,8 +26,8 @@ class Function:
 
     Attributes:
         name: Its name.
-        blocks: Label to the lines of the block, in the order of the text.
-        followers: Label to the labels of the blocks that may follow.
+        blocks: The lines of each block by label, in the order of the text.
+        followers: The labels of the possible successors of each block, by label.
     """
 
     name: str
@@ -37,12 +37,12 @@ class Function:
 
 @dataclass(frozen=True, slots=True)
 class Cycle:
-    """Blocks that run again and again: a natural loop.
+    """A natural loop: blocks that run repeatedly.
 
     Attributes:
-        header: The block that it is entered by.
+        header: The block through which control enters the loop.
         latches: The blocks that jump back to it.
-        blocks: All of its blocks, those of loops inside it among them.
+        blocks: All blocks of the loop, including those of inner loops.
     """
 
     header: str
@@ -69,27 +69,28 @@ def _read_function(name: str, body: list[str]) -> Function:
     label = ENTRY
     for number, line in enumerate(body):
         if match := _LABEL.match(line):
-            # The first block may carry its label, or have none.
+            # LLVM prints the first block with or without a label.
             label = ENTRY if number == 0 else match["quoted"] or match["plain"]
         elif line.strip():
             blocks.setdefault(label, []).append(line)
     followers: dict[str, tuple[str, ...]] = {}
-    for item, lines in blocks.items():
+    for block, lines in blocks.items():
         at = next((number for number, line in enumerate(lines) if _TERMINATOR.match(line)), len(lines))
         rest = "\n".join(lines[at:])
-        followers[item] = tuple(dict.fromkeys(quoted or plain for quoted, plain in _FOLLOWER.findall(rest)))
-    return Function(name, {item: tuple(lines) for item, lines in blocks.items()}, followers)
+        followers[block] = tuple(dict.fromkeys(quoted or plain for quoted, plain in _FOLLOWER.findall(rest)))
+    return Function(name, {block: tuple(lines) for block, lines in blocks.items()}, followers)
 
 
 def find_cycles(function: Function) -> tuple[Cycle, ...]:
-    """Return the loops of a function, each outer one before those inside it.
+    """Return the loops of a function, each outer loop before its inner loops.
 
-    A jump back is one to a block that every way to the jump leads through.
+    A back edge is a jump to a block that dominates the jump: every path to the jump leads through that block.
     """
     before, dominators = _find_dominators(function)
     cycles = []
     for header, entering in before.items():
         if latches := tuple(label for label in entering if header in dominators[label]):
+            # The search walks backward from the latches and must not leave the loop through its header.
             inside = {**before, header: []}
             cycles.append(Cycle(header, latches, frozenset({header, *search(latches, inside.__getitem__)})))
     order = {label: number for number, label in enumerate(function.blocks)}
@@ -97,9 +98,9 @@ def find_cycles(function: Function) -> tuple[Cycle, ...]:
 
 
 def _find_dominators(function: Function) -> tuple[dict[str, list[str]], dict[str, set[str]]]:
-    """Return for each block that can be reached those before it, and those that every way to it leads through."""
+    """Return the predecessors and the dominators of each reachable block."""
     followers = {
-        label: [item for item in names if item in function.blocks] for label, names in function.followers.items()
+        label: [name for name in names if name in function.blocks] for label, names in function.followers.items()
     }
     order = list(search([ENTRY], followers.__getitem__))
     before: dict[str, list[str]] = {label: [] for label in order}
@@ -108,11 +109,11 @@ def _find_dominators(function: Function) -> tuple[dict[str, list[str]], dict[str
             before[follower].append(label)
     dominators = {label: {*order} for label in order}
     dominators[ENTRY] = {ENTRY}
-    changed = True
-    while changed:
-        changed = False
+    is_changed = True
+    while is_changed:
+        is_changed = False
         for label in order[1:]:
-            result = set.intersection(*(dominators[item] for item in before[label])) | {label}
-            if result != dominators[label]:
-                dominators[label], changed = result, True
+            dominating = set.intersection(*(dominators[name] for name in before[label])) | {label}
+            if dominating != dominators[label]:
+                dominators[label], is_changed = dominating, True
     return before, dominators

@@ -25,29 +25,30 @@ MACHINE = ("sass", "asm")
 """The languages of machine code."""
 
 REMARKS = "llvm_remarks"
-"""What events of the log name as their source where LLVM speaks."""
+"""The source of events in the log that contain remarks from LLVM."""
 
 
 @dataclass(frozen=True)
 class KernelListing:
-    """One kernel, whose code the compiler generated.
+    """One kernel with code that the compiler generated.
 
     Attributes:
         name: The name in the code.
-        launches: The instructions that run it, by their names; several may share one.
-        where: The line of Python that it comes from, as in `model.py:12`, or an empty string where nobody knows. The
-            code itself carries no lines, so this is the line of the instruction that it was made for.
-        text: The text of the line.
-        languages: The languages in which its code is at hand, such as `ptx`.
-        block: Threads of a block, on a GPU, or None.
-        grid: Blocks of a launch, on a GPU, or None.
-        launch_shared: Bytes of shared memory that a launch asks for, beside what the code declares; or None.
+        launches: The names of the instructions that run it; several instructions may share one kernel.
+        where: The line of Python that it comes from, such as `model.py:12`, or an empty string if it is unknown. The
+            code itself records no lines, so this is the line of the kernel's instruction.
+        text: The text of that line.
+        languages: The languages of its available code, such as `ptx`.
+        block: The threads of a block on a GPU, or None.
+        grid: The blocks of a launch on a GPU, or None.
+        launch_shared: The bytes of shared memory that a launch requests in addition to those that the code declares,
+            or None.
         resources: The resources of a GPU's kernel in the assembler's report; None without a report.
         occupancy: The occupancy of a GPU's multiprocessor, or None without a report.
-        mix: Its instructions by kind, or None where there is no machine code.
+        mix: Its instructions by kind, or None without machine code.
         vectors: The use of vector registers by a CPU's instructions; None without assembly of a CPU.
-        ir_vectors: On a CPU, types of vectors in the optimized LLVM IR to how many of its instructions have them.
-        loops: The loops of a CPU's kernel in the optimized LLVM IR.
+        ir_vectors: The number of instructions with each vector type in a CPU kernel's optimized LLVM IR.
+        loops: The loops of a CPU kernel in the optimized LLVM IR.
         remarks: LLVM's remarks about its loops and registers; empty if they were not requested.
     """
 
@@ -69,9 +70,9 @@ class KernelListing:
 
     @property
     def width(self) -> int:
-        """Bits of the vectors that a CPU's kernel works on, by its instructions, else by its LLVM IR; 0 of none.
+        """The bits of a CPU kernel's vectors, from its instructions or else from its LLVM IR; 0 without vectors.
 
-        Where the IR has no vectors, what instructions do with whole registers is to clear and copy them.
+        If the IR has no vectors, instructions use whole registers only to clear and copy memory, so the width is 0.
         """
         if "llvm" in self.languages and not self.ir_vectors:
             return 0
@@ -84,12 +85,12 @@ class KernelListing:
 
     @property
     def innermost(self) -> tuple[VectorLoop, ...]:
-        """Its loops that no loop is inside of: those that are vectorized, or not."""
+        """The innermost loops, the ones that LLVM can vectorize."""
         return tuple(loop for loop in self.loops if loop.is_innermost)
 
     @property
     def weight(self) -> int:
-        """The size for comparison with other kernels: its instructions."""
+        """The size by which kernels are compared: the number of instructions."""
         return self.mix.total if self.mix else 0
 
 
@@ -97,7 +98,7 @@ def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
     """Describe the code of each kernel in a capture, in launch order.
 
     Args:
-        capture: One for a GPU, with its SASS where that is wanted; or for the CPU.
+        capture: A capture for a CPU or a GPU; for details of a GPU's machine code, it has to contain SASS.
     """
     entry = find_entry(capture.target)
     kind = entry.kind
@@ -117,7 +118,7 @@ def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
     remarks: dict[str, list[str]] = {}
     for event in capture.log:
         if event.source == REMARKS:
-            # The function of a whole computation is called otherwise than its module.
+            # The function of a whole computation does not have the name of its module: the suffix is different.
             name = fit_symbol(event.module)
             kernel = name if name in pieces else f"{name.removesuffix('_kernel')}_computation"
             remarks.setdefault(kernel, []).append(event.text.partition(": ")[2])
@@ -128,7 +129,7 @@ def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
     )
 
 
-def _describe(  # noqa: PLR0913, PLR0917 - what a listing is made of
+def _describe(  # noqa: PLR0913, PLR0917 - a listing combines all of these
     capture: Capture,
     name: str,
     texts: Mapping[str, str],
@@ -144,14 +145,14 @@ def _describe(  # noqa: PLR0913, PLR0917 - what a listing is made of
     line = next((row.lines[0] for row in rows if row.lines), None)
     block = _multiply(first.threads) if first else None
     grid = _multiply(first.grid) if first else None
-    asked = first.shared_memory if first else None
+    launch_shared = first.shared_memory if first else None
     occupancy = None
     if limits and resources and block:
         occupancy = find_occupancy(
             limits,
             threads=block,
             registers=resources.registers,
-            shared=resources.shared + (asked or 0),
+            shared=resources.shared + (launch_shared or 0),
             barriers=resources.barriers,
             grid=grid or 0,
         )
@@ -164,7 +165,7 @@ def _describe(  # noqa: PLR0913, PLR0917 - what a listing is made of
         languages=tuple(texts),
         block=block,
         grid=grid,
-        launch_shared=asked,
+        launch_shared=launch_shared,
         resources=resources,
         occupancy=occupancy,
         mix=count_instructions(*machine) if machine else None,

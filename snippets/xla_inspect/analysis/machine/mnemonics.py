@@ -1,4 +1,4 @@
-"""The kinds of work of a machine's instructions, by mnemonic, and their numbers in a kernel."""
+"""The kind of work of each machine instruction, by mnemonic, and the number of each kind in a kernel."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ if TYPE_CHECKING:
 TABLES = Path(__file__).parent / "tables"
 
 PADDING = "padding"
-"""The kind of what fills up the code and does nothing."""
+"""The kind of instructions that only pad the code."""
 
-# An address, a predicate, the mnemonic with its modifiers, the operands.
+# A line of SASS has an address, a predicate, the mnemonic with its modifiers, and the operands.
 _SASS = re.compile(
     r"/\*[0-9a-f]{4,}\*/\s+(?:@!?U?P\w+\s+)?(?P<name>[A-Z][A-Z0-9]*)(?P<rest>[\w.]*)(?P<operands>[^;]*);?"
 )
@@ -32,9 +32,9 @@ class Family:
     """Instructions that do the same kind of work.
 
     Attributes:
-        pattern: The pattern of their whole mnemonics, without modifiers.
-        kind: The kind of work, one of its table's.
-        says: A sentence about their work.
+        pattern: The pattern of the whole mnemonic, without modifiers.
+        kind: The kind of work, one of the kinds of the table.
+        says: A sentence that describes the work.
     """
 
     pattern: re.Pattern[str]
@@ -47,8 +47,8 @@ class Table:
     """The known instructions of one machine.
 
     Attributes:
-        kinds: Kind to what it is, a sentence, in the order in which they are shown.
-        families: Its instructions; the first that matches counts.
+        kinds: A sentence about each kind, in display order.
+        families: The instructions of the machine; the first matching family applies.
         source: The address of the vendor's list.
     """
 
@@ -57,7 +57,7 @@ class Table:
     source: str
 
     def find(self, mnemonic: str) -> Family | None:
-        """Return the entry of an instruction, or None if it is unknown."""
+        """Return the family of a mnemonic, or None if it is unknown."""
         return next((family for family in self.families if family.pattern.fullmatch(mnemonic)), None)
 
 
@@ -66,9 +66,9 @@ class Mix:
     """The number of instructions of each kind in a kernel's code, regardless of how often they run.
 
     Attributes:
-        counts: Kind to number, the most first, without what only fills up the code.
-        unknown: Mnemonics that the table does not know, to number.
-        padding: Instructions that only fill up the code.
+        counts: The number of instructions of each kind, largest first, without padding.
+        unknown: The number of instructions of each mnemonic that the table does not contain.
+        padding: The number of instructions that only pad the code.
     """
 
     counts: Mapping[str, int]
@@ -77,7 +77,7 @@ class Mix:
 
     @property
     def total(self) -> int:
-        """All instructions but those that only fill up the code."""
+        """The number of instructions, without padding."""
         return sum(self.counts.values()) + sum(self.unknown.values())
 
 
@@ -86,18 +86,18 @@ def read_table(machine: str) -> Table:
     """Return the table of a machine's instructions: `sass`, `x86` or `aarch64`.
 
     Raises:
-        FileNotFoundError: There is no table of it.
+        FileNotFoundError: There is no table for the machine.
     """
-    read = tomllib.loads((TABLES / f"{machine}.toml").read_text(encoding="utf-8"))
-    families = tuple(Family(re.compile(item["pattern"]), item["kind"], item["says"]) for item in read["family"])
-    return Table(read["kinds"], families, read["source"])
+    table = tomllib.loads((TABLES / f"{machine}.toml").read_text(encoding="utf-8"))
+    families = tuple(Family(re.compile(entry["pattern"]), entry["kind"], entry["says"]) for entry in table["family"])
+    return Table(table["kinds"], families, table["source"])
 
 
 def name_machine(language: str, text: str) -> str:
-    """Return whose instructions a piece of code is written in.
+    """Return the instruction set of a piece of code: `sass`, `aarch64` or `x86`.
 
     Args:
-        language: `sass` or `asm`, as the piece has it.
+        language: The language of the piece, `sass` or `asm`.
         text: The code.
     """
     if language == "sass":
@@ -106,7 +106,7 @@ def name_machine(language: str, text: str) -> str:
 
 
 def list_instructions(language: str, text: str) -> Iterator[tuple[str, str, str]]:
-    """Yield mnemonic, modifiers and operands of each instruction of a piece of code.
+    """Yield the mnemonic, the modifiers and the operands of each instruction in a piece of code.
 
     Args:
         language: `sass` or `asm`.
@@ -114,13 +114,14 @@ def list_instructions(language: str, text: str) -> Iterator[tuple[str, str, str]
     """
     for match in (_SASS if language == "sass" else _ASSEMBLY).finditer(text):
         name, operands = match["name"], (match["operands"] or "").strip()
+        # An x86 prefix is printed before the mnemonic, which then is the first word of the operands.
         if name in _PREFIXES and operands:
             name, _, operands = operands.partition(" ")
         yield name, match["rest"], operands.strip()
 
 
 def count_instructions(language: str, text: str) -> Mix:
-    """Return how many instructions of each kind a piece of code has.
+    """Count the instructions of each kind in a piece of code.
 
     Args:
         language: `sass` or `asm`.

@@ -1,7 +1,7 @@
 """The occupancy of a GPU's multiprocessor by a kernel's warps, and the resources that limit it.
 
 The rules are those of NVIDIA's own calculator, `cuda_occupancy.h` of the CUDA toolkit, for compute capability 8.0, 9.0
-and 10.0; the figures are those of the device's description, which agree with the table *Technical Specifications per
+and 10.0. The figures come from the device's description and agree with the table *Technical Specifications per
 Compute Capability* of the CUDA programming guide:
 https://docs.nvidia.com/cuda/cuda-c-programming-guide/index.html#features-and-technical-specifications
 """
@@ -16,27 +16,28 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 REGISTERS, SHARED, WARPS, BLOCKS, BARRIERS = "registers", "shared memory", "threads", "blocks", "barriers"
-"""What a multiprocessor may run out of."""
+"""The resources that can limit the number of blocks on a multiprocessor."""
 
 SUBPARTITIONS = 4
-"""Parts of a multiprocessor, each with a quarter of its registers; a warp stays in one."""
+"""The number of partitions of a multiprocessor, each with a quarter of its registers; a warp stays in one."""
 
 REGISTER_UNIT = 256
-"""A warp gets registers in so many at a time."""
+"""The granularity in which a warp is allocated registers."""
 
 SHARED_UNIT = 128
-"""A block gets shared memory in so many bytes at a time."""
+"""The granularity, in bytes, in which a block is allocated shared memory."""
 
 MOST_REGISTERS = 255
-"""Registers that one thread can have."""
+"""The largest number of registers of one thread."""
 
 BARRIERS_PER_BLOCK = 2
-"""Barriers of a multiprocessor for each block that it may hold."""
+"""The number of barriers of a multiprocessor for each of its possible blocks."""
 
 BARRIERS_COUNT_FROM = 9
-"""The compute capability from which barriers may bind."""
+"""The first major compute capability on which barriers can limit the occupancy."""
 
-# Device descriptions of older GPUs lack these two; of compute capability 8.0 they are the table's.
+# Device descriptions of older GPUs lack these two figures. The values are those of NVIDIA's table for compute
+# capability 8.0.
 _DEFAULTS = {"max_blocks_per_multiprocessor": 32, "reserved_shared_memory_per_block": 1024}
 
 
@@ -45,17 +46,17 @@ class Limits:
     """The resources of one multiprocessor (SM) of a GPU.
 
     Attributes:
-        capability: The first number of the GPU's compute capability, such as 9 of 9.0.
+        capability: The major number of the GPU's compute capability, such as 9 for 9.0.
         multiprocessors: The number of multiprocessors of the GPU.
-        warp: Threads of a warp.
-        threads: Threads that it holds at once.
-        blocks: Blocks that it holds at once.
-        registers: Registers of 32 bits.
-        block_registers: Registers that one block can have.
-        block_threads: Threads that one block can have.
-        shared: Bytes of shared memory.
-        block_shared: Bytes of shared memory that one block can have, where it asks for more than the usual 48 KiB.
-        reserved: Bytes of shared memory that the driver takes for each block.
+        warp: The threads of a warp.
+        threads: The largest number of resident threads.
+        blocks: The largest number of resident blocks.
+        registers: The number of 32-bit registers.
+        block_registers: The largest number of registers of one block.
+        block_threads: The largest number of threads of one block.
+        shared: The bytes of shared memory.
+        block_shared: The largest shared memory of one block in bytes, if it requests more than the default 48 KiB.
+        reserved: The bytes of shared memory that the driver reserves for each block.
     """
 
     capability: int
@@ -72,7 +73,7 @@ class Limits:
 
     @property
     def warps(self) -> int:
-        """The number of resident warps."""
+        """The largest number of resident warps."""
         return self.threads // self.warp
 
 
@@ -81,13 +82,13 @@ class Occupancy:
     """The largest occupancy of a multiprocessor by a kernel.
 
     Attributes:
-        blocks: Blocks that it holds at once; none where a block asks for more than there is.
-        warps: Their warps.
-        most_warps: The warps that it can hold.
+        blocks: The number of resident blocks; 0 if one block needs more than the multiprocessor has.
+        warps: The number of resident warps.
+        most_warps: The largest possible number of resident warps.
         allowed: For each resource, the number of blocks that it allows.
         bound_by: The resources that allow the fewest blocks.
-        grid: Blocks that one launch has.
-        waves: The number of times that all blocks fill the GPU, which may be a fraction.
+        grid: The number of blocks of one launch.
+        waves: The number of times that the blocks of a launch fill the whole GPU, which may be a fraction.
     """
 
     blocks: int
@@ -100,7 +101,7 @@ class Occupancy:
 
     @property
     def share(self) -> float:
-        """Its warps as a share of those that it can hold: the theoretical occupancy."""
+        """The theoretical occupancy: the resident warps as a share of the largest possible number."""
         return self.warps / self.most_warps
 
 
@@ -108,10 +109,10 @@ def read_limits(description: str) -> Limits:
     """Read the resources of a multiprocessor from a device description in the compiler's text form.
 
     Raises:
-        KeyError: It lacks a figure.
+        KeyError: The description lacks a figure.
     """
-    result = {name: int(value) for name, value in re.findall(r"^\s*(\w+): (\d+)$", description, re.MULTILINE)}
-    figures = {**_DEFAULTS, **result}
+    numbers = {name: int(value) for name, value in re.findall(r"^\s*(\w+): (\d+)$", description, re.MULTILINE)}
+    figures = {**_DEFAULTS, **numbers}
     return Limits(
         capability=figures["major"],
         multiprocessors=figures["core_count"],
@@ -127,26 +128,26 @@ def read_limits(description: str) -> Limits:
     )
 
 
-def find_occupancy(  # noqa: PLR0913 - what a launch takes of a multiprocessor
+def find_occupancy(  # noqa: PLR0913 - a launch uses all of these resources
     limits: Limits, *, threads: int, registers: int, shared: int, barriers: int = 0, grid: int = 0
 ) -> Occupancy:
-    """Return how full a kernel can make a multiprocessor.
+    """Compute the occupancy of a multiprocessor by a kernel.
 
     Args:
         limits: The resources of a multiprocessor.
-        threads: Threads of a block.
-        registers: Registers of a thread.
-        shared: Bytes of shared memory of a block, what its code declares and what its launch asks for.
-        barriers: Barriers of a block.
-        grid: Blocks of the launch.
+        threads: The threads of a block.
+        registers: The registers of a thread.
+        shared: The bytes of shared memory of a block: those that the code declares plus those that the launch requests.
+        barriers: The barriers of a block.
+        grid: The blocks of the launch.
     """
     warps = _divide_up(threads, limits.warp)
-    asked = _round_up(shared + limits.reserved, SHARED_UNIT)
+    block_shared = _round_up(shared + limits.reserved, SHARED_UNIT)
     allowed = {
         WARPS: limits.warps // warps if threads <= limits.block_threads else 0,
         BLOCKS: limits.blocks,
         REGISTERS: _count_by_registers(limits, warps, registers),
-        SHARED: limits.shared // asked if asked <= limits.block_shared + limits.reserved else 0,
+        SHARED: limits.shared // block_shared if block_shared <= limits.block_shared + limits.reserved else 0,
     }
     if barriers and limits.capability >= BARRIERS_COUNT_FROM:
         allowed[BARRIERS] = limits.blocks * BARRIERS_PER_BLOCK // barriers
@@ -163,7 +164,7 @@ def find_occupancy(  # noqa: PLR0913 - what a launch takes of a multiprocessor
 
 
 def _count_by_registers(limits: Limits, warps: int, registers: int) -> int:
-    """Count the blocks for which a multiprocessor has registers; each of its parts runs only whole warps."""
+    """Return the number of blocks that the registers allow; each partition holds only whole warps."""
     of_warp = _round_up(registers * limits.warp, REGISTER_UNIT)
     if registers > MOST_REGISTERS or of_warp * _round_up(warps, SUBPARTITIONS) > limits.block_registers:
         return 0

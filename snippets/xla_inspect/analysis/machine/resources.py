@@ -22,14 +22,14 @@ class Resources:
     """The hardware resources of a kernel.
 
     Attributes:
-        registers: Registers of 32 bits that a thread has.
+        registers: The 32-bit registers of a thread.
         spill_stores: Bytes that a thread stores because it has too few registers, counting each instruction once.
         spill_loads: Bytes that a thread loads back, counted in the same way.
-        stack: Bytes of local memory that a thread has: spilled registers, and arrays that it indexes.
-        shared: Bytes of shared memory of a block that the code declares, to which comes what a launch asks for.
-        barriers: Barriers that the threads of a block wait at.
+        stack: The bytes of local memory of a thread, for spilled registers and for arrays that the thread indexes.
+        shared: The bytes of shared memory of a block that the code declares; a launch may request more.
+        barriers: The barriers at which the threads of a block wait.
         constants: Bytes of constant memory for the arguments of the kernel, if reported.
-        said: The assembler's own words, line by line.
+        said: The lines of the assembler's report.
     """
 
     registers: int
@@ -53,9 +53,9 @@ def read_resources(sass: str) -> Resources | None:
     Args:
         sass: The text of a piece of `sass`.
     """
-    sentence = tuple(_SAID.findall(sass))
-    text = "\n".join(sentence)
-    result = {name: pattern.search(text) for name, pattern in _FIGURES.items()}
-    if result["registers"] is None:
+    lines = tuple(_SAID.findall(sass))
+    text = "\n".join(lines)
+    matches = {name: pattern.search(text) for name, pattern in _FIGURES.items()}
+    if matches["registers"] is None:
         return None
-    return Resources(**{name: int(match[1]) if match else 0 for name, match in result.items()}, said=sentence)
+    return Resources(**{name: int(match[1]) if match else 0 for name, match in matches.items()}, said=lines)

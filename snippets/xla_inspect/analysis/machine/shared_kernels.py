@@ -1,4 +1,4 @@
-"""The CPU kernels of instructions without a kernel of their own name: that of an equal instruction, or of a loop."""
+"""The CPU kernels of instructions that share a kernel with an equal instruction or with a whole loop."""
 
 from __future__ import annotations
 
@@ -12,18 +12,19 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction, Module
 
 SMALL_CALL = "xla_cpu_small_call"
-"""What marks a call whose computation, a small loop mostly, is one kernel with all that it holds."""
+"""The mark of a call whose whole computation, usually a small loop, is compiled into one kernel."""
 
 
 def assign_kernels(module: Module, kernels: Mapping[str, Collection[str]]) -> dict[str, str]:
-    """Return instruction to kernel, for those that no kernel is named after.
+    """Map each instruction that has no kernel of its own name to its kernel.
 
-    The CPU's compiler generates code once for fusions that compute the same, and names it after one of them. Of what
-    the runtime does itself, such as a sort, it generates the function that is applied, such as the comparison.
+    The CPU compiler generates code once for fusions that compute the same, and names the code after one of them. For an
+    operation of the runtime, such as a sort, it generates only the function that the operation applies, such as the
+    comparison.
 
     Args:
         module: The optimized module.
-        kernels: The names of kernels whose code there is, each with the functions that its code defines.
+        kernels: The kernels with available code by name, each with the functions that its code defines.
     """
     assigned: dict[str, str] = {}
     defined = {function: kernel for kernel, functions in kernels.items() for function in functions}
@@ -41,6 +42,7 @@ def assign_kernels(module: Module, kernels: Mapping[str, Collection[str]]) -> di
                 assigned.update((item.name, whole) for item in inside)
             elif instruction.name in kernels:
                 continue
+            # The runtime executes this operation itself and calls generated code only for the applied function.
             elif instruction.opcode != "fusion":
                 applied = (defined[name] for names in instruction.calls.values() for name in names if name in defined)
                 assigned.update((instruction.name, kernel) for kernel in applied)

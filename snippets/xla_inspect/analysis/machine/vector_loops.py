@@ -1,4 +1,4 @@
-"""The loops of a CPU's kernel in optimized LLVM IR: which work on vectors, how wide, how often they run."""
+"""The loops of a CPU's kernel in optimized LLVM IR: their vector widths and trip counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
 
 BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64, "ptr": 64}
-"""Bits of LLVM's types that are no integers."""
+"""The bits of LLVM's non-integer types."""
 
 _VECTOR = re.compile(r"<(\d+) x (half|bfloat|float|double|i(?!1>)\d+)>")
 _CALL = re.compile(r'call (?:[^@()]|\([^()]*\))*@(?:"(?P<quoted>[^"]+)"|(?P<plain>[-\w.$]+))\(')
@@ -32,15 +32,15 @@ class VectorLoop:
     """A loop of a kernel.
 
     Attributes:
-        function: The function that it is in.
+        function: The name of the function that contains the loop.
         header: The label of its first block.
-        depth: How many loops it is inside of, itself among them.
-        is_innermost: Whether no loop is inside it.
-        turns: How often it runs each time, or None where the code does not say.
-        instructions: How many instructions it has, without those of loops inside it.
-        vectors: Type of a vector, such as `<8 x float>`, to how many instructions of it have one, likewise.
-        calls: Functions that it calls, without LLVM's own, likewise.
-        notes: What LLVM noted of it, such as `llvm.loop.isvectorized`.
+        depth: The number of nested loops, including this one.
+        is_innermost: Whether it contains no other loop.
+        turns: The trip count, or None if the code does not show it.
+        instructions: The number of instructions, without those of inner loops.
+        vectors: The number of instructions with each vector type, such as `<8 x float>`, without inner loops.
+        calls: The functions that it calls, without LLVM's own functions and inner loops.
+        notes: LLVM's notes about it, such as `llvm.loop.isvectorized`.
     """
 
     function: str
@@ -55,7 +55,7 @@ class VectorLoop:
 
     @property
     def width(self) -> int:
-        """Bits of the vector type that most of its instructions have, 0 where none has one."""
+        """The bits of the most frequent vector type of its instructions; 0 without vectors."""
         return measure_width(self.vectors)
 
     @property
@@ -65,10 +65,10 @@ class VectorLoop:
 
 
 def list_loops(text: str) -> tuple[VectorLoop, ...]:
-    """Return the loops of a kernel, each outer one before those inside it.
+    """Return the loops of a kernel, each outer loop before its inner loops.
 
     Args:
-        text: Its module in optimized LLVM IR.
+        text: The kernel's module in optimized LLVM IR.
     """
     notes = _read_notes(text)
     return tuple(loop for function in list_functions(text) for loop in _list_loops(function, notes))
@@ -80,7 +80,7 @@ def list_defined(text: str) -> tuple[str, ...]:
 
 
 def count_vectors(text: str) -> dict[str, int]:
-    """Return types of vectors to how many instructions have them, in loops and outside, the most first.
+    """Count the instructions with each vector type, in loops and outside, most frequent first.
 
     Args:
         text: A module in LLVM IR.
@@ -90,13 +90,13 @@ def count_vectors(text: str) -> dict[str, int]:
 
 
 def measure_width(vectors: Mapping[str, int]) -> int:
-    """Return the bits of the type of vector that most instructions have, of several the widest; 0 of none."""
+    """Return the bits of the most frequent vector type, the widest of equally frequent ones; 0 without vectors."""
     most = max(vectors.values(), default=0)
     return max((measure_type(name) for name, number in vectors.items() if number == most), default=0)
 
 
 def measure_type(name: str) -> int:
-    """Return the bits of a vector of LLVM IR, such as `<8 x float>`."""
+    """Return the bits of a vector type in LLVM IR, such as `<8 x float>`."""
     lanes, _, element = name.strip("<>").partition(" x ")
     return int(lanes) * (BITS.get(element) or int(element.removeprefix("i")))
 
@@ -108,7 +108,7 @@ def _list_loops(function: Function, notes: Mapping[str, tuple[str, ...]]) -> Ite
         inside = frozenset().union(*(other.blocks for other in inner)) if inner else frozenset[str]()
         lines = [line for label, block in function.blocks.items() if label in cycle.blocks - inside for line in block]
         calls = (match["quoted"] or match["plain"] for line in lines if (match := _CALL.search(line)))
-        noted = [
+        loop_notes = [
             note
             for latch in cycle.latches
             if (match := _LOOP_NODE.search(function.blocks[latch][-1]))
@@ -123,7 +123,7 @@ def _list_loops(function: Function, notes: Mapping[str, tuple[str, ...]]) -> Ite
             instructions=len(lines),
             vectors=_count_types(lines),
             calls=tuple(dict.fromkeys(name for name in calls if not name.startswith("llvm."))),
-            notes=tuple(noted),
+            notes=tuple(loop_notes),
         )
 
 
@@ -148,7 +148,7 @@ def _read_notes(text: str) -> dict[str, tuple[str, ...]]:
 
 
 def _count_turns(function: Function, cycle: Cycle) -> int | None:
-    """Return how often a loop runs, where it counts by a constant from a constant to a constant in its last block."""
+    """Return the trip count of a loop with constant start, step and bound that tests its counter in its last block."""
     if len(cycle.latches) != 1:
         return None
     lines = {
@@ -158,23 +158,23 @@ def _count_turns(function: Function, cycle: Cycle) -> int | None:
         if line.startswith("  %")
     }
     branch = _BRANCH.match(function.blocks[cycle.latches[0]][-1])
-    compared = _COMPARE.search(lines.get(branch["condition"], "")) if branch else None
-    stepped = _STEP.search(lines.get(compared["value"], "")) if compared else None
-    if compared is None:
+    comparison = _COMPARE.search(lines.get(branch["condition"], "")) if branch else None
+    step = _STEP.search(lines.get(comparison["value"], "")) if comparison else None
+    if comparison is None:
         return None
-    # The counter is compared after its step, or before.
-    counter = stepped["value"] if stepped else compared["value"]
-    if stepped is None:
-        stepped = next(
+    # The loop compares its counter either after the step or before it; in the second case the body runs once more.
+    counter = step["value"] if step else comparison["value"]
+    if step is None:
+        step = next(
             (match for line in lines.values() if (match := _STEP.search(line)) and match["value"] == counter), None
         )
         extra = 1
     else:
         extra = 0
     start = _START.search(lines.get(counter, ""))
-    if start is None or stepped is None or not int(stepped["step"]):
+    if start is None or step is None or not int(step["step"]):
         return None
-    turns, rest = divmod(int(compared["bound"]) - int(start["start"]), int(stepped["step"]))
-    if compared["how"] in {"ult", "slt"}:
+    turns, rest = divmod(int(comparison["bound"]) - int(start["start"]), int(step["step"]))
+    if comparison["how"] in {"ult", "slt"}:
         turns, rest = turns + (rest > 0), 0
     return turns + extra if turns + extra > 0 and not rest else None

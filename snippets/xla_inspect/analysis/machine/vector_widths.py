@@ -1,4 +1,4 @@
-"""The register widths of a CPU kernel's instructions: whole vectors of some width, or one element."""
+"""The register widths that a CPU kernel's instructions use: whole vectors, or one element."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 SCALAR = "scalar"
-"""One element in a register that could hold several."""
+"""The key for instructions that use one element of a vector register."""
 
 WIDTHS = {"zmm": 512, "ymm": 256, "xmm": 128, "v": 128}
-"""Bits of registers by what their names begin with."""
+"""The bits of registers by the prefix of their names."""
 
 _X86 = re.compile(r"\b([xyz]mm)\d+")
 _ONE = re.compile(r"v?\w*(?:ss|sd|sh)\d*|v?mov[dq]|v?cvtt?s[sdi]\w*|v?u?comis\w")
@@ -31,9 +31,9 @@ class VectorUse:
     """The use of vector registers by a kernel's instructions.
 
     Attributes:
-        by_register: `zmm`, `ymm`, `xmm` or `v` (the register that it works on), or `scalar`, to number of instructions.
-        instructions: All instructions of its code.
-        on_stack: How many of those with a vector register load from the stack or store to it, as for spilled values.
+        by_register: The number of instructions by register (`zmm`, `ymm`, `xmm` or `v`), or under `scalar`.
+        instructions: The number of all instructions of the code.
+        on_stack: The number of instructions that move a vector register from or to the stack, for example a spill.
     """
 
     by_register: Mapping[str, int]
@@ -42,31 +42,31 @@ class VectorUse:
 
     @property
     def vectors(self) -> int:
-        """Instructions that work on whole vectors."""
+        """The number of instructions that work on whole vectors."""
         return sum(number for name, number in self.by_register.items() if name != SCALAR)
 
     @property
     def width(self) -> int:
-        """Bits of the registers that most of its instructions on vectors use; 0 of none."""
+        """The bits of the vector registers that most instructions use; 0 without vectors."""
         most = max((number for name, number in self.by_register.items() if name in WIDTHS), default=0)
-        used = (bits for name, bits in WIDTHS.items() if self.by_register.get(name) == most)
-        return max(used, default=0)
+        widths = (bits for name, bits in WIDTHS.items() if self.by_register.get(name) == most)
+        return max(widths, default=0)
 
 
 def count_widths(text: str) -> VectorUse:
-    """Return how the instructions of a kernel use vector registers.
+    """Count the instructions of a kernel by the vector registers that they use.
 
     Args:
-        text: Its assembly.
+        text: The assembly of the kernel.
     """
     is_arm = name_machine("asm", text) == "aarch64"
     counts: Counter[str] = Counter()
     total = on_stack = 0
     for name, _, operands in list_instructions("asm", text):
         total += 1
-        result = _name_arm(operands) if is_arm else _name_x86(name, operands)
-        if result:
-            counts[result] += 1
+        register = _name_arm(operands) if is_arm else _name_x86(name, operands)
+        if register:
+            counts[register] += 1
             on_stack += bool(_STACK.search(operands))
     return VectorUse(dict(counts.most_common()), total, on_stack)
 

@@ -1,8 +1,8 @@
-"""The algebraic simplifier's rules that rewrote instructions: derived, because the log lists only attempted rules.
+"""The algebraic simplifier's rules that rewrote instructions, which are inferred because the log lists only attempts.
 
-The simplifier names a rule, looks whether it fits, and replaces the instruction if so; the log then says by what. So
-the rule is taken to be the last that was tried on an instruction before it was replaced, in the same run, provided that
-the rule makes what came out. Some rules have no name in the log: what they did stands in the decision's sentence.
+The simplifier logs a rule, checks whether it applies, and if so replaces the instruction and logs the replacement. The
+applied rule is therefore the last rule that was tried on an instruction before its replacement in the same run, if the
+rule produces that replacement. Some rules have no name in the log; the decision's sentence describes their effect.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _REPLACED = "dfs_hlo_visitor_with_default"
 _BY_OPERAND = frozenset({"replaced-by-operand", "element-of-tuple"})
 
 _NUMBERS = frozenset({"constant", "broadcast"})
-"""What an operand is that may be a number, the same for each element."""
+"""The opcodes of operands that may be one number for all elements."""
 
 _FUNCTIONS = {"exp": "exponential", "sqrt": "sqrt", "rsqrt": "rsqrt", "abs": "abs", "pow": "power", "ln": "log"}
 _OPERATORS = {"+": "add", "-": "subtract", "*": "multiply", "/": "divide", "&&": "and", "||": "or", "^": "xor"}
@@ -33,8 +33,8 @@ class AppliedRule:
     """A replacement of an instruction, and the rule that made it.
 
     Attributes:
-        decision: The replacement, as the log says it.
-        rule: The rule, in the compiler's own notation, or an empty string where none that was tried makes this.
+        decision: The replacement, as logged.
+        rule: The rule in the compiler's own notation, or an empty string if no attempted rule produces the replacement.
     """
 
     decision: Decision
@@ -42,14 +42,14 @@ class AppliedRule:
 
     @property
     def sentence(self) -> str:
-        """A sentence about the rewrite, with the rule if it follows from the log."""
+        """A sentence about the rewrite, which includes the rule if it is known."""
         if not self.rule:
             return self.decision.sentence
         return f"{self.decision.sentence} The rule that was tried on it just before: {self.rule}."
 
 
 def find_rules(decisions: Iterable[Decision]) -> Iterator[AppliedRule]:
-    """Yield each replacement among decisions, in order, with the rule that made it."""
+    """Yield each replacement among some decisions, in order, with the rule that caused it."""
     tried: dict[tuple[int, str], str] = {}
     for decision in decisions:
         at = decision.run, decision.instruction
@@ -68,13 +68,13 @@ def _makes(rule: str, decision: Decision) -> bool:
     right = right.partition("], for")[0].strip(" ]")
     operator = _find_operator(right)
     if not operator:
-        # A rule without a name puts the zero of `x * 0` right after `1 * x` was tried: a number may be due to it.
+        # An unnamed rule replaces `x * 0` by zero right after the attempt of `1 * x`, so a number proves nothing.
         return decision.kind in _BY_OPERAND and decision.words.rpartition(" ")[2] not in _NUMBERS
     return decision.words.rpartition(" ")[2] == operator
 
 
 def _find_operator(expression: str) -> str:
-    """Return the opcode that computes an expression, or an empty string where it is a name or a number."""
+    """Return the opcode of an expression's outermost operation, or an empty string for a name or a number."""
     if re.fullmatch(r"\|\w+\|", expression):
         return "abs"
     depth = 0

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction, Module
 
 EMITTING = frozenset({"algorithm_checker", "fusion_block_level_rewriter", "fusion_emitter", "triton"})
-"""Files that decide how a kernel is written, and not what is in it."""
+"""The files whose decisions concern the code of a kernel and not its contents."""
 _MERGE = re.compile(r"\s*Fusing %?(?P<producer>[\w.-]+)\b.*? into %?(?P<consumer>[\w.-]+)", re.DOTALL)
 _CREATED = re.compile(r"\s*created new fusion: %?(?P<name>[\w.-]+)\b", re.DOTALL)
 
@@ -29,9 +29,9 @@ class Attempt:
 
     Attributes:
         decision: The decision of the compiler.
-        state: The position, among the states of the histories, of the module that the pass began with.
-        first: Names there of what the decision is about: an instruction, with all that was fused into it until then.
-        others: The same of the others that had a part, such as the consumer.
+        state: The position, among the states of the histories, of the pass's input module.
+        first: The names in that state of the decision's instruction and of everything fused into it so far.
+        others: The same names for the other instructions involved, such as the consumer.
     """
 
     decision: Decision
@@ -41,7 +41,7 @@ class Attempt:
 
 
 class Attempts:
-    """The decisions of one compile, looked up by instructions of the optimized module.
+    """The decisions of one compilation, which can be looked up by instructions of the optimized module.
 
     Args:
         histories: The history of each instruction.
@@ -55,7 +55,7 @@ class Attempts:
         name = histories.capture.module.name
         runs: dict[int, list[Decision]] = defaultdict(list)
         for decision in reasons.decisions:
-            # What is said of a part that a pass took out and compiled by itself names other instructions.
+            # Decisions about a part that a pass extracted and compiled separately refer to other instructions.
             if not decision.module or decision.module == name or decision.run < 0:
                 runs[decision.run].append(decision)
         self.known: tuple[Attempt, ...] = tuple(self._read(runs))
@@ -86,18 +86,18 @@ class Attempts:
             for number, item in enumerate(runs)
             if (item.pipeline, item.name) == (decision.pipeline, decision.pass_name)
         ]
-        # The log counts a few runs that leave no dump, so the nearest of the same name it is.
+        # The log also counts runs that leave no dump, so the nearest run of the same name is the best match.
         at = min(same, key=lambda number: abs(number - run)) if same else run
         return max((state for state, place in enumerate(places) if place is not None and place < at), default=0)
 
     def _read_merges(self) -> Mapping[int, dict[str, tuple[str, str]]]:
-        """Return, by run, the contents of each intermediate fusion of the pass; the later of two with one name."""
+        """Return the producer and the consumer of each intermediate fusion, by run and by name of the fusion."""
         merges: dict[int, dict[str, tuple[str, str]]] = defaultdict(dict)
         waiting: dict[int, tuple[str, str]] = {}
         for event in self.histories.capture.log:
             if match := _MERGE.match(event.text):
                 waiting[event.run] = match["producer"], match["consumer"]
-                # A consumer that is a fusion already keeps its name.
+                # A consumer that is already a fusion keeps its name.
                 merges[event.run].setdefault(match["consumer"], waiting[event.run])
             elif (match := _CREATED.match(event.text)) and event.run in waiting:
                 merges[event.run][match["name"]] = waiting.pop(event.run)
@@ -114,23 +114,23 @@ class Attempts:
         """Return the decisions that are about some instructions of the optimized module, in order.
 
         Args:
-            instructions: All that a kernel fuses, or one instruction.
+            instructions: All instructions that a kernel fuses, or one instruction.
         """
         return [
             attempt.decision for attempt in self.known if attempt.first & self.names_at(attempt.state, instructions)
         ]
 
     def named(self, histories: Iterable[tuple[int, str]]) -> list[Decision]:
-        """Return the decisions about one instruction by its name in each state, whether it was removed or not.
+        """Return the decisions about one instruction, by its name in each state; it may have been removed later.
 
         Args:
-            histories: States by position, and the instruction's name there.
+            histories: Pairs of a state's position and the instruction's name in that state.
         """
         names = dict(histories)
         return [attempt.decision for attempt in self.known if names.get(attempt.state) in attempt.first]
 
     def between(self, producer: Collection[Instruction], consumer: Collection[Instruction]) -> list[Decision]:
-        """Return the decisions on fusing something of one kernel into something of another, the strictest match first.
+        """Return the decisions about fusing a part of one kernel into another, or else those about the producer alone.
 
         Args:
             producer: The instructions of the kernel that writes.
@@ -141,14 +141,14 @@ class Attempts:
         for attempt in self.known:
             if attempt.decision.topic not in {"fusion", "matmul"} or attempt.decision.source in EMITTING:
                 continue
-            left = self.names_at(attempt.state, producer)
-            right = self.names_at(attempt.state, consumer)
-            first, others = attempt.first & left - right, attempt.others & right - left
+            producers = self.names_at(attempt.state, producer)
+            consumers = self.names_at(attempt.state, consumer)
+            first, others = attempt.first & producers - consumers, attempt.others & consumers - producers
             if first and others:
                 both.append(attempt.decision)
-            elif not attempt.others and first and not attempt.first & right:
+            elif not attempt.others and first and not attempt.first & consumers:
                 some.append(attempt.decision)
-            elif attempt.first & right - left and attempt.others & left - right:
+            elif attempt.first & consumers - producers and attempt.others & producers - consumers:
                 both.append(attempt.decision)
         return both or some
 

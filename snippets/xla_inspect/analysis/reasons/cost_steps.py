@@ -1,4 +1,4 @@
-"""The steps of the GPU's fusion cost model, which captures hold apart, as events of the log that they belong to."""
+"""The steps of the GPU's fusion cost model, which captures store separately, as events of the log."""
 
 from __future__ import annotations
 
@@ -15,22 +15,23 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture
 
 SOURCE = "fusion_log"
-"""What tables call these steps; the other sources are files of XLA."""
+"""The name of these steps as a source in the message tables; other sources are files of XLA."""
 
 ASKER = "priority-fusion"
-"""The pass that asks the cost model."""
+"""The pass that uses the cost model."""
 
 _FUSING = re.compile(r"Fusing %(\S+) = .* into %(\S+) = ", re.DOTALL)
 
 
 def weave_log(capture: Capture) -> tuple[LogEvent, ...]:
-    """Return a capture's log with each step of the GPU's cost model after the message about the step.
+    """Return a capture's log with the steps of the GPU's cost model inserted after the run of the pass that used it.
 
-    A fusion that the pass spoke of is not told again. An estimate ends with whether fusing saves time or costs some,
-    and whether it was made all the same.
+    A fusion that the log already contains is not repeated. The text of an estimate ends with whether fusing saves or
+    costs
+    time, and whether the pass fused in spite of the cost.
     """
-    sentence = [(event, _FUSING.match(event.text)) for event in capture.log if event.source == "priority_fusion"]
-    fused = {(result[1], result[2]): event for event, result in sentence if result}
+    matches = [(event, _FUSING.match(event.text)) for event in capture.log if event.source == "priority_fusion"]
+    fused = {(match[1], match[2]): event for event, match in matches if match}
     lines = tuple(dict.fromkeys(capture.fusion_log))
     merges = {(merge.producer, merge.consumer) for merge in parse_log(lines).merges}
     runs = (
@@ -55,8 +56,8 @@ def _tell(
     for line in lines:
         log = parse_log((line,))
         for estimate in log.estimates:
-            made = any((estimate.producer, consumer) in merges for consumer in estimate.consumers)
-            yield f"{line}; {'saves' if estimate.gain >= 0 else 'costs, yet made' if made else 'costs'}"
-        told = any((merge.producer, merge.consumer) in fused for merge in log.merges)
-        if not log.estimates and not told:
+            is_fused = any((estimate.producer, consumer) in merges for consumer in estimate.consumers)
+            yield f"{line}; {'saves' if estimate.gain >= 0 else 'costs, yet made' if is_fused else 'costs'}"
+        is_logged = any((merge.producer, merge.consumer) in fused for merge in log.merges)
+        if not log.estimates and not is_logged:
             yield line

@@ -1,4 +1,4 @@
-"""One decision of a compiler about an instruction, in its own words and in plain ones."""
+"""A compiler's decision about an instruction, in the compiler's words and in plain words."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ type Topic = Literal[
 ]
 
 TOPICS: tuple[Topic, ...] = get_args(Topic.__value__)
-"""What compilers give reasons about, in the order in which they decide it."""
+"""The topics of decisions, in the order in which compilers decide them."""
 
 type Verdict = Literal["done", "refused", "tried", "noted"]
-"""What came of it: the compiler did it, would not, looked whether it could, or said something that it goes by."""
+"""The outcome of a decision: the compiler did it, refused it, tried it, or noted a fact that guides it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,17 +32,17 @@ class Decision:
     Attributes:
         topic: The topic, one of `TOPICS`.
         verdict: The outcome.
-        instruction: The instruction that was decided about, by its name at that time, or an empty string.
+        instruction: The name, at that time, of the instruction that the decision is about, or an empty string.
         others: The names of other instructions involved, such as the consumer that a producer was fused into.
         words: The compiler's own words, without the texts of whole instructions.
-        kind: The key of the message among those that are known, or an empty string.
+        kind: The key of the known message, or an empty string.
         sentence: An explanation in plain words, or an empty string.
         place: The source of the message: a file of openxla/xla, or `libtpu`, whose source is closed.
         run: The run of a pass that logged it, as in `LogEvent`; -1 outside of any pass.
         pipeline: The pipeline that ran the pass.
-        pass_name: The pass.
-        module: The HLO module that it ran on.
-        source: The file that says it, without its suffix.
+        pass_name: The name of the pass.
+        module: The HLO module that the pass ran on.
+        source: The file that logged the message, without its suffix.
         line: The line in that file.
     """
 

@@ -19,30 +19,30 @@ if TYPE_CHECKING:
 TABLES = Path(__file__).parent / "tables"
 
 type Part = Literal["context", "nothing", "echo"]
-"""What a message is that decides nothing: it names what those after it are about, or says how the pass gets on.
+"""The part that a message without a decision plays: context for the next messages, progress of the pass, or an echo.
 
-An echo refuses what was refused right before, in other words; where nothing was, it is a refusal itself.
+An echo repeats the previous refusal in other words; without a previous refusal, it is a refusal itself.
 """
 
 
 @dataclass(frozen=True)
 class Message:
-    """A message that is known.
+    """A known message of a compiler.
 
     Attributes:
         topic: The topic, which is the name of its table.
-        kind: Its key.
-        sources: The files of XLA that say it, without suffix.
-        pattern: The pattern of the whole text. Named groups give the subject: `instruction`; those that begin
-            with `other`, one or several names; and `words`, where the compiler's own words are a part of the text. Any
-            other group may stand in the sentence.
+        kind: The key of the message.
+        sources: The files of XLA that log it, without suffix.
+        pattern: The pattern of the whole text. The group `instruction` is the subject, groups that begin with `other`
+            are one or several names, and `words` is the part with the compiler's own words. The sentence may contain
+            any other group.
         verdict: The decision, or the part of the log.
         sentence: The explanation, with named groups in braces.
         place: The source of the message: a file of openxla/xla, or `libtpu`.
-        clause: Of a refusal, the same in short, to follow `does not fuse A into B, because `.
-        who: Of a context, who asks for what follows, where that is not an instruction; `{asker}` of a sentence.
-        is_asked: Whether who asks belongs to the others of the decision.
-        is_subject: Whether what it is about is what those after it are about too, as of a context and what is tried.
+        clause: A short form of a refusal's sentence, to follow `does not fuse A into B, because `.
+        who: For a context, the origin of the following requests if it is not an instruction; `{asker}` in a sentence.
+        is_asked: Whether the requesting instruction is one of the decision's other instructions.
+        is_subject: Whether the following messages have the same subject, as after a context or an attempt.
     """
 
     topic: Topic
@@ -60,7 +60,7 @@ class Message:
 
 @cache
 def list_messages() -> tuple[Message, ...]:
-    """Return every message that is known, in the order of the tables, of which the first that matches counts."""
+    """Return all known messages in the order of the tables; the first one that matches a text applies."""
     return tuple(
         Message(
             topic,

@@ -1,4 +1,4 @@
-"""Read the log of a capture as decisions, by the tables of messages."""
+"""A parser that turns the log of a capture into decisions, with tables of known messages."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture, LogEvent
 
 LONGEST = 240
-"""How many characters of words that nobody knows are shown."""
+"""The largest number of characters that are shown of the compiler's own words."""
 
 REPEATED = frozenset({"fusion", "matmul"})
-"""Topics whose passes look at the same instructions again and again, in the same words."""
+"""The topics whose passes visit the same instructions repeatedly and log the same words."""
 
-# An instruction as XLA prints it, whole: `%add.7 = f32[64,256]{1,0} add(%a, %b), dimensions={...}`.
+# A whole instruction as XLA prints it: `%add.7 = f32[64,256]{1,0} add(%a, %b), dimensions={...}`.
 _WHOLE = re.compile(
     r"%(?P<name>[\w.-]+) = (?:\([^()]*\)|\S+) (?P<opcode>[\w-]+)\([^()]*\)(?:, [\w-]+=(?:\{[^{}]*\}|[^\s,]+))*"
 )
@@ -40,7 +40,7 @@ class Reasons:
     Attributes:
         decisions: The decisions, in order.
         explained: The number of log lines of a known kind.
-        unexplained: The others, most frequent first: the file, and how many.
+        unexplained: The number of other log lines for each file, most frequent first.
         silent: The topics that the compiler never logs for the capture's target, each with an explanation.
     """
 
@@ -51,12 +51,12 @@ class Reasons:
 
     @property
     def share(self) -> float:
-        """The share of the log's lines that are explained; 1 of a log without any."""
+        """The share of the log's lines that are explained; 1 for an empty log."""
         total = self.explained + sum(self.unexplained.values())
         return self.explained / total if total else 1.0
 
     def about(self, *instructions: str) -> tuple[Decision, ...]:
-        """Return the decisions that one of the instructions had a part in."""
+        """Return the decisions that involve at least one of the instructions."""
         names = {*instructions}
         return tuple(
             decision
@@ -71,7 +71,7 @@ class Reasons:
 
 @dataclass(frozen=True)
 class _Subject:
-    """The instruction that a pass named last, or the origin of its next messages if that is not an instruction."""
+    """The instruction that a pass mentioned last, or the origin of its next messages if that is not an instruction."""
 
     instruction: str
     others: tuple[str, ...] = ()
@@ -79,19 +79,19 @@ class _Subject:
 
 
 NOBODY = "a rule of the compiler"
-"""Who asks for what the log names nobody for."""
+"""The words for the origin of a request whose origin the log does not state."""
 
 ITSELF = "its own operands and result"
-"""Who asks where an instruction asks for something of itself."""
+"""The words for the origin of a request that an instruction makes for itself."""
 
 _NOBODY = _Subject("")
 
 
 @dataclass
 class _Memory:
-    """The last subject, refusal and message of a compiler, for each run of its passes.
+    """The last subject and refusal of each run of a pass, and the reported decisions.
 
-    What no pass said is remembered file by file.
+    Messages from outside of passes are tracked by source file.
     """
 
     subjects: dict[int | str, _Subject] = field(default_factory=dict)
@@ -99,14 +99,14 @@ class _Memory:
     told: set[Decision] = field(default_factory=set)
 
     def complete(
-        self, event: LogEvent, message: Message | None, named: tuple[str, tuple[str, ...]]
+        self, event: LogEvent, message: Message | None, names: tuple[str, tuple[str, ...]]
     ) -> tuple[tuple[str, tuple[str, ...]], _Subject]:
-        """Return the subject of a message, completed by the last one if the message names less, and remember it."""
+        """Return the instructions of a message, completed by the last subject, and that subject; update the subject."""
         at = event.run if event.run >= 0 else event.source
         subject = self.subjects.get(at, _NOBODY)
-        if message and message.is_subject and (named[0] or message.verdict == "context"):
-            self.subjects[at] = _Subject(*named, message.who)
-        instruction, others = named
+        if message and message.is_subject and (names[0] or message.verdict == "context"):
+            self.subjects[at] = _Subject(*names, message.who)
+        instruction, others = names
         if not instruction:
             return (subject.instruction, others or subject.others), subject
         if not others and subject.instruction in {"", instruction}:
@@ -116,16 +116,17 @@ class _Memory:
         return (instruction, others), subject
 
     def judge(self, event: LogEvent, verdict: Verdict | Part, instruction: str) -> Verdict | None:
-        """Return the decision of a message; None if it has no decision, or repeats the previous one."""
+        """Return the verdict of a message; None if it contains no decision, or repeats the previous refusal."""
         if verdict in {"nothing", "context"}:
             return None
         at = event.run if event.run >= 0 else event.source
+        # An echo right after a refusal of the same instruction repeats that refusal.
         is_again = verdict == "echo" and bool(instruction) and self.refused.get(at) == instruction
         self.refused[at] = instruction if verdict in {"echo", "refused"} else ""
         return None if is_again else "refused" if verdict == "echo" else cast("Verdict", verdict)
 
     def tell(self, decision: Decision) -> bool:
-        """Return whether to report a decision: repeated attempts are reported once, and every change each time."""
+        """Return whether to report a decision: repeated attempts are reported once, but changes every time."""
         is_new = decision.topic not in REPEATED or decision.verdict == "done" or decision not in self.told
         self.told.add(decision)
         return is_new
@@ -133,7 +134,7 @@ class _Memory:
 
 def read_reasons(capture: Capture) -> Reasons:
     """Read the reasons from a capture's log; a capture without a log has none."""
-    known, topics = group_messages(), find_topics()
+    messages, topics = group_messages(), find_topics()
     decisions: list[Decision] = []
     unexplained: Counter[str] = Counter()
     explained = 0
@@ -141,7 +142,7 @@ def read_reasons(capture: Capture) -> Reasons:
     for event in weave_log(capture):
         if event.source not in topics:
             continue
-        message, result = _recognize(known.get(event.source, ()), event.text)
+        message, groups = _recognize(messages.get(event.source, ()), event.text)
         if message is None:
             unexplained[event.source] += 1
         else:
@@ -149,13 +150,13 @@ def read_reasons(capture: Capture) -> Reasons:
         part = message.verdict if message else "noted"
         if part == "nothing":
             continue
-        labels, subject = memory.complete(event, message, _list_named(event.text, result))
+        labels, subject = memory.complete(event, message, _list_named(event.text, groups))
         if (verdict := memory.judge(event, part, labels[0])) is None:
             continue
         topic = message.topic if message else topics[event.source]
         itself = subject.instruction and subject.instruction == labels[0]
-        result = {**result, "asker": subject.who or (ITSELF if itself else subject.instruction) or NOBODY}
-        decision = _decide(event, topic, verdict, labels, message, result)
+        groups = {**groups, "asker": subject.who or (ITSELF if itself else subject.instruction) or NOBODY}
+        decision = _decide(event, topic, verdict, labels, message, groups)
         if memory.tell(decision):
             decisions.append(decision)
     silent = list_silent(find_entry(capture.target).kind) if capture.log else {}
@@ -170,33 +171,33 @@ def _recognize(messages: Iterable[Message], text: str) -> tuple[Message | None, 
     return None, {}
 
 
-def _list_named(text: str, found: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
-    """Return the instruction that a message is about, and the others: those that its groups found, else the first."""
+def _list_named(text: str, groups: Mapping[str, str]) -> tuple[str, tuple[str, ...]]:
+    """Return the subject of a message and the other instructions, from its groups or else in the order of the text."""
     others = {
-        name: None for group, value in found.items() if group.startswith("other") for name in _NAMES.findall(value)
+        name: None for group, value in groups.items() if group.startswith("other") for name in _NAMES.findall(value)
     }
-    if found.get("instruction") or others:
-        return found.get("instruction", "").lstrip("%"), tuple(others)
-    names = list(dict.fromkeys(_NAMED.findall(text))) if not found else []
+    if groups.get("instruction") or others:
+        return groups.get("instruction", "").lstrip("%"), tuple(others)
+    names = list(dict.fromkeys(_NAMED.findall(text))) if not groups else []
     return (names[0], tuple(names[1:3])) if names else ("", ())
 
 
-def _decide(  # noqa: PLR0913, PLR0917 - what a decision consists of
+def _decide(  # noqa: PLR0913, PLR0917 - a decision combines all of these
     event: LogEvent,
     topic: Topic,
     verdict: Verdict,
-    named: tuple[str, tuple[str, ...]],
+    names: tuple[str, tuple[str, ...]],
     message: Message | None,
-    found: Mapping[str, str],
+    groups: Mapping[str, str],
 ) -> Decision:
-    instruction, others = named
-    values = {**found, "instruction": instruction, "other": ", ".join(others)}
+    instruction, others = names
+    values = {**groups, "instruction": instruction, "other": ", ".join(others)}
     return Decision(
         topic=topic,
         verdict=verdict,
         instruction=instruction,
         others=others,
-        words=shorten_words(found.get("words") or event.text),
+        words=shorten_words(groups.get("words") or event.text),
         kind=message.kind if message else "",
         sentence=message.sentence.format_map(values) if message else "",
         place=message.place if message else "",
@@ -210,6 +211,6 @@ def _decide(  # noqa: PLR0913, PLR0917 - what a decision consists of
 
 
 def shorten_words(text: str) -> str:
-    """Return a compiler's words in one line, with instructions by their names and not by their whole texts."""
+    """Return a compiler's words on one line, with instructions shortened to their names."""
     line = " ".join(_WHOLE.sub(r"%\g<name>", text).split())
     return line if len(line) <= LONGEST else f"{line[: LONGEST - 1]}\u2026"

@@ -15,9 +15,9 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction
 
 _EMPTY = frozenset({"broadcast", "custom-call"})
-"""The initial value of a stack: filled with a number, or set aside."""
+"""The opcodes of an empty stack: filled with one number, or allocated without contents."""
 _BACKWARD = "transpose("
-"""JAX's name for what differentiation added."""
+"""The part of JAX's name that marks an operation of the backward pass."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Maker:
 
     Attributes:
         instruction: The instruction that computes it.
-        loop: The loop that fills a stack of it, a slice in each iteration, or None.
+        loop: The loop that fills a stack of such values, one slice per iteration, or None.
     """
 
     instruction: Instruction
@@ -34,24 +34,24 @@ class Maker:
 
 
 class ValueFlow(ValueSources):
-    """Follows the values of one module in both directions.
+    """The flow of one module's values, in both directions.
 
     Args:
         module: The module.
     """
 
     def find_uses(self, value: Instruction) -> Iterator[tuple[Instruction, Instruction]]:
-        """Yield the instructions that compute with a value or cut it, each once, and the value as they take it.
+        """Yield each instruction that computes with a value or slices it, with the operand that is the value.
 
         Args:
-            value: The instruction whose result is asked about.
+            value: The instruction that produces the value.
         """
         users = set()
         for place in search([whole_of(value)], self._list_next):
             for user in self.module.users(place[0]):
                 if user not in users and not self._is_opened(user) and not self._hand_on(user, place, REWRITING):
                     users.add(user)
-                    # An element that is not this one is picked from the tuple.
+                    # A `get-tuple-element` that is left here selects a different element of the tuple.
                     if user.opcode != "get-tuple-element":
                         yield user, place[0]
 
@@ -60,7 +60,7 @@ class ValueFlow(ValueSources):
 
         Args:
             name: The instruction's name.
-            index: The element of its result.
+            index: The tuple index of the element in its result.
         """
         instruction = self._named.get(name)
         if instruction is None:
@@ -68,7 +68,7 @@ class ValueFlow(ValueSources):
         maker = self._trace_maker((instruction, index))
         if maker.instruction.opcode not in _EMPTY:
             return maker
-        # What was set aside for a stack is filled by a loop's step.
+        # An empty stack is filled by the steps of a loop, so look for that loop.
         places = search([whole_of(maker.instruction)], self._list_ways)
         fillings = (self._trace_maker(place) for place in places if place[0].opcode == "while")
         return next((filling for filling in fillings if filling.loop is not None), maker)
@@ -85,7 +85,7 @@ class ValueFlow(ValueSources):
 
     @cached_property
     def _named(self) -> Mapping[str, Instruction]:
-        """The instructions by name; where several share one, the one that is in no fusion."""
+        """The instructions by name; of several with the same name, one outside fusions."""
         fused = {name for caller in self.module.walk() if caller.opcode == "fusion" for name in caller.called}
         fused_first = sorted(self.module.computations, key=lambda computation: computation.name not in fused)
         return {instruction.name: instruction for computation in fused_first for instruction in computation}
@@ -104,11 +104,12 @@ class ValueFlow(ValueSources):
                 following = self._step_back(value, is_moved, into_loops=True)
         maker = value[0]
         caller = self.callers.get(maker.computation)
+        # An instruction inside a fusion may lack metadata, but the fusion itself has the origin.
         is_unnamed = caller is not None and caller.opcode == "fusion" and not maker.op_name
         return Maker(caller if caller is not None and is_unnamed else maker, loop)
 
     def _hand_on(self, user: Instruction, value: Element, passing: frozenset[str]) -> list[Element]:
-        """Return the elements of a user's result that are the value itself; none if the user computes with it."""
+        """Return the elements of a user's result that are the value itself; empty if the user computes with it."""
         instruction, index = value
         if user.opcode == "get-tuple-element":
             number = int(user.attributes["index"])
@@ -121,7 +122,7 @@ class ValueFlow(ValueSources):
         return bool(user.called) and (user.opcode in CALLING or user.opcode == "async-start")
 
     def _list_next(self, value: Element) -> Iterator[Element]:
-        """Yield the same value in other places: passed on, in called computations, and returned by them."""
+        """Yield the other places of a value: in users that pass it on, in called computations, and in their callers."""
         instruction, index = value
         caller = self.callers.get(instruction.computation)
         if instruction.is_root and caller is not None and self._is_opened(caller):
@@ -135,7 +136,7 @@ class ValueFlow(ValueSources):
                 yield from self._hand_on(user, value, REWRITING)
 
     def _list_takers(self, value: Element) -> Iterator[tuple[Instruction, Element | None]]:
-        """Yield the users of a value, with the value that it goes on as, or with None where they compute with it."""
+        """Yield each user of a value with the value that it passes on, or with None if it computes with the value."""
         instruction, index = value
         for user in self.module.users(instruction):
             if user.opcode in COPYING | PACKING:
@@ -144,11 +145,11 @@ class ValueFlow(ValueSources):
                 yield user, (user, index)
                 yield user, (self._body(user).parameters[0], index)
             elif not any(part.op_name for part in self._open(user)):
-                # The compiler's own, which moves what it takes into another order.
+                # The compiler added this user itself: it only moves the elements into another order.
                 yield user, (user, ())
             else:
                 yield user, None
-        # What a body returns is what its loop yields.
+        # The loop returns the result of its body.
         caller = self.callers.get(instruction.computation)
         if instruction.is_root and caller is not None and caller.opcode == "while":
             yield caller, (caller, index)

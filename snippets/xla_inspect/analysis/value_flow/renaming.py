@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Instruction, Module
 
 RENAMING = frozenset({"bitcast", "opt-barrier", "reshape"})
-"""Opcodes that only rename: the result is the operand, in another shape at most."""
+"""Opcodes that only rename: the result is the operand, at most in another shape."""
 
 COPYING = RENAMING | {"copy", "copy-done", "copy-start"}
 """Opcodes whose result is the value of their operand, perhaps in another place."""
@@ -21,13 +21,13 @@ REWRITING = COPYING | {"bitcast-convert", "convert", "reduce-precision", "transp
 """Opcodes whose result is the value of their operand, perhaps in another place, order or type."""
 
 PACKING = frozenset({"get-tuple-element", "tuple"})
-"""Opcodes that put values together and pick one of them."""
+"""Opcodes that pack values into a tuple or select one of them."""
 
 
 def search[Node: Hashable](starts: Iterable[Node], step: Callable[[Node], Iterable[Node]]) -> Iterator[Node]:
-    """Yield the nodes that are reached from some, those included, the nearest first.
+    """Yield the start nodes and all nodes that are reachable from them, nearest first.
 
-    Each node is visited once, so a search in a module ends by itself and needs no limit.
+    Each node is visited once, so a search in a module always ends.
     """
     visited = dict.fromkeys(starts)
     waiting = deque(visited)
@@ -41,23 +41,23 @@ def search[Node: Hashable](starts: Iterable[Node], step: Callable[[Node], Iterab
 
 
 def walk_inside(module: Module, instruction: Instruction) -> Iterator[Instruction]:
-    """Yield an instruction with all that it calls, and all that is called there, the nearest first."""
+    """Yield an instruction and, transitively, all instructions of the computations that it calls, nearest first."""
     return search([instruction], lambda caller: chain.from_iterable(module.called(caller)))
 
 
 def is_passed_on(instruction: Instruction) -> bool:
-    """Return whether an instruction hands its operands on: it renames, packs, copies or waits for them."""
+    """Return whether an instruction passes on its operands: it renames, packs, copies or waits for them."""
     return instruction.opcode in COPYING | PACKING or instruction.opcode.endswith("-done")
 
 
 def is_moved(instruction: Instruction) -> bool:
-    """Return whether an instruction hands its operand on, perhaps in an order that the program does not ask for."""
+    """Return whether an instruction passes on its operand, possibly in an order that the compiler chose."""
     is_turned = instruction.opcode == "transpose" and not instruction.op_name
     return is_turned or instruction.opcode in COPYING or instruction.opcode.endswith("-done")
 
 
 def skip_renaming(module: Module, value: Instruction) -> Instruction:
-    """Return the instruction behind those that only rename its result."""
+    """Follow a value back through instructions that only rename it, and return the instruction that produces it."""
     while value.opcode in RENAMING and value.operands:
         value = module.operands(value)[0]
     return value

@@ -1,4 +1,4 @@
-"""The sources of a module's values, through tuples, calls and loops back to the computing instructions."""
+"""The sources of a module's values, traced through tuples, calls and loops to the computing instructions."""
 
 from __future__ import annotations
 
@@ -12,23 +12,23 @@ if TYPE_CHECKING:
     from xla_inspect.hlo import Computation, Instruction, Module
 
 type Element = tuple[Instruction, tuple[int, ...]]
-"""An instruction, and the element of its result, `()` being the whole result."""
+"""An instruction and the tuple index of an element in its result; `()` is the whole result."""
 
 _SLICING = frozenset({"dynamic-slice", "slice"})
 CALLING = frozenset({"call", "fusion"})
 _RESULT = ((), (1,))
-"""The elements of an asynchronous start that are the result of its computation; the start itself stands for it too."""
+"""The tuple indices in an asynchronous start of its computation's result: the second element, or the whole start."""
 
 
 class ValueSources:
-    """Follows the values of one module back to where they come from.
+    """The flow of one module's values, from each value back to its sources.
 
     Args:
         module: The module.
     """
 
     def __init__(self, module: Module) -> None:
-        """Know of no value yet."""
+        """Start without any traced values."""
         self.module = module
         self.callers: Mapping[str, Instruction] = {name: calling[-1] for name, calling in module.callers.items()}
         self._kept: dict[Element, bool] = {}
@@ -37,12 +37,14 @@ class ValueSources:
     def find_origin(self, value: Instruction, *, whole: bool = False) -> Instruction:
         """Return the origin of a value: a parameter of the program, or the instruction that computes it.
 
-        What only moves a value is passed through, and slices of it too, as where a loop takes a layer's weights from
-        those of all. The origin of a value that a loop hands on unchanged is its initial value.
+        The search passes through instructions that only move a value and through slices, for example if a loop takes
+        one
+        layer's weights from the weights of all layers. The origin of a value that a loop passes on unchanged is its
+        initial value.
 
         Args:
-            value: The instruction whose result is asked about.
-            whole: Whether a slice is something else than the value that it is cut from.
+            value: The instruction that produces the value.
+            whole: Whether the search stops at slices.
         """
         return self._trace_origin(whole_of(value), REWRITING if whole else REWRITING | _SLICING)[0]
 
@@ -54,24 +56,24 @@ class ValueSources:
         if value[0].opcode != "parameter" or self._find_carrier(value[0]):
             return value
         if (value, passing) not in self._shared:
-            # Of a computation that is called several times, a parameter has an origin where all calls agree on it.
+            # If a computation is called several times, its parameter has an origin only if all calls agree on it.
             origins = {self._trace_origin(source, passing) for source in self._list_arguments(value)}
             self._shared[value, passing] = origins.pop() if len(origins) == 1 else value
         return self._shared[value, passing]
 
     def depends_on(self, value: Instruction, opcode: str) -> bool:
-        """Return whether an instruction of some opcode is among those that a value is computed from."""
+        """Return whether a value is computed, directly or indirectly, from an instruction of some opcode."""
         return any(source.opcode == opcode for source, _ in search([whole_of(value)], self._list_sources))
 
     def _list_sources(self, value: Element) -> list[Element]:
-        """Return the values that a value is the same as, or else those that it is computed from."""
+        """Return the values that a value is equal to, or else the values that it is computed from."""
         same = self._list_same(value)
         is_choice = value[0].opcode == "conditional"
         operands: list[Element] = [(operand, ()) for operand in self.module.operands(value[0])]
         return [*same, operands[0]] if is_choice else same or operands
 
     def _list_same(self, value: Element) -> list[Element]:
-        """Return the values, one of which a value is, none where an operation makes it."""
+        """Return the values of which a value is always one; empty if an operation computes the value."""
         instruction, index = value
         operands = self.module.operands(instruction)
         same: list[Element] = []
@@ -95,7 +97,7 @@ class ValueSources:
         return same
 
     def _list_arguments(self, value: Element) -> list[Element]:
-        """Return the values that the callers of a computation give for a parameter of it, each once."""
+        """Return the distinct values that the callers of a computation pass for one of its parameters."""
         parameter, index = value
         number = parameter.parameter_number or 0
         sources: list[Element] = []
@@ -113,12 +115,12 @@ class ValueSources:
     def _step_back(
         self, value: Element, is_same: Callable[[Instruction], bool], *, into_loops: bool = False
     ) -> Element | None:
-        """Return the one value that another is, or None where that is computed or may be one of several.
+        """Return the one value that a value is equal to, or None if it is computed or may be one of several.
 
         Args:
-            value: The value.
+            value: The value to trace.
             is_same: Whether the result of an instruction counts as its first operand.
-            into_loops: Whether the result of a loop is what its last iteration leaves.
+            into_loops: Whether to trace the result of a loop to its last iteration.
         """
         instruction, index = value
         loop = self._find_carrier(instruction)
@@ -132,7 +134,7 @@ class ValueSources:
         return next(((operand, rest) for operand in self.module.operands(instruction)), None)
 
     def _find_carrier(self, instruction: Instruction) -> Instruction | None:
-        """Return the loop that carries the values of an instruction: itself, or the one whose parameter it is."""
+        """Return the loop that carries the values of an instruction: itself, or the loop whose parameter it is."""
         caller = self.callers.get(instruction.computation) if instruction.opcode == "parameter" else instruction
         return caller if caller is not None and caller.opcode == "while" else None
 
@@ -140,6 +142,8 @@ class ValueSources:
         """Return whether the body of a loop returns an element of its state unchanged."""
         if (loop, index) not in self._kept:
             body = self._body(loop)
+            # Trace the element backward through the body; an unchanged element ends at the same element of the
+            # parameter.
             place: Element | None = (body.root, index)
             while place is not None and (place[0].opcode, place[0].computation) != ("parameter", body.name):
                 place = self._step_back(place, lambda instruction: instruction.opcode in COPYING)
@@ -147,7 +151,7 @@ class ValueSources:
         return self._kept[loop, index]
 
     def _find_loop(self, instruction: Instruction) -> Instruction | None:
-        """Return the loop in whose body an instruction runs, the nearest, or None."""
+        """Return the innermost loop whose body runs an instruction, or None."""
         caller = self.callers.get(instruction.computation)
         while caller is not None and caller.opcode != "while":
             caller = self.callers.get(caller.computation)

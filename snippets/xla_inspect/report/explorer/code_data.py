@@ -90,7 +90,7 @@ def trace_pieces(pieces: Sequence[Piece]) -> dict[int, tuple[int, ...]]:
     positions = [at for at, piece in enumerate(pieces) if piece.language == "sass" and piece.kernel in sources]
     with ThreadPoolExecutor() as pool:
         lines = pool.map(lambda at: trace_sass(sources[pieces[at].kernel], pieces[at].text), positions)
-        return {at: sources_of_lines for at, sources_of_lines in zip(positions, lines, strict=True) if sources_of_lines}
+        return {at: line_sources for at, line_sources in zip(positions, lines, strict=True) if line_sources}
 
 
 def describe_code(
@@ -158,8 +158,8 @@ class _Links:
         inner = [
             member
             for instruction in outer
-            for name_of_computation in dict.fromkeys(list_called(self.module, instruction))
-            for member in self.module.computation(name_of_computation)
+            for computation in dict.fromkeys(list_called(self.module, instruction))
+            for member in self.module.computation(computation)
         ]
         places = (self.locate(line) for member in (*outer, *inner) if (line := self.lines.get(member)))
         return {

@@ -205,9 +205,9 @@ class _Writer:
         # share an instruction, so they are written once.
         self.parts: WeakKeyDictionary[Instruction, tuple[int, int, str, tuple[Hashable, ...]]] = WeakKeyDictionary()
 
-    def add(self, table: str, thing: Hashable) -> int:
+    def add(self, table: str, entry: Hashable) -> int:
         entries = self.tables[table]
-        return entries.setdefault(thing, len(entries))
+        return entries.setdefault(entry, len(entries))
 
     def write_lines(self, lines: Sequence[tuple[str, Place]]) -> list[tuple[str, int]]:
         return [(text, self.write_place(*place) if place else NONE) for text, place in lines]
@@ -237,9 +237,7 @@ class _Writer:
             "summary": state.change.summary if state.change else "",
             "counts": dict(sorted(state.module.opcode_counts().items())),
             "changed": sorted(
-                state.numbers[instruction_change.after]
-                for instruction_change in changes
-                if set(instruction_change.aspects) - {"name", "metadata"}
+                state.numbers[change.after] for change in changes if set(change.aspects) - {"name", "metadata"}
             ),
             "computations": self.rows.end_state(),
         }

@@ -67,7 +67,7 @@ def embed_explorer(  # noqa: PLR0913 - each argument selects one more thing to s
     files = " ".join(sorted({html.escape(capture.source_file) for capture in available}))
     offers = list_offers(captures, donated, times, code=code, bundles=bundles)
     first = next(
-        (item for item in available if item.target == state.get("target")), available[0] if available else None
+        (capture for capture in available if capture.target == state.get("target")), available[0] if available else None
     )
     if first and state.get("view", "passes") == "passes" and "pass" not in state and (chosen := choose_pass(first)):
         state["pass"] = chosen
@@ -215,6 +215,7 @@ def stage_poster(capture: Capture, folder: Path, state: Mapping[str, str | int])
 
 def _stage(folder: Path, name: str, describe: Callable[[], dict[str, Any]]) -> str:
     path = folder / name
+    # The name is a hash of the input, so an undamaged file with this name is up to date.
     if (data := store.read_stored(path)) is not None:
         if is_whole(name, data):
             return name

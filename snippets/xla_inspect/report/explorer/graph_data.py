@@ -38,13 +38,15 @@ def describe_graph(before: Module, last: PassState) -> dict[str, Any]:
     """
     module, entry = last.module, last.module.entry
     flow = trace_flow(entry)
-    moved = {launch.scheduled.name: measure_traffic(module, launch.instruction) for launch in list_launches(module)}
+    traffic_by_name = {
+        launch.scheduled.name: measure_traffic(module, launch.instruction) for launch in list_launches(module)
+    }
     nodes = []
     for node, box in zip(flow.nodes, describe_boxes(flow, entry, module), strict=True):
         lines = dict(box.lines[1:])
         reads = lines.pop("reads ", ())
         head, opcodes = next(iter(lines.items()), (node.opcode, ()))
-        traffic = moved.get(node.name)
+        traffic = traffic_by_name.get(node.name)
         nodes.append(
             {
                 "instruction": last.numbers[node],
@@ -72,7 +74,7 @@ def describe_graph(before: Module, last: PassState) -> dict[str, Any]:
         "traffic": {
             "before": main_memory_bytes(before),
             "after": main_memory_bytes(module),
-            "chip": sum(traffic.total - traffic.main for traffic in moved.values()),
+            "chip": sum(traffic.total - traffic.main for traffic in traffic_by_name.values()),
         },
     }
 
@@ -92,24 +94,26 @@ def plan_rows(count: int, edges: Sequence[tuple[int, int]]) -> list[dict[str, An
     """
     plans: list[dict[str, Any]] = []
     for abreast in range(1, ABREAST + 1):
-        arranged = arrange(count, edges, abreast)
+        layers = arrange(count, edges, abreast)
         width = (abreast + 0.5) * (BOX + GAP)
-        row_of = {node: number for number, row in enumerate(arranged.rows) for node in row}
-        boxed = Counter(row_of[node] for node in range(count))
-        room = [(width - POINT * (len(row) - boxed[at])) / max(boxed[at], 1) for at, row in enumerate(arranged.rows)]
+        row_of = {node: number for number, row in enumerate(layers.rows) for node in row}
+        box_counts = Counter(row_of[node] for node in range(count))
+        room = [
+            (width - POINT * (len(row) - box_counts[at])) / max(box_counts[at], 1) for at, row in enumerate(layers.rows)
+        ]
         widths = [room[row_of[node]] if node < count else POINT for node in range(len(row_of))]
-        middle = place_nodes(arranged, widths, width)
-        below = {upper: lower for upper, lower in arranged.steps if lower >= count}
+        middle = place_nodes(layers, widths, width)
+        below = {upper: lower for upper, lower in layers.steps if lower >= count}
         plans.append(
             {
                 "row": [row_of[node] for node in range(count)],
                 "middle": [round(WHOLE * x / width) for x in middle[:count]],
                 "passing": [[round(WHOLE * middle[at] / width) for at in _chain(below, node)] for node in range(count)],
                 "room": [round(WHOLE * width_of_box / width) for width_of_box in room],
-                **({"omitted": arranged.left_out} if arranged.left_out else {}),
+                **({"omitted": layers.left_out} if layers.left_out else {}),
             }
         )
-        if max(boxed.values(), default=0) < abreast:
+        if max(box_counts.values(), default=0) < abreast:
             break
     return plans
 

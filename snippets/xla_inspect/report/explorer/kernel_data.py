@@ -69,7 +69,7 @@ def _describe(
 ) -> dict[str, Any]:
     launch, thunk = launched.launch, launched.launch.thunk
     kind = thunk.kind if thunk else launch.opcode
-    described = {
+    fields = {
         "name": launch.name,
         "sort": name_kind(launch.instruction),
         "kind": f"{kind}, {HOST_CALL}" if calls_host(launch.instruction) else kind,
@@ -92,4 +92,4 @@ def _describe(
         "measured": seconds.get(launch.name),
     }
     # Most launches have no loop around them and call no library, so leaving out empty values makes the data small.
-    return {name: value for name, value in described.items() if value not in (None, [], "")}
+    return {name: value for name, value in fields.items() if value not in (None, [], "")}

@@ -43,7 +43,7 @@ def describe_buffers(capture: Capture, locate: Callable[[Instruction], int]) -> 
     shapes = {(a.number, v.instruction, v.index): v.shape.plain for a, v in assignment.values()}
     placements = [row for row in place_buffers(assignment, ranges) if row.kind != _OUTSIDE and row.start is not None]
     allocations = [allocation for allocation in assignment.allocations if allocation.kind != _OUTSIDE]
-    described: dict[int, dict[str, Any]] = {
+    entries: dict[int, dict[str, Any]] = {
         allocation.number: {
             "kind": allocation.kind,
             "size": allocation.size,
@@ -54,7 +54,7 @@ def describe_buffers(capture: Capture, locate: Callable[[Instruction], int]) -> 
     }
     for row in placements:
         maker = instructions.get(row.instruction)
-        described[row.allocation]["values"].append(
+        entries[row.allocation]["values"].append(
             {
                 "name": row.instruction,
                 "index": "".join(f"{{{number}}}" for number in row.index),
@@ -74,7 +74,7 @@ def describe_buffers(capture: Capture, locate: Callable[[Instruction], int]) -> 
         "memory": None if capture.is_dumped else asdict(capture.memory),
         "missing": "",
         "inside": sum(len(a.values) for a in assignment.allocations) - len(placements),
-        "allocations": list(described.values()),
+        "allocations": list(entries.values()),
     }
 
 

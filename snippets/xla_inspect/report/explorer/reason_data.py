@@ -36,7 +36,9 @@ def describe_reasons(capture: Capture) -> dict[str, Any]:
     if not capture.log:
         return {"said": [], "about": {}}
     histories = Histories(capture)
-    numbers = [{decision.name: number for decision, number in state.numbers.items()} for state in histories.states]
+    numbers = [
+        {instruction.name: number for instruction, number in state.numbers.items()} for state in histories.states
+    ]
     numbers_of: dict[Said, int] = {}
     states: dict[int, int] = {}
     about: dict[int, dict[int, None]] = defaultdict(dict)

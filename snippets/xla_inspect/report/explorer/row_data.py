@@ -49,6 +49,7 @@ class RowTable:
         if key not in self.known:
             self.known[key] = len(self.computations)
             last = rows[-1][0] if rows else NONE
+            # Passes may rename a computation, so one with the same last instruction is the second choice.
             base = self.named.get(name, self.rooted.get(last, NONE))
             edit = write_edit(self.rows_of[base] if base >= 0 else (), numbers)
             self.computations.append((name, is_entry, base, edit))
