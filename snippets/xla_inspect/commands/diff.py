@@ -101,11 +101,11 @@ def find_sides(options: argparse.Namespace) -> tuple[Side, Side]:
         InspectError: The command line does not have two sides.
     """
     subjects = split_subjects(options.subject)
-    changed = options.against_target or options.changed
+    has_option = options.against_target or options.changed
     if len(subjects) > _TWO or (len(subjects) == _TWO and options.rev) or len(options.rev) > _REVISIONS:
         message = "diff compares two programs: pass two SUBJECTs, or one SUBJECT with one or two --rev COMMIT"
         raise InspectError(message)
-    if len(subjects) == 1 and not (changed or options.rev):
+    if len(subjects) == 1 and not (has_option or options.rev):
         message = (
             "diff compares two programs: pass a second SUBJECT, --rev COMMIT, --against-target NAME or --with OPTION"
         )

@@ -89,9 +89,9 @@ class Reasons:
             return True
         reducing = collective.kind in _REDUCING
         alike = [
-            each
-            for each in self.written.collectives
-            if name_kind(each) == collective.kind or (reducing and name_kind(each) in _REDUCING)
+            candidate
+            for candidate in self.written.collectives
+            if name_kind(candidate) == collective.kind or (reducing and name_kind(candidate) in _REDUCING)
         ]
         if not alike:
             return False
@@ -126,18 +126,18 @@ class Reasons:
 
     def find_source(self, collective: Collective) -> Instruction | None:
         """Return the operation of the unpartitioned program that needs a collective, or None."""
-        return next((given for given, _ in self.find_sources(collective)), None)
+        return next((operation for operation, _ in self.find_sources(collective)), None)
 
     def find_sources(self, collective: Collective) -> list[tuple[Instruction, Instruction]]:
         """Return the operations that need a collective, each with the operand that it computes."""
         operands = self._list_operands(collective)
         apart = [(self.written.find_given(self.flow.find_origin(operand), operand), operand) for operand in operands]
-        if len(operands) > 1 and (found := [(given, operand) for given, operand in apart if given]):
-            return found
+        if len(operands) > 1 and (matches := [(operation, operand) for operation, operand in apart if operation]):
+            return matches
         steps = (collective.instruction, collective.scheduled)
         shaped = operands[0] if operands else collective.instruction
         own = [(self.written.find_given(step, shaped), shaped) for step in steps]
-        return [(given, operand) for given, operand in (*own, *apart) if given is not None][:1]
+        return [(operation, operand) for operation, operand in (*own, *apart) if operation is not None][:1]
 
     def _list_operands(self, collective: Collective) -> tuple[Instruction, ...]:
         return list_carried(self.flow.module, collective.instruction)
@@ -172,11 +172,15 @@ class Reasons:
         self, collective: Collective, sources: Sequence[tuple[Instruction, Instruction]]
     ) -> list[tuple[str, ...]]:
         """Return the arguments whose gradients are summed. A sum has several names if shapes cannot tell them apart."""
-        names = " ".join(each.op_name or "" for each in (collective.instruction, *(each for each, _ in sources)))
+        names = " ".join(
+            source.op_name or "" for source in (collective.instruction, *(source for source, _ in sources))
+        )
         if "transpose(" not in names:
             return []
-        found = [self.written.find_alike(each, operand) for each, operand in sources if each.opcode in PRODUCTS]
-        return [each for each in found if each]
+        names_of_sums = [
+            self.written.find_alike(source, operand) for source, operand in sources if source.opcode in PRODUCTS
+        ]
+        return [source for source in names_of_sums if source]
 
     def name_arguments(self, collective: Collective) -> tuple[str, ...]:
         """Return the arguments of the program that are gathered, or whose gradients are summed."""
@@ -185,8 +189,8 @@ class Reasons:
             return tuple(dict.fromkeys(" or ".join(each) for each in weights))
         if collective.kind != "all-gather":
             return ()
-        found = self._find_arguments(collective)
-        return tuple(dict.fromkeys(name_argument(parameter) for parameter in found if parameter is not None))
+        parameters = self._find_arguments(collective)
+        return tuple(dict.fromkeys(name_argument(parameter) for parameter in parameters if parameter is not None))
 
     def _find_arguments(self, collective: Collective) -> list[Instruction | None]:
         entry = self.flow.module.entry.name
@@ -230,19 +234,19 @@ class Reasons:
 
 def list_carried(module: Module, collective: Instruction) -> tuple[Instruction, ...]:
     """Return the values that a collective exchanges. A GPU's compiler concatenates those of combined collectives."""
-    operands = tuple(skip_renaming(module, each) for each in module.operands(collective))
+    operands = tuple(skip_renaming(module, part) for part in module.operands(collective))
     if len(operands) > 1:
         return module.operands(collective)
     for value in operands:
         inner = module.called(value)[0].root if is_fusion(value) else value
         if inner.opcode == "concatenate" and name_primitive(inner) != "concatenate":
-            parts = [skip_renaming(module, each) for each in module.operands(inner)]
-            given = module.operands(value)
+            parts = [skip_renaming(module, part) for part in module.operands(inner)]
+            fusion_operands = module.operands(value)
             return tuple(
-                skip_renaming(module, given[each.parameter_number or 0])
-                if is_fusion(value) and each.opcode == "parameter"
-                else each
-                for each in parts
+                skip_renaming(module, fusion_operands[part.parameter_number or 0])
+                if is_fusion(value) and part.opcode == "parameter"
+                else part
+                for part in parts
             )
     return module.operands(collective)
 

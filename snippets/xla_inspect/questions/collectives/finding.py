@@ -99,19 +99,21 @@ def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> E
         axes: Names and sizes of the mesh axes of the call; empty if the call has no mesh.
     """
     mesh = find_mesh(capture, axes.items())
-    found: list[Exchange] = []
+    exchanges: list[Exchange] = []
     devices, stage = 1, find_stage(capture)
     if capture.after:
         devices = stage.devices
-        found = list(_Finding(capture, mesh).list_exchanges())
+        exchanges = list(_Finding(capture, mesh).list_exchanges())
     elif mesh is not None:
         devices = mesh.size
-    found.sort(key=lambda each: -each.total_bytes)
+    exchanges.sort(key=lambda exchange: -exchange.total_bytes)
     error = tell_failure(capture)
     replication = find_replication(capture, mesh) if stage.is_final else None
     mesh_axes = mesh.axes if mesh else ()
-    scopes = sum_scopes([(each.where if each.places else "", each.scope, each.total_bytes) for each in found])
-    return Exchanges(program, capture.target, devices, mesh_axes, tuple(found), error, stage, replication, scopes)
+    scopes = sum_scopes(
+        [(exchange.where if exchange.places else "", exchange.scope, exchange.total_bytes) for exchange in exchanges]
+    )
+    return Exchanges(program, capture.target, devices, mesh_axes, tuple(exchanges), error, stage, replication, scopes)
 
 
 def answer_dump(capture: Capture, _: str) -> Exchanges:
@@ -130,7 +132,7 @@ class _Finding:
     @cached_property
     def launched(self) -> dict[Instruction, Launched]:
         """The launches by their instruction in the schedule. Computed only for asynchronous collectives."""
-        return {each.launch.scheduled: each for each in model_launches(self.capture)}
+        return {launch.launch.scheduled: launch for launch in model_launches(self.capture)}
 
     def list_exchanges(self) -> Iterator[Exchange]:
         """Yield the exchanges in the module's order."""
@@ -152,7 +154,7 @@ class _Finding:
         rematerializes = is_asked is False and is_cut_anew(self.flow, collective)
         places, inferred = self._find_places(collective, [] if rematerializes else uses)
         primitive = name_primitive(instruction) or name_primitive(collective.scheduled)
-        asked = {True: primitive, None: ""}
+        fixed_reasons = {True: primitive, None: ""}
         return Exchange(
             name=collective.scheduled.name if collective.is_async else collective.name,
             kind=collective.kind,
@@ -169,7 +171,9 @@ class _Finding:
             scope=_name_scope(instruction.op_name or collective.scheduled.op_name or ""),
             inferred=inferred,
             is_asked=is_asked,
-            reason=asked[is_asked] if is_asked in asked else self.reasons.explain(collective, axes, uses),
+            reason=fixed_reasons[is_asked]
+            if is_asked in fixed_reasons
+            else self.reasons.explain(collective, axes, uses),
             arguments=() if is_asked else self.reasons.name_arguments(collective),
             is_async=collective.is_async,
             meanwhile=self._find_meanwhile(collective),

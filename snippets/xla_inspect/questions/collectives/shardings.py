@@ -67,8 +67,10 @@ def _name_tiles(match: re.Match[str], mesh: Mesh) -> str:
     ]
     tile_of = dict(zip(devices, product(*map(range, tiles)), strict=True))
     rank = len(tiles) - ("last_tile_dim" in match["rest"])
-    found = [_find_axes(mesh, tile_of, at, tiles[at]) for at in range(rank)]
-    return "" if None in found else _spell([[(name, "") for name in axes or ()] for axes in found])
+    axes_by_dimension = [_find_axes(mesh, tile_of, at, tiles[at]) for at in range(rank)]
+    return (
+        "" if None in axes_by_dimension else _spell([[(name, "") for name in axes or ()] for axes in axes_by_dimension])
+    )
 
 
 def _find_axes(mesh: Mesh, tile_of: Mapping[int, tuple[int, ...]], at: int, size: int) -> tuple[str, ...] | None:

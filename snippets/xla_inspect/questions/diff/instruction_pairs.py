@@ -22,7 +22,9 @@ _HIDDEN = frozenset({"metadata", "frontend_attributes", "backend_config"})
 def is_different(change: ModuleChange) -> bool:
     """Return whether two modules differ in more than names and lines."""
     has_other_instructions = change.added or change.removed or change.is_reordered
-    return bool(has_other_instructions) or any(not UNSEEN.issuperset(each.aspects) for each in change.changed)
+    return bool(has_other_instructions) or any(
+        not UNSEEN.issuperset(difference.aspects) for difference in change.changed
+    )
 
 
 def pair_instructions(change: ModuleChange, left: Capture, right: Capture) -> tuple[InstructionPair, ...]:
@@ -46,9 +48,9 @@ def pair_instructions(change: ModuleChange, left: Capture, right: Capture) -> tu
             added.remove(new)
         pairs.append((old, new))
     pairs += [(None, new) for new in added]
-    differing = [each for each in change.changed if not UNSEEN.issuperset(each.aspects)]
-    own = [each for each in differing if not _FOLLOWING.issuperset(each.aspects)]
-    pairs += [(each.before, each.after) for each in (own if pairs or own else differing)]
+    differing = [difference for difference in change.changed if not UNSEEN.issuperset(difference.aspects)]
+    own = [difference for difference in differing if not _FOLLOWING.issuperset(difference.aspects)]
+    pairs += [(difference.before, difference.after) for difference in (own if pairs or own else differing)]
     return tuple(
         InstructionPair(_print(old), _print(new), _locate(right, new) or _locate(left, old)) for old, new in pairs
     )

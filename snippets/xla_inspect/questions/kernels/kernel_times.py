@@ -213,22 +213,22 @@ class KernelTimes(Answer):
                 f"{name} {show_seconds(seconds)}" for name, seconds in [*self.other_seconds.items()][:FEW_OTHERS]
             )
             yield f"Other programs in the profile: {times}."
-        own = [each for each in self.unjoined if each.module not in self.other_seconds]
+        own = [event for event in self.unjoined if event.module not in self.other_seconds]
         if not own:
             return
         rows = tuple(
-            (show_seconds(each.seconds), f"{each.count:,}", f"{shorten(each.name, 56)}: {each.reason}")
-            for each in own[: max(FEW_OTHERS, self.shown if self.shown > len(self.launches) else 0)]
+            (show_seconds(event.seconds), f"{event.count:,}", f"{shorten(event.name, 56)}: {event.reason}")
+            for event in own[: max(FEW_OTHERS, self.shown if self.shown > len(self.launches) else 0)]
         )
         yield Table(("time", "count", "event and reason"), rows, (0, 1), title="Events that match no launch")
         if len(own) > len(rows):
-            rest = sum(each.seconds for each in own[len(rows) :])
+            rest = sum(event.seconds for event in own[len(rows) :])
             yield f"{plural(len(own) - len(rows), 'more name')} with {show_seconds(rest)}."
 
     def _advise(self) -> Iterator[Part]:
         if not self.is_alike:
             return
-        unmatched = sum(each.seconds for each in self.unjoined if each.module == self.module)
+        unmatched = sum(event.seconds for event in self.unjoined if event.module == self.module)
         if unmatched and unmatched > _LIKELY * (unmatched + self.joined_seconds):
             yield (
                 f"The profile has a module {self.module}, but most of its names are missing from this compilation. "

@@ -164,17 +164,19 @@ def describe_launches(
     vmem = read_vmem(capture)
     rows = [
         replace(row, vmem_bytes=vmem.get(row.name))
-        for row in (_describe(capture, each, lines, registers or {}, languages) for each in launches)
+        for row in (_describe(capture, launch, lines, registers or {}, languages) for launch in launches)
     ]
-    if not any(each.launch.role == "collective" for each in launches):
+    if not any(launch.launch.role == "collective" for launch in launches):
         return tuple(rows)
     # A collective that the compiler combined from several belongs to the lines of all of them.
-    exchanges = {each.name: each for each in find_exchanges(capture.program, capture, {}).exchanges if each.places}
+    exchanges = {
+        launch.name: launch for launch in find_exchanges(capture.program, capture, {}).exchanges if launch.places
+    }
     return tuple(
         replace(row, where=exchange.where, text=exchange.places[0].text)
-        if (exchange := exchanges.get(row.name) or exchanges.get(each.launch.scheduled.name))
+        if (exchange := exchanges.get(row.name) or exchanges.get(launch.launch.scheduled.name))
         else row
-        for row, each in zip(rows, launches, strict=True)
+        for row, launch in zip(rows, launches, strict=True)
     )
 
 
@@ -202,7 +204,7 @@ def find_library(module: Module, instruction: Instruction) -> str:
 def find_scope(capture: Capture, instruction: Instruction) -> str:
     """Return the named scopes around an instruction, without those of `jax.jit` and of loops."""
     candidates = [instruction, *reversed(list(list_work(capture.module, instruction)))]
-    return _OUTER.sub("", next((each.op_name for each in candidates if each.op_name), "")).strip("/")
+    return _OUTER.sub("", next((candidate.op_name for candidate in candidates if candidate.op_name), "")).strip("/")
 
 
 def list_fused(

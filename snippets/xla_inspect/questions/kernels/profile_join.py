@@ -185,20 +185,20 @@ def join_times(
     joined: dict[str, list[tuple[Timed, str]]] = {}
     others: dict[str, float] = {}
     unjoined: list[Unjoined] = []
-    for each in timing.rows:
-        name, known_by = names.find(each.op, each.name, each.module)
+    for event in timing.rows:
+        name, known_by = names.find(event.op, event.name, event.module)
         if not name:
             name, known_by = (
-                names.find_between(each.after, each.before, is_copy=bool(_COPIED.search(each.name))),
+                names.find_between(event.after, event.before, is_copy=bool(_COPIED.search(event.name))),
                 "order",
             )
         if name:
-            joined.setdefault(name, []).append((each, known_by))
+            joined.setdefault(name, []).append((event, known_by))
             continue
-        if names.is_other(each.module):
-            others[each.module] = others.get(each.module, 0.0) + each.seconds
-        reason = explain(each, names)
-        unjoined.append(Unjoined(each.op or each.name, each.module, each.seconds, each.count, reason))
+        if names.is_other(event.module):
+            others[event.module] = others.get(event.module, 0.0) + event.seconds
+        reason = explain(event, names)
+        unjoined.append(Unjoined(event.op or event.name, event.module, event.seconds, event.count, reason))
     total = timing.seconds
     measured = [_describe(name, events, rows.get(name), names, total) for name, events in joined.items()]
     measured.sort(key=lambda row: -row.seconds)

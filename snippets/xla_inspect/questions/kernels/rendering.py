@@ -119,11 +119,11 @@ def _tell_one(kernels: Kernels, row: LaunchRow) -> Iterator[Part]:
     yield Table(("per run", ""), tuple(_list_facts(row)), title=row.name)
     rows = tuple(
         (
-            each.where or "no line known",
-            ", ".join(f"{name} {number}" if number > 1 else name for name, number in each.opcodes.items()),
-            close_brackets(each.text),
+            line.where or "no line known",
+            ", ".join(f"{name} {number}" if number > 1 else name for name, number in line.opcodes.items()),
+            close_brackets(line.text),
         )
-        for each in row.fused
+        for line in row.fused
     )
     if rows:
         yield Table(("line", "source and operations"), tuple((a, f"{c}  [{b}]" if c else b) for a, b, c in rows))

@@ -80,18 +80,18 @@ def _cut(times: CompileTimes, rows: Sequence[tuple[str, ...]], least: int = FEW)
 
 
 def _tell_passes(times: CompileTimes) -> Iterator[Part]:
-    if not any(each.seconds for each in times.passes):
+    if not any(pass_time.seconds for pass_time in times.passes):
         yield "The times of single passes were not recorded."
         return
     rows = [
         (
-            format_duration(each.seconds),
-            _percent(each.seconds, times.seconds),
-            str(each.runs),
-            str(each.changed),
-            shorten(f"{each.name} ({each.pipeline})", _NAME),
+            format_duration(pass_time.seconds),
+            _percent(pass_time.seconds, times.seconds),
+            str(pass_time.runs),
+            str(pass_time.changed),
+            shorten(f"{pass_time.name} ({pass_time.pipeline})", _NAME),
         )
-        for each in times.passes
+        for pass_time in times.passes
     ]
     columns = ("time", "share", "runs", "changed", "pass (pipeline)")
     longest = _cut(times, rows)
@@ -103,8 +103,8 @@ def _tell_effects(times: CompileTimes) -> Iterator[Part]:
     if not times.effects:
         return
     rows = [
-        (str(number), str(each.before), str(each.after), shorten(f"{each.name} ({each.pipeline})", _NAME))
-        for number, each in enumerate(times.effects, 1)
+        (str(number), str(effect.before), str(effect.after), shorten(f"{effect.name} ({effect.pipeline})", _NAME))
+        for number, effect in enumerate(times.effects, 1)
     ]
     columns = ("", "before", "after", "pass (pipeline)")
     yield Table(columns, tuple(rows), (0, 1, 2), "Passes that changed the module, with its number of instructions")
@@ -142,8 +142,13 @@ def _tell_constants(times: CompileTimes) -> Iterator[Part]:
     if not times.constants:
         return
     rows = [
-        (format_bytes(each.bytes), shorten(each.type, 24), shorten_front(each.place, _NAME) or "unknown", each.origin)
-        for each in times.constants
+        (
+            format_bytes(constant.bytes),
+            shorten(constant.type, 24),
+            shorten_front(constant.place, _NAME) or "unknown",
+            constant.origin,
+        )
+        for constant in times.constants
     ]
     title_ = "Arrays of more than 1 KiB that are embedded in the program"
     yield Table(("size", "array", "line", "origin"), _cut(times, rows, SHORT), (0,), title_)

@@ -163,11 +163,11 @@ def _cost(run: Recompiles, own: OwnOperations) -> str:
 
 
 def _advise(run: Recompiles, again: Sequence[TracedFunction]) -> Iterator[Hint]:
-    lost: dict[str, float] = defaultdict(float)
+    seconds_by_kind: dict[str, float] = defaultdict(float)
     for function in again:
         for call in function.calls[1:]:
-            lost[call.differences[0].kind] += call.seconds
-    for kind, seconds in sorted(lost.items(), key=lambda item: -item[1])[:_SHOWN]:
+            seconds_by_kind[call.differences[0].kind] += call.seconds
+    for kind, seconds in sorted(seconds_by_kind.items(), key=lambda item: -item[1])[:_SHOWN]:
         time = f" ({format_duration(seconds)})" if run.is_timed else ""
         yield Hint(f"Remedy for {kind}{time}: {ADVICE[kind]}.")
 

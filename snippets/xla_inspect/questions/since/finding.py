@@ -98,10 +98,10 @@ def _find_place(question: str, compared: Difference) -> tuple[str, str, tuple[st
         "memory": compared.memory,
         "collectives": compared.collectives,
     }.get(question, ())
-    ordered = sorted(changes, key=lambda each: (-abs(each.right - each.left), not each.file))
+    ordered = sorted(changes, key=lambda change: (-abs(change.right - change.left), not change.file))
     show = format_bytes if question == "memory" else str
-    what = tuple(f"{each.what}: {show(each.left)} -> {show(each.right)}" for each in ordered[:_FEW])
-    first = next((each for each in ordered if each.file), None)
+    what = tuple(f"{change.what}: {show(change.left)} -> {show(change.right)}" for change in ordered[:_FEW])
+    first = next((change for change in ordered if change.file), None)
     return (f"{first.file}:{first.line}", first.text, what) if first else ("", "", what)
 
 

@@ -154,16 +154,16 @@ class Selector:
             for each in self.capture.module.walk()
             if (line := self.lines.get(each)) is not None and (line.file, line.number) in places
         )
-        removed: list[Instruction] = []
+        removed_instructions: list[Instruction] = []
         numbers = self.histories.states[0].numbers
         for original in self.list_imported(places):
             final = self.histories.finally_is(numbers[original])
             if final is None:
-                removed.append(original)
+                removed_instructions.append(original)
             elif final not in instructions:
                 # A pass that created a new instruction for it may have lost the line.
                 instructions = (*instructions, final)
-        return Selection(what, instructions, tuple(removed), lines=tuple(sorted(places)))
+        return Selection(what, instructions, tuple(removed_instructions), lines=tuple(sorted(places)))
 
     def list_imported(self, places: Collection[tuple[str, int]]) -> tuple[Instruction, ...]:
         """Return the instructions of the unoptimized module from some lines, in the order of its text.
@@ -213,13 +213,13 @@ class Selector:
         if not statements:
             return None
         lines = self._select_places(what, {place for each in statements for place in each.lines})
-        chosen, removed = (
+        chosen, removed_instructions = (
             tuple(each for each in group if self._is_in(each, statements))
             for group in (lines.instructions, lines.removed)
         )
-        if not (chosen or removed or self.is_traced(lines.lines)):
+        if not (chosen or removed_instructions or self.is_traced(lines.lines)):
             return None
-        return Selection(what, chosen, removed, lines=lines.lines, statements=statements)
+        return Selection(what, chosen, removed_instructions, lines=lines.lines, statements=statements)
 
     def _is_in(self, instruction: Instruction, statements: Collection[_Statement]) -> bool:
         """Return whether an instruction comes from one of the statements, or true if there are no statements."""
@@ -338,6 +338,8 @@ def _list_assigned(file: str, text: str) -> dict[str, list[_Statement]]:
         else:
             continue
         start, end = (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
-        for name in (each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)):
+        for name in (
+            name_node.id for target in targets for name_node in ast.walk(target) if isinstance(name_node, ast.Name)
+        ):
             assigned.setdefault(name, []).append(_Statement(file, start, end))
     return assigned

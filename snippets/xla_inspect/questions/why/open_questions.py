@@ -75,8 +75,8 @@ class OpenQuestions(Answer):
             return
         first = self.questions[0]
         yield f"{where} the first open question is about {format_bytes(first.bytes)}. {first.question} {self.answer}"
-        for each in self.questions[: self.shown]:
-            yield Hint(f"{format_bytes(each.bytes)}: {each.question}", each.command)
+        for question in self.questions[: self.shown]:
+            yield Hint(f"{format_bytes(question.bytes)}: {question.question}", question.command)
         if omitted := len(self.questions) - self.shown:
             yield f"{plural(omitted, 'more question')} not shown; --full shows all of them."
         for missing in self.missing:

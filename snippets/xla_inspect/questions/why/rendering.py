@@ -188,8 +188,8 @@ def _tell_step(step: PassStep) -> str:
         return f"{step.pass_name} fused it"
     instead = _INSTEAD.split(rest, maxsplit=1)[-1] if _INSTEAD.search(rest) else ""
     # If one instruction replaces several, the history does not show which of them it was created from.
-    put = f" in place of {instead.rpartition(' ')[2]}" if instead and " and " not in instead else ""
-    return f"{step.pass_name} {verb} it{put}"
+    replacement = f" in place of {instead.rpartition(' ')[2]}" if instead and " and " not in instead else ""
+    return f"{step.pass_name} {verb} it{replacement}"
 
 
 def _tell_reason(reason: Reason) -> str:

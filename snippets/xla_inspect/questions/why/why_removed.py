@@ -53,8 +53,8 @@ def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
             (each for each in (*messages, *own) if each.verdict == "done" and each.pass_name == removal.name), None
         )
         why = f": {cause.meaning.rstrip('.')}" if cause else ""
-        put = f" and created {instead} for the same operation" if instead and not cause else ""
-        how = f"removed {before}{put}{why}"
+        creation = f" and created {instead} for the same operation" if instead and not cause else ""
+        how = f"removed {before}{creation}{why}"
         if not (instead or cause):
             how += _say_reason(evidence, last, place)
     return Finding(
