@@ -68,13 +68,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return child_process.run_apart(words, options)
 
 
-def _is_dump(named: str) -> bool:
+def _is_dump(word: str) -> bool:
     """Return whether a subject is a dump, which runs none of the user's code."""
-    if named == "run" or named.rpartition(":")[0].endswith(".py"):
+    if word == "run" or word.rpartition(":")[0].endswith(".py"):
         return False
     from xla_inspect.dumps import split_dump
 
-    return split_dump(named) is not None
+    return split_dump(word) is not None
 
 
 def complete(words: Sequence[str]) -> list[str]:

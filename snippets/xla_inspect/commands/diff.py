@@ -112,7 +112,7 @@ def find_sides(options: argparse.Namespace) -> tuple[Side, Side]:
         raise InspectError(message)
     first, second = subjects[0], subjects[-1]
     target = options.target or next((name for name in map(_find_target, subjects) if name not in {"", "unknown"}), "")
-    more = tuple(word for each in options.changed for word in _read_change(each))
+    more = tuple(word for change in options.changed for word in _read_change(change))
     if len(subjects) == _TWO:
         names = [" ".join(first), " ".join(second)]
     elif options.rev:
@@ -141,9 +141,9 @@ def _find_target(words: Sequence[str]) -> str:
     return next(iter(_read(words)), "") if _is_captured(words[0]) else ""
 
 
-def _is_captured(named: str) -> bool:
+def _is_captured(word: str) -> bool:
     """Return whether a subject is a saved capture or a dump, which needs no compilation."""
-    return is_saved(named) or is_dump(named)
+    return is_saved(word) or is_dump(word)
 
 
 def _read(words: Sequence[str]) -> dict[str, Capture]:

@@ -118,14 +118,14 @@ def _answer_each(
 
 
 def _choose_questions(options: argparse.Namespace) -> tuple[str, ...]:
-    asked = split_list(options.ask)
-    for name in asked:
+    names = split_list(options.ask)
+    for name in names:
         if name not in QUESTIONS:
             message = f"--ask {name}: there is no such question; the questions are {', '.join(QUESTIONS)}"
             raise InspectError(message)
-    if "run-time" in asked:
+    if "run-time" in names:
         options.run = True
-    chosen = asked or USUAL
+    chosen = names or USUAL
     return (*chosen, "run-time") if options.run and "run-time" not in chosen else tuple(chosen)
 
 

@@ -165,7 +165,9 @@ def find_place(error: BaseException, file: str) -> str:
         chain.append(current)
         current = current.__cause__ or current.__context__
     frames = [
-        (frame.f_code.co_filename, line) for each in chain for frame, line in traceback.walk_tb(each.__traceback__)
+        (frame.f_code.co_filename, line)
+        for exception in chain
+        for frame, line in traceback.walk_tb(exception.__traceback__)
     ]
     return name_place(frames, own, file)
 

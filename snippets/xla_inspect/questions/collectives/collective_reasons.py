@@ -164,8 +164,8 @@ class Reasons:
     def _find_summed(self, collective: Collective) -> list[tuple[Instruction, Instruction]]:
         """Return the operations whose partial results are summed, each with the operand that it computes."""
         return [
-            (self.written.flow.find_origin(each, whole=True) if each.opcode in REWRITING else each, operand)
-            for each, operand in self.find_sources(collective)
+            (self.written.flow.find_origin(source, whole=True) if source.opcode in REWRITING else source, operand)
+            for source, operand in self.find_sources(collective)
         ]
 
     def _find_weights(
@@ -186,7 +186,7 @@ class Reasons:
         """Return the arguments of the program that are gathered, or whose gradients are summed."""
         if collective.kind in _REDUCING:
             weights = self._find_weights(collective, self._find_summed(collective))
-            return tuple(dict.fromkeys(" or ".join(each) for each in weights))
+            return tuple(dict.fromkeys(" or ".join(weight) for weight in weights))
         if collective.kind != "all-gather":
             return ()
         parameters = self._find_arguments(collective)
@@ -217,7 +217,7 @@ class Reasons:
         consumers = list(dict.fromkeys(self._name(use) or use.opcode for use in uses))
         need = f"{consumers[0]} needs all of it" if consumers else "all of it is needed"
         if parameters := [parameter for parameter in self._find_arguments(collective) if parameter is not None]:
-            specs = list(dict.fromkeys(filter(None, (find_sharding(each, self.mesh) for each in parameters))))
+            specs = list(dict.fromkeys(filter(None, (find_sharding(parameter, self.mesh) for parameter in parameters))))
             stored = f"stored as {' and '.join(specs)} and " if specs else ""
             return f"{stored}gathered over {along} because {need}"
         source = self.find_source(collective)

@@ -217,7 +217,11 @@ class _Finding:
         if value.opcode in {"parameter", "get-tuple-element"}:
             origin = self.flow.find_origin(value)
             return (origin,) if origin is not value else ()
-        inside = [called.root for called in module.called(value)] if value.opcode in {"fusion", "async-start"} else []
+        inside = (
+            [computation.root for computation in module.called(value)]
+            if value.opcode in {"fusion", "async-start"}
+            else []
+        )
         return (*inside, *module.operands(value))
 
     def _locate(self, instruction: Instruction) -> Place | None:
@@ -239,13 +243,13 @@ class _Finding:
         if collective.done.computation != collective.scheduled.computation:
             return None
         between = order[order.index(collective.scheduled) + 1 : order.index(collective.done)]
-        work = [self.launched[each] for each in between if each in self.launched]
-        kernels = [each for each in work if each.launch.role == "kernel" and _is_work(each)]
-        times = [each.bound.seconds for each in kernels if each.bound]
+        work = [self.launched[instruction] for instruction in between if instruction in self.launched]
+        kernels = [launch for launch in work if launch.launch.role == "kernel" and _is_work(launch)]
+        times = [launch.bound.seconds for launch in kernels if launch.bound]
         return Meanwhile(
             kernels=len(kernels),
-            flops=sum(each.work.flops for each in kernels),
-            moved_bytes=sum(each.bytes for each in kernels),
+            flops=sum(launch.work.flops for launch in kernels),
+            moved_bytes=sum(launch.bytes for launch in kernels),
             least_seconds=sum(times) if len(times) == len(kernels) and kernels else None,
         )
 

@@ -122,9 +122,9 @@ class WrittenProgram:
         def list_before(current: Instruction) -> Iterator[Instruction]:
             origin = self.flow.find_origin(current, whole=True)
             before = (origin,) if origin is not current else self.flow.module.operands(current)
-            return (each for each in before if each.shape.is_array and each.shape.size == value.shape.size)
+            return (operand for operand in before if operand.shape.is_array and operand.shape.size == value.shape.size)
 
-        return next(filter(None, (find_sharding(each, self.mesh) for each in search([value], list_before))), "")
+        return next(filter(None, (find_sharding(source, self.mesh) for source in search([value], list_before))), "")
 
 
 def _choose(names: list[str], path: list[str]) -> tuple[str, ...]:

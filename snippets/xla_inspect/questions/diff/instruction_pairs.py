@@ -38,16 +38,16 @@ def pair_instructions(change: ModuleChange, left: Capture, right: Capture) -> tu
         left: The capture of the first module.
         right: The capture of the second module.
     """
-    added = [*change.added]
+    additions = [*change.added]
     pairs: list[tuple[Instruction | None, Instruction | None]] = []
     for old in change.removed:
         # An added instruction of the same shape most likely replaces the removed one.
-        alike = (new for new in added if (new.computation, new.shape.plain) == (old.computation, old.shape.plain))
-        new = next(alike, None) or next((new for new in added if new.shape.plain == old.shape.plain), None)
+        alike = (new for new in additions if (new.computation, new.shape.plain) == (old.computation, old.shape.plain))
+        new = next(alike, None) or next((new for new in additions if new.shape.plain == old.shape.plain), None)
         if new is not None:
-            added.remove(new)
+            additions.remove(new)
         pairs.append((old, new))
-    pairs += [(None, new) for new in added]
+    pairs += [(None, new) for new in additions]
     differing = [difference for difference in change.changed if not UNSEEN.issuperset(difference.aspects)]
     own = [difference for difference in differing if not _FOLLOWING.issuperset(difference.aspects)]
     pairs += [(difference.before, difference.after) for difference in (own if pairs or own else differing)]

@@ -82,7 +82,7 @@ def _sum_up_modules(difference: Difference) -> str:
     lacking = [side.name for side in (difference.left, difference.right) if side.stage.name == "none"]
     if lacking:
         return f"{' and '.join(lacking)} {'has' if len(lacking) == 1 else 'have'} no optimized module to compare"
-    counts = next((each for each in difference.amounts if each.name == "instructions"), None)
+    counts = next((amount for amount in difference.amounts if amount.name == "instructions"), None)
     if counts and difference.left.stage.name != difference.right.stage.name:
         return f"two stages of a compilation, with {counts.left:,.0f} and {plural(int(counts.right), 'instruction')}"
     if not difference.instructions:

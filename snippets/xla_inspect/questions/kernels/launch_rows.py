@@ -197,7 +197,7 @@ def read_vmem(capture: Capture) -> dict[str, int]:
 def find_library(module: Module, instruction: Instruction) -> str:
     """Return the target of a custom call, which may be inside a fusion or a small computation, or an empty string."""
     own = instruction.custom_call_target or custom_fusion_kind(instruction)
-    inner = (each.custom_call_target for each in list_work(module, instruction) if each.custom_call_target)
+    inner = (worker.custom_call_target for worker in list_work(module, instruction) if worker.custom_call_target)
     return own or next(inner, "")
 
 
@@ -226,13 +226,13 @@ def _describe_line(capture: Capture, place: tuple[str, int], opcodes: Counter[st
 
 def _describe(
     capture: Capture,
-    each: Launched,
+    launched: Launched,
     lines: Mapping[Instruction, SourceLine],
     registers: Mapping[str, tuple[int, int, int]],
     languages: Mapping[str, list[str]],
 ) -> LaunchRow:
-    launch, work, thunk = each.launch, each.work, each.launch.thunk
-    line = each.lines[0] if each.lines else None
+    launch, work, thunk = launched.launch, launched.work, launched.launch.thunk
+    line = launched.lines[0] if launched.lines else None
     symbol = thunk.symbol if thunk else ""
     resources = registers.get(symbol)
     shared = thunk.shared_memory if thunk else None
@@ -255,12 +255,12 @@ def _describe(
         },
         transcendentals=work.transcendentals,
         unknown_work=work.unknown,
-        read_bytes=each.read,
-        written_bytes=each.written,
-        on_chip_bytes=each.on_chip,
+        read_bytes=launched.read,
+        written_bytes=launched.written,
+        on_chip_bytes=launched.on_chip,
         vmem_bytes=None,
-        least_seconds=each.bound.seconds if each.bound else None,
-        limit=each.bound.limit if each.bound else "",
+        least_seconds=launched.bound.seconds if launched.bound else None,
+        limit=launched.bound.limit if launched.bound else "",
         grid=thunk.grid if thunk else None,
         threads=thunk.threads if thunk else None,
         shared_bytes=shared + resources[2] if shared is not None and resources else shared,

@@ -108,7 +108,8 @@ class Names:
     def sharing(self, name: str) -> tuple[str, ...]:
         """Return the other launches with the same kernel as a launch."""
         return next(
-            (tuple(each for each in all_ if each != name) for all_ in self._by_symbol.values() if name in all_), ()
+            (tuple(launch for launch in all_ if launch != name) for all_ in self._by_symbol.values() if name in all_),
+            (),
         )
 
     def find_place(self, name: str) -> tuple[str, str]:

@@ -161,15 +161,15 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
     """
     values, stage = list_held(capture), find_stage(capture)
     memory = capture.memory
-    needed = sum(value.size for value in values) or (
+    needed_bytes = sum(value.size for value in values) or (
         memory.arguments + memory.outputs - memory.aliased + memory.temporaries
     )
     refusal = find_refusal(capture)
     is_main = refusal is not None and refusal.space == HBM
     available = (refusal.limit_bytes if refusal and is_main else None) or find_available(capture.target)
-    needed = needed or (refusal.needed_bytes if refusal and is_main else None) or 0
+    needed_bytes = needed_bytes or (refusal.needed_bytes if refusal and is_main else None) or 0
     gap = "" if capture.buffers else capture.missing.get("buffers", "")
-    fits = None if available is None or capture.error else needed <= available
+    fits = None if available is None or capture.error else needed_bytes <= available
     fits = None if gap and fits else fits
     if refusal is not None:
         fits = False
@@ -177,7 +177,7 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
         program=capture.program,
         target=capture.target,
         asked=asked,
-        needed_bytes=needed,
+        needed_bytes=needed_bytes,
         available_bytes=available,
         fits=fits,
         error=capture.error,
@@ -190,7 +190,7 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
         stage=stage,
         global_bytes=sum((value.whole or value.shape).padded_bytes for value in values if value.shape)
         if stage.shapes == "global"
-        else needed,
+        else needed_bytes,
         unknown_shards=sum(value.is_bound for value in values),
         scopes=sum_scopes(
             [

@@ -156,12 +156,12 @@ def _tell_constants(times: CompileTimes) -> Iterator[Part]:
 
 def _advise(times: CompileTimes) -> Iterator[Part]:
     for words, text in _SUSPECTS.items():
-        seconds = sum(each.seconds for each in times.passes if any(word in each.name for word in words))
+        seconds = sum(pass_time.seconds for pass_time in times.passes if any(word in pass_time.name for word in words))
         if seconds > _SECONDS and seconds > _SHARE * times.seconds:
             yield Hint(text.format(time=format_duration(seconds)))
-    large = [each for each in times.constants if each.bytes >= _LARGE]
+    large = [constant for constant in times.constants if constant.bytes >= _LARGE]
     if large:
-        total = format_bytes(sum(each.bytes for each in large))
+        total = format_bytes(sum(constant.bytes for constant in large))
         yield Hint(f"To avoid {total} of constants in the program, pass these arrays as arguments.")
     unrolled = [part for part in times.parts if part.repeats >= _REPEATS]
     if unrolled:

@@ -109,12 +109,12 @@ def _find_copies(old: Capture, new: Capture) -> tuple[str, str, tuple[str, ...]]
     """Return the line and the shapes of copies in loops that only one of the two compilations has."""
 
     def list_copies(capture: Capture) -> dict[str, Any]:
-        copies = [each for each in list_launches(capture) if each.role == "copy" and each.within]
-        return {each.instruction.shape.text: each.instruction for each in copies}
+        copies = [launch for launch in list_launches(capture) if launch.role == "copy" and launch.within]
+        return {launch.instruction.shape.text: launch.instruction for launch in copies}
 
     try:
         first, second = list_copies(old), list_copies(new)
-        copies = {shape: each for shape, each in second.items() if shape not in first} or second or first
+        copies = {shape: copy for shape, copy in second.items() if shape not in first} or second or first
         lines = find_lines(new if second else old, (new if second else old).module)
     except UNREADABLE:
         return "", "", ()
@@ -144,15 +144,25 @@ def _find_kernel_line(capture: Capture, kernel: str) -> tuple[str, str]:
         module = capture.module
         lines = find_lines(capture, module)
         plain = kernel.removesuffix("_computation")
-        matches = [each for each in module.walk() if plain in {each.name, each.name.replace(".", "_")}]
+        matches = [
+            instruction
+            for instruction in module.walk()
+            if plain in {instruction.name, instruction.name.replace(".", "_")}
+        ]
         matches = matches or [
-            each for each in module.walk() if _NUMBERED.sub(r"\1", each.name) == _NUMBERED.sub(r"\1", plain)
+            instruction
+            for instruction in module.walk()
+            if _NUMBERED.sub(r"\1", instruction.name) == _NUMBERED.sub(r"\1", plain)
         ]
         # Older releases generated one piece of code for all kernels, so no instruction has its name.
-        inside = {inner for each in matches or module.entry for inner in walk_inside(module, each)}
+        inside = {inner for instruction in matches or module.entry for inner in walk_inside(module, instruction)}
     except UNREADABLE:
         return "", ""
-    own = (lines.get(each) for each in module.walk() if each in inside and each.opcode not in IDLE)
+    own = (
+        lines.get(instruction)
+        for instruction in module.walk()
+        if instruction in inside and instruction.opcode not in IDLE
+    )
     counts = Counter(line for line in own if line and not line.through)
     if not counts:
         return "", ""
@@ -163,7 +173,7 @@ def _find_kernel_line(capture: Capture, kernel: str) -> tuple[str, str]:
 def _list_slower(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator[str]:
     """Yield the passes that take longer than before, the largest increase first."""
     increases = {name: new[name] - old.get(name, 0.0) for name in new}
-    for name in sorted(increases, key=lambda each: -increases[each])[:_FEW]:
+    for name in sorted(increases, key=lambda pass_name: -increases[pass_name])[:_FEW]:
         if increases[name] > _SLOWER:
             yield f"`{name}` {format_duration(old.get(name, 0.0))} -> {format_duration(new[name])}"
 

@@ -138,8 +138,8 @@ def answer_dump(capture: Capture, asked: str) -> Summary:
 
 def _summarize(capture: Capture) -> TargetSummary:
     launches = model_launches(capture) if capture.after else ()
-    kernels = [each for each in launches if each.launch.role == "kernel"]
-    kinds = Counter(each.launch.kind for each in kernels)
+    kernels = [launch for launch in launches if launch.launch.role == "kernel"]
+    kinds = Counter(launch.launch.kind for launch in kernels)
     exchanges = find_exchanges(capture.program, capture, {})
     memory = explain_memory(capture, "")
     has_launches = memory.stage.has_launches
@@ -147,10 +147,10 @@ def _summarize(capture: Capture) -> TargetSummary:
         target=capture.target,
         kernels=len(kernels) if has_launches else None,
         kinds=dict(kinds.most_common()),
-        copies=sum(each.launch.role == "copy" for each in launches) if has_launches else None,
+        copies=sum(launch.launch.role == "copy" for launch in launches) if has_launches else None,
         collectives=len(exchanges.exchanges) if capture.after else 0,
-        flops=sum(each.work.flops * (each.launch.runs or 1) for each in launches) if has_launches else None,
-        moved_bytes=sum(each.bytes * (each.launch.runs or 1) for each in launches) if has_launches else None,
+        flops=sum(launch.work.flops * (launch.launch.runs or 1) for launch in launches) if has_launches else None,
+        moved_bytes=sum(launch.bytes * (launch.launch.runs or 1) for launch in launches) if has_launches else None,
         peak_bytes=memory.needed_bytes,
         argument_bytes=memory.sum_roles("argument"),
         temporary_bytes=None if memory.gap else memory.sum_roles(*ON_THE_WAY),

@@ -122,7 +122,7 @@ def _label(finder: WhyFinder, instruction: Instruction, name: str) -> str:
 def _list_questions(finder: WhyFinder, asked: str) -> Iterator[tuple[OpenQuestion, tuple[str, ...]]]:
     """Yield questions, each with the names of its instructions."""
     evidence = finder.evidence
-    exchanges = {each.name: each for each in finder.exchanges}
+    exchanges = {exchange.name: exchange for exchange in finder.exchanges}
     for launch in evidence.kernels.launches:
         size = 2 * launch.instruction.shape.bytes * (launch.runs or 1)
         exchange = exchanges.get(launch.scheduled.name) or exchanges.get(launch.name)
@@ -146,9 +146,11 @@ def _ask_boundary(
     finder: WhyFinder, asked: str, pair: tuple[Launch, Launch], size: int
 ) -> tuple[OpenQuestion, tuple[str, ...]]:
     lines = finder.evidence.lines
-    heroes = [each.instruction if each.instruction in lines else finder.evidence.kernels.hero(each) for each in pair]
-    names = tuple(each.name for each in pair)
-    labels = [_label(finder, *each) for each in zip(heroes, names, strict=True)]
+    heroes = [
+        launch.instruction if launch.instruction in lines else finder.evidence.kernels.hero(launch) for launch in pair
+    ]
+    names = tuple(launch.name for launch in pair)
+    labels = [_label(finder, *pairing) for pairing in zip(heroes, names, strict=True)]
     question = f"Why are {labels[0]} and {labels[1]} two kernels?"
     short, long = sorted(labels, key=len)
     if short in long:

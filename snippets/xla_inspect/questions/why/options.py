@@ -109,13 +109,13 @@ def _ask_one(
     if capture.passes:
         log.info("following each instruction through %d passes", len(capture.passes))
     finder = package.WhyFinder(capture.retold(program=subject.name), subject.axes or None)
-    asked = subjects.write_subject(options, capture.target)
+    command_words = subjects.write_subject(options, capture.target)
     if not options.what and apart is None:
         if kinds:
             message = "--try needs a part of the program: pass it after the subject, or two parts with --apart A,B"
             raise InspectError(message)
-        return package.list_open_questions(finder, asked, full=options.full)
-    answer: Why = finder.answer(asked, options.what, apart=apart, full=options.full, trouble=trouble)
+        return package.list_open_questions(finder, command_words, full=options.full)
+    answer: Why = finder.answer(command_words, options.what, apart=apart, full=options.full, trouble=trouble)
     if not kinds:
         return replace(answer, is_tried=subject.call is not None)
     return package.try_changes(subject, target, kinds, finder, answer, apart=apart)

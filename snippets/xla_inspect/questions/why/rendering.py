@@ -73,7 +73,7 @@ def _tell_briefly(why: Why, verdict: str) -> Iterator[Part]:
     notes = " ".join(first.notes[:FEW_NOTES])
     part = next(iter(why.parts), None)
     paragraphs = [notes, _tell_words(first), _tell_part(part) if part else ""]
-    paragraphs += [f"Also: {each.verdict}" for each in why.findings[1:2]]
+    paragraphs += [f"Also: {finding.verdict}" for finding in why.findings[1:2]]
     for text in filter(None, paragraphs):
         if (size := _count_text_lines(text)) <= room:
             room -= size
@@ -88,7 +88,7 @@ def _tell_finding(finding: Finding) -> Iterator[Part]:
     if finding.reasons:
         yield Table(
             ("pass", "compiler message"),
-            tuple((each.pass_name or "-", f"{each.verdict}: {_tell_reason(each)}") for each in finding.reasons),
+            tuple((reason.pass_name or "-", f"{reason.verdict}: {_tell_reason(reason)}") for reason in finding.reasons),
         )
 
 
@@ -111,13 +111,14 @@ def _tell_parts(why: Why) -> Iterator[Part]:
 def _tell_trials(why: Why) -> Iterator[Part]:
     if not (why.trials or why.untried):
         return
-    effective = [each for each in why.trials if why.is_full or each.outcome in _EFFECTIVE]
-    without_effect = Counter(each.kind for each in why.trials if each.outcome == "keeps")
-    failed = Counter(each.kind for each in why.trials if each.outcome == "failed")
+    effective = [trial for trial in why.trials if why.is_full or trial.outcome in _EFFECTIVE]
+    without_effect = Counter(trial.kind for trial in why.trials if trial.outcome == "keeps")
+    failed = Counter(trial.kind for trial in why.trials if trial.outcome == "failed")
     if effective:
-        effects = [each.effect if why.is_full else each.effect.partition(";")[0] for each in effective]
+        effects = [trial.effect if why.is_full else trial.effect.partition(";")[0] for trial in effective]
         rows = tuple(
-            (each.outcome, each.change, each.note or effect) for each, effect in zip(effective, effects, strict=True)
+            (trial.outcome, trial.change, trial.note or effect)
+            for trial, effect in zip(effective, effects, strict=True)
         )
         yield Table(("outcome", "change", "count"), rows, (), "Effects of changes, each compiled")
     if why.is_full:
@@ -157,11 +158,11 @@ def _tell_lines(finding: Finding) -> str:
 def _tell_words(finding: Finding) -> str:
     """Return the compiler's message about a finding, unless the log truncated it."""
     topics = _TOPICS.get(finding.kind, ())
-    for each in finding.reasons:
-        is_own = each.pass_name == finding.pass_name and each.verdict == "refused"
-        if each.topic in topics and is_own and each.words[-1:] != "\u2026":
-            place = f" ({each.place.rpartition('/')[2]})" if each.place else ""
-            return f"The compiler's message: “{each.words}”{place}."
+    for reason in finding.reasons:
+        is_own = reason.pass_name == finding.pass_name and reason.verdict == "refused"
+        if reason.topic in topics and is_own and reason.words[-1:] != "\u2026":
+            place = f" ({reason.place.rpartition('/')[2]})" if reason.place else ""
+            return f"The compiler's message: “{reason.words}”{place}."
     return ""
 
 

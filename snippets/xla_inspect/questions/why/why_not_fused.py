@@ -91,7 +91,7 @@ def _write(  # noqa: PLR0913, PLR0917 - the parts of a finding
     if cause.barrier is not None and (barrier := evidence.show_line(cause.barrier)).where:
         line, lines = barrier, tuple(dict.fromkeys((barrier, *lines)))
     notes = tuple(_list_notes(evidence, *(edge or ends)))
-    names = tuple(each.name for each in ends)
+    names = tuple(end.name for end in ends)
     return Finding("apart", names, verdict, *cause.pass_, line, notes, cause.messages[:_MOST], traffic, lines)
 
 
@@ -108,14 +108,14 @@ def _find_cause(evidence: Evidence, first: Launch, second: Launch, names: tuple[
     left, right = kernels.parts(first), kernels.parts(second)
     attempts = evidence.attempts.between((*left, first.instruction), (*right, second.instruction))
     messages = evidence.read_decisions(attempts)
-    refusals = tuple(each for each in messages if each.verdict == "refused")
+    refusals = tuple(message for message in messages if message.verdict == "refused")
     pass_ = _find_pass(evidence, first, second, refusals)
     if barrier := find_barrier(evidence, first, second):
         where = evidence.show_line(barrier).where
         why = f"an optimization_barrier{f' ({where})' if where else ''} separates them until fusion is complete"
         return _Cause(why, pass_, 2, messages, barrier)
     if split := find_split(evidence, first, second):
-        original = ", ".join(each.name for each in split.instead) or kernels.hero(first).name
+        original = ", ".join(instruction.name for instruction in split.instead) or kernels.hero(first).name
         part = split.instruction.opcode
         why = f"{split.name} rewrote {original} as several steps, and {names[1]} computes one of them, the {part}"
         return _Cause(why, (split.pipeline, split.name), 2, messages)
@@ -156,12 +156,12 @@ def _explain_distance(
     # The pair of adjacent kernels with the strongest evidence explains the distance best.
     at = max(range(len(edges)), key=lambda number: causes[number].weight)
     cause, (one, other) = causes[at], edges[at]
-    middle = [evidence.name(each) for each in path[1:-1]]
+    middle = [evidence.name(launch) for launch in path[1:-1]]
     runs = "runs" if len(middle) == 1 else "run"
     between = " and ".join((", ".join(middle[:-1]), middle[-1]) if len(middle) > 1 else middle)
     if len(middle) > _MOST_BETWEEN:
         between = plural(len(middle), "kernel")
-    messages = tuple(dict.fromkeys(reason for each in (cause, *causes) for reason in each.messages))
+    messages = tuple(dict.fromkeys(reason for barrier in (cause, *causes) for reason in barrier.messages))
     verdict = f"{names} are two kernels: {between} {runs} between them, and {cause.why}."
     return _write(evidence, ends, verdict, replace(cause, messages=messages), lines, 0, (one, other))
 
@@ -172,14 +172,14 @@ def _explain_strangers(
     """Return the reason why two launches are not fused if no chain of launches connects them."""
     first, second = ends
     kernels = evidence.kernels
-    shared = [each for each in kernels.feeders(first) if each in kernels.feeders(second)]
-    inputs = [each for each in kernels.arguments(first) if each in kernels.arguments(second)]
-    both = [*(evidence.name(each) for each in shared), *map(evidence.name_value, inputs)]
+    shared = [launch for launch in kernels.feeders(first) if launch in kernels.feeders(second)]
+    inputs = [argument for argument in kernels.arguments(first) if argument in kernels.arguments(second)]
+    both = [*(evidence.name(launch) for launch in shared), *map(evidence.name_value, inputs)]
     reading = f"; both read {', '.join(both[:_MOST_BETWEEN])}" if both else ""
     left, right = kernels.parts(first), kernels.parts(second)
     attempts = [*evidence.attempts.between(left, right), *evidence.attempts.between(right, left)]
     messages = evidence.read_decisions(attempts)
-    refusal = next((each for each in messages if each.verdict == "refused" and each.others), None)
+    refusal = next((message for message in messages if message.verdict == "refused" and message.others), None)
     clause = f", and the pass {refusal.pass_name} does not fuse them because " if refusal else ""
     clause += write_clause(refusal, first.name, second.name) if refusal else ""
     return Finding(
@@ -205,7 +205,7 @@ def find_split(evidence: Evidence, first: Launch, second: Launch) -> Step | None
         if (part.op_name, part.stack_frame) != origin or part.opcode == hero.opcode or part.opcode not in HEAVY:
             continue
         step = evidence.histories.find_first(part)
-        if step.name and any(_is_same(each, hero) for each in step.instead):
+        if step.name and any(_is_same(instruction, hero) for instruction in step.instead):
             return step
     return None
 
@@ -217,18 +217,18 @@ def _is_same(one: Instruction, other: Instruction) -> bool:
 def find_barrier(evidence: Evidence, first: Launch, second: Launch) -> Instruction | None:
     """Return the program's optimization barrier on a path from one kernel to the other, or None."""
     module = evidence.capture.unoptimized_module
-    if not any(each.opcode == BARRIER for each in module.walk()):
+    if not any(instruction.opcode == BARRIER for instruction in module.walk()):
         return None
     numbers = evidence.histories.states[0].numbers
-    names = [evidence.histories.names_at(0, evidence.kernels.parts(each)) for each in (first, second)]
-    starts: list[_Reached] = [(each, None) for each in numbers if each.name in names[0] - names[1]]
+    names = [evidence.histories.names_at(0, evidence.kernels.parts(launch)) for launch in (first, second)]
+    starts: list[_Reached] = [(instruction, None) for instruction in numbers if instruction.name in names[0] - names[1]]
 
     def list_next(place: _Reached) -> Iterator[_Reached]:
         for user in module.users(place[0]):
             if user.name not in names[0]:
                 yield user, user if user.opcode == BARRIER else place[1]
 
-    barriers = (barrier for each, barrier in search(starts, list_next) if each.name in names[1])
+    barriers = (barrier for instruction, barrier in search(starts, list_next) if instruction.name in names[1])
     return next(filter(None, barriers), None)
 
 
@@ -264,7 +264,7 @@ def _list_notes(evidence: Evidence, first: Launch, second: Launch) -> Iterator[s
     yield f"{first.name} writes {size} to memory, and {second.name} reads it."
     readers = evidence.kernels.readers(first)
     if len(readers) > 1:
-        yield f"{first.name} has {len(readers)} readers: {', '.join(each.name for each in readers[:3])}."
+        yield f"{first.name} has {len(readers)} readers: {', '.join(reader.name for reader in readers[:3])}."
     if first.within != second.within:
         yield "They run in different loops or branches."
     for launch in (first, second):
