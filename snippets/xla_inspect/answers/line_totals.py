@@ -63,6 +63,7 @@ def sum_scopes(rows: Sequence[tuple[str, str, float]]) -> tuple[LineTotal, ...]:
         return ()
     largest = lines[0].where
     scopes = sum_lines(row for row in rows if row[0] == largest)
+    # A single scope says no more than its line.
     return scopes if len(scopes) > 1 else ()
 
 
@@ -87,6 +88,7 @@ def tell_lines(lines: Sequence[LineTotal], what: str, show: Callable[..., str]) 
         what: The heading of the amounts.
         show: A function that formats an amount.
     """
+    # A total of zero must not lead to a division by zero.
     whole = sum(line.amount for line in lines) or 1.0
     rows = tuple(
         (

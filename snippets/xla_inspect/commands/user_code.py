@@ -120,6 +120,7 @@ def _advise(error: BaseException, text: str, *, has_line: bool) -> str:
 
 def _is_own(error: BaseException) -> bool:
     """Return whether this package raised an error, directly or through Python's standard library."""
+    # Calls of this package raise these two errors, but the user's file or arguments cause them.
     if isinstance(error, SyntaxError) or _CALLED.match(_print(error)):
         return False
     library = Path(sysconfig.get_path("stdlib"))
@@ -131,6 +132,7 @@ def _is_own(error: BaseException) -> bool:
         if any(file.is_relative_to(folder) for folder in packages)
         or not (file.is_relative_to(library) or str(file).startswith("<"))
     ]
+    # Python's library may raise an error because of a call from this package, so the innermost other frame decides.
     return bool(outside) and outside[-1].is_relative_to(Path(__file__).parents[1])
 
 
@@ -161,6 +163,7 @@ def find_place(error: BaseException, file: str) -> str:
         return f"{file if error.filename == own else shorten_path(error.filename)}:{error.lineno}"
     chain: list[BaseException] = []
     current: BaseException | None = error
+    # The causes of an exception may form a cycle.
     while current is not None and current not in chain:
         chain.append(current)
         current = current.__cause__ or current.__context__

@@ -88,6 +88,8 @@ class Reasons:
         if name_primitive(instruction) in WRITTEN or name_primitive(scheduled) in WRITTEN or self.is_global:
             return True
         reducing = collective.kind in _REDUCING
+        # The compiler rewrites one kind of reduction into another, so any reduction of the program may have become this
+        # one.
         alike = [
             candidate
             for candidate in self.written.collectives
@@ -132,6 +134,7 @@ class Reasons:
         """Return the operations that need a collective, each with the operand that it computes."""
         operands = self._list_operands(collective)
         apart = [(self.written.find_given(self.flow.find_origin(operand), operand), operand) for operand in operands]
+        # A combined collective may belong to several operations, one for each operand.
         if len(operands) > 1 and (matches := [(operation, operand) for operation, operand in apart if operation]):
             return matches
         steps = (collective.instruction, collective.scheduled)
@@ -175,6 +178,7 @@ class Reasons:
         names = " ".join(
             source.op_name or "" for source in (collective.instruction, *(source for source, _ in sources))
         )
+        # JAX marks the operations of a backward pass with `transpose(`, and only these compute gradients.
         if "transpose(" not in names:
             return []
         names_of_sums = [
@@ -205,6 +209,7 @@ class Reasons:
     def _find_ungathered(self, value: Instruction) -> Instruction:
         """Return the origin of a value, looking through earlier gathers over other axes."""
         origin = self.flow.find_origin(value)
+        # A value that is sharded over several axes is gathered in several steps.
         while name_kind(origin) == "all-gather":
             origin = self.flow.find_origin(self.flow.module.operands(origin)[0])
         return origin
@@ -226,6 +231,7 @@ class Reasons:
         primitive = self._name(origin) or (self._name(source) if source else "")
         what = f"the result of {primitive}" if primitive else "a result"
         if origin.opcode == "parameter":
+            # The parameters of the entry were handled above, so this one belongs to the body of a loop.
             what = "a value that a loop carries"
         if new_sharding:
             return f"{what} is resharded {f'from {old_sharding} ' if old_sharding else ''}to {new_sharding}{where}"
@@ -239,6 +245,7 @@ def list_carried(module: Module, collective: Instruction) -> tuple[Instruction, 
         return module.operands(collective)
     for value in operands:
         inner = module.called(value)[0].root if is_fusion(value) else value
+        # A concatenation that the program itself requests is one value, not the work of the combiner.
         if inner.opcode == "concatenate" and name_primitive(inner) != "concatenate":
             parts = [skip_renaming(module, part) for part in module.operands(inner)]
             fusion_operands = module.operands(value)

@@ -108,6 +108,7 @@ def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> E
         devices = mesh.size
     exchanges.sort(key=lambda exchange: -exchange.total_bytes)
     error = tell_failure(capture)
+    # Before the final module, a later pass may still add an exchange, so devices might wrongly seem to repeat work.
     replication = find_replication(capture, mesh) if stage.is_final else None
     mesh_axes = mesh.axes if mesh else ()
     scopes = sum_scopes(
@@ -145,10 +146,13 @@ class _Finding:
         groups = read_groups(instruction.attributes.get("replica_groups", ""), count)
         pairs = read_pairs(instruction)
         axes: tuple[str, ...] = ()
+        # A mesh of another size does not describe this module, so its axes cannot name the groups.
         if self.mesh is not None and self.mesh.size == count:
             axes = self.mesh.name_pairs(pairs) if pairs else self.mesh.name_axes(groups) if groups else ()
+        # A permutation has pairs instead of groups, so its group is the size of the mesh along its axes.
         group = self._count_along(axes) if pairs and axes else collective.group
         is_asked = self.reasons.is_asked(collective)
+        # The users of an asynchronous collective read the result of its end, not of its start.
         result = collective.done if collective.is_async else instruction
         uses = [use for use, _ in self.flow.find_uses(result)]
         rematerializes = is_asked is False and is_cut_anew(self.flow, collective)
@@ -198,6 +202,7 @@ class _Finding:
             if use_places:
                 return use_places, "" if own else "the operations that use it"
         operands = list_carried(self.capture.module, collective.instruction)
+        # A combined collective exchanges the values of several lines, but its own metadata has only one of them.
         if (len(operands) > 1 and collective.kind != "all-to-all") or not own:
             above = self._collect(self._search(operand, upwards=True) for operand in operands)
             if above and (not own or len(above) > 1):
@@ -214,6 +219,7 @@ class _Finding:
 
     def _list_above(self, value: Instruction) -> Iterable[Instruction]:
         module = self.capture.module
+        # A parameter has no operands, so the search continues at the value that a caller or a tuple passes.
         if value.opcode in {"parameter", "get-tuple-element"}:
             origin = self.flow.find_origin(value)
             return (origin,) if origin is not value else ()
@@ -240,6 +246,7 @@ class _Finding:
         if not collective.is_async or collective.done is collective.scheduled:
             return None
         order = self.capture.module.computation(collective.scheduled.computation).instructions
+        # The schedule orders only the instructions of one computation.
         if collective.done.computation != collective.scheduled.computation:
             return None
         between = order[order.index(collective.scheduled) + 1 : order.index(collective.done)]
@@ -250,6 +257,7 @@ class _Finding:
             kernels=len(kernels),
             flops=sum(launch.work.flops for launch in kernels),
             moved_bytes=sum(launch.bytes for launch in kernels),
+            # If one kernel has no published peak rates, the sum of the others would be too small.
             least_seconds=sum(times) if len(times) == len(kernels) and kernels else None,
         )
 
@@ -263,6 +271,7 @@ def _name_scope(op_name: str) -> str:
     """Return the program's own named scopes around an operation, without those of JAX and its transformations."""
     scopes: list[str] = []
     backward = False
+    # The last part of the name is the primitive itself, not a scope.
     for part in op_name.partition(":")[0].split("/")[:-1]:
         backward |= part.startswith("transpose(")
         name = part

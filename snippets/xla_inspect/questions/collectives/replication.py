@@ -96,12 +96,14 @@ def find_replication(capture: Capture, mesh: Mesh | None) -> Replication | None:
         return None
     wholes, parts = (_list_parameters(module.entry) for module in (capture.unoptimized_module, capture.module))
     results = [list(module.entry.root.shape.leaves()) for module in (capture.unoptimized_module, capture.module)]
+    # The values can be compared one by one only if the passes left their number unchanged.
     if len(wholes) != len(parts) or len(results[0]) != len(results[1]):
         return None
     pairs = list(zip(wholes, parts, strict=True))
     alike = [part for whole, part in pairs if whole.shape.dimensions == part.shape.dimensions]
     replicated_results = [part for whole, part in zip(*results, strict=True) if whole.dimensions == part.dimensions]
     copies = _count_copies(capture, mesh, pairs)
+    # The operations are reported only for work that several devices repeat.
     launched = model_launches(capture) if copies and copies > 1 else ()
     return Replication(
         devices=capture.module.num_partitions,
@@ -113,7 +115,7 @@ def find_replication(capture: Capture, mesh: Mesh | None) -> Replication | None:
         whole_results=len(replicated_results),
         result_bytes=_sum_bytes(replicated_results),
         copies=copies,
-        flops=sum(instruction.work.flops * (instruction.launch.runs or 1) for instruction in launched),
+        flops=sum(launch.work.flops * (launch.launch.runs or 1) for launch in launched),
     )
 
 
@@ -143,6 +145,7 @@ def _count_copies(capture: Capture, mesh: Mesh | None, pairs: list[tuple[Instruc
     ):
         return None
     cut = [whole for whole, part in pairs if whole.shape.dimensions != part.shape.dimensions]
+    # Without a sharded argument, every device starts from the same data.
     if not cut:
         return devices
     matches = [_PARAMETER.fullmatch(find_sharding(instruction, mesh)) for instruction in cut]

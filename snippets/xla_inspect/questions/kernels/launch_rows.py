@@ -203,6 +203,7 @@ def find_library(module: Module, instruction: Instruction) -> str:
 
 def find_scope(capture: Capture, instruction: Instruction) -> str:
     """Return the named scopes around an instruction, without those of `jax.jit` and of loops."""
+    # A fusion may have no name of its own. Then the last named operation inside it is the nearest to its result.
     candidates = [instruction, *reversed(list(list_work(capture.module, instruction)))]
     return _OUTER.sub("", next((candidate.op_name for candidate in candidates if candidate.op_name), "")).strip("/")
 

@@ -66,6 +66,7 @@ class Names:
             return "", ""
         if op in self._by_name:
             return self._by_name[op], "name"
+        # An event may also belong to an instruction that is not a launch, such as a loop.
         if op and op in self._instructions:
             return op, "name"
         # Only the symbol identifies an event without a module, or an event of a command buffer with several commands.
@@ -96,9 +97,11 @@ class Names:
         if not after or not before or first >= last:
             return ""
         between = self._launches[first + 1 : last]
+        # Neighbors in the profile are neighbors in the schedule only within one loop or branch.
         around = {launch.within for launch in self._launches[first : last + 1]}
         if len(between) != 1 or len(around) != 1 or between[0].is_async or _is_generated(between[0]):
             return ""
+        # An event for a copy cannot be a library call, and any other event cannot be a copy.
         return between[0].name if (between[0].opcode != "custom-call") == is_copy else ""
 
     def is_other(self, module: str) -> bool:
@@ -155,6 +158,7 @@ class Names:
     def _ends(self, start: Instruction) -> list[Instruction]:
         if not start.opcode.endswith("-start"):
             return []
+        # An asynchronous launch may have several updates between its start and its end.
         ends, waiting = [], [start]
         while waiting:
             for user in self.module.users(waiting.pop()):
@@ -188,6 +192,7 @@ def join_times(
     unjoined: list[Unjoined] = []
     for event in timing.rows:
         name, known_by = names.find(event.op, event.name, event.module)
+        # The order of events is the weakest evidence, so it is used last.
         if not name:
             name, known_by = (
                 names.find_between(event.after, event.before, is_copy=bool(_COPIED.search(event.name))),
@@ -220,6 +225,7 @@ def join_times(
         launches=tuple(measured),
         lines=sum_lines((row.where, row.text, row.seconds) for row in measured),
         unjoined=tuple(unjoined),
+        # If no event matches, a list of all launches would not help.
         unseen=tuple(name for name in rows if name not in matched) if measured else (),
         shown=shown,
         labelled=labelled[0],
@@ -235,6 +241,7 @@ def _describe(
     by_symbol = all(known_by == "symbol" for _, known_by in events)
     return MeasuredLaunch(
         name=name,
+        # An instruction's name identifies one launch, whereas several launches may share a symbol.
         others=names.sharing(name) if by_symbol else (),
         role=row.role if row else "",
         where=row.where if row else names.find_place(name)[0],

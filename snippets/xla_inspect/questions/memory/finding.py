@@ -167,10 +167,13 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
     refusal = find_refusal(capture)
     is_main = refusal is not None and refusal.space == HBM
     available = (refusal.limit_bytes if refusal and is_main else None) or find_available(capture.target)
+    # A failed compilation has no memory plan, but the compiler's message has the bytes that it needed.
     needed_bytes = needed_bytes or (refusal.needed_bytes if refusal and is_main else None) or 0
     gap = "" if capture.buffers else capture.missing.get("buffers", "")
     fits = None if available is None or capture.error else needed_bytes <= available
+    # Without temporaries the sum is a lower bound: it can show that a program does not fit, but not that it fits.
     fits = None if gap and fits else fits
+    # An on-chip memory may run out although the main memory suffices.
     if refusal is not None:
         fits = False
     return MemoryUse(
@@ -196,6 +199,7 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
             [
                 (_name_place(value), _find_scope(value), value.size)
                 for value in values
+                # Arguments and gaps do not come from an operation, so they have no scope.
                 if value.role not in {"argument", "gap"}
             ]
         )
@@ -251,6 +255,7 @@ def _name_shape(value: Held) -> str:
     """Return the shape of a stored value, or for a stack the number and shape of its slices: `32 x f32[2,4096]`."""
     if value.shape is None or not value.shape.is_array:
         return "pointers of a tuple" if value.shape is not None and value.shape.is_tuple else ""
+    # The first dimension of a stack counts its slices.
     sizes = value.shape.dimensions[1:] if value.stacked else value.shape.dimensions
     cut = f" of {value.whole.plain}" if value.whole else ""
     return (f"{value.stacked} x " if value.stacked else "") + f"{value.shape.dtype}[{','.join(map(str, sizes))}]{cut}"
@@ -274,6 +279,7 @@ def _count_undonated(capture: Capture, values: Iterable[Held]) -> int:
     results: dict[str, int] = defaultdict(int)
     for leaf in capture.module.entry.root.shape.leaves():
         results[str(leaf.plain)] += 1
+    # Donated arguments come first, because each of them already reuses the memory of a result.
     arguments = sorted((value for value in values if value.role == "argument"), key=lambda value: not value.donated)
     total = 0
     for value in arguments:

@@ -177,5 +177,6 @@ def _list_literals(module: Module) -> list[Instruction]:
 def _short(dtype: str) -> str:
     """Return HLO's name for an element type of NumPy."""
     names = {"bool": "pred", "bfloat16": "bf16", "complex64": "c64", "complex128": "c128"}
+    # `uint` is replaced before `int`, which it contains.
     short = dtype.replace("float", "f").replace("uint", "u").replace("int", "s") if dtype not in names else ""
     return names.get(dtype, short)

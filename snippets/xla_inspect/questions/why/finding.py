@@ -98,6 +98,7 @@ class WhyFinder:
             return (explain_untraced(self.evidence, selection),), ()
         single = chain.from_iterable(map(self._explain_instruction, selection.instructions))
         findings = list(single if selection.is_one else self._explain_many(selection))
+        # Before the kernels are determined, explanations of kernels would describe an intermediate state.
         if not self.stage.has_launches:
             findings = [finding for finding in findings if finding.kind in _DECIDED]
         findings += [
@@ -167,6 +168,7 @@ class WhyFinder:
         self, first_launches: Sequence[Launch], second_launches: Sequence[Launch]
     ) -> tuple[Launch, Launch]:
         """Return the launches of the two selections that compute the most of them, adjacent launches first."""
+        # There is no such pair if one launch computes both parts.
         pairs = [(a, b) for a in first_launches for b in second_launches if a is not b]
         return min(
             pairs,
@@ -260,6 +262,7 @@ class WhyFinder:
         ]
         for moved in inner[:_MOST_BOUNDARIES]:
             yield explain_move(evidence, moved, evidence.kernels.holder(moved))
+        # Each pair of kernels is explained once, whichever of the two is visited first.
         pairs = {
             frozenset((one.scheduled, other.scheduled)): (one, other)
             for one in own

@@ -105,10 +105,12 @@ class Selector:
                 what, (min(matches, key=lambda instruction: instruction.computation in inside),), (), is_one=True
             )
         return (
+            # The meanings are tried from the most specific to the most general.
             self._select_variable(what, word)
             or self._select_argument(what, word)
             or self._select_all(what, word)
             or self._select_former(what, word)
+            # For a variable without instructions, a message is more useful than lines that contain its name.
             or (None if self._variables.get(word) else self._select_fragment(what, word))
             or self._refuse(what, word)
         )
@@ -133,7 +135,7 @@ class Selector:
 
     def _select_line(self, what: str, file: str, number: int) -> Selection:
         files = self._find_files(what, file)
-        places = {(file, number) for file in files}
+        places = {(match, number) for match in files}
         selection = self._select_places(what, places)
         if selection.instructions or selection.removed or self.is_traced(places):
             return selection
@@ -143,9 +145,9 @@ class Selector:
         if not file:
             return [self.capture.source_file]
         path = file.replace("\\", "/").removeprefix("./")
-        matches = [file for file in self.capture.sources if file == path or file.endswith(f"/{path}")]
+        matches = [source for source in self.capture.sources if source == path or source.endswith(f"/{path}")]
         # The path on the command line may contain more folders than the paths in the capture.
-        matches = matches or [file for file in self.capture.sources if path.endswith(f"/{file}")]
+        matches = matches or [source for source in self.capture.sources if path.endswith(f"/{source}")]
         if not matches:
             files = ", ".join(sorted(self.capture.sources)[:8])
             message = f"{what}: no instruction comes from a file {file!r}; the files of this program: {files or 'none'}"
@@ -232,8 +234,10 @@ class Selector:
     def _is_in(self, instruction: Instruction, statements: Collection[_Statement]) -> bool:
         """Return whether an instruction comes from one of the statements, or true if there are no statements."""
         frame = find_frame(self.capture, instruction)
+        # Without a column, statements that share a line cannot be distinguished, so all of them match.
         if not statements or frame is None or frame.column < 1:
             return True
+        # Frames count columns from one, and `ast` counts them from zero.
         at = frame.line, frame.column - 1
         return any(statement.file == frame.file and statement.start <= at < statement.end for statement in statements)
 
@@ -266,6 +270,7 @@ class Selector:
                 or f"({word})" in (instruction.op_name or "")
             ),
             lambda instruction: instruction.stack_frame in chains,
+            # The optimized module splits an asynchronous operation into a start and an end.
             lambda instruction: instruction.opcode.removesuffix("-start") == word,
         )
         groups = (tuple(filter(is_meant, self.capture.module.walk())) for is_meant in meanings)
@@ -280,6 +285,7 @@ class Selector:
             for number, line in enumerate(text.splitlines(), 1)
             if piece in "".join(line.split())
         }
+        # A single character occurs in most lines.
         selection = self._select_places(what, places) if len(piece) > 1 else None
         return selection if selection and (selection.instructions or selection.removed) else None
 
@@ -305,6 +311,7 @@ class Selector:
             raise InspectError(message)
         near = list_nearest(word, [*names, *assigned, *self.list_names()], _NEAREST, 0.5)
         stem = word.rpartition(".")[0] or word
+        # Passes number the names of new instructions, so a name with the same stem is a likely successor.
         near += [name for name in names if name.rpartition(".")[0] == stem or name == stem][:_NEAREST]
         near = (
             list(dict.fromkeys(near))[:_NEAREST]

@@ -35,6 +35,7 @@ def is_move(kernels: KernelParts, launch: Launch) -> bool:
     """Return whether a launch only copies or transposes."""
     if launch.opcode in MOVING:
         return True
+    # A fusion that computes anything is a kernel, even if it also contains a copy.
     parts = [part for part in kernels.parts(launch) if not is_fusion(part)]
     return all(part.opcode in COPYING | MOVING for part in parts) and any(part.opcode in MOVING for part in parts)
 
@@ -105,6 +106,7 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
         lines[0],
         notes,
         (*([reason] if reason else []), *(message for message in messages if message is not reason))[:_MOST],
+        # A copy reads and writes each of its bytes.
         2 * size,
         lines if len(lines) > 1 else (),
     )
@@ -125,6 +127,7 @@ def _find_asker(messages: tuple[Reason, ...], moved: Instruction) -> str:
     """Return the instruction that requested the layout of a copy according to layout assignment, or an empty string."""
     order = _show_order(moved)
     for message in messages:
+        # The message may continue the layout with tiles, as in `{1,0:T(8,128)}`, so the closing brace is not compared.
         if message.kind == "copied-for-layout" and message.others and order[:-1] in message.words:
             return message.others[0]
     return ""
@@ -148,6 +151,7 @@ def _pick(messages: tuple[Reason, ...], kind: Kind, first: Step) -> Reason | Non
     explained = [
         message for message in messages if message.topic in topics and message.verdict != "tried" and message.sentence
     ]
+    # A message of the pass that made the copy is better evidence than a message of another pass.
     own = [message for message in explained if message.pass_name == first.name]
     return next(iter(own or explained), None)
 
@@ -156,6 +160,7 @@ def find_taken(module: Module, moved: Instruction, scheduled: Instruction) -> In
     """Return the operand of a copy or transpose, outside of the fusion around it."""
     operands = module.operands(moved)
     value = operands[0] if operands else moved
+    # A parameter of a fusion is the operand of its launch with the same number.
     if moved.computation != scheduled.computation and value.opcode == "parameter":
         outer = module.operands(scheduled)
         number = value.parameter_number or 0
@@ -198,6 +203,7 @@ def _find_cause(  # noqa: PLR0913 - the copy, its neighbors and its origin
     """Return the kind of explanation for a copy, the reason for the copy, and further notes."""
     before, after = source.shape.layout, find_made(moved).layout
     inner = evidence.module.operands(moved)
+    # The search for the source looks through instructions that rename a value and may change its layout.
     if inner and moved.opcode == "copy":
         before = inner[0].shape.layout or before
     reading = ", ".join("the result" if _is_result(user) else evidence.name_value(user) for user in users[:2])
@@ -313,6 +319,7 @@ def _name_source(evidence: Evidence, flow: ValueFlow, source: Instruction, origi
 
 def _updates(evidence: Evidence, user: Instruction) -> bool:
     """Return whether an instruction may write its result over an operand."""
+    # A custom call may write its result into the memory of an operand.
     if "output_to_operand_aliasing" in user.attributes:
         return True
     launch = evidence.kernels.holder(user)

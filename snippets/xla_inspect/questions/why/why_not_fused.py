@@ -66,6 +66,7 @@ def explain_boundary(evidence: Evidence, first: Launch, second: Launch, about: A
         about: The instructions that the question is about.
     """
     kernels, about = evidence.kernels, about or {}
+    # The first kernel is the producer, in whichever order the question names the two.
     if second in kernels.feeders(first) and second not in kernels.readers(first):
         first, second = second, first
     names = f"{_name(evidence, first, about)} and {_name(evidence, second, about)}"
@@ -73,6 +74,7 @@ def explain_boundary(evidence: Evidence, first: Launch, second: Launch, about: A
     if second not in kernels.readers(first):
         return _explain_distance(evidence, (first, second), names, lines)
     cause = _find_cause(evidence, first, second, ("the first", "the second"))
+    # The value between two kernels is written to memory once and read once.
     traffic = 2 * first.instruction.shape.bytes
     return _write(evidence, (first, second), f"{names} are two kernels: {cause.why}.", cause, lines, traffic)
 
@@ -110,6 +112,7 @@ def _find_cause(evidence: Evidence, first: Launch, second: Launch, names: tuple[
     messages = evidence.read_decisions(attempts)
     refusals = tuple(message for message in messages if message.verdict == "refused")
     pass_ = _find_pass(evidence, first, second, refusals)
+    # The causes are tested from the most to the least certain: a barrier, a rewrite, a message, the form of a kernel.
     if barrier := find_barrier(evidence, first, second):
         where = evidence.show_line(barrier).where
         why = f"an optimization_barrier{f' ({where})' if where else ''} separates them until fusion is complete"
@@ -161,7 +164,7 @@ def _explain_distance(
     between = " and ".join((", ".join(middle[:-1]), middle[-1]) if len(middle) > 1 else middle)
     if len(middle) > _MOST_BETWEEN:
         between = plural(len(middle), "kernel")
-    messages = tuple(dict.fromkeys(reason for barrier in (cause, *causes) for reason in barrier.messages))
+    messages = tuple(dict.fromkeys(reason for source in (cause, *causes) for reason in source.messages))
     verdict = f"{names} are two kernels: {between} {runs} between them, and {cause.why}."
     return _write(evidence, ends, verdict, replace(cause, messages=messages), lines, 0, (one, other))
 
@@ -199,6 +202,7 @@ def find_split(evidence: Evidence, first: Launch, second: Launch) -> Step | None
     """Return the step in which a pass split the operation of one kernel so that the other computes a part of it."""
     hero = evidence.kernels.hero(first)
     origin = hero.op_name, hero.stack_frame
+    # All instructions without metadata would seem to come from the same operation.
     if origin == (None, None):
         return None
     for part in evidence.kernels.parts(second):
@@ -221,6 +225,7 @@ def find_barrier(evidence: Evidence, first: Launch, second: Launch) -> Instructi
         return None
     numbers = evidence.histories.states[0].numbers
     names = [evidence.histories.names_at(0, evidence.kernels.parts(launch)) for launch in (first, second)]
+    # No barrier can separate an instruction that is in both kernels from itself.
     starts: list[_Reached] = [(instruction, None) for instruction in numbers if instruction.name in names[0] - names[1]]
 
     def list_next(place: _Reached) -> Iterator[_Reached]:
@@ -249,6 +254,7 @@ def _find_pass(evidence: Evidence, first: Launch, second: Launch, refusals: Sequ
         return refusals[0].pipeline, refusals[0].pass_name
     for launch in (second, first):
         step = evidence.steps(launch.instruction)[0]
+        # The wrapping pass makes a fusion of each instruction that is left, so it decides nothing.
         if step.name not in {"", _WRAPPING} and is_fusion(launch.instruction):
             return step.pipeline, step.name
     for launch in (first, second):

@@ -65,6 +65,7 @@ def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
         why = f": {cause.meaning.rstrip('.')}" if cause else ""
         creation = f" and created {instead} for the same operation" if instead and not cause else ""
         how = f"removed {before}{creation}{why}"
+        # Without a message or a replacement, only the module before the pass can show the reason.
         if not (instead or cause):
             how += _say_reason(evidence, last, place)
     return Finding(
