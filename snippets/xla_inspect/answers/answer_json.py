@@ -20,7 +20,7 @@ _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(
 
 
 def write_json(answer: Answer, missing: Mapping[str, str] | None = None) -> str:
-    """Return an answer as JSON, with the version of the format and `holds`, true for the good answer.
+    """Return an answer as JSON, with the version of the format, and with `holds`, which is true if the answer is good.
 
     Args:
         answer: The answer.

@@ -1,4 +1,4 @@
-"""`xla-inspect check xla-budget.toml`: check programs against budgets, and report if you or the compiler broke one."""
+"""The command `xla-inspect check`, which reports the budgets of programs that you or the compiler broke."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xla-inspect diff`: compare two subjects, or one subject with another commit, target or options."""
+"""The command `xla-inspect diff`, which compares two subjects, or one subject with another commit, target or option."""
 
 from __future__ import annotations
 

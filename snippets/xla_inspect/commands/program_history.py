@@ -89,6 +89,7 @@ class ProgramHistory:
             boundaries = [boundary for question in self.asked for boundary in self.search.list_boundaries(question)]
         else:
             boundaries = [boundary for question in self.asked if (boundary := self.search.find_boundary(question))]
+        # Boundaries of several questions are found one question after the other, but reported by release.
         order = {version: at for at, version in enumerate(self.span)}
         boundaries.sort(key=lambda boundary: order[boundary.after.version])
         measures = self.search.measures
@@ -125,6 +126,7 @@ class ProgramHistory:
             requirements = (*list_requirements(version, kind), *self.options.install)
             environment = make_environment(version, {kind: requirements}, say=self.say)
             folder = self.folder / version
+            # Dumps slow down a compilation, so the question about compile time compiles the program again without them.
             timed = 2 if "compile-time" in {question.name for question in self.asked} else 0
             described = self.task.describe(environment, folder, timed=timed)
             probe = partial(
@@ -228,18 +230,18 @@ def _add_runs(measure: ReleaseMeasure, result: dict[str, Any], limit: float) -> 
     return ReleaseMeasure(measure.version, measure.versions, values=values, notes=notes)
 
 
-def _tell(asked: Question, measure: ReleaseMeasure) -> str:
+def _tell(question: Question, measure: ReleaseMeasure) -> str:
     """Return an answer as text."""
-    value = measure.values.get(asked.name)
+    value = measure.values.get(question.name)
     if value is None:
         return "unknown"
-    if asked.name == "compiles":
+    if question.name == "compiles":
         return "yes" if value else "no"
-    if asked.name == "memory":
+    if question.name == "memory":
         return format_bytes(value)
-    if asked.name in TIMED:
+    if question.name in TIMED:
         return measure.refused or format_duration(value)
-    if asked.name == "code":
+    if question.name == "code":
         deep = max(value.loops, default=0)
         return f"{value.digest} ({value.instructions} instructions, loops {deep} deep)"
     few = [f"{number} {name}" for name, number in value.most_common(_FEW)]

@@ -105,6 +105,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
 
 def _find_absence(capture: Capture, stage: str) -> str:
     """Return the reason why a capture lacks a stage, or an empty string."""
+    # A stage has the name of the field of a capture, with few exceptions.
     field = _FIELDS.get(stage, stage)
     reason = capture.missing.get(field, "")
     return f"{capture.program} has no {stage}: {reason}" if reason and not getattr(capture, field, "") else ""
@@ -226,15 +227,15 @@ def _print_code(capture: Capture) -> str:
 
 
 STAGES: Mapping[str, Callable[[Capture], str]] = {
-    "jaxpr": lambda compiled: compiled.jaxpr,
-    "stablehlo": lambda compiled: compiled.stablehlo,
-    "before": lambda compiled: compiled.before,
-    "after": lambda compiled: compiled.after,
+    "jaxpr": lambda capture: capture.jaxpr,
+    "stablehlo": lambda capture: capture.stablehlo,
+    "before": lambda capture: capture.before,
+    "after": lambda capture: capture.after,
     "passes": _list_passes,
-    "buffers": lambda compiled: compiled.buffers,
-    "memory": lambda compiled: compiled.memory_report,
-    "kernels": lambda compiled: "\n".join(map(_describe_launch, list_launches(compiled))),
+    "buffers": lambda capture: capture.buffers,
+    "memory": lambda capture: capture.memory_report,
+    "kernels": lambda capture: "\n".join(map(_describe_launch, list_launches(capture))),
     "code": _print_code,
-    "capture": lambda compiled: compiled.to_json(),
+    "capture": lambda capture: capture.to_json(),
 }
 """The functions that print a stage, by its name."""

@@ -109,12 +109,12 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def _answer_each(
-    tasks: Sequence[ReleaseTask], span: Sequence[str], asked: Sequence[str], options: argparse.Namespace
+    tasks: Sequence[ReleaseTask], span: Sequence[str], names: Sequence[str], options: argparse.Namespace
 ) -> Iterator[ReleaseHistory]:
     with child_process.ending_by_exception(), tempfile.TemporaryDirectory(prefix="xla_inspect_since_") as folder:
         for task in tasks:
             place = Path(folder) / task.target.name.replace(":", "_")
-            yield ProgramHistory(task, span, asked, options, place).find()
+            yield ProgramHistory(task, span, names, options, place).find()
 
 
 def _choose_questions(options: argparse.Namespace) -> tuple[str, ...]:
@@ -123,6 +123,7 @@ def _choose_questions(options: argparse.Namespace) -> tuple[str, ...]:
         if name not in QUESTIONS:
             message = f"--ask {name}: there is no such question; the questions are {', '.join(QUESTIONS)}"
             raise InspectError(message)
+    # The question about run time implies the option that runs the program.
     if "run-time" in names:
         options.run = True
     chosen = names or USUAL

@@ -62,7 +62,7 @@ ENDED = 'take out what ends Python, or put it under `if __name__ == "__main__":`
 
 
 class LeftError(BaseException):
-    """The exception of `os._exit` in the child process, which would otherwise end without a message."""
+    """The exception that replaces `os._exit` in the child process, which would otherwise end without a message."""
 
 
 def find_status(error: BaseException) -> int:

@@ -95,6 +95,7 @@ def _say_alone(exchanges: Exchanges) -> str:
 def _sum_up(exchanges: Exchanges) -> str:
     total = sum(exchange.total_bytes for exchange in exchanges.exchanges)
     least = sum(exchange.total_sent for exchange in exchanges.exchanges)
+    # A collective with an unknown number of runs counts once.
     runs = sum(exchange.runs or 1 for exchange in exchanges.exchanges)
     hidden = [exchange for exchange in exchanges.exchanges if exchange.is_overlapped]
     apart = sum(exchange.total_bytes for exchange in hidden)

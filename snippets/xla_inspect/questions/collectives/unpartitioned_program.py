@@ -72,7 +72,7 @@ class WrittenProgram:
         )
 
     def find_alike(self, source: Instruction, summed: Instruction) -> tuple[str, ...]:
-        """Return the arguments whose gradient a product may be, by its shape; nothing if a weight is an operand.
+        """Return the arguments whose gradient a product may compute, by its shape, or none if an operand is a weight.
 
         The product of an incoming gradient and a weight is the gradient of the layer's input. The product of two
         computed values is the gradient of a weight.

@@ -128,6 +128,7 @@ def _compare(left: tuple[LineCount, ...], right: tuple[LineCount, ...]) -> tuple
     for key in dict.fromkeys((*before, *after)):
         numbers = tuple(of[key].number if key in of else 0 for of in (before, after))
         if numbers[0] != numbers[1]:
+            # The second side is usually the current code, so its line number is the useful one.
             line = after.get(key) or before[key]
             changes.append(LineChange(line.what, line.file, line.line, line.text, *numbers))
     return tuple(changes)

@@ -47,6 +47,7 @@ def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> D
         )
         pairs = () if has_launches else pair_instructions(change, left, right)
     is_same_code, given_as = _compare_code(left, right)
+    # The differences of the compiler's inputs explain those of the optimized modules.
     if is_same_code is False and given_as == "HLO":
         pairs = pair_instructions(compare_modules(left.unoptimized_module, right.unoptimized_module), left, right)
     launches = tuple(model_launches(capture) if capture.after else () for capture in (left, right))
@@ -56,6 +57,7 @@ def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> D
     if not has_launches and left.after and right.after:
         kinds = tuple(_count_opcodes(of) for of in (left, right))
     amounts = _count(left, right, launches) if has_launches else _count_instructions(left, right)
+    # Without a memory plan, a side has no bytes for temporaries, so the amounts cannot be compared.
     if _has_plan(left) != _has_plan(right):
         amounts = [amount for amount in amounts if amount.name not in _PLANNED]
     return Difference(
@@ -146,7 +148,7 @@ def _count(left: Capture, right: Capture, launches: tuple[tuple[Launched, ...], 
     flops = [sum(launch.work.flops * (launch.launch.runs or 1) for launch in of) for of in launches]
     moved = [sum(launch.bytes * (launch.launch.runs or 1) for launch in of) for of in launches]
     exchanges = [find_exchanges(of.program, of, {}).exchanges for of in (left, right)]
-    sent_bytes = [sum(launch.total_bytes for launch in of) for of in exchanges]
+    sent_bytes = [sum(exchange.total_bytes for exchange in of) for of in exchanges]
     memories = [explain_memory(of, "") for of in (left, right)]
     code = [of.memory.generated_code for of in (left, right)]
     return [

@@ -49,6 +49,7 @@ def pair_instructions(change: ModuleChange, left: Capture, right: Capture) -> tu
         pairs.append((old, new))
     pairs += [(None, new) for new in additions]
     differing = [difference for difference in change.changed if not UNSEEN.issuperset(difference.aspects)]
+    # An instruction that differs only in its operands follows from another difference.
     own = [difference for difference in differing if not _FOLLOWING.issuperset(difference.aspects)]
     pairs += [(difference.before, difference.after) for difference in (own if pairs or own else differing)]
     return tuple(

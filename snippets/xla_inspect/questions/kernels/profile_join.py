@@ -62,6 +62,7 @@ class Names:
             name: The name of the event in the profile: on a GPU, the symbol of a kernel.
             module: The module in the profile, or an empty string.
         """
+        # Another program may have instructions and kernels with the same names.
         if self.is_other(module):
             return "", ""
         if op in self._by_name:

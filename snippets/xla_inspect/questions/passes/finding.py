@@ -147,6 +147,7 @@ def explain_passes(  # noqa: PLR0913 - the subject and the amount of detail
 
 def _sum_passes(capture: Capture, total: float) -> tuple[PassTime, ...]:
     runs, changes, seconds = Counter[tuple[str, str]](), Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    # A capture may have the runs of the passes without their times.
     times = capture.times.passes or (0.0,) * len(capture.runs)
     for run, own in zip(capture.runs, times, strict=True):
         key = run.name, run.pipeline

@@ -48,6 +48,7 @@ def _tell_times(times: CompileTimes) -> Iterator[Part]:
     rows = [
         (name, format_duration(seconds), _percent(seconds, times.seconds)) for name, seconds in times.phases.items()
     ]
+    # A dump does not record the times of all phases, so its empty phases are hidden.
     rows = [row for row, seconds in zip(rows, times.phases.values(), strict=True) if seconds or times.where == HERE]
     yield Table(("phase", "time", "share"), tuple(rows), (1, 2), f"Time by phase, {times.where}")
     if times.where == HERE:

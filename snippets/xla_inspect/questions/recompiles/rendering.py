@@ -203,7 +203,7 @@ def _describe(name: str, calls: Sequence[TracedCall]) -> tuple[str, ...]:
 
 
 def _tell_difference(calls: Sequence[TracedCall]) -> str:
-    """Return the difference of calls with the same kind of difference: the first change, and the last."""
+    """Return a sentence about calls that differ in the same way, with the first and the last change."""
     first, last = calls[0].differences[0], calls[-1].differences[0]
     if first.kind == "new function":
         text = "a new function object was jitted"

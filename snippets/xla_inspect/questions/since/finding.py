@@ -114,6 +114,7 @@ def _find_copies(old: Capture, new: Capture) -> tuple[str, str, tuple[str, ...]]
 
     try:
         first, second = list_copies(old), list_copies(new)
+        # The copies that only the newer compilation has come first. Without any, those of one compilation are shown.
         copies = {shape: copy for shape, copy in second.items() if shape not in first} or second or first
         lines = find_lines(new if second else old, (new if second else old).module)
     except UNREADABLE:
@@ -163,6 +164,7 @@ def _find_kernel_line(capture: Capture, kernel: str) -> tuple[str, str]:
         for instruction in module.walk()
         if instruction in inside and instruction.opcode not in IDLE
     )
+    # An inferred line is weaker evidence than a line in the metadata of the instruction itself.
     counts = Counter(line for line in own if line and not line.through)
     if not counts:
         return "", ""
@@ -179,7 +181,7 @@ def _list_slower(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator
 
 
 def _list_hlo(text: str) -> list[str]:
-    """Return the lines of a module without metadata and numbers in names, which differ without a change of code."""
+    """Return the lines of a module without its metadata and the numbers in names, which may differ for equal code."""
     lines = (_NUMBERED.sub(r"\1", _NOTED.sub("", line)).rstrip() for line in text.splitlines()[1:])
     return [line for line in lines if line]
 
@@ -212,6 +214,7 @@ def explain_release_failure(change: ReleaseChange, refused: str, folder: Path) -
         folder: The folder with the log and the dumps of the failed compiler.
     """
     running = _find_running(folder / "log")
+    # The compiler dumps the optimized module after the last pass, so a failure after that is below HLO.
     is_optimized = any((folder / "dumps").glob("*after_optimizations.txt"))
     stage = "below HLO" if is_optimized else "pass" if running else "unknown"
     return replace(change, stage=stage, maker="" if is_optimized else running, what=(refused,))
@@ -225,6 +228,7 @@ def _find_running(log: Path) -> str:
             for line in lines:
                 if match := _BEGUN.search(line):
                     running.append(match[1])
+                # Passes can run inside other passes, so only the end of the innermost one closes it.
                 elif (match := _ENDED.search(line)) and running and running[-1] == match[1]:
                     running.pop()
     except OSError:

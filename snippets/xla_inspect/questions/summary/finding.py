@@ -155,6 +155,7 @@ def _summarize(capture: Capture) -> TargetSummary:
         argument_bytes=memory.sum_roles("argument"),
         temporary_bytes=None if memory.gap else memory.sum_roles(*ON_THE_WAY),
         output_bytes=memory.sum_roles("result"),
+        # The times in a dump come from another machine, so the summary omits them.
         compile_seconds=0.0 if capture.is_dumped else capture.times.compiling,
         largest=(*_find_kernels(kernels), *_find_memory(memory), *_find_collectives(exchanges.exchanges)),
         error=name_failure(capture),
@@ -184,6 +185,7 @@ def _find_kernels(kernels: Sequence[Launched]) -> Iterator[Largest]:
 
 def _list_scopes(capture: Capture, kernels: Sequence[Launched]) -> Iterator[tuple[str, str, float]]:
     """Yield the line, the scope and the weight of each kernel."""
+    # One table must not mix seconds and bytes, so bytes count only if no kernel has a least time.
     has_roof = any(launch.bound for launch in kernels)
     for launch in kernels:
         scope = find_scope(capture, launch.launch.instruction).rpartition("/")[0]

@@ -167,7 +167,7 @@ class WhyFinder:
     def _choose_pair(
         self, first_launches: Sequence[Launch], second_launches: Sequence[Launch]
     ) -> tuple[Launch, Launch]:
-        """Return the launches of the two selections that compute the most of them, adjacent launches first."""
+        """Return one launch of each selection: the ones that compute the most of it, and adjacent ones if possible."""
         # There is no such pair if one launch computes both parts.
         pairs = [(a, b) for a in first_launches for b in second_launches if a is not b]
         return min(

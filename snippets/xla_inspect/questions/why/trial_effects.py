@@ -52,7 +52,7 @@ class Effect:
     shape: str = ""
 
     def count(self, capture: Capture) -> tuple[int, int]:
-        """Count the subject at its lines, and in the whole program.
+        """Return the number of occurrences of the subject at its lines, and in the whole program.
 
         Args:
             capture: A successful compilation.
@@ -127,8 +127,10 @@ class Effect:
             for launch in kernels.launches
         ]
         total = sum(launch.role == "kernel" for launch in kernels.launches)
+        # Two equal operations on one line cannot be distinguished, so the kernels that contain one are counted.
         if keys[0] == keys[1]:
             return sum(keys[0] in content for content in contents), total
+        # A kernel that contains both operations fuses them, so there is one kernel.
         if any(all(key in content for key in keys) for content in contents):
             return 1, total
         if not all(any(key in content for content in contents) for key in keys):
@@ -195,7 +197,7 @@ def find_effect(  # noqa: PLR0911 - a table of kinds
     """
     module = evidence.module
     if finding.kind == "removed":
-        original = next((each for name in finding.names if (each := evidence.histories.find(name))), None)
+        original = next((former for name in finding.names if (former := evidence.histories.find(name))), None)
         line = evidence.find_line(original) if original else None
         return Effect("removed", (_spot(line),), (_name(original.opcode),)) if original and line else None
     instructions = [instruction for name in finding.names for instruction in module.walk() if instruction.name == name]

@@ -89,6 +89,7 @@ class Evidence:
 
     def find_line(self, instruction: Instruction) -> SourceLine | None:
         """Return the line of an instruction of any state."""
+        # A removed instruction is not in the optimized module, so its own frame is used instead.
         if (line := self.lines.get(instruction)) is not None:
             return line
         frame = find_frame(self.capture, instruction)

@@ -43,6 +43,7 @@ def explain_union(evidence: Evidence, launch: Launch, one: Instruction, other: I
     ]
     last = max(fusions, key=lambda step: step.state, default=None)
     pipeline, pass_name = (last.pipeline, last.name) if last else ("", "")
+    # The state in which the two are first together shows the pass that united them.
     if place:
         pipeline, pass_name = evidence.histories.find_pass(place, "fusion")
     names = f"{evidence.name_value(one)} and {evidence.name_value(other)}"
@@ -75,9 +76,10 @@ def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
     messages = evidence.read_decisions(evidence.attempts.about((*parts, launch.instruction)))
     matmul = [message for message in messages if message.topic == "matmul"]
     emitter = custom_fusion_kind(launch.instruction) or launch.instruction.custom_call_target
+    # A library call or a Triton fusion may hide its matmul, but the messages of the compiler still refer to it.
     is_product = hero.opcode in {"dot", "convolution"} or "gemm" in (emitter or "") or bool(matmul)
     what = name_form(launch) or f"a {launch.kind} {'fusion' if is_fusion(launch.instruction) else 'kernel'}"
-    lines = {part for part in (evidence.show_line(part).where for part in parts) if part}
+    lines = {where for where in (evidence.show_line(part).where for part in parts) if where}
     count = len(parts) - is_fusion(launch.instruction)
     if count > 1:
         what += f" of {plural(count, 'instruction')} from {plural(len(lines), 'line')}"

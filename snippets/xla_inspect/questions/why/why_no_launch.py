@@ -65,6 +65,7 @@ def _list_results(evidence: Evidence, launch: Launch) -> Iterator[Instruction]:
     waiting = [launch.instruction]
     while waiting:
         current = waiting.pop(0)
+        # A fusion may have a tuple of results, and each of them may only rename a value.
         if is_fusion(current):
             waiting += [computation.root for computation in evidence.module.called(current)]
         elif current.opcode in IDLE:
