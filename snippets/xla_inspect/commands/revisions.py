@@ -108,6 +108,7 @@ def _ask_git(folder: Path, *arguments: str, environment: Mapping[str, str] | Non
     except FileNotFoundError as error:
         message = "--rev needs git, which is not on this machine's PATH; install git"
         raise InspectError(message) from error
+    # Other commands only ask, and their failure means that there is no answer.
     if answer.returncode and environment:
         reason = answer.stderr.strip().partition("\n")[0]
         message = f"--rev: git {arguments[0]} failed in {folder}: {reason}"

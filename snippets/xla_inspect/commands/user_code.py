@@ -141,6 +141,7 @@ def _find_shadow(error: BaseException) -> str:
     name = error.name if isinstance(error, ImportError) else getattr(getattr(error, "obj", None), "__name__", "")
     module = sys.modules.get(str(name or "").partition(".")[0])
     file = getattr(module, "__file__", None) or ""
+    # A file of the user shadows a package only if it has the name of an installed one.
     if Path(file).stem not in {*sys.stdlib_module_names, *packages_distributions()} or not _is_readers(file):
         return ""
     return f"{shorten_path(file)} shadows the package {Path(file).stem!r}; rename the file"

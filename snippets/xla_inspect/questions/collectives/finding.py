@@ -195,6 +195,7 @@ class _Finding:
 
     def _find_places(self, collective: Collective, uses: Sequence[Instruction]) -> tuple[tuple[Place, ...], str]:
         """Return the lines of a collective, and the source of the lines if its own instruction has none."""
+        # The metadata may be on the start, on the end or on the collective inside them.
         own = [step for step in (collective.instruction, collective.scheduled, collective.done) if self._locate(step)]
         if collective.kind == "all-gather" and (not own or name_primitive(own[0]) in MOVERS):
             # The line that slices stacked weights or converts their type says less than the line that uses the result.

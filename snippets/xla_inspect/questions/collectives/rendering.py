@@ -134,6 +134,7 @@ def _describe_row(same: Sequence[Exchange]) -> str:
     inferred = f" (line inferred from {one.inferred})" if one.inferred else ""
     first = one.name if len(same) == 1 else f"{one.name}, ..."
     origin = _ORIGINS[one.is_asked]
+    # If the origin is unknown, there is no reason to show.
     if one.is_asked is None:
         explanation = "; ".join(filter(None, (arguments, origin)))
     else:
@@ -168,6 +169,7 @@ def _tell_overlap(exchanges: Exchanges) -> Iterator[Part]:
         work = [exchange.meanwhile for exchange in same if exchange.meanwhile is not None]
         if not work:
             continue
+        # Targets without published peak rates have no least times.
         times = [exchange.least_seconds for exchange in work if exchange.least_seconds is not None]
         hidden = sum(exchange.is_overlapped for exchange in same)
         rows.append(
@@ -218,6 +220,7 @@ def _list_members(one: Exchange) -> str:
     if one.pairs:
         pairs = [f"{source} to {target}" for source, target in one.pairs[:_MOST_MEMBERS]]
         return f"Devices: {', '.join(pairs)}{', ...' if len(one.pairs) > len(pairs) else ''}"
+    # A single group has all devices, so a list of them would be redundant.
     if one.is_all or not one.groups:
         return ""
     groups = [_name_members(group) for group in one.groups[:_MOST_GROUPS]]

@@ -149,6 +149,7 @@ def _count_copies(capture: Capture, mesh: Mesh | None, pairs: list[tuple[Instruc
     if not cut:
         return devices
     matches = [_PARAMETER.fullmatch(find_sharding(instruction, mesh)) for instruction in cut]
+    # Shardings without names of axes do not show which devices have the same shard.
     if mesh is None or mesh.size != devices or not all(matches):
         return None
     axes = {name for match in matches if match for name in _AXIS.findall(match[1])}

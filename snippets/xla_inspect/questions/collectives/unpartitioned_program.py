@@ -85,6 +85,7 @@ class WrittenProgram:
         for operand in module.operands(source):
             origin = self.flow.find_origin(operand)
             is_argument = origin.opcode == "parameter" and origin.computation == module.entry.name
+            # An operand that is an argument of at least its rank is a weight.
             if is_argument and len(origin.shape.dimensions) >= len(operand.shape.dimensions) > 1:
                 return ()
         exact, likely = [], []

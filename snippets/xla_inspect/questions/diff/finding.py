@@ -91,6 +91,7 @@ def _are_comparable(left: Capture, right: Capture, stages: tuple[Stage, Stage]) 
     """Return whether two captures have modules of the same stage and target, whose instructions can be compared."""
     if not (left.after and right.after) or stages[0].name != stages[1].name or stages[0].shapes != stages[1].shapes:
         return False
+    # The files of a dump may not show the target, which is then assumed to be the same.
     return left.target == right.target or "unknown" in {left.target, right.target}
 
 

@@ -31,6 +31,7 @@ def render(difference: Difference) -> Iterator[Part]:
     for side in (difference.left, difference.right):
         if side.error:
             yield f"{side.name} does not compile: {shorten(side.error.partition(chr(10))[0], 200)}"
+    # Equal instructions have equal counts, so the tables would be empty.
     if difference.is_same_result:
         return
     heads = tuple(shorten_front(side.name, _LONGEST_NAME) for side in (difference.left, difference.right))
@@ -69,6 +70,7 @@ def _sum_up(difference: Difference) -> str:
         return f"{sides}: no count differs."
     differing = [amount for amount in difference.amounts if not amount.is_same]
     if differing:
+        # The summary has room for few numbers, so the most expensive kinds come first.
         order = {name: at for at, name in enumerate(_WEIGHTIEST)}
         differing.sort(key=lambda amount: order.get(amount.name, len(order)))
         return f"{sides}: {'; '.join(f'{amount.name.strip()} {_change(amount)}' for amount in differing[:4])}."
@@ -162,6 +164,7 @@ def _explain_unknown(difference: Difference) -> Iterator[str]:
 def _change(amount: Amount) -> str:
     """Return both numbers, or their difference if rounding makes them look equal."""
     left, right = amount.show(amount.left), amount.show(amount.right)
+    # Rounding may make two different numbers look equal.
     return f"{left} -> {right}" if left != right else amount.change
 
 

@@ -215,6 +215,7 @@ def list_fused(
     by_line: dict[tuple[str, int], Counter[str]] = {}
     for inner in list_work(capture.module, instruction):
         line = lines.get(inner)
+        # Operations without a line share one row.
         by_line.setdefault((line.file, line.number) if line else ("", 0), Counter())[inner.opcode] += 1
     places = sorted(by_line, key=lambda place: (not place[0], place))
     return tuple(_describe_line(capture, place, by_line[place]) for place in places)

@@ -155,6 +155,7 @@ def _advise(use: MemoryUse) -> Iterator[Hint]:
     offers = (
         (
             "remat",
+            # A change is suggested only if it could save a noticeable share of the memory.
             use.sum_roles("saved") > use.needed_bytes / 4,
             "To recompute values in the backward pass instead of saving them, put jax.checkpoint around the layer:",
         ),

@@ -62,6 +62,7 @@ def _say(times: CompileTimes) -> str:
         summary = f"{times.stage.join(times.program)} for {title(times.target)}: {count}. "
         stage = "" if times.stage.is_final else f"{times.stage.explain()} "
         return f"{summary}{stage}The changes of the passes are not known."
+    # Without times, only the sizes of the modules describe the compilation.
     if not times.seconds:
         before, after = (sum(getattr(part, name) for part in times.parts) for name in ("before", "after"))
         name = times.stage.join(times.program)
@@ -158,12 +159,14 @@ def _tell_constants(times: CompileTimes) -> Iterator[Part]:
 def _advise(times: CompileTimes) -> Iterator[Part]:
     for words, text in _SUSPECTS.items():
         seconds = sum(pass_time.seconds for pass_time in times.passes if any(word in pass_time.name for word in words))
+        # A large share of a very short compilation is not worth a change.
         if seconds > _SECONDS and seconds > _SHARE * times.seconds:
             yield Hint(text.format(time=format_duration(seconds)))
     large = [constant for constant in times.constants if constant.bytes >= _LARGE]
     if large:
         total = format_bytes(sum(constant.bytes for constant in large))
         yield Hint(f"To avoid {total} of constants in the program, pass these arrays as arguments.")
+    # Parts that differ only in their numbers are usually unrolled layers.
     unrolled = [part for part in times.parts if part.repeats >= _REPEATS]
     if unrolled:
         most = max(unrolled, key=lambda part: part.before)

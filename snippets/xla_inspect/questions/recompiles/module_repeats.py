@@ -104,6 +104,7 @@ def find_repeats(title: str, modules: Sequence[DumpedModule], asked: str, at_mos
     """
     groups: dict[tuple[str, str], list[DumpedModule]] = defaultdict(list)
     for module in modules:
+        # Modules in different folders come from different runs, so they are not repeats of each other.
         groups[module.folder, name_function(module.name)].append(module)
     functions = [RepeatedFunction(name, tuple(_compare(same))) for (_, name), same in groups.items() if len(same) > 1]
     functions.sort(key=lambda function: -len(function.modules))

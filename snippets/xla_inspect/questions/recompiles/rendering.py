@@ -142,6 +142,7 @@ def _list_causes(run: Recompiles, again: Sequence[TracedFunction]) -> Iterator[T
 
 def _tell_own(run: Recompiles) -> Iterator[Part]:
     for entry in run.own:
+        # A control-flow operation is the more useful example, since each of its calls may compile a whole loop.
         name, count = max(entry.operations.items(), key=lambda item: (item[0] in CONTROL, item[1]))
         where = f"at {_shorten_path(entry.where)}" if entry.where else "at an unknown line"
         if name in CONTROL and count > 1:

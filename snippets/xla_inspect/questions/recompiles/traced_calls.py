@@ -96,6 +96,7 @@ def read_calls(
     by_function: dict[tuple[str, str], list[Compilation]] = defaultdict(list)
     by_line: dict[str, list[Compilation]] = defaultdict(list)
     for compilation in compilations:
+        # JAX's own operations have no definition in the script, so they are grouped by the line that runs them.
         if compilation.own:
             by_line[compilation.where].append(compilation)
         else:
@@ -119,6 +120,7 @@ def _count_compiles(calls: Sequence[Compilation]) -> dict[str, int]:
     counts = Counter[str]()
     for call in calls:
         counts[call.function] += call.compiles
+    # The unary plus drops operations that were traced but not compiled.
     return dict(+counts)
 
 
@@ -132,6 +134,7 @@ def _compare(calls: Sequence[Compilation]) -> tuple[TracedCall, ...]:
             nearest, differences = (
                 find_nearest(earlier, call.signature)
                 if call.signature and earlier
+                # Without a signature to compare, a repeated call counts as one whose program JAX dropped.
                 else (len(traced_calls) - 1, (Difference("dropped", "", "", ""),))
             )
         if call.signature:

@@ -57,6 +57,7 @@ def render(summary: Summary) -> Iterator[Part]:
             (target.target, entry) for target in summary.targets for entry in target.largest if entry.sort == sort
         ]
         if largest:
+            # If no target has a least time, the column would be empty.
             timed = any(entry.seconds for _, entry in largest)
             cells = tuple(
                 (
@@ -118,6 +119,7 @@ def _show_needed(target: TargetSummary) -> str:
 
 
 def _count_collectives(target: TargetSummary) -> str:
+    # Before partitioning, the partitioner may still add collectives.
     if target.stage.shapes == "of one device" and target.stage.name != "none":
         return str(target.collectives)
     return f"{target.collectives} + ?" if target.collectives else "?"

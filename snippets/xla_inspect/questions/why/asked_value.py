@@ -125,6 +125,7 @@ def _is_about(evidence: Evidence, selection: Selection, finding: Finding, final:
     if finding.kind in {"collective", "removed", "argument"}:
         return True
     chosen = {*selection.instructions, *selection.removed}
+    # A pass may have replaced the instruction, so its final form counts too.
     names = {instruction.name for instruction in chosen} | ({final.name} if final else set())
     launches = [launch for launch in evidence.kernels.launches if launch.name in finding.names]
     heroes = {evidence.kernels.hero(launch) for launch in launches}

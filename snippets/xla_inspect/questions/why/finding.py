@@ -131,6 +131,7 @@ class WhyFinder:
         for word, launches, selection in ((one, first_launches, first), (other, second_launches, second)):
             if not launches:
                 if selection.removed:
+                    # A removed part is in no kernel, and its removal answers the question.
                     removal = explain_removed(self.evidence, selection.removed[0])
                     return (removal,), selection.removed[:1]
                 message = f"no kernel of {self.evidence.capture.program} computes {word!r}: it has no launch of its own"
@@ -194,6 +195,7 @@ class WhyFinder:
             (HEAVY.index(instruction.opcode) for instruction in own if instruction.opcode in HEAVY), default=None
         )
         most = own if heavy is None else [instruction for instruction in own if instruction.opcode == HEAVY[heavy]]
+        # An instruction that only renames a value does not represent its kernel.
         most = [instruction for instruction in most if instruction.opcode not in IDLE] or most
         inside = [instruction for instruction in most if kernels.holder(instruction) in shared]
         chosen = inside or most

@@ -98,6 +98,7 @@ def list_open_questions(finder: WhyFinder, asked: str, *, full: bool = False) ->
         full: Whether to show all questions.
     """
     capture = finder.evidence.capture
+    # Prefetches come last, because the compiler adds them to hide latency, not because of the program.
     pairs = sorted(_list_questions(finder, asked), key=lambda pair: (_PREFETCH in pair[0].question, -pair[0].bytes))
     questions = tuple(question for question, _ in pairs)
     shown = len(questions) if full else min(len(questions), FEW)
@@ -124,6 +125,7 @@ def _list_questions(finder: WhyFinder, asked: str) -> Iterator[tuple[OpenQuestio
     evidence = finder.evidence
     exchanges = {exchange.name: exchange for exchange in finder.exchanges}
     for launch in evidence.kernels.launches:
+        # A value between two launches is written once and read at least once in each run.
         size = 2 * launch.instruction.shape.bytes * (launch.runs or 1)
         exchange = exchanges.get(launch.scheduled.name) or exchanges.get(launch.name)
         if exchange is not None:
@@ -153,6 +155,7 @@ def _ask_boundary(
     labels = [_label(finder, *pairing) for pairing in zip(heroes, names, strict=True)]
     question = f"Why are {labels[0]} and {labels[1]} two kernels?"
     short, long = sorted(labels, key=len)
+    # Two kernels on the same line have the same label, which must not appear twice in the question.
     if short in long:
         question = f"Why is {long} computed by two kernels?"
     where = finder.evidence.show_line(heroes[0]).where

@@ -62,6 +62,7 @@ def take_names(options: argparse.Namespace) -> None:
     Raises:
         InspectError: There is more than one word.
     """
+    # The words after a script are its own arguments.
     if options.subject[0] == "run":
         return
     words = [*filter(None, [options.what]), *options.subject[1:]]
@@ -106,6 +107,7 @@ def _ask_one(
     options: argparse.Namespace,
 ) -> Answer:
     capture, trouble = _compile(subject, target)
+    # Large programs take seconds here, so the user sees a message.
     if capture.passes:
         log.info("following each instruction through %d passes", len(capture.passes))
     finder = package.WhyFinder(capture.retold(program=subject.name), subject.axes or None)
@@ -132,6 +134,7 @@ def _compile(subject: Subject, target: str) -> tuple[Capture, str]:
 
 def _explain_silence(saved: Capture) -> str:
     """Return the reason why a saved or dumped capture has no compiler messages, and how to get them."""
+    # A saved capture without a log was saved without messages, whereas a dump lists the log as missing.
     if "log" not in saved.missing:
         return UNSAVED
     variables = "\n".join(f"  {name}={value}" for name, value in compilation.list_variables(compilation.LEVELS).items())
@@ -180,6 +183,7 @@ def why(  # noqa: PLR0913 - one for each option of the command
     answer = finder.answer(capture.program, what, apart=apart, full=full)
     if not kinds or isinstance(fn, Capture):
         return answer
+    # The options of the call change the program, and the other keywords are arguments of the function.
     settings = {name: value for name, value in arguments.items() if name.startswith(_OF_CALL)}
     keywords = {name: value for name, value in arguments.items() if name not in {*settings, "options"}}
     call = subjects.Call(fn, example_args, keywords, settings)

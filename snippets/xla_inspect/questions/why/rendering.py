@@ -75,6 +75,7 @@ def _tell_briefly(why: Why, verdict: str) -> Iterator[Part]:
     paragraphs = [notes, _tell_words(first), _tell_part(part) if part else ""]
     paragraphs += [f"Also: {finding.verdict}" for finding in why.findings[1:2]]
     for text in filter(None, paragraphs):
+        # A long paragraph is skipped, so that a shorter but less important one can still use the room.
         if (size := _count_text_lines(text)) <= room:
             room -= size
             yield text
@@ -97,6 +98,7 @@ def _tell_parts(why: Why) -> Iterator[Part]:
         inside = "" if part.followed == part.name else f" in {part.name}"
         rows = tuple((step.pass_name, step.did) for step in part.steps)
         yield Table(("pass", f"change to {part.followed}{inside}"), rows)
+        # A removed instruction has no place in the optimized program.
         if not part.is_left:
             continue
         facts = [f"runs in {part.kernel}" if part.kernel and part.kernel != part.name else ""]
@@ -111,6 +113,7 @@ def _tell_parts(why: Why) -> Iterator[Part]:
 def _tell_trials(why: Why) -> Iterator[Part]:
     if not (why.trials or why.untried):
         return
+    # Without --full, changes without an effect are only counted.
     effective = [trial for trial in why.trials if why.is_full or trial.outcome in _EFFECTIVE]
     without_effect = Counter(trial.kind for trial in why.trials if trial.outcome == "keeps")
     failed = Counter(trial.kind for trial in why.trials if trial.outcome == "failed")
@@ -159,7 +162,9 @@ def _tell_words(finding: Finding) -> str:
     """Return the compiler's message about a finding, unless the log truncated it."""
     topics = _TOPICS.get(finding.kind, ())
     for reason in finding.reasons:
+        # Only a refusal by the pass of the verdict explains the verdict.
         is_own = reason.pass_name == finding.pass_name and reason.verdict == "refused"
+        # The log marks a truncated message with an ellipsis.
         if reason.topic in topics and is_own and reason.words[-1:] != "\u2026":
             place = f" ({reason.place.rpartition('/')[2]})" if reason.place else ""
             return f"The compiler's message: “{reason.words}”{place}."
@@ -168,6 +173,7 @@ def _tell_words(finding: Finding) -> str:
 
 def _tell_part(part: WhyPart) -> str:
     """Return the changes of passes to a part, and its memory, in two sentences."""
+    # A step of an unknown pass does not help to find the cause.
     steps = [_tell_step(step) for step in part.steps if step.pass_name != _UNKNOWN]
     if len(steps) > FEW_STEPS:
         steps = [steps[0], plural(len(steps) - FEW_STEPS, "more step"), *steps[1 - FEW_STEPS :]]

@@ -162,6 +162,7 @@ class Effect:
         counter = replace(self, shape="") if kind in _RESHAPING else self
         here, total = counter.count(before)
         there, now = counter.count(after)
+        # Fewer occurrences at the lines but not in total mean that the subject only moved to another line.
         if here == there or (there < here and now >= total and self.kind not in {"apart", "together"}):
             outcome = "keeps"
         elif self.kind in {"apart", "together", "removed"}:

@@ -65,6 +65,7 @@ def _try_kinds(
 ) -> Iterator[WhyTrial]:
     capture, effect, answer = asked
     first = answer.findings[0]
+    # Switching off a pass can only have an effect if the pass made or refused the decision.
     names = [first.pass_name, *(reason.pass_name for reason in first.reasons if reason.verdict in {"done", "refused"})]
     trials: list[Trial] = []
     for kind in kinds:

@@ -85,6 +85,7 @@ class Evidence:
     def offered(self) -> frozenset[int]:
         """The numbers of the donated arguments whose memory no result reuses."""
         text = self.module.attributes.get("buffer_donor", "")
+        # A donated argument whose memory a result reuses is an alias in the module, not a donor.
         return frozenset(int(match["number"]) for match in _DONOR.finditer(text)) - self.donated
 
     def find_line(self, instruction: Instruction) -> SourceLine | None:
@@ -128,6 +129,7 @@ class Evidence:
     def name_kind(self, instruction: Instruction) -> str:
         """Return the name of an instruction, with its opcode unless the name contains it."""
         value = self.name_value(instruction)
+        # Many names begin with the opcode, which would then appear twice.
         is_clear = value.startswith("the ") or instruction.opcode.split("-")[0] in instruction.name
         return value if is_clear else f"the {instruction.opcode} {value}"
 
@@ -172,6 +174,7 @@ class Evidence:
         """Return the description of an instruction of the optimized module, or of a removed one."""
         holder = self.kernels.holder(instruction)
         scheduled = holder.scheduled if holder else instruction
+        # A removed instruction has no memory, inputs or readers in the optimized module.
         is_left = instruction in self.histories.states[-1].numbers
         inputs, readers = self._find_neighbours(scheduled, holder) if is_left else ((), ())
         hero = self._find_followed(instruction)

@@ -107,6 +107,7 @@ def _say_matmul(evidence: Evidence, messages: Sequence[Reason], first: Step, emi
         is_supported = any(message.kind == _ASKED for message in messages)
         names = [run.name for run in evidence.capture.runs]
         later = next((name for name in names if "cublas" in name and "rewriter" in name), "")
+        # A pass that rewrites matmuls for cuBLAS cannot rewrite one that Triton already has.
         is_earlier = first.name in names and later and names.index(first.name) < names.index(later)
         why = ", since Triton supports all of its instructions" if is_supported else ""
         return f"{why}{f'. {later}, which creates calls to cuBLAS, runs later' if is_earlier else ''}"

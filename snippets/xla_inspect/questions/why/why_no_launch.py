@@ -151,6 +151,7 @@ def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> 
     last, origin = first, f"that {_name_pass(first.name)} added"
     if exchange.kind == REDUCE_SCATTER and (fusion := evidence.steps(launch.instruction)[0]).name:
         last = fusion
+        # A TPU's reduce-scatter is a fusion of an all-reduce, so two passes are responsible for it.
         origin = f"that the pass {fusion.name} formed from a slice and an all-reduce {origin}"
     cause = {
         True: f" that the program requests ({exchange.reason})",

@@ -48,6 +48,7 @@ def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
     pass_name = removal.name or IMPORT
     if applied:
         how = _say_applied(evidence, applied, place, before)
+        # A message about a rewrite rule has the name of its pass, so it takes precedence over the history.
         pass_name = applied[0].decision.pass_name or pass_name
     else:
         instead = ", ".join(evidence.name_kind(instruction) for instruction in removal.instead)
