@@ -18,7 +18,7 @@ class Answer:
 
     @property
     def holds(self) -> bool:
-        """True for the good answer, such as that a program compiles. It decides the exit status of the command."""
+        """True if the answer is good, such as that a program compiles. The exit status of the command depends on it."""
         return not getattr(self, "error", "")
 
     def tell(self) -> Iterator[Part]:
@@ -32,7 +32,7 @@ class Answer:
         return print_text(self)
 
     def __init_subclass__(cls) -> None:
-        """Let IPython's console show an answer as a command does: it prefers a class's own method to its `repr`."""
+        """Add a method with which IPython's console shows an answer as a command prints it, instead of its `repr`."""
         cls._repr_pretty_ = lambda self, printer, _: printer.text(str(self))  # type: ignore[attr-defined]  # IPython's
 
     def _repr_html_(self) -> str:

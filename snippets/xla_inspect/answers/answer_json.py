@@ -20,7 +20,7 @@ _PLAIN = {str: "string", int: "integer", float: "number", bool: "boolean", type(
 
 
 def write_json(answer: Answer, missing: Mapping[str, str] | None = None) -> str:
-    """Return an answer as JSON, with the version of the format and `holds`, true for the good answer.
+    """Return an answer as JSON, with the version of the format, and with `holds`, which is true if the answer is good.
 
     Args:
         answer: The answer.
@@ -63,6 +63,7 @@ def _is_always_there(column: Field[Any]) -> bool:
 
 
 def _describe(hint: Any) -> dict[str, Any]:  # noqa: ANN401 - any annotation
+    # An alias has no origin and no arguments of its own.
     hint = hint.__value__ if isinstance(hint, TypeAliasType) else hint
     origin, arguments = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
@@ -72,6 +73,7 @@ def _describe(hint: Any) -> dict[str, Any]:  # noqa: ANN401 - any annotation
     elif origin is Literal:
         form = {"enum": list(arguments)}
     elif origin is tuple:
+        # `tuple[X, ...]` has any number of items, and any other tuple has one type for each item.
         many = arguments[1:] == (...,)
         items = {"items": _describe(arguments[0])} if many else {"prefixItems": list(map(_describe, arguments))}
         form = {"type": "array", **items}

@@ -57,7 +57,7 @@ def suggest(question: str, asked: str, *options: str) -> str:
 
     Args:
         question: The name of the question, which is the subcommand.
-        asked: The subject and the options that all questions share, as `retype` of the commands returns them.
+        asked: The subject and the options that all questions share, as `write_subject` returns them.
         *options: The question's own options.
     """
     return " ".join(("xla-inspect", question, *options, asked))
@@ -72,7 +72,7 @@ class Tellable(Protocol):
 
     @property
     def holds(self) -> bool:
-        """True for the good answer."""
+        """True if the answer is good."""
 
     def tell(self) -> Iterator[Part]:
         """Yield the parts in reading order."""

@@ -72,6 +72,7 @@ def fold_command(command: str, width: int) -> list[str]:
     try:
         words = shlex.split(command, posix=False)
     except ValueError:
+        # A command with an unbalanced quote cannot be split into words.
         return [command]
     lines: list[str] = []
     # An option and its value stay in one line, since a break between them is hard to read.

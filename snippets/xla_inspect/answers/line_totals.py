@@ -63,15 +63,16 @@ def sum_scopes(rows: Sequence[tuple[str, str, float]]) -> tuple[LineTotal, ...]:
         return ()
     largest = lines[0].where
     scopes = sum_lines(row for row in rows if row[0] == largest)
+    # A single scope says no more than its line.
     return scopes if len(scopes) > 1 else ()
 
 
-def tell_scopes(scopes: Sequence[LineTotal], what: str, show: Callable[..., str], counted: str = "launches") -> Table:
+def tell_scopes(scopes: Sequence[LineTotal], what: str, show: Callable[..., str], unit: str = "launches") -> Table:
     """Return the table of the largest scopes of one line, like the table of lines of `tell_lines`."""
     table = tell_lines([replace(scope, where="", text=name_scope(scope)) for scope in scopes], what, show)
     rest = f" (the {FEW_LINES} largest of {len(scopes)})" if len(scopes) > FEW_LINES else ""
-    place = f"in {scopes[0].where}" if scopes[0].where else f"for {counted} without a line"
-    return replace(table, columns=(*table.columns[:2], counted, "scope"), title=f"By scope {place}{rest}")
+    place = f"in {scopes[0].where}" if scopes[0].where else f"for {unit} without a line"
+    return replace(table, columns=(*table.columns[:2], unit, "scope"), title=f"By scope {place}{rest}")
 
 
 def name_scope(total: LineTotal) -> str:
@@ -87,6 +88,7 @@ def tell_lines(lines: Sequence[LineTotal], what: str, show: Callable[..., str]) 
         what: The heading of the amounts.
         show: A function that formats an amount.
     """
+    # A total of zero must not lead to a division by zero.
     whole = sum(line.amount for line in lines) or 1.0
     rows = tuple(
         (

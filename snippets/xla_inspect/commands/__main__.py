@@ -1,4 +1,4 @@
-"""`python -m xla_inspect.commands` is `xla-inspect`."""
+"""The entry point of `python -m xla_inspect.commands`, which runs `xla-inspect`."""
 
 import sys
 

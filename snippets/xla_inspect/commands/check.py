@@ -1,4 +1,4 @@
-"""`xla-inspect check xla-budget.toml`: check programs against budgets, and report if you or the compiler broke one."""
+"""The command `xla-inspect check`, which reports the budgets of programs that you or the compiler broke."""
 
 from __future__ import annotations
 
@@ -57,8 +57,8 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
         InspectError: The file or its records are invalid, or the file has no program with the name of `--only`.
     """
     budgets = read_budgets(options.file)
-    if options.only and not (budgets := tuple(each for each in budgets if each.name == options.only)):
-        names = ", ".join(each.name for each in read_budgets(options.file))
+    if options.only and not (budgets := tuple(budget for budget in budgets if budget.name == options.only)):
+        names = ", ".join(budget.name for budget in read_budgets(options.file))
         message = f"{options.file} has no program {options.only!r}; its programs are {names}"
         raise InspectError(message)
     place = options.file.with_suffix(".json")

@@ -88,6 +88,7 @@ def run_apart(
             return _INTERRUPTED
         finally:
             code = child.end()
+            # A process that crashes does not write its status, so a missing file means that it did not finish.
             status = Path(name) / STATUS
             exit_status = status.read_text(encoding="utf-8") if status.is_file() else ""
             if not exit_status:
@@ -130,6 +131,7 @@ def ending_by_exception() -> Iterator[None]:
     def leave(number: int, _: object) -> NoReturn:
         sys.exit(128 + number)
 
+    # `_ignore_interrupts` may replace the handler of interrupts, so this handler is restored too.
     before = {signal.SIGINT: signal.getsignal(signal.SIGINT)}
     before |= {number: signal.signal(number, leave) for number in _ENDING}
     try:
@@ -161,6 +163,7 @@ def _pass_all_on(process: subprocess.Popen[str]) -> tuple[bool, str]:
                 closed.set()
             else:
                 failures.append(str(error))
+            # No one receives further output, so the process has nothing left to do.
             process.kill()
             # Python flushes the stream at exit, which would fail again.
             os.dup2(os.open(os.devnull, os.O_WRONLY), sink.fileno())
@@ -187,6 +190,7 @@ def _explain_end(code: int, options: argparse.Namespace, file: str, stacks: Path
 
 def sweep(folder: str) -> None:
     """Remove the folder of a command whose parent process was killed, and the dumps of this process."""
+    # The parent process removes the folder, unless it was killed.
     if Path(folder).is_dir():
         shutil.rmtree(folder, ignore_errors=True)
         # Another process removes the dumps, since this process keeps them open until it ends.

@@ -68,13 +68,13 @@ def main(arguments: Sequence[str] | None = None) -> int:
     return child_process.run_apart(words, options)
 
 
-def _is_dump(named: str) -> bool:
+def _is_dump(word: str) -> bool:
     """Return whether a subject is a dump, which runs none of the user's code."""
-    if named == "run" or named.rpartition(":")[0].endswith(".py"):
+    if word == "run" or word.rpartition(":")[0].endswith(".py"):
         return False
     from xla_inspect.dumps import split_dump
 
-    return split_dump(named) is not None
+    return split_dump(word) is not None
 
 
 def complete(words: Sequence[str]) -> list[str]:
@@ -102,6 +102,7 @@ def complete(words: Sequence[str]) -> list[str]:
 
 def parse(words: Sequence[str]) -> argparse.Namespace:
     """Return the options of a command line. The words after `run` are a script and its own arguments."""
+    # argparse would read the options of a script as options of the command, so the script's words are added afterwards.
     at = words.index("run", 1) if "run" in words[1:] else len(words)
     parser, subparser = build_parser(words[0] if words else "")
     options, others = parser.parse_known_args([*words[:at], *words[at : at + 1]])
@@ -138,6 +139,7 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
     logging.getLogger("xla_inspect").setLevel(logging.INFO)
     file = name_file(options)
     try:
+        # The user's code may print, but standard output contains only the answer.
         with contextlib.redirect_stdout(sys.stderr) if file else contextlib.nullcontext():
             return _run(options, out)
     except InspectError as error:

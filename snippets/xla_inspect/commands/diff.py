@@ -1,4 +1,4 @@
-"""`xla-inspect diff`: compare two subjects, or one subject with another commit, target or options."""
+"""The command `xla-inspect diff`, which compares two subjects, or one subject with another commit, target or option."""
 
 from __future__ import annotations
 
@@ -101,18 +101,18 @@ def find_sides(options: argparse.Namespace) -> tuple[Side, Side]:
         InspectError: The command line does not have two sides.
     """
     subjects = split_subjects(options.subject)
-    changed = options.against_target or options.changed
+    has_option = options.against_target or options.changed
     if len(subjects) > _TWO or (len(subjects) == _TWO and options.rev) or len(options.rev) > _REVISIONS:
         message = "diff compares two programs: pass two SUBJECTs, or one SUBJECT with one or two --rev COMMIT"
         raise InspectError(message)
-    if len(subjects) == 1 and not (changed or options.rev):
+    if len(subjects) == 1 and not (has_option or options.rev):
         message = (
             "diff compares two programs: pass a second SUBJECT, --rev COMMIT, --against-target NAME or --with OPTION"
         )
         raise InspectError(message)
     first, second = subjects[0], subjects[-1]
     target = options.target or next((name for name in map(_find_target, subjects) if name not in {"", "unknown"}), "")
-    more = tuple(word for each in options.changed for word in _read_change(each))
+    more = tuple(word for change in options.changed for word in _read_change(change))
     if len(subjects) == _TWO:
         names = [" ".join(first), " ".join(second)]
     elif options.rev:
@@ -141,9 +141,9 @@ def _find_target(words: Sequence[str]) -> str:
     return next(iter(_read(words)), "") if _is_captured(words[0]) else ""
 
 
-def _is_captured(named: str) -> bool:
+def _is_captured(word: str) -> bool:
     """Return whether a subject is a saved capture or a dump, which needs no compilation."""
-    return is_saved(named) or is_dump(named)
+    return is_saved(word) or is_dump(word)
 
 
 def _read(words: Sequence[str]) -> dict[str, Capture]:

@@ -74,6 +74,7 @@ def find_mismatches(installed: Mapping[str, str]) -> Iterator[Trouble]:
             continue
         for requirement in importlib.metadata.requires(package) or ():
             match = _REQUIREMENT.match(requirement)
+            # The requirements of an extra apply only if the extra is installed, which the metadata does not record.
             if match is None or "extra" in (match["marker"] or ""):
                 continue
             version = installed.get(match["name"])
@@ -97,6 +98,7 @@ def admits(bounds: str, version: str) -> bool:
     for bound in _BOUND.finditer(bounds):
         other = order(bound["version"])
         length = max(len(mine), len(other))
+        # Versions of different lengths are padded with zeros, so that 0.11 equals 0.11.0.
         left, right = (numbers + (0,) * (length - len(numbers)) for numbers in (mine, other))
         holds = {
             "<": left < right,

@@ -83,34 +83,39 @@ class ProgramHistory:
         """
         if self.options.every:
             self.search.measure_all()
-        if not any(self.search.find_ends(each) for each in self.asked):
+        if not any(self.search.find_ends(question) for question in self.asked):
             raise self._explain_nothing()
         if self.options.every:
-            boundaries = [boundary for each in self.asked for boundary in self.search.list_boundaries(each)]
+            boundaries = [boundary for question in self.asked for boundary in self.search.list_boundaries(question)]
         else:
-            boundaries = [boundary for each in self.asked if (boundary := self.search.find_boundary(each))]
+            boundaries = [boundary for question in self.asked if (boundary := self.search.find_boundary(question))]
+        # Boundaries of several questions are found one question after the other, but reported by release.
         order = {version: at for at, version in enumerate(self.span)}
-        boundaries.sort(key=lambda each: order[each.after.version])
+        boundaries.sort(key=lambda boundary: order[boundary.after.version])
         measures = self.search.measures
-        changes = tuple(self.explain(each) for each in boundaries)
+        changes = tuple(self.explain(boundary) for boundary in boundaries)
         return ReleaseHistory(
             program=self.task.name,
             target=self.task.target.name,
             asked=write_subject(self.options, self.task.target.name),
             first=self.span[0],
             last=self.span[-1],
-            questions=tuple(each.name for each in self.asked),
+            questions=tuple(question.name for question in self.asked),
             rows=tuple(map(self.describe_row, measures)),
-            not_measured=tuple(each for each in self.span if each not in {measure.version for measure in measures}),
+            not_measured=tuple(
+                release for release in self.span if release not in {measure.version for measure in measures}
+            ),
             changes=changes,
             installed_bytes=measure_store(),
         )
 
     def _explain_nothing(self) -> InspectError:
         """Return the error if fewer than two releases could be measured."""
-        failed = [each for each in self.search.measures if each.failed or each.refused]
-        errors = "; ".join(f"{each.version}: {each.failed or each.refused}" for each in (*failed[:1], *failed[1:][-1:]))
-        place = next((f" at {each.place}" for each in failed if each.place), "")
+        failed = [measure for measure in self.search.measures if measure.failed or measure.refused]
+        errors = "; ".join(
+            f"{measure.version}: {measure.failed or measure.refused}" for measure in (*failed[:1], *failed[1:][-1:])
+        )
+        place = next((f" at {measure.place}" for measure in failed if measure.place), "")
         message = f"fewer than two releases could be measured for {self.task.name}{place}: {errors}"
         return InspectError(f"{message}\npass other releases with --from and --to, or fix the error")
 
@@ -121,7 +126,8 @@ class ProgramHistory:
             requirements = (*list_requirements(version, kind), *self.options.install)
             environment = make_environment(version, {kind: requirements}, say=self.say)
             folder = self.folder / version
-            timed = 2 if "compile-time" in {each.name for each in self.asked} else 0
+            # Dumps slow down a compilation, so the question about compile time compiles the program again without them.
+            timed = 2 if "compile-time" in {question.name for question in self.asked} else 0
             described = self.task.describe(environment, folder, timed=timed)
             probe = partial(
                 run_probe, environment, flags=self.task.flags, paths=self.task.paths, limit=self.options.compile_limit
@@ -170,20 +176,20 @@ class ProgramHistory:
 
     def explain(self, boundary: Boundary) -> ReleaseChange:
         """Return a change of an answer with its cause."""
-        asked, pair = boundary.question, (boundary.before, boundary.after)
+        question, pair = boundary.question, (boundary.before, boundary.after)
         releases = (pair[0].version, pair[1].version)
-        between = tuple(each.version for each in boundary.between)
-        change = ReleaseChange(asked.name, *releases, between, _tell(asked, pair[0]), _tell(asked, pair[1]))
-        if refused := next((each for each in pair if each.refused), None):
+        between = tuple(release.version for release in boundary.between)
+        change = ReleaseChange(question.name, *releases, between, _tell(question, pair[0]), _tell(question, pair[1]))
+        if refused := next((measure for measure in pair if measure.refused), None):
             folder = Path(self.described[refused.version]["folder"])
             return explain_release_failure(change, refused.refused, folder)
-        self.say(f"comparing {releases[0]} with {releases[1]}: {asked.name}")
+        self.say(f"comparing {releases[0]} with {releases[1]}: {question.name}")
         old, new = use_lines_of(self.options.lines_of, *map(self.capture, releases))
         seconds = [
             read_log(Path(self.described[version]["folder"]) / "log", capture.module.name)[1]
             for version, capture in zip(releases, (old, new), strict=True)
         ]
-        return explain_release_change(change, (old, new), count=asked.count, pass_seconds=(seconds[0], seconds[1]))
+        return explain_release_change(change, (old, new), count=question.count, pass_seconds=(seconds[0], seconds[1]))
 
     def describe_row(self, measure: ReleaseMeasure) -> ReleaseRow:
         """Return the measurements of a release as plain numbers."""
@@ -224,18 +230,18 @@ def _add_runs(measure: ReleaseMeasure, result: dict[str, Any], limit: float) -> 
     return ReleaseMeasure(measure.version, measure.versions, values=values, notes=notes)
 
 
-def _tell(asked: Question, measure: ReleaseMeasure) -> str:
+def _tell(question: Question, measure: ReleaseMeasure) -> str:
     """Return an answer as text."""
-    value = measure.values.get(asked.name)
+    value = measure.values.get(question.name)
     if value is None:
         return "unknown"
-    if asked.name == "compiles":
+    if question.name == "compiles":
         return "yes" if value else "no"
-    if asked.name == "memory":
+    if question.name == "memory":
         return format_bytes(value)
-    if asked.name in TIMED:
+    if question.name in TIMED:
         return measure.refused or format_duration(value)
-    if asked.name == "code":
+    if question.name == "code":
         deep = max(value.loops, default=0)
         return f"{value.digest} ({value.instructions} instructions, loops {deep} deep)"
     few = [f"{number} {name}" for name, number in value.most_common(_FEW)]

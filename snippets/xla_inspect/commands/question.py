@@ -181,6 +181,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
         file = read_request(options).file
         for target, error in subject.failures.items():
             print_note(f"{target}: {user_code.explain_user_error(error, file)}")
+        # If several targets fail, the status of an error in the input takes precedence over that of a missing library.
         return min(map(user_code.find_status, subject.failures.values()))
     if missing:
         return MISSING
@@ -196,6 +197,7 @@ def find_answers(options: argparse.Namespace) -> tuple[Subject, list[Answer], li
     question = load_part(options.command, "options")
     if take_names := getattr(question, "take_names", None):
         take_names(options)
+    # A misspelled target is reported before the user's code is loaded, which may take long.
     for target in options.target or ():
         find_target(target)
     subject = read_subject(read_request(options), options.load_limit)

@@ -32,8 +32,10 @@ def check_out(words: Sequence[str], revision: str, folder: Path) -> tuple[tuple[
     """
     place = words[1] if words[0] == "run" and len(words) > 1 else words[0].rpartition(":")[0] or words[0]
     is_file = place.endswith(".py")
+    # A module has no path of its own, so the working folder determines its repository.
     path = Path(place).absolute() if is_file else Path.cwd() / "module"
     root = _find_root(path.parent, place)
+    # git would read a revision that begins with a dash as an option.
     commit = (
         "" if revision.startswith("-") else _ask_git(root, "rev-parse", "--verify", "--quiet", f"{revision}^{{commit}}")
     )
@@ -47,6 +49,7 @@ def check_out(words: Sequence[str], revision: str, folder: Path) -> tuple[tuple[
     environment = {**os.environ, "GIT_INDEX_FILE": str(index)}
     _ask_git(root, "read-tree", commit, environment=environment)
     _ask_git(root, "checkout-index", "--all", f"--prefix={files}{os.sep}", environment=environment)
+    # The root has no symbolic links, so the path must not have any either.
     inside = path.resolve().relative_to(root)
     old_path = files / inside
     if is_file and not old_path.is_file():
@@ -54,6 +57,7 @@ def check_out(words: Sequence[str], revision: str, folder: Path) -> tuple[tuple[
         raise InspectError(message)
     here = Path.cwd().resolve()
     working = files / here.relative_to(root) if here.is_relative_to(root) else old_path.parent
+    # The working folder may not exist in an old commit.
     if is_file and not working.is_dir():
         working = old_path.parent
     if not working.is_dir():
@@ -104,6 +108,7 @@ def _ask_git(folder: Path, *arguments: str, environment: Mapping[str, str] | Non
     except FileNotFoundError as error:
         message = "--rev needs git, which is not on this machine's PATH; install git"
         raise InspectError(message) from error
+    # Other commands only ask, and their failure means that there is no answer.
     if answer.returncode and environment:
         reason = answer.stderr.strip().partition("\n")[0]
         message = f"--rev: git {arguments[0]} failed in {folder}: {reason}"

@@ -69,17 +69,17 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     target = options.target or next(iter(subject.saved), "cpu")
     question.choose_targets((), subject, [target])
     kind, is_code = find_entry(target).kind, options.stage == "code"
-    compiled, gap = _capture(subject, target, options)
+    capture, gap = _capture(subject, target, options)
     if options.kernel:
-        compiled = _keep_kernel(compiled, options.kernel)
-    if is_code and kind == "gpu" and not (gap or compiled.error or _has_sass(compiled)):
-        compiled = replace(compiled, code=compiled.code + disassemble(compiled))
-    if reason := _find_absence(compiled, options.stage):
+        capture = _keep_kernel(capture, options.kernel)
+    if is_code and kind == "gpu" and not (gap or capture.error or _has_sass(capture)):
+        capture = replace(capture, code=capture.code + disassemble(capture))
+    if reason := _find_absence(capture, options.stage):
         raise InspectError(reason)
-    text = STAGES[options.stage](compiled) + "\n"
+    text = STAGES[options.stage](capture) + "\n"
     if is_code and (kind != "tpu" or options.json or options.full):
         answer = explain_code(
-            compiled.retold(program=subject.name),
+            capture.retold(program=subject.name),
             write_subject(options, target),
             kernel=options.kernel,
             full=options.full,
@@ -92,27 +92,28 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
         out.write(text)
     if marks := [mark for mark in LEFT_OUT if mark in text]:
         print_note(f"the placeholder {' or '.join(marks)} replaces large literals")
-    if compiled.error:
+    if capture.error:
         print_note(
-            f"compiling for {compiled.target} failed: {tell_failure(compiled)}\n"
+            f"compiling for {capture.target} failed: {tell_failure(capture)}\n"
             "the text above is the last result before the error"
         )
         return command_list.NO
-    for reason in filter(None, (gap, _find_stand_in(compiled, options.stage))):
+    for reason in filter(None, (gap, _find_stand_in(capture, options.stage))):
         print_note(reason)
     return 0
 
 
-def _find_absence(compiled: Capture, stage: str) -> str:
+def _find_absence(capture: Capture, stage: str) -> str:
     """Return the reason why a capture lacks a stage, or an empty string."""
+    # A stage has the name of the field of a capture, with few exceptions.
     field = _FIELDS.get(stage, stage)
-    reason = compiled.missing.get(field, "")
-    return f"{compiled.program} has no {stage}: {reason}" if reason and not getattr(compiled, field, "") else ""
+    reason = capture.missing.get(field, "")
+    return f"{capture.program} has no {stage}: {reason}" if reason and not getattr(capture, field, "") else ""
 
 
-def _find_stand_in(compiled: Capture, stage: str) -> str:
+def _find_stand_in(capture: Capture, stage: str) -> str:
     """Return the note about a module that replaces a missing optimized module, or an empty string."""
-    return compiled.missing.get("after", "") if stage == "after" else ""
+    return capture.missing.get("after", "") if stage == "after" else ""
 
 
 _FIELDS = {"memory": "memory_report"}
@@ -135,8 +136,8 @@ def _check_stage(options: argparse.Namespace) -> None:
         raise InspectError(message)
 
 
-def _has_sass(compiled: Capture) -> bool:
-    return any(piece.language == "sass" for piece in compiled.code)
+def _has_sass(capture: Capture) -> bool:
+    return any(piece.language == "sass" for piece in capture.code)
 
 
 def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tuple[Capture, str]:
@@ -151,44 +152,44 @@ def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tupl
         return subject.capture(target, passes=options.stage == "passes"), ""
     kind = find_entry(target).kind
     if kind == "tpu":
-        compiled, refusals = subject.capture_most(target, ("machine",))
+        capture, refusals = subject.capture_most(target, ("machine",))
         gap = next(iter(refusals.values()), UNSAVED)
-        return compiled, "" if compiled.low_level or compiled.error else f"no bundles: {gap}"
+        return capture, "" if capture.low_level or capture.error else f"no bundles: {gap}"
     # LLVM's remarks about vectorized loops of the CPU's code are part of the compiler messages.
-    compiled = subject.capture(target, reasons=kind == "cpu" and not subject.saved)
-    return compiled, "" if _has_sass(compiled) else explain_gap(target)
+    capture = subject.capture(target, reasons=kind == "cpu" and not subject.saved)
+    return capture, "" if _has_sass(capture) else explain_gap(target)
 
 
 def _capture_whole(subject: Subject, target: str, options: argparse.Namespace) -> Capture:
     """Return the capture to save. Compiler messages refer to the modules after each pass, so it includes those too."""
-    compiled = subject.capture(target, passes=options.reasons, reasons=options.reasons, machine=options.machine)
-    if subject.saved and ((options.reasons and not compiled.log) or (options.machine and not _has_machine(compiled))):
+    capture = subject.capture(target, passes=options.reasons, reasons=options.reasons, machine=options.machine)
+    if subject.saved and ((options.reasons and not capture.log) or (options.machine and not _has_machine(capture))):
         message = f"{subject.name} was saved without these contents; save a new capture of the function itself"
         raise InspectError(message)
     # The saved capture contains all call chains, so that any package's lines can be shown later.
-    return compiled.own
+    return capture.own
 
 
-def _has_machine(compiled: Capture) -> bool:
-    return bool(compiled.low_level) or any(piece.language in {"sass", "asm"} for piece in compiled.code)
+def _has_machine(capture: Capture) -> bool:
+    return bool(capture.low_level) or any(piece.language in {"sass", "asm"} for piece in capture.code)
 
 
-def _keep_kernel(compiled: Capture, name: str) -> Capture:
+def _keep_kernel(capture: Capture, name: str) -> Capture:
     """Return a capture with only the code of one kernel.
 
     Raises:
         InspectError: The capture has no code of this kernel.
     """
     # Triton code is stored under the instruction's name, which has dots. Other code is stored under the symbol.
-    code = tuple(piece for piece in compiled.code if piece.kernel.replace(".", "_") == name.replace(".", "_"))
-    low_level = tuple(each for each in compiled.low_level if name in {each.kernel, *each.instructions})
+    code = tuple(piece for piece in capture.code if piece.kernel.replace(".", "_") == name.replace(".", "_"))
+    low_level = tuple(module for module in capture.low_level if name in {module.kernel, *module.instructions})
     if not (code or low_level):
-        below = [each.kernel for each in compiled.low_level]
-        names = list(dict.fromkeys((*below, *(piece.kernel for piece in compiled.code))))
+        below = [module.kernel for module in capture.low_level]
+        names = list(dict.fromkeys((*below, *(piece.kernel for piece in capture.code))))
         close = list_nearest(name, names, 3, 0.5) or names[:3]
         message = f"there is no kernel {name!r} with code; the nearest kernels: {', '.join(close) or 'none'}"
         raise InspectError(message)
-    return compiled.retold(code=code, low_level=low_level)
+    return capture.retold(code=code, low_level=low_level)
 
 
 def explain_gap(target: str) -> str:
@@ -201,10 +202,10 @@ def explain_gap(target: str) -> str:
     return ""
 
 
-def _list_passes(compiled: Capture) -> str:
+def _list_passes(capture: Capture) -> str:
     """Return one line for each pass that changed the module."""
-    rows = [f"{number:>3}  {change.pipeline}: {change.name}" for number, change in enumerate(compiled.passes, start=1)]
-    return "\n".join((f"{len(compiled.runs)} pass runs, of which {len(rows)} changed the module:", *rows))
+    rows = [f"{number:>3}  {change.pipeline}: {change.name}" for number, change in enumerate(capture.passes, start=1)]
+    return "\n".join((f"{len(capture.runs)} pass runs, of which {len(rows)} changed the module:", *rows))
 
 
 def _describe_launch(launch: Launch) -> str:
@@ -219,22 +220,22 @@ def _describe_launch(launch: Launch) -> str:
     return f"{launch.name:<40} {launch.kind}{size}{apart}{times}{callback}"
 
 
-def _print_code(compiled: Capture) -> str:
+def _print_code(capture: Capture) -> str:
     """Return all generated code, each piece with a heading. For a TPU, the resources of its kernels come first."""
-    pieces = (f"==== {code.kernel} ({code.language})\n{code.text}" for code in compiled.code)
-    return "\n".join((*filter(None, [write_below(compiled)]), *pieces))
+    pieces = (f"==== {code.kernel} ({code.language})\n{code.text}" for code in capture.code)
+    return "\n".join((*filter(None, [write_below(capture)]), *pieces))
 
 
 STAGES: Mapping[str, Callable[[Capture], str]] = {
-    "jaxpr": lambda compiled: compiled.jaxpr,
-    "stablehlo": lambda compiled: compiled.stablehlo,
-    "before": lambda compiled: compiled.before,
-    "after": lambda compiled: compiled.after,
+    "jaxpr": lambda capture: capture.jaxpr,
+    "stablehlo": lambda capture: capture.stablehlo,
+    "before": lambda capture: capture.before,
+    "after": lambda capture: capture.after,
     "passes": _list_passes,
-    "buffers": lambda compiled: compiled.buffers,
-    "memory": lambda compiled: compiled.memory_report,
-    "kernels": lambda compiled: "\n".join(map(_describe_launch, list_launches(compiled))),
+    "buffers": lambda capture: capture.buffers,
+    "memory": lambda capture: capture.memory_report,
+    "kernels": lambda capture: "\n".join(map(_describe_launch, list_launches(capture))),
     "code": _print_code,
-    "capture": lambda compiled: compiled.to_json(),
+    "capture": lambda capture: capture.to_json(),
 }
 """The functions that print a stage, by its name."""

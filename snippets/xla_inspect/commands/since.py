@@ -109,23 +109,24 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
 
 
 def _answer_each(
-    tasks: Sequence[ReleaseTask], span: Sequence[str], asked: Sequence[str], options: argparse.Namespace
+    tasks: Sequence[ReleaseTask], span: Sequence[str], names: Sequence[str], options: argparse.Namespace
 ) -> Iterator[ReleaseHistory]:
     with child_process.ending_by_exception(), tempfile.TemporaryDirectory(prefix="xla_inspect_since_") as folder:
         for task in tasks:
             place = Path(folder) / task.target.name.replace(":", "_")
-            yield ProgramHistory(task, span, asked, options, place).find()
+            yield ProgramHistory(task, span, names, options, place).find()
 
 
 def _choose_questions(options: argparse.Namespace) -> tuple[str, ...]:
-    asked = split_list(options.ask)
-    for name in asked:
+    names = split_list(options.ask)
+    for name in names:
         if name not in QUESTIONS:
             message = f"--ask {name}: there is no such question; the questions are {', '.join(QUESTIONS)}"
             raise InspectError(message)
-    if "run-time" in asked:
+    # The question about run time implies the option that runs the program.
+    if "run-time" in names:
         options.run = True
-    chosen = asked or USUAL
+    chosen = names or USUAL
     return (*chosen, "run-time") if options.run and "run-time" not in chosen else tuple(chosen)
 
 

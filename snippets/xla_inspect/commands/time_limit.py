@@ -61,7 +61,7 @@ def limited(doing: str, file: str, seconds: float) -> Iterator[None]:
 
 
 def _find_place(thread: int, file: str) -> str:
-    """Return a thread's innermost line in the file, or else in other code of the user, or else the file."""
+    """Return a thread's innermost line in a file. If there is none, return a line of other user code, or the file."""
     from xla_inspect.commands import user_code
 
     frame = sys._current_frames().get(thread)  # noqa: SLF001 - documented

@@ -62,7 +62,7 @@ ENDED = 'take out what ends Python, or put it under `if __name__ == "__main__":`
 
 
 class LeftError(BaseException):
-    """The exception of `os._exit` in the child process, which would otherwise end without a message."""
+    """The exception that replaces `os._exit` in the child process, which would otherwise end without a message."""
 
 
 def find_status(error: BaseException) -> int:
@@ -120,6 +120,7 @@ def _advise(error: BaseException, text: str, *, has_line: bool) -> str:
 
 def _is_own(error: BaseException) -> bool:
     """Return whether this package raised an error, directly or through Python's standard library."""
+    # Calls of this package raise these two errors, but the user's file or arguments cause them.
     if isinstance(error, SyntaxError) or _CALLED.match(_print(error)):
         return False
     library = Path(sysconfig.get_path("stdlib"))
@@ -131,6 +132,7 @@ def _is_own(error: BaseException) -> bool:
         if any(file.is_relative_to(folder) for folder in packages)
         or not (file.is_relative_to(library) or str(file).startswith("<"))
     ]
+    # Python's library may raise an error because of a call from this package, so the innermost other frame decides.
     return bool(outside) and outside[-1].is_relative_to(Path(__file__).parents[1])
 
 
@@ -139,6 +141,7 @@ def _find_shadow(error: BaseException) -> str:
     name = error.name if isinstance(error, ImportError) else getattr(getattr(error, "obj", None), "__name__", "")
     module = sys.modules.get(str(name or "").partition(".")[0])
     file = getattr(module, "__file__", None) or ""
+    # A file of the user shadows a package only if it has the name of an installed one.
     if Path(file).stem not in {*sys.stdlib_module_names, *packages_distributions()} or not _is_readers(file):
         return ""
     return f"{shorten_path(file)} shadows the package {Path(file).stem!r}; rename the file"
@@ -161,11 +164,14 @@ def find_place(error: BaseException, file: str) -> str:
         return f"{file if error.filename == own else shorten_path(error.filename)}:{error.lineno}"
     chain: list[BaseException] = []
     current: BaseException | None = error
+    # The causes of an exception may form a cycle.
     while current is not None and current not in chain:
         chain.append(current)
         current = current.__cause__ or current.__context__
     frames = [
-        (frame.f_code.co_filename, line) for each in chain for frame, line in traceback.walk_tb(each.__traceback__)
+        (frame.f_code.co_filename, line)
+        for exception in chain
+        for frame, line in traceback.walk_tb(exception.__traceback__)
     ]
     return name_place(frames, own, file)
 

@@ -1,4 +1,4 @@
-"""The table of all questions. The subcommands, the panels of a dump and the list in the docs come from it."""
+"""The table of all questions, from which the subcommands, the panels of a dump and the list in the docs are built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The machine code of kernels."""
+"""The question about the machine code of kernels."""
 
 from typing import TYPE_CHECKING
 

@@ -92,8 +92,8 @@ def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
     kind = find_entry(capture.target).kind
     kernels = () if kind == "tpu" else describe_kernels(capture)
     below = describe_below(capture)
-    launches_with_code = {name for each in kernels for name in each.launches}
-    launches_with_code |= {name for each in below for name in each.launches}
+    launches_with_code = {name for kernel in kernels for name in kernel.launches}
+    launches_with_code |= {name for kernel in below for name in kernel.launches}
     return MachineCode(
         program=capture.program,
         asked=asked,

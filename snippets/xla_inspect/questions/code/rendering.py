@@ -86,6 +86,7 @@ def _say(code: MachineCode) -> str:
     if emptiest is None or emptiest.occupancy is None:
         return f"{count}. The registers and shared memory that they use are not known here."
     spills = plural(len(code.spilling), "kernel spills", "kernels spill") if code.spilling else "No kernel spills"
+    # If the lowest occupancy is complete, all of them are.
     if emptiest.occupancy.share >= 1:
         subject = "Each" if len(code.kernels) > 1 else "It"
         return f"{count}. {subject} can fill a multiprocessor with warps. {spills} registers."

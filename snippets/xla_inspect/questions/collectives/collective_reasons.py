@@ -88,10 +88,12 @@ class Reasons:
         if name_primitive(instruction) in WRITTEN or name_primitive(scheduled) in WRITTEN or self.is_global:
             return True
         reducing = collective.kind in _REDUCING
+        # The compiler rewrites one kind of reduction into another, so any reduction of the program may have become this
+        # one.
         alike = [
-            each
-            for each in self.written.collectives
-            if name_kind(each) == collective.kind or (reducing and name_kind(each) in _REDUCING)
+            candidate
+            for candidate in self.written.collectives
+            if name_kind(candidate) == collective.kind or (reducing and name_kind(candidate) in _REDUCING)
         ]
         if not alike:
             return False
@@ -126,18 +128,19 @@ class Reasons:
 
     def find_source(self, collective: Collective) -> Instruction | None:
         """Return the operation of the unpartitioned program that needs a collective, or None."""
-        return next((given for given, _ in self.find_sources(collective)), None)
+        return next((operation for operation, _ in self.find_sources(collective)), None)
 
     def find_sources(self, collective: Collective) -> list[tuple[Instruction, Instruction]]:
         """Return the operations that need a collective, each with the operand that it computes."""
         operands = self._list_operands(collective)
         apart = [(self.written.find_given(self.flow.find_origin(operand), operand), operand) for operand in operands]
-        if len(operands) > 1 and (found := [(given, operand) for given, operand in apart if given]):
-            return found
+        # A combined collective may belong to several operations, one for each operand.
+        if len(operands) > 1 and (matches := [(operation, operand) for operation, operand in apart if operation]):
+            return matches
         steps = (collective.instruction, collective.scheduled)
         shaped = operands[0] if operands else collective.instruction
         own = [(self.written.find_given(step, shaped), shaped) for step in steps]
-        return [(given, operand) for given, operand in (*own, *apart) if given is not None][:1]
+        return [(operation, operand) for operation, operand in (*own, *apart) if operation is not None][:1]
 
     def _list_operands(self, collective: Collective) -> tuple[Instruction, ...]:
         return list_carried(self.flow.module, collective.instruction)
@@ -164,29 +167,34 @@ class Reasons:
     def _find_summed(self, collective: Collective) -> list[tuple[Instruction, Instruction]]:
         """Return the operations whose partial results are summed, each with the operand that it computes."""
         return [
-            (self.written.flow.find_origin(each, whole=True) if each.opcode in REWRITING else each, operand)
-            for each, operand in self.find_sources(collective)
+            (self.written.flow.find_origin(source, whole=True) if source.opcode in REWRITING else source, operand)
+            for source, operand in self.find_sources(collective)
         ]
 
     def _find_weights(
         self, collective: Collective, sources: Sequence[tuple[Instruction, Instruction]]
     ) -> list[tuple[str, ...]]:
         """Return the arguments whose gradients are summed. A sum has several names if shapes cannot tell them apart."""
-        names = " ".join(each.op_name or "" for each in (collective.instruction, *(each for each, _ in sources)))
+        names = " ".join(
+            source.op_name or "" for source in (collective.instruction, *(source for source, _ in sources))
+        )
+        # JAX marks the operations of a backward pass with `transpose(`, and only these compute gradients.
         if "transpose(" not in names:
             return []
-        found = [self.written.find_alike(each, operand) for each, operand in sources if each.opcode in PRODUCTS]
-        return [each for each in found if each]
+        names_of_sums = [
+            self.written.find_alike(source, operand) for source, operand in sources if source.opcode in PRODUCTS
+        ]
+        return [source for source in names_of_sums if source]
 
     def name_arguments(self, collective: Collective) -> tuple[str, ...]:
         """Return the arguments of the program that are gathered, or whose gradients are summed."""
         if collective.kind in _REDUCING:
             weights = self._find_weights(collective, self._find_summed(collective))
-            return tuple(dict.fromkeys(" or ".join(each) for each in weights))
+            return tuple(dict.fromkeys(" or ".join(weight) for weight in weights))
         if collective.kind != "all-gather":
             return ()
-        found = self._find_arguments(collective)
-        return tuple(dict.fromkeys(name_argument(parameter) for parameter in found if parameter is not None))
+        parameters = self._find_arguments(collective)
+        return tuple(dict.fromkeys(name_argument(parameter) for parameter in parameters if parameter is not None))
 
     def _find_arguments(self, collective: Collective) -> list[Instruction | None]:
         entry = self.flow.module.entry.name
@@ -201,6 +209,7 @@ class Reasons:
     def _find_ungathered(self, value: Instruction) -> Instruction:
         """Return the origin of a value, looking through earlier gathers over other axes."""
         origin = self.flow.find_origin(value)
+        # A value that is sharded over several axes is gathered in several steps.
         while name_kind(origin) == "all-gather":
             origin = self.flow.find_origin(self.flow.module.operands(origin)[0])
         return origin
@@ -213,7 +222,7 @@ class Reasons:
         consumers = list(dict.fromkeys(self._name(use) or use.opcode for use in uses))
         need = f"{consumers[0]} needs all of it" if consumers else "all of it is needed"
         if parameters := [parameter for parameter in self._find_arguments(collective) if parameter is not None]:
-            specs = list(dict.fromkeys(filter(None, (find_sharding(each, self.mesh) for each in parameters))))
+            specs = list(dict.fromkeys(filter(None, (find_sharding(parameter, self.mesh) for parameter in parameters))))
             stored = f"stored as {' and '.join(specs)} and " if specs else ""
             return f"{stored}gathered over {along} because {need}"
         source = self.find_source(collective)
@@ -222,6 +231,7 @@ class Reasons:
         primitive = self._name(origin) or (self._name(source) if source else "")
         what = f"the result of {primitive}" if primitive else "a result"
         if origin.opcode == "parameter":
+            # The parameters of the entry were handled above, so this one belongs to the body of a loop.
             what = "a value that a loop carries"
         if new_sharding:
             return f"{what} is resharded {f'from {old_sharding} ' if old_sharding else ''}to {new_sharding}{where}"
@@ -230,19 +240,20 @@ class Reasons:
 
 def list_carried(module: Module, collective: Instruction) -> tuple[Instruction, ...]:
     """Return the values that a collective exchanges. A GPU's compiler concatenates those of combined collectives."""
-    operands = tuple(skip_renaming(module, each) for each in module.operands(collective))
+    operands = tuple(skip_renaming(module, part) for part in module.operands(collective))
     if len(operands) > 1:
         return module.operands(collective)
     for value in operands:
         inner = module.called(value)[0].root if is_fusion(value) else value
+        # A concatenation that the program itself requests is one value, not the work of the combiner.
         if inner.opcode == "concatenate" and name_primitive(inner) != "concatenate":
-            parts = [skip_renaming(module, each) for each in module.operands(inner)]
-            given = module.operands(value)
+            parts = [skip_renaming(module, part) for part in module.operands(inner)]
+            fusion_operands = module.operands(value)
             return tuple(
-                skip_renaming(module, given[each.parameter_number or 0])
-                if is_fusion(value) and each.opcode == "parameter"
-                else each
-                for each in parts
+                skip_renaming(module, fusion_operands[part.parameter_number or 0])
+                if is_fusion(value) and part.opcode == "parameter"
+                else part
+                for part in parts
             )
     return module.operands(collective)
 

@@ -99,19 +99,22 @@ def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> E
         axes: Names and sizes of the mesh axes of the call; empty if the call has no mesh.
     """
     mesh = find_mesh(capture, axes.items())
-    found: list[Exchange] = []
+    exchanges: list[Exchange] = []
     devices, stage = 1, find_stage(capture)
     if capture.after:
         devices = stage.devices
-        found = list(_Finding(capture, mesh).list_exchanges())
+        exchanges = list(_Finding(capture, mesh).list_exchanges())
     elif mesh is not None:
         devices = mesh.size
-    found.sort(key=lambda each: -each.total_bytes)
+    exchanges.sort(key=lambda exchange: -exchange.total_bytes)
     error = tell_failure(capture)
+    # Before the final module, a later pass may still add an exchange, so devices might wrongly seem to repeat work.
     replication = find_replication(capture, mesh) if stage.is_final else None
     mesh_axes = mesh.axes if mesh else ()
-    scopes = sum_scopes([(each.where if each.places else "", each.scope, each.total_bytes) for each in found])
-    return Exchanges(program, capture.target, devices, mesh_axes, tuple(found), error, stage, replication, scopes)
+    scopes = sum_scopes(
+        [(exchange.where if exchange.places else "", exchange.scope, exchange.total_bytes) for exchange in exchanges]
+    )
+    return Exchanges(program, capture.target, devices, mesh_axes, tuple(exchanges), error, stage, replication, scopes)
 
 
 def answer_dump(capture: Capture, _: str) -> Exchanges:
@@ -130,7 +133,7 @@ class _Finding:
     @cached_property
     def launched(self) -> dict[Instruction, Launched]:
         """The launches by their instruction in the schedule. Computed only for asynchronous collectives."""
-        return {each.launch.scheduled: each for each in model_launches(self.capture)}
+        return {launch.launch.scheduled: launch for launch in model_launches(self.capture)}
 
     def list_exchanges(self) -> Iterator[Exchange]:
         """Yield the exchanges in the module's order."""
@@ -143,16 +146,19 @@ class _Finding:
         groups = read_groups(instruction.attributes.get("replica_groups", ""), count)
         pairs = read_pairs(instruction)
         axes: tuple[str, ...] = ()
+        # A mesh of another size does not describe this module, so its axes cannot name the groups.
         if self.mesh is not None and self.mesh.size == count:
             axes = self.mesh.name_pairs(pairs) if pairs else self.mesh.name_axes(groups) if groups else ()
+        # A permutation has pairs instead of groups, so its group is the size of the mesh along its axes.
         group = self._count_along(axes) if pairs and axes else collective.group
         is_asked = self.reasons.is_asked(collective)
+        # The users of an asynchronous collective read the result of its end, not of its start.
         result = collective.done if collective.is_async else instruction
         uses = [use for use, _ in self.flow.find_uses(result)]
         rematerializes = is_asked is False and is_cut_anew(self.flow, collective)
         places, inferred = self._find_places(collective, [] if rematerializes else uses)
         primitive = name_primitive(instruction) or name_primitive(collective.scheduled)
-        asked = {True: primitive, None: ""}
+        fixed_reasons = {True: primitive, None: ""}
         return Exchange(
             name=collective.scheduled.name if collective.is_async else collective.name,
             kind=collective.kind,
@@ -169,7 +175,9 @@ class _Finding:
             scope=_name_scope(instruction.op_name or collective.scheduled.op_name or ""),
             inferred=inferred,
             is_asked=is_asked,
-            reason=asked[is_asked] if is_asked in asked else self.reasons.explain(collective, axes, uses),
+            reason=fixed_reasons[is_asked]
+            if is_asked in fixed_reasons
+            else self.reasons.explain(collective, axes, uses),
             arguments=() if is_asked else self.reasons.name_arguments(collective),
             is_async=collective.is_async,
             meanwhile=self._find_meanwhile(collective),
@@ -187,6 +195,7 @@ class _Finding:
 
     def _find_places(self, collective: Collective, uses: Sequence[Instruction]) -> tuple[tuple[Place, ...], str]:
         """Return the lines of a collective, and the source of the lines if its own instruction has none."""
+        # The metadata may be on the start, on the end or on the collective inside them.
         own = [step for step in (collective.instruction, collective.scheduled, collective.done) if self._locate(step)]
         if collective.kind == "all-gather" and (not own or name_primitive(own[0]) in MOVERS):
             # The line that slices stacked weights or converts their type says less than the line that uses the result.
@@ -194,6 +203,7 @@ class _Finding:
             if use_places:
                 return use_places, "" if own else "the operations that use it"
         operands = list_carried(self.capture.module, collective.instruction)
+        # A combined collective exchanges the values of several lines, but its own metadata has only one of them.
         if (len(operands) > 1 and collective.kind != "all-to-all") or not own:
             above = self._collect(self._search(operand, upwards=True) for operand in operands)
             if above and (not own or len(above) > 1):
@@ -210,10 +220,15 @@ class _Finding:
 
     def _list_above(self, value: Instruction) -> Iterable[Instruction]:
         module = self.capture.module
+        # A parameter has no operands, so the search continues at the value that a caller or a tuple passes.
         if value.opcode in {"parameter", "get-tuple-element"}:
             origin = self.flow.find_origin(value)
             return (origin,) if origin is not value else ()
-        inside = [called.root for called in module.called(value)] if value.opcode in {"fusion", "async-start"} else []
+        inside = (
+            [computation.root for computation in module.called(value)]
+            if value.opcode in {"fusion", "async-start"}
+            else []
+        )
         return (*inside, *module.operands(value))
 
     def _locate(self, instruction: Instruction) -> Place | None:
@@ -232,16 +247,18 @@ class _Finding:
         if not collective.is_async or collective.done is collective.scheduled:
             return None
         order = self.capture.module.computation(collective.scheduled.computation).instructions
+        # The schedule orders only the instructions of one computation.
         if collective.done.computation != collective.scheduled.computation:
             return None
         between = order[order.index(collective.scheduled) + 1 : order.index(collective.done)]
-        work = [self.launched[each] for each in between if each in self.launched]
-        kernels = [each for each in work if each.launch.role == "kernel" and _is_work(each)]
-        times = [each.bound.seconds for each in kernels if each.bound]
+        work = [self.launched[instruction] for instruction in between if instruction in self.launched]
+        kernels = [launch for launch in work if launch.launch.role == "kernel" and _is_work(launch)]
+        times = [launch.bound.seconds for launch in kernels if launch.bound]
         return Meanwhile(
             kernels=len(kernels),
-            flops=sum(each.work.flops for each in kernels),
-            moved_bytes=sum(each.bytes for each in kernels),
+            flops=sum(launch.work.flops for launch in kernels),
+            moved_bytes=sum(launch.bytes for launch in kernels),
+            # If one kernel has no published peak rates, the sum of the others would be too small.
             least_seconds=sum(times) if len(times) == len(kernels) and kernels else None,
         )
 
@@ -255,6 +272,7 @@ def _name_scope(op_name: str) -> str:
     """Return the program's own named scopes around an operation, without those of JAX and its transformations."""
     scopes: list[str] = []
     backward = False
+    # The last part of the name is the primitive itself, not a scope.
     for part in op_name.partition(":")[0].split("/")[:-1]:
         backward |= part.startswith("transpose(")
         name = part

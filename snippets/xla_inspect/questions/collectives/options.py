@@ -45,5 +45,5 @@ def collectives(
         TargetUnavailableError: This machine cannot compile for the target.
         InspectError: As in `summary`.
     """
-    found = subjects.take_capture(fn, target, example_args, arguments, lines_of)
-    return package.find_exchanges(found.program, found, arguments.get("mesh") or {})
+    capture = subjects.take_capture(fn, target, example_args, arguments, lines_of)
+    return package.find_exchanges(capture.program, capture, arguments.get("mesh") or {})

@@ -59,7 +59,7 @@ def render(exchanges: Exchanges) -> Iterator[Part]:
     if exchanges.stage.has_launches:
         yield from _tell_overlap(exchanges)
     yield from _tell_rematerialized(exchanges)
-    unknown = sum(each.runs is None for each in exchanges.exchanges)
+    unknown = sum(exchange.runs is None for exchange in exchanges.exchanges)
     if unknown:
         yield (
             f"{plural(unknown, 'collective is', 'collectives are')} counted as one run each, since the trip count of "
@@ -93,11 +93,12 @@ def _say_alone(exchanges: Exchanges) -> str:
 
 
 def _sum_up(exchanges: Exchanges) -> str:
-    total = sum(each.total_bytes for each in exchanges.exchanges)
-    sent = sum(each.total_sent for each in exchanges.exchanges)
-    runs = sum(each.runs or 1 for each in exchanges.exchanges)
-    hidden = [each for each in exchanges.exchanges if each.is_overlapped]
-    apart = sum(each.total_bytes for each in hidden)
+    total = sum(exchange.total_bytes for exchange in exchanges.exchanges)
+    least = sum(exchange.total_sent for exchange in exchanges.exchanges)
+    # A collective with an unknown number of runs counts once.
+    runs = sum(exchange.runs or 1 for exchange in exchanges.exchanges)
+    hidden = [exchange for exchange in exchanges.exchanges if exchange.is_overlapped]
+    apart = sum(exchange.total_bytes for exchange in hidden)
     rows = _group(exchanges.exchanges)[:_LARGEST]
     largest = ", ".join(f"{row[0].kind} at {row[0].where} ({_share(row, total)})" for row in rows)
     often = f" with {runs} runs" if runs != len(exchanges.exchanges) else ""
@@ -110,7 +111,7 @@ def _sum_up(exchanges: Exchanges) -> str:
     )
     return (
         f"{plural(len(exchanges.exchanges), 'collective')}{often}. In a step, the input of each device is "
-        f"{format_bytes(total)}, and it sends at least {format_bytes(sent)}. Largest: {largest}. Overlap: {overlap}."
+        f"{format_bytes(total)}, and it sends at least {format_bytes(least)}. Largest: {largest}. Overlap: {overlap}."
     )
 
 
@@ -122,9 +123,9 @@ def _describe_row(same: Sequence[Exchange]) -> str:
         f"{f'{count} x ' if count > 1 else ''}{shape}" for shape, count in list(counts.items())[:_MOST_SHAPES]
     )
     shapes += ", ..." if len(counts) > _MOST_SHAPES else ""
-    names = list(dict.fromkeys(name for each in same for name in each.arguments))
+    names = list(dict.fromkeys(name for exchange in same for name in exchange.arguments))
     arguments = ", ".join(names[:_MOST_NAMES]) + (", ..." if len(names) > _MOST_NAMES else "")
-    reasons = list(dict.fromkeys(each.reason for each in same))
+    reasons = list(dict.fromkeys(exchange.reason for exchange in same))
     because = "; ".join(reasons[:_MOST_REASONS]) + ("; ..." if len(reasons) > _MOST_REASONS else "")
     lines = "; ".join(
         f"{place.line}: `{shorten(close_brackets(place.text), _LONGEST_LINE)}`" for place in one.places if place.text
@@ -133,6 +134,7 @@ def _describe_row(same: Sequence[Exchange]) -> str:
     inferred = f" (line inferred from {one.inferred})" if one.inferred else ""
     first = one.name if len(same) == 1 else f"{one.name}, ..."
     origin = _ORIGINS[one.is_asked]
+    # If the origin is unknown, there is no reason to show.
     if one.is_asked is None:
         explanation = "; ".join(filter(None, (arguments, origin)))
     else:
@@ -154,8 +156,8 @@ def _tell_rows(exchanges: Exchanges) -> Iterator[Part]:
     columns = ("", "runs", "kind", "input", "sends", "line", "along")
     yield Table(columns, tuple(rows), (0, 1, 3, 4), "Bytes per device and run, by the most input per step")
     if omitted := grouped[_MOST_ROWS:]:
-        total = sum(each.total_bytes for each in exchanges.exchanges)
-        omitted_bytes = sum(each.total_bytes for row in omitted for each in row)
+        total = sum(exchange.total_bytes for exchange in exchanges.exchanges)
+        omitted_bytes = sum(exchange.total_bytes for row in omitted for exchange in row)
         share = format_share(omitted_bytes / total, 1) if total else "none"
         yield f"{plural(len(omitted), 'more row')} with {share} of the bytes; --json shows all rows."
     yield Table(("", "shapes, line and reason"), tuple(notes), (0,))
@@ -164,18 +166,19 @@ def _tell_rows(exchanges: Exchanges) -> Iterator[Part]:
 def _tell_overlap(exchanges: Exchanges) -> Iterator[Part]:
     rows = []
     for number, same in enumerate(_group(exchanges.exchanges)[:_MOST_ROWS], 1):
-        work = [each.meanwhile for each in same if each.meanwhile is not None]
+        work = [exchange.meanwhile for exchange in same if exchange.meanwhile is not None]
         if not work:
             continue
-        times = [each.least_seconds for each in work if each.least_seconds is not None]
-        hidden = sum(each.is_overlapped for each in same)
+        # Targets without published peak rates have no least times.
+        times = [exchange.least_seconds for exchange in work if exchange.least_seconds is not None]
+        hidden = sum(exchange.is_overlapped for exchange in same)
         rows.append(
             (
                 str(number),
                 f"{hidden} of {len(same)}",
-                str(sum(each.kernels for each in work)),
-                format_amount(sum(each.flops for each in work)),
-                format_bytes(sum(each.moved_bytes for each in work)),
+                str(sum(exchange.kernels for exchange in work)),
+                format_amount(sum(exchange.flops for exchange in work)),
+                format_bytes(sum(exchange.moved_bytes for exchange in work)),
                 format_duration(sum(times)) if times else "?",
             )
             if hidden
@@ -193,11 +196,11 @@ def _tell_overlap(exchanges: Exchanges) -> Iterator[Part]:
 
 
 def _tell_rematerialized(exchanges: Exchanges) -> Iterator[Part]:
-    rematerialized = [each for each in exchanges.exchanges if each.is_rematerialized]
-    for each in rematerialized:
+    rematerialized = [entry for entry in exchanges.exchanges if entry.is_rematerialized]
+    for entry in rematerialized:
         yield (
-            f"Full rematerialization at {each.where}: every device gathers the shards {', '.join(each.shapes)} into "
-            f"the whole value, and the value is sharded again. {each.reason[0].upper()}{each.reason[1:]}."
+            f"Full rematerialization at {entry.where}: every device gathers the shards {', '.join(entry.shapes)} into "
+            f"the whole value, and the value is sharded again. {entry.reason[0].upper()}{entry.reason[1:]}."
         )
     if rematerialized:
         yield Hint(
@@ -217,6 +220,7 @@ def _list_members(one: Exchange) -> str:
     if one.pairs:
         pairs = [f"{source} to {target}" for source, target in one.pairs[:_MOST_MEMBERS]]
         return f"Devices: {', '.join(pairs)}{', ...' if len(one.pairs) > len(pairs) else ''}"
+    # A single group has all devices, so a list of them would be redundant.
     if one.is_all or not one.groups:
         return ""
     groups = [_name_members(group) for group in one.groups[:_MOST_GROUPS]]
@@ -232,12 +236,21 @@ def _name_members(group: Sequence[int]) -> str:
 def _group(exchanges: Sequence[Exchange]) -> list[list[Exchange]]:
     """Return the collectives grouped into rows of similar ones, the rows with the most bytes first."""
     rows: dict[object, list[Exchange]] = {}
-    for each in exchanges:
+    for exchange in exchanges:
         # A collective of the forward pass and its copy in the backward pass share a row, even if their reasons differ.
-        key = (each.kind, each.shapes, each.axes, each.groups, each.pairs, each.runs, each.places, each.is_asked)
-        rows.setdefault((key, each.is_rematerialized), []).append(each)
-    return sorted(rows.values(), key=lambda row: -sum(each.total_bytes for each in row))
+        key = (
+            exchange.kind,
+            exchange.shapes,
+            exchange.axes,
+            exchange.groups,
+            exchange.pairs,
+            exchange.runs,
+            exchange.places,
+            exchange.is_asked,
+        )
+        rows.setdefault((key, exchange.is_rematerialized), []).append(exchange)
+    return sorted(rows.values(), key=lambda row: -sum(exchange.total_bytes for exchange in row))
 
 
 def _share(row: Sequence[Exchange], total: int) -> str:
-    return format_share(sum(each.total_bytes for each in row) / total) if total else format_bytes(0)
+    return format_share(sum(exchange.total_bytes for exchange in row) / total) if total else format_bytes(0)

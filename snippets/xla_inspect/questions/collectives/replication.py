@@ -96,34 +96,36 @@ def find_replication(capture: Capture, mesh: Mesh | None) -> Replication | None:
         return None
     wholes, parts = (_list_parameters(module.entry) for module in (capture.unoptimized_module, capture.module))
     results = [list(module.entry.root.shape.leaves()) for module in (capture.unoptimized_module, capture.module)]
+    # The values can be compared one by one only if the passes left their number unchanged.
     if len(wholes) != len(parts) or len(results[0]) != len(results[1]):
         return None
     pairs = list(zip(wholes, parts, strict=True))
     alike = [part for whole, part in pairs if whole.shape.dimensions == part.shape.dimensions]
-    kept = [part for whole, part in zip(*results, strict=True) if whole.dimensions == part.dimensions]
+    replicated_results = [part for whole, part in zip(*results, strict=True) if whole.dimensions == part.dimensions]
     copies = _count_copies(capture, mesh, pairs)
+    # The operations are reported only for work that several devices repeat.
     launched = model_launches(capture) if copies and copies > 1 else ()
     return Replication(
         devices=capture.module.num_partitions,
         arguments=len(parts),
-        whole=tuple(each.op_name or each.name for each in alike),
-        whole_bytes=_sum_bytes(each.shape for each in alike),
-        argument_bytes=_sum_bytes(each.shape for each in parts),
+        whole=tuple(instruction.op_name or instruction.name for instruction in alike),
+        whole_bytes=_sum_bytes(instruction.shape for instruction in alike),
+        argument_bytes=_sum_bytes(instruction.shape for instruction in parts),
         results=len(results[1]),
-        whole_results=len(kept),
-        result_bytes=_sum_bytes(kept),
+        whole_results=len(replicated_results),
+        result_bytes=_sum_bytes(replicated_results),
         copies=copies,
-        flops=sum(each.work.flops * (each.launch.runs or 1) for each in launched),
+        flops=sum(launch.work.flops * (launch.launch.runs or 1) for launch in launched),
     )
 
 
 def _list_parameters(instructions: Iterable[Instruction]) -> list[Instruction]:
-    parameters = [each for each in instructions if each.opcode == "parameter"]
-    return sorted(parameters, key=lambda each: each.parameter_number or 0)
+    parameters = [instruction for instruction in instructions if instruction.opcode == "parameter"]
+    return sorted(parameters, key=lambda instruction: instruction.parameter_number or 0)
 
 
 def _sum_bytes(shapes: Iterable[Shape]) -> int:
-    return sum(each.bytes for each in shapes)
+    return sum(shape.bytes for shape in shapes)
 
 
 def _count(number: int, noun: str) -> str:
@@ -138,15 +140,18 @@ def _count_copies(capture: Capture, mesh: Mesh | None, pairs: list[tuple[Instruc
     """
     devices = capture.module.num_partitions
     if any(
-        each.opcode in _IDENTITY or each.opcode.startswith(("all-", "collective-")) for each in capture.module.walk()
+        instruction.opcode in _IDENTITY or instruction.opcode.startswith(("all-", "collective-"))
+        for instruction in capture.module.walk()
     ):
         return None
     cut = [whole for whole, part in pairs if whole.shape.dimensions != part.shape.dimensions]
+    # Without a sharded argument, every device starts from the same data.
     if not cut:
         return devices
-    named = [_PARAMETER.fullmatch(find_sharding(each, mesh)) for each in cut]
-    if mesh is None or mesh.size != devices or not all(named):
+    matches = [_PARAMETER.fullmatch(find_sharding(instruction, mesh)) for instruction in cut]
+    # Shardings without names of axes do not show which devices have the same shard.
+    if mesh is None or mesh.size != devices or not all(matches):
         return None
-    axes = {name for match in named if match for name in _AXIS.findall(match[1])}
+    axes = {name for match in matches if match for name in _AXIS.findall(match[1])}
     sizes = dict(mesh.axes)
     return devices // prod(sizes[name] for name in axes) if axes <= sizes.keys() else None

@@ -57,6 +57,7 @@ def _name_tiles(match: re.Match[str], mesh: Mesh) -> str:
     """Return the axes over which each dimension is sharded, or an empty string if the tiles follow no axes."""
     tiles = [int(size) for size in match["tiles"].split(",")]
     sizes = [int(size) for size in match["sizes"].split(",")]
+    # A sharding for another number of devices cannot follow the axes of this mesh.
     if math.prod(tiles) != mesh.size or math.prod(sizes) != mesh.size:
         return ""
     order = [int(at) for at in match["order"].split(",")] if match["order"] else list(range(len(sizes)))
@@ -65,10 +66,14 @@ def _name_tiles(match: re.Match[str], mesh: Mesh) -> str:
         sum(value * strides[at] for value, at in zip(place, order, strict=True))
         for place in product(*(range(sizes[at]) for at in order))
     ]
+    # The sharding lists the devices in the order of its tiles.
     tile_of = dict(zip(devices, product(*map(range, tiles)), strict=True))
+    # The last dimension of the tiles may count copies instead of shards.
     rank = len(tiles) - ("last_tile_dim" in match["rest"])
-    found = [_find_axes(mesh, tile_of, at, tiles[at]) for at in range(rank)]
-    return "" if None in found else _spell([[(name, "") for name in axes or ()] for axes in found])
+    axes_by_dimension = [_find_axes(mesh, tile_of, at, tiles[at]) for at in range(rank)]
+    return (
+        "" if None in axes_by_dimension else _spell([[(name, "") for name in axes or ()] for axes in axes_by_dimension])
+    )
 
 
 def _find_axes(mesh: Mesh, tile_of: Mapping[int, tuple[int, ...]], at: int, size: int) -> tuple[str, ...] | None:
@@ -77,7 +82,9 @@ def _find_axes(mesh: Mesh, tile_of: Mapping[int, tuple[int, ...]], at: int, size
     origin = (0,) * len(mesh.axes)
     strides: list[tuple[int, str]] = []
     for number, (name, length) in enumerate(mesh.axes):
+        # The tile of the next device along an axis shows if the axis shards the dimension.
         step = (*origin[:number], 1, *origin[number + 1 :])
+        # An axis of size 1 shards nothing.
         if length > 1 and (moved := tile_of[device_at[step]][at] - tile_of[device_at[origin]][at]):
             strides.append((moved, name))
     strides.sort(reverse=True)

@@ -62,13 +62,17 @@ class WrittenProgram:
         frame = find_frame(self.capture, instruction)
         if frame is None:
             return None
-        found = self.by_place.get((name_primitive(instruction), frame.file, frame.line), [])
-        named = [each for each in found if (instruction.op_name or "").endswith(each.op_name or "")] or found
+        candidates = self.by_place.get((name_primitive(instruction), frame.file, frame.line), [])
+        exact = [
+            candidate for candidate in candidates if (instruction.op_name or "").endswith(candidate.op_name or "")
+        ] or candidates
         # One JAX operation may become several HLO instructions. Those that only prepare operands explain nothing.
-        return min(named, key=lambda each: (each.opcode not in _TELLING, _differ(each, shaped)), default=None)
+        return min(
+            exact, key=lambda candidate: (candidate.opcode not in _TELLING, _differ(candidate, shaped)), default=None
+        )
 
     def find_alike(self, source: Instruction, summed: Instruction) -> tuple[str, ...]:
-        """Return the arguments whose gradient a product may be, by its shape; nothing if a weight is an operand.
+        """Return the arguments whose gradient a product may compute, by its shape, or none if an operand is a weight.
 
         The product of an incoming gradient and a weight is the gradient of the layer's input. The product of two
         computed values is the gradient of a weight.
@@ -81,6 +85,7 @@ class WrittenProgram:
         for operand in module.operands(source):
             origin = self.flow.find_origin(operand)
             is_argument = origin.opcode == "parameter" and origin.computation == module.entry.name
+            # An operand that is an argument of at least its rank is a weight.
             if is_argument and len(origin.shape.dimensions) >= len(operand.shape.dimensions) > 1:
                 return ()
         exact, likely = [], []
@@ -101,16 +106,16 @@ class WrittenProgram:
             return "", "", ""
         operands = self.flow.module.operands(source)
         constraint = source if source.custom_call_target == "Sharding" else None
-        held = self._find_held(operands[0] if constraint is not None and operands else source)
+        sharding = self._find_held(operands[0] if constraint is not None and operands else source)
         for use, _ in self.flow.find_uses(source) if constraint is None else ():
             if use.custom_call_target == "Sharding":
                 constraint = use
                 break
         if constraint is None:
-            return held, "", ""
+            return sharding, "", ""
         frame = find_frame(self.capture, constraint)
         where = f", as {frame.file.rpartition('/')[2]}:{frame.line} requests" if frame else ""
-        return held, find_sharding(constraint, self.mesh), where
+        return sharding, find_sharding(constraint, self.mesh), where
 
     def _find_held(self, value: Instruction) -> str:
         """Return the sharding of the nearest value of the same size that a value depends on, or an empty string."""
@@ -118,9 +123,9 @@ class WrittenProgram:
         def list_before(current: Instruction) -> Iterator[Instruction]:
             origin = self.flow.find_origin(current, whole=True)
             before = (origin,) if origin is not current else self.flow.module.operands(current)
-            return (each for each in before if each.shape.is_array and each.shape.size == value.shape.size)
+            return (operand for operand in before if operand.shape.is_array and operand.shape.size == value.shape.size)
 
-        return next(filter(None, (find_sharding(each, self.mesh) for each in search([value], list_before))), "")
+        return next(filter(None, (find_sharding(source, self.mesh) for source in search([value], list_before))), "")
 
 
 def _choose(names: list[str], path: list[str]) -> tuple[str, ...]:
@@ -130,11 +135,11 @@ def _choose(names: list[str], path: list[str]) -> tuple[str, ...]:
     """
     scores = {name: sum(key in path for key in _KEY.findall(name)) for name in names}
     best = [name for name in scores if scores[name] == max(scores.values())]
-    kept: list[str] = []
+    choice: list[str] = []
     for name in best:
-        if not any(name.endswith(other[other.find("[") :]) for other in kept if "[" in other):
-            kept.append(name)
-    return tuple(kept)
+        if not any(name.endswith(other[other.find("[") :]) for other in choice if "[" in other):
+            choice.append(name)
+    return tuple(choice)
 
 
 def _differ(one: Instruction, other: Instruction) -> int:

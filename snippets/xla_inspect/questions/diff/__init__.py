@@ -1,4 +1,4 @@
-"""The difference of two captures."""
+"""The comparison of two captures."""
 
 from typing import TYPE_CHECKING
 

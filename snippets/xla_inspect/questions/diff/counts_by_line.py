@@ -85,18 +85,18 @@ def compare_tallies(left: Tally, right: Tally) -> TallyChange:
 
 
 def _count_kernels(capture: Capture) -> Iterable[LineCount]:
-    for each in model_launches(capture) if capture.after else ():
-        if each.launch.role == "kernel":
-            line = each.lines[0] if each.lines else None
-            yield _count(capture, each.launch.kind, line.file if line else "", line.number if line else 0, 1)
+    for launch in model_launches(capture) if capture.after else ():
+        if launch.launch.role == "kernel":
+            line = launch.lines[0] if launch.lines else None
+            yield _count(capture, launch.launch.kind, line.file if line else "", line.number if line else 0, 1)
 
 
 def _count_exchanges(capture: Capture) -> Iterable[LineCount]:
-    for each in find_exchanges(capture.program, capture, {}).exchanges:
-        place = each.places[0] if each.places else None
-        what = f"{each.kind} {'x'.join(each.axes) or each.group}"
+    for exchange in find_exchanges(capture.program, capture, {}).exchanges:
+        place = exchange.places[0] if exchange.places else None
+        what = f"{exchange.kind} {'x'.join(exchange.axes) or exchange.group}"
         file, line = (place.file, place.line) if place else ("", 0)
-        yield _count(capture, what, file, line, 1 if each.runs is None else each.runs)
+        yield _count(capture, what, file, line, 1 if exchange.runs is None else exchange.runs)
 
 
 def _measure(capture: Capture) -> Iterable[LineCount]:
@@ -116,18 +116,19 @@ def _count(capture: Capture, what: str, file: str, line: int, number: int) -> Li
 def _join(counts: Iterable[LineCount]) -> tuple[LineCount, ...]:
     """Return the sums of the counts with equal keys."""
     sums: dict[tuple[str, str, str], LineCount] = {}
-    for each in counts:
-        before = sums[each.key].number if each.key in sums else 0
-        sums[each.key] = LineCount(each.what, each.file, each.line, each.text, before + each.number)
+    for count in counts:
+        before = sums[count.key].number if count.key in sums else 0
+        sums[count.key] = LineCount(count.what, count.file, count.line, count.text, before + count.number)
     return tuple(sums.values())
 
 
 def _compare(left: tuple[LineCount, ...], right: tuple[LineCount, ...]) -> tuple[LineChange, ...]:
-    before, after = ({each.key: each for each in of} for of in (left, right))
+    before, after = ({count.key: count for count in of} for of in (left, right))
     changes = []
     for key in dict.fromkeys((*before, *after)):
         numbers = tuple(of[key].number if key in of else 0 for of in (before, after))
         if numbers[0] != numbers[1]:
+            # The second side is usually the current code, so its line number is the useful one.
             line = after.get(key) or before[key]
             changes.append(LineChange(line.what, line.file, line.line, line.text, *numbers))
     return tuple(changes)

@@ -175,12 +175,12 @@ class Difference(Answer):
     @property
     def is_counted_by_device(self) -> bool:
         """True if the counts describe one device, as they do after partitioning."""
-        return any(each.name == "kernels" for each in self.amounts)
+        return any(amount.name == "kernels" for amount in self.amounts)
 
     @property
     def holds(self) -> bool:
         """True if both sides are the same, apart from the compile time."""
-        has_same_amounts = all(each.is_same for each in (*self.amounts, *self.kinds))
+        has_same_amounts = all(amount.is_same for amount in (*self.amounts, *self.kinds))
         return (
             self.is_same_result is not False
             and not self.instructions

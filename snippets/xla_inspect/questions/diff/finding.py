@@ -35,29 +35,31 @@ def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> D
     """
     stages = find_stage(left), find_stage(right)
     has_launches = all(stage.has_launches for stage in stages)
-    added = removed = changed = None
+    additions = removals = changes = None
     same: bool | None = None
     pairs: tuple[InstructionPair, ...] = ()
     if _are_comparable(left, right, stages):
         change = compare_modules(left.module, right.module)
-        added, removed = len(change.added), len(change.removed)
-        changed = sum(not UNSEEN.issuperset(each.aspects) for each in change.changed)
-        same = not (added or removed or changed or change.is_reordered) and (
+        additions, removals = len(change.added), len(change.removed)
+        changes = sum(not UNSEEN.issuperset(difference.aspects) for difference in change.changed)
+        same = not (additions or removals or changes or change.is_reordered) and (
             _has_plan(left) != _has_plan(right) or left.memory == right.memory
         )
         pairs = () if has_launches else pair_instructions(change, left, right)
     is_same_code, given_as = _compare_code(left, right)
+    # The differences of the compiler's inputs explain those of the optimized modules.
     if is_same_code is False and given_as == "HLO":
         pairs = pair_instructions(compare_modules(left.unoptimized_module, right.unoptimized_module), left, right)
-    launches = tuple(model_launches(each) if each.after else () for each in (left, right))
-    kernels = tuple([each for each in of if each.launch.role == "kernel"] for of in launches)
+    launches = tuple(model_launches(capture) if capture.after else () for capture in (left, right))
+    kernels = tuple([launch for launch in of if launch.launch.role == "kernel"] for of in launches)
     lines = compare_tallies(tally(left), tally(right))
-    kinds = tuple(Counter(each.launch.kind for each in of) for of in kernels)
+    kinds = tuple(Counter(launch.launch.kind for launch in of) for of in kernels)
     if not has_launches and left.after and right.after:
         kinds = tuple(_count_opcodes(of) for of in (left, right))
     amounts = _count(left, right, launches) if has_launches else _count_instructions(left, right)
+    # Without a memory plan, a side has no bytes for temporaries, so the amounts cannot be compared.
     if _has_plan(left) != _has_plan(right):
-        amounts = [each for each in amounts if each.name not in _PLANNED]
+        amounts = [amount for amount in amounts if amount.name not in _PLANNED]
     return Difference(
         left=_describe(left, names[0]),
         right=_describe(right, names[1]),
@@ -69,9 +71,9 @@ def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> D
         is_same_result=same,
         versions=_compare_names(left.versions, right.versions),
         options=_compare_names(_spell(left.options), _spell(right.options)),
-        added=added,
-        removed=removed,
-        changed=changed,
+        added=additions,
+        removed=removals,
+        changed=changes,
         amounts=tuple(amounts),
         kinds=tuple(
             Amount(kind, "", kinds[0][kind], kinds[1][kind])
@@ -89,6 +91,7 @@ def _are_comparable(left: Capture, right: Capture, stages: tuple[Stage, Stage]) 
     """Return whether two captures have modules of the same stage and target, whose instructions can be compared."""
     if not (left.after and right.after) or stages[0].name != stages[1].name or stages[0].shapes != stages[1].shapes:
         return False
+    # The files of a dump may not show the target, which is then assumed to be the same.
     return left.target == right.target or "unknown" in {left.target, right.target}
 
 
@@ -142,24 +145,24 @@ def _compare_names(left: Mapping[str, str], right: Mapping[str, str]) -> tuple[V
 
 
 def _count(left: Capture, right: Capture, launches: tuple[tuple[Launched, ...], ...]) -> list[Amount]:
-    counts = [Counter(each.launch.role for each in of) for of in launches]
-    flops = [sum(each.work.flops * (each.launch.runs or 1) for each in of) for of in launches]
-    moved = [sum(each.bytes * (each.launch.runs or 1) for each in of) for of in launches]
+    counts = [Counter(launch.launch.role for launch in of) for of in launches]
+    flops = [sum(launch.work.flops * (launch.launch.runs or 1) for launch in of) for of in launches]
+    moved = [sum(launch.bytes * (launch.launch.runs or 1) for launch in of) for of in launches]
     exchanges = [find_exchanges(of.program, of, {}).exchanges for of in (left, right)]
-    sent = [sum(each.total_bytes for each in of) for of in exchanges]
+    sent_bytes = [sum(exchange.total_bytes for exchange in of) for of in exchanges]
     memories = [explain_memory(of, "") for of in (left, right)]
     code = [of.memory.generated_code for of in (left, right)]
     return [
         Amount("kernels", "", counts[0]["kernel"], counts[1]["kernel"]),
         Amount("copies", "", counts[0]["copy"], counts[1]["copy"]),
         Amount("collectives", "", len(exchanges[0]), len(exchanges[1])),
-        Amount("bytes exchanged", "bytes", sent[0], sent[1]),
+        Amount("bytes exchanged", "bytes", sent_bytes[0], sent_bytes[1]),
         Amount("flops", "flops", flops[0], flops[1]),
         Amount("bytes moved", "bytes", moved[0], moved[1]),
-        Amount("peak memory", "bytes", *(each.needed_bytes for each in memories)),
-        Amount("  arguments", "bytes", *(each.sum_roles("argument") for each in memories)),
-        Amount("  temporaries", "bytes", *(each.sum_roles(*ON_THE_WAY) for each in memories)),
-        Amount("  results", "bytes", *(each.sum_roles("result") for each in memories)),
-        Amount("  constants", "bytes", *(each.sum_roles("constant") for each in memories)),
+        Amount("peak memory", "bytes", *(memory.needed_bytes for memory in memories)),
+        Amount("  arguments", "bytes", *(memory.sum_roles("argument") for memory in memories)),
+        Amount("  temporaries", "bytes", *(memory.sum_roles(*ON_THE_WAY) for memory in memories)),
+        Amount("  results", "bytes", *(memory.sum_roles("result") for memory in memories)),
+        Amount("  constants", "bytes", *(memory.sum_roles("constant") for memory in memories)),
         Amount("generated code", "bytes", *code),
     ]

@@ -22,7 +22,9 @@ _HIDDEN = frozenset({"metadata", "frontend_attributes", "backend_config"})
 def is_different(change: ModuleChange) -> bool:
     """Return whether two modules differ in more than names and lines."""
     has_other_instructions = change.added or change.removed or change.is_reordered
-    return bool(has_other_instructions) or any(not UNSEEN.issuperset(each.aspects) for each in change.changed)
+    return bool(has_other_instructions) or any(
+        not UNSEEN.issuperset(difference.aspects) for difference in change.changed
+    )
 
 
 def pair_instructions(change: ModuleChange, left: Capture, right: Capture) -> tuple[InstructionPair, ...]:
@@ -36,19 +38,20 @@ def pair_instructions(change: ModuleChange, left: Capture, right: Capture) -> tu
         left: The capture of the first module.
         right: The capture of the second module.
     """
-    added = [*change.added]
+    additions = [*change.added]
     pairs: list[tuple[Instruction | None, Instruction | None]] = []
     for old in change.removed:
         # An added instruction of the same shape most likely replaces the removed one.
-        alike = (new for new in added if (new.computation, new.shape.plain) == (old.computation, old.shape.plain))
-        new = next(alike, None) or next((new for new in added if new.shape.plain == old.shape.plain), None)
+        alike = (new for new in additions if (new.computation, new.shape.plain) == (old.computation, old.shape.plain))
+        new = next(alike, None) or next((new for new in additions if new.shape.plain == old.shape.plain), None)
         if new is not None:
-            added.remove(new)
+            additions.remove(new)
         pairs.append((old, new))
-    pairs += [(None, new) for new in added]
-    differing = [each for each in change.changed if not UNSEEN.issuperset(each.aspects)]
-    own = [each for each in differing if not _FOLLOWING.issuperset(each.aspects)]
-    pairs += [(each.before, each.after) for each in (own if pairs or own else differing)]
+    pairs += [(None, new) for new in additions]
+    differing = [difference for difference in change.changed if not UNSEEN.issuperset(difference.aspects)]
+    # An instruction that differs only in its operands follows from another difference.
+    own = [difference for difference in differing if not _FOLLOWING.issuperset(difference.aspects)]
+    pairs += [(difference.before, difference.after) for difference in (own if pairs or own else differing)]
     return tuple(
         InstructionPair(_print(old), _print(new), _locate(right, new) or _locate(left, old)) for old, new in pairs
     )

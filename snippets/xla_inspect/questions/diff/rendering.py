@@ -31,18 +31,19 @@ def render(difference: Difference) -> Iterator[Part]:
     for side in (difference.left, difference.right):
         if side.error:
             yield f"{side.name} does not compile: {shorten(side.error.partition(chr(10))[0], 200)}"
+    # Equal instructions have equal counts, so the tables would be empty.
     if difference.is_same_result:
         return
     heads = tuple(shorten_front(side.name, _LONGEST_NAME) for side in (difference.left, difference.right))
-    instructions = tuple((each.left, each.right, each.where) for each in difference.instructions[:_MOST_ROWS])
+    instructions = tuple((amount.left, amount.right, amount.where) for amount in difference.instructions[:_MOST_ROWS])
     if instructions:
         yield Table((*heads, "line"), instructions, (), "Different instructions")
     if omitted := difference.instructions[_MOST_ROWS:]:
         yield f"{plural(len(omitted), 'more instruction differs', 'more instructions differ')}; --json lists all."
     rows = []
-    for each in difference.amounts:
-        rows += [_write_row(each)] if each.left or each.right else []
-        rows += [_write_row(kind, "  ") for kind in difference.kinds] if each.name in _BY_KIND else []
+    for amount in difference.amounts:
+        rows += [_write_row(amount)] if amount.left or amount.right else []
+        rows += [_write_row(kind, "  ") for kind in difference.kinds] if amount.name in _BY_KIND else []
     if difference.left.compile_seconds or difference.right.compile_seconds:
         before, after = (format_duration(side.compile_seconds) for side in (difference.left, difference.right))
         rows.append(("compile time", before, after, ""))
@@ -53,8 +54,8 @@ def render(difference: Difference) -> Iterator[Part]:
     yield from _list_changes("Memory at the peak by line", difference.memory, heads, "purpose", in_bytes=True)
 
 
-def _write_row(each: Amount, indent: str = "") -> tuple[str, str, str, str]:
-    return (f"{indent}{each.name}", each.show(each.left), each.show(each.right), each.change)
+def _write_row(amount: Amount, indent: str = "") -> tuple[str, str, str, str]:
+    return (f"{indent}{amount.name}", amount.show(amount.left), amount.show(amount.right), amount.change)
 
 
 def _sum_up(difference: Difference) -> str:
@@ -67,11 +68,12 @@ def _sum_up(difference: Difference) -> str:
         return f"{sides}: both programs are the same, instruction by instruction."
     if difference.holds:
         return f"{sides}: no count differs."
-    differing = [each for each in difference.amounts if not each.is_same]
+    differing = [amount for amount in difference.amounts if not amount.is_same]
     if differing:
+        # The summary has room for few numbers, so the most expensive kinds come first.
         order = {name: at for at, name in enumerate(_WEIGHTIEST)}
-        differing.sort(key=lambda each: order.get(each.name, len(order)))
-        return f"{sides}: {'; '.join(f'{each.name.strip()} {_change(each)}' for each in differing[:4])}."
+        differing.sort(key=lambda amount: order.get(amount.name, len(order)))
+        return f"{sides}: {'; '.join(f'{amount.name.strip()} {_change(amount)}' for amount in differing[:4])}."
     if difference.kernels or difference.collectives or difference.memory:
         return f"{sides}: the same number of kernels and bytes, but for different lines."
     return f"{sides}: the same number of kernels and bytes, but {_count_instructions(difference)}."
@@ -82,7 +84,7 @@ def _sum_up_modules(difference: Difference) -> str:
     lacking = [side.name for side in (difference.left, difference.right) if side.stage.name == "none"]
     if lacking:
         return f"{' and '.join(lacking)} {'has' if len(lacking) == 1 else 'have'} no optimized module to compare"
-    counts = next((each for each in difference.amounts if each.name == "instructions"), None)
+    counts = next((amount for amount in difference.amounts if amount.name == "instructions"), None)
     if counts and difference.left.stage.name != difference.right.stage.name:
         return f"two stages of a compilation, with {counts.left:,.0f} and {plural(int(counts.right), 'instruction')}"
     if not difference.instructions:
@@ -147,8 +149,8 @@ def _explain_unknown(difference: Difference) -> Iterator[str]:
     """Yield a sentence if the compiler and its options are the same, or if one of them is unknown."""
     unknown = [
         name
-        for name, known in (("compiler", difference.is_compiler_known), ("options", difference.are_options_known))
-        if not known
+        for name, is_known in (("compiler", difference.is_compiler_known), ("options", difference.are_options_known))
+        if not is_known
     ]
     if unknown:
         yield f"The {' and the '.join(unknown)} of the files {'is' if unknown == ['compiler'] else 'are'} not known."
@@ -159,10 +161,11 @@ def _explain_unknown(difference: Difference) -> Iterator[str]:
         yield "The compiler and its options are the same."
 
 
-def _change(each: Amount) -> str:
+def _change(amount: Amount) -> str:
     """Return both numbers, or their difference if rounding makes them look equal."""
-    left, right = each.show(each.left), each.show(each.right)
-    return f"{left} -> {right}" if left != right else each.change
+    left, right = amount.show(amount.left), amount.show(amount.right)
+    # Rounding may make two different numbers look equal.
+    return f"{left} -> {right}" if left != right else amount.change
 
 
 def _list_changes(
@@ -171,11 +174,11 @@ def _list_changes(
     """Yield the table of the lines with changes, the largest changes first."""
     if not changes:
         return
-    ordered = sorted(changes, key=lambda each: -abs(each.right - each.left))
+    ordered = sorted(changes, key=lambda change: -abs(change.right - change.left))
     show = format_bytes if in_bytes else str
     rows = tuple(
-        (show(each.left), show(each.right), shorten(each.what, _LONGEST_KIND), each.where)
-        for each in ordered[:_MOST_ROWS]
+        (show(change.left), show(change.right), shorten(change.what, _LONGEST_KIND), change.where)
+        for change in ordered[:_MOST_ROWS]
     )
     yield Table((*heads, what, "line"), rows, (0, 1), name)
     if len(ordered) > _MOST_ROWS:

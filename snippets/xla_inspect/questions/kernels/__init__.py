@@ -1,4 +1,4 @@
-"""The launches of a program, their work and times."""
+"""The question about the launches of a program, with their work and times."""
 
 from typing import TYPE_CHECKING
 

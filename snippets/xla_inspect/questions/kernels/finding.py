@@ -126,6 +126,7 @@ def _describe_model(capture: Capture) -> str:
     """Return the limits of the least times, or the reason why there are none, and the origin of a GPU's tiles."""
     hardware = find_hardware(capture.target)
     model = f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target)
+    # Only fusions of nested matmuls for Triton have tiles that autotuning could change.
     tiles = explain_tiles(capture.options) if _TILED in capture.after else ""
     return f"{model} The tiles of matmuls are {tiles}." if tiles else model
 
@@ -152,6 +153,7 @@ def show_seconds(seconds: float) -> str:
     """Return a time with its unit and three digits."""
     if not seconds:
         return "0"
+    # A time below the smallest unit is shown in this unit.
     unit, least = next((unit for unit in _UNITS if seconds >= unit[1]), _UNITS[-1])
     number = seconds / least
     return f"{number:.0f} {unit}" if number >= _WHOLE else f"{number:.3g} {unit}"

@@ -151,9 +151,11 @@ class KernelTimes(Answer):
     def tell(self) -> Iterator[Part]:
         """Yield the summary, the launches by their time, and the events outside the program."""
         yield self._say()
+        # The labeled file is complete even if no launch has a match.
         if self.labelled:
             events = plural(self.labelled_events, "event")
             yield f"{events} in {self.labelled} now name their line of Python; open the file in Perfetto."
+        # Times of another device or of another program would be misleading, so only the advice is shown.
         if not self.holds:
             yield from self._advise()
             yield from self._tell_others()
@@ -199,6 +201,7 @@ class KernelTimes(Answer):
         first = self.launches[0]
         where = f" ({first.where})" if first.where else ""
         joined = self.joined_seconds / self.seconds
+        # A loop has measured time of its own, but it is not a launch.
         launches = plural(sum(bool(row.role) for row in self.launches), "launch", "launches")
         return (
             f"{format_share(joined)} of the {total} in {self.file_name} belongs to {launches} of {program}. "
@@ -213,22 +216,24 @@ class KernelTimes(Answer):
                 f"{name} {show_seconds(seconds)}" for name, seconds in [*self.other_seconds.items()][:FEW_OTHERS]
             )
             yield f"Other programs in the profile: {times}."
-        own = [each for each in self.unjoined if each.module not in self.other_seconds]
+        # The events of other programs are summed up in a sentence of their own.
+        own = [event for event in self.unjoined if event.module not in self.other_seconds]
         if not own:
             return
         rows = tuple(
-            (show_seconds(each.seconds), f"{each.count:,}", f"{shorten(each.name, 56)}: {each.reason}")
-            for each in own[: max(FEW_OTHERS, self.shown if self.shown > len(self.launches) else 0)]
+            (show_seconds(event.seconds), f"{event.count:,}", f"{shorten(event.name, 56)}: {event.reason}")
+            for event in own[: max(FEW_OTHERS, self.shown if self.shown > len(self.launches) else 0)]
         )
         yield Table(("time", "count", "event and reason"), rows, (0, 1), title="Events that match no launch")
         if len(own) > len(rows):
-            rest = sum(each.seconds for each in own[len(rows) :])
+            rest = sum(event.seconds for event in own[len(rows) :])
             yield f"{plural(len(own) - len(rows), 'more name')} with {show_seconds(rest)}."
 
     def _advise(self) -> Iterator[Part]:
         if not self.is_alike:
             return
-        unmatched = sum(each.seconds for each in self.unjoined if each.module == self.module)
+        # Events of a module with the program's name should match its launches.
+        unmatched = sum(event.seconds for event in self.unjoined if event.module == self.module)
         if unmatched and unmatched > _LIKELY * (unmatched + self.joined_seconds):
             yield (
                 f"The profile has a module {self.module}, but most of its names are missing from this compilation. "

@@ -164,17 +164,19 @@ def describe_launches(
     vmem = read_vmem(capture)
     rows = [
         replace(row, vmem_bytes=vmem.get(row.name))
-        for row in (_describe(capture, each, lines, registers or {}, languages) for each in launches)
+        for row in (_describe(capture, launch, lines, registers or {}, languages) for launch in launches)
     ]
-    if not any(each.launch.role == "collective" for each in launches):
+    if not any(launch.launch.role == "collective" for launch in launches):
         return tuple(rows)
     # A collective that the compiler combined from several belongs to the lines of all of them.
-    exchanges = {each.name: each for each in find_exchanges(capture.program, capture, {}).exchanges if each.places}
+    exchanges = {
+        launch.name: launch for launch in find_exchanges(capture.program, capture, {}).exchanges if launch.places
+    }
     return tuple(
         replace(row, where=exchange.where, text=exchange.places[0].text)
-        if (exchange := exchanges.get(row.name) or exchanges.get(each.launch.scheduled.name))
+        if (exchange := exchanges.get(row.name) or exchanges.get(launch.launch.scheduled.name))
         else row
-        for row, each in zip(rows, launches, strict=True)
+        for row, launch in zip(rows, launches, strict=True)
     )
 
 
@@ -195,14 +197,15 @@ def read_vmem(capture: Capture) -> dict[str, int]:
 def find_library(module: Module, instruction: Instruction) -> str:
     """Return the target of a custom call, which may be inside a fusion or a small computation, or an empty string."""
     own = instruction.custom_call_target or custom_fusion_kind(instruction)
-    inner = (each.custom_call_target for each in list_work(module, instruction) if each.custom_call_target)
+    inner = (worker.custom_call_target for worker in list_work(module, instruction) if worker.custom_call_target)
     return own or next(inner, "")
 
 
 def find_scope(capture: Capture, instruction: Instruction) -> str:
     """Return the named scopes around an instruction, without those of `jax.jit` and of loops."""
+    # A fusion may have no name of its own. Then the last named operation inside it is the nearest to its result.
     candidates = [instruction, *reversed(list(list_work(capture.module, instruction)))]
-    return _OUTER.sub("", next((each.op_name for each in candidates if each.op_name), "")).strip("/")
+    return _OUTER.sub("", next((candidate.op_name for candidate in candidates if candidate.op_name), "")).strip("/")
 
 
 def list_fused(
@@ -212,6 +215,7 @@ def list_fused(
     by_line: dict[tuple[str, int], Counter[str]] = {}
     for inner in list_work(capture.module, instruction):
         line = lines.get(inner)
+        # Operations without a line share one row.
         by_line.setdefault((line.file, line.number) if line else ("", 0), Counter())[inner.opcode] += 1
     places = sorted(by_line, key=lambda place: (not place[0], place))
     return tuple(_describe_line(capture, place, by_line[place]) for place in places)
@@ -224,13 +228,13 @@ def _describe_line(capture: Capture, place: tuple[str, int], opcodes: Counter[st
 
 def _describe(
     capture: Capture,
-    each: Launched,
+    launched: Launched,
     lines: Mapping[Instruction, SourceLine],
     registers: Mapping[str, tuple[int, int, int]],
     languages: Mapping[str, list[str]],
 ) -> LaunchRow:
-    launch, work, thunk = each.launch, each.work, each.launch.thunk
-    line = each.lines[0] if each.lines else None
+    launch, work, thunk = launched.launch, launched.work, launched.launch.thunk
+    line = launched.lines[0] if launched.lines else None
     symbol = thunk.symbol if thunk else ""
     resources = registers.get(symbol)
     shared = thunk.shared_memory if thunk else None
@@ -253,12 +257,12 @@ def _describe(
         },
         transcendentals=work.transcendentals,
         unknown_work=work.unknown,
-        read_bytes=each.read,
-        written_bytes=each.written,
-        on_chip_bytes=each.on_chip,
+        read_bytes=launched.read,
+        written_bytes=launched.written,
+        on_chip_bytes=launched.on_chip,
         vmem_bytes=None,
-        least_seconds=each.bound.seconds if each.bound else None,
-        limit=each.bound.limit if each.bound else "",
+        least_seconds=launched.bound.seconds if launched.bound else None,
+        limit=launched.bound.limit if launched.bound else "",
         grid=thunk.grid if thunk else None,
         threads=thunk.threads if thunk else None,
         shared_bytes=shared + resources[2] if shared is not None and resources else shared,

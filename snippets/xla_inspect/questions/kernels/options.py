@@ -88,6 +88,7 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
             refused.append(InspectError(f"{capture.target}: {error}"))
         else:
             answered = True
+    # The name is wrong only if no target has it.
     if refused and not answered:
         raise refused[0]
     for refusal in refused:
@@ -154,6 +155,7 @@ def _ask_one(capture: Capture, options: argparse.Namespace) -> Kernels:
         )
 
     answer = tell("")
+    # Assembling code takes time, so only the launches that are shown get their registers.
     rows = [row for row in answer.launches if row.name in answer.named] or answer.launches[: answer.shown]
     symbols = {row.symbol for row in rows if row.symbol}
     if not symbols:

@@ -62,10 +62,12 @@ class Names:
             name: The name of the event in the profile: on a GPU, the symbol of a kernel.
             module: The module in the profile, or an empty string.
         """
+        # Another program may have instructions and kernels with the same names.
         if self.is_other(module):
             return "", ""
         if op in self._by_name:
             return self._by_name[op], "name"
+        # An event may also belong to an instruction that is not a launch, such as a loop.
         if op and op in self._instructions:
             return op, "name"
         # Only the symbol identifies an event without a module, or an event of a command buffer with several commands.
@@ -96,9 +98,11 @@ class Names:
         if not after or not before or first >= last:
             return ""
         between = self._launches[first + 1 : last]
+        # Neighbors in the profile are neighbors in the schedule only within one loop or branch.
         around = {launch.within for launch in self._launches[first : last + 1]}
         if len(between) != 1 or len(around) != 1 or between[0].is_async or _is_generated(between[0]):
             return ""
+        # An event for a copy cannot be a library call, and any other event cannot be a copy.
         return between[0].name if (between[0].opcode != "custom-call") == is_copy else ""
 
     def is_other(self, module: str) -> bool:
@@ -108,7 +112,8 @@ class Names:
     def sharing(self, name: str) -> tuple[str, ...]:
         """Return the other launches with the same kernel as a launch."""
         return next(
-            (tuple(each for each in all_ if each != name) for all_ in self._by_symbol.values() if name in all_), ()
+            (tuple(launch for launch in all_ if launch != name) for all_ in self._by_symbol.values() if name in all_),
+            (),
         )
 
     def find_place(self, name: str) -> tuple[str, str]:
@@ -154,6 +159,7 @@ class Names:
     def _ends(self, start: Instruction) -> list[Instruction]:
         if not start.opcode.endswith("-start"):
             return []
+        # An asynchronous launch may have several updates between its start and its end.
         ends, waiting = [], [start]
         while waiting:
             for user in self.module.users(waiting.pop()):
@@ -185,20 +191,21 @@ def join_times(
     joined: dict[str, list[tuple[Timed, str]]] = {}
     others: dict[str, float] = {}
     unjoined: list[Unjoined] = []
-    for each in timing.rows:
-        name, known_by = names.find(each.op, each.name, each.module)
+    for event in timing.rows:
+        name, known_by = names.find(event.op, event.name, event.module)
+        # The order of events is the weakest evidence, so it is used last.
         if not name:
             name, known_by = (
-                names.find_between(each.after, each.before, is_copy=bool(_COPIED.search(each.name))),
+                names.find_between(event.after, event.before, is_copy=bool(_COPIED.search(event.name))),
                 "order",
             )
         if name:
-            joined.setdefault(name, []).append((each, known_by))
+            joined.setdefault(name, []).append((event, known_by))
             continue
-        if names.is_other(each.module):
-            others[each.module] = others.get(each.module, 0.0) + each.seconds
-        reason = explain(each, names)
-        unjoined.append(Unjoined(each.op or each.name, each.module, each.seconds, each.count, reason))
+        if names.is_other(event.module):
+            others[event.module] = others.get(event.module, 0.0) + event.seconds
+        reason = explain(event, names)
+        unjoined.append(Unjoined(event.op or event.name, event.module, event.seconds, event.count, reason))
     total = timing.seconds
     measured = [_describe(name, events, rows.get(name), names, total) for name, events in joined.items()]
     measured.sort(key=lambda row: -row.seconds)
@@ -219,6 +226,7 @@ def join_times(
         launches=tuple(measured),
         lines=sum_lines((row.where, row.text, row.seconds) for row in measured),
         unjoined=tuple(unjoined),
+        # If no event matches, a list of all launches would not help.
         unseen=tuple(name for name in rows if name not in matched) if measured else (),
         shown=shown,
         labelled=labelled[0],
@@ -234,6 +242,7 @@ def _describe(
     by_symbol = all(known_by == "symbol" for _, known_by in events)
     return MeasuredLaunch(
         name=name,
+        # An instruction's name identifies one launch, whereas several launches may share a symbol.
         others=names.sharing(name) if by_symbol else (),
         role=row.role if row else "",
         where=row.where if row else names.find_place(name)[0],

@@ -104,6 +104,7 @@ def _tell_list(kernels: Kernels) -> Iterator[Part]:
             "trip count of the loop or the taken branch is not known at compile time."
         )
     unit = ("bytes", _show_bytes) if kernels.least_seconds is None else ("least", show_seconds)
+    # With one launch for each line, the totals would repeat the table of launches.
     if len(kernels.launches) > len(kernels.lines) > 1:
         yield tell_lines(kernels.lines, *unit)
     if kernels.scopes:
@@ -119,11 +120,11 @@ def _tell_one(kernels: Kernels, row: LaunchRow) -> Iterator[Part]:
     yield Table(("per run", ""), tuple(_list_facts(row)), title=row.name)
     rows = tuple(
         (
-            each.where or "no line known",
-            ", ".join(f"{name} {number}" if number > 1 else name for name, number in each.opcodes.items()),
-            close_brackets(each.text),
+            line.where or "no line known",
+            ", ".join(f"{name} {number}" if number > 1 else name for name, number in line.opcodes.items()),
+            close_brackets(line.text),
         )
-        for each in row.fused
+        for line in row.fused
     )
     if rows:
         yield Table(("line", "source and operations"), tuple((a, f"{c}  [{b}]" if c else b) for a, b, c in rows))
@@ -148,6 +149,7 @@ def _list_row(row: LaunchRow) -> tuple[str, ...]:
         row.bound,
         "?" if row.runs is None else f"{row.runs:,}",
         format_bytes(row.weight[1]),
+        # A library call with unknown work must not look as if it did none.
         format_amount(row.flops * (row.runs or 1)) if row.flops else ("?" if row.unknown_work else "0"),
         "; ".join(part for part in about if part) or "no line known",
     )
@@ -169,6 +171,7 @@ def _show_launch(grid: tuple[int, int, int], threads: tuple[int, int, int]) -> s
 
 
 def _show_grid(size: tuple[int, int, int], noun: str) -> str:
+    # Dimensions of size 1 are omitted, since most grids use only one or two of the three.
     numbers = [f"{number:,}" for number in size if number > 1]
     return f"{' x '.join(numbers)} {noun}s" if numbers else f"1 {noun}"
 

@@ -1,4 +1,4 @@
-"""The memory that a program takes of one device."""
+"""The question about the memory that a program needs on one device."""
 
 from typing import TYPE_CHECKING
 

@@ -159,41 +159,49 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
         by: The grouping of the rows: `line`, `scope`, or `buffer`.
         trials: Changes that were compiled to measure their effect.
     """
-    held, stage = list_held(capture), find_stage(capture)
+    values, stage = list_held(capture), find_stage(capture)
     memory = capture.memory
-    needed = sum(each.size for each in held) or (
+    needed_bytes = sum(value.size for value in values) or (
         memory.arguments + memory.outputs - memory.aliased + memory.temporaries
     )
     refusal = find_refusal(capture)
     is_main = refusal is not None and refusal.space == HBM
     available = (refusal.limit_bytes if refusal and is_main else None) or find_available(capture.target)
-    needed = needed or (refusal.needed_bytes if refusal and is_main else None) or 0
+    # A failed compilation has no memory plan, but the compiler's message has the bytes that it needed.
+    needed_bytes = needed_bytes or (refusal.needed_bytes if refusal and is_main else None) or 0
     gap = "" if capture.buffers else capture.missing.get("buffers", "")
-    fits = None if available is None or capture.error else needed <= available
+    fits = None if available is None or capture.error else needed_bytes <= available
+    # Without temporaries the sum is a lower bound: it can show that a program does not fit, but not that it fits.
     fits = None if gap and fits else fits
+    # An on-chip memory may run out although the main memory suffices.
     if refusal is not None:
         fits = False
     return MemoryUse(
         program=capture.program,
         target=capture.target,
         asked=asked,
-        needed_bytes=needed,
+        needed_bytes=needed_bytes,
         available_bytes=available,
         fits=fits,
         error=capture.error,
         refusal=refusal,
-        rows=tuple(_group(capture, held, by)),
-        undonated_bytes=_count_undonated(capture, held),
-        causes=find_peak_causes(capture, held),
+        rows=tuple(_group(capture, values, by)),
+        undonated_bytes=_count_undonated(capture, values),
+        causes=find_peak_causes(capture, values),
         trials=tuple(trials),
         gap=gap,
         stage=stage,
-        global_bytes=sum((each.whole or each.shape).padded_bytes for each in held if each.shape)
+        global_bytes=sum((value.whole or value.shape).padded_bytes for value in values if value.shape)
         if stage.shapes == "global"
-        else needed,
-        unknown_shards=sum(each.is_bound for each in held),
+        else needed_bytes,
+        unknown_shards=sum(value.is_bound for value in values),
         scopes=sum_scopes(
-            [(_name_place(each), _find_scope(each), each.size) for each in held if each.role not in {"argument", "gap"}]
+            [
+                (_name_place(value), _find_scope(value), value.size)
+                for value in values
+                # Arguments and gaps do not come from an operation, so they have no scope.
+                if value.role not in {"argument", "gap"}
+            ]
         )
         if by == "line"
         else (),
@@ -211,21 +219,21 @@ def find_available(target: str) -> int | None:
     return hardware.memory if hardware else None
 
 
-def _group(capture: Capture, held: Iterable[Held], by: str) -> Iterator[MemoryRow]:
+def _group(capture: Capture, values: Iterable[Held], by: str) -> Iterator[MemoryRow]:
     """Yield the rows of memory by place, the largest first."""
     groups: dict[tuple[str, ...], list[Held]] = defaultdict(list)
-    for number, each in enumerate(held):
-        place = f"{each.line.file}:{each.line.number}" if each.line else _name_place(each)
-        key = {"line": place, "scope": _find_scope(each), "buffer": str(number)}[by]
+    for number, value in enumerate(values):
+        place = f"{value.line.file}:{value.line.number}" if value.line else _name_place(value)
+        key = {"line": place, "scope": _find_scope(value), "buffer": str(number)}[by]
         # Small constants and arguments are numerous and uninteresting one by one, so a place has one row for all.
-        groups[each.role, key, str(each.donated)].append(each)
+        groups[value.role, key, str(value.donated)].append(value)
     rows = [_describe(capture, pieces, by) for pieces in groups.values()]
     yield from sorted(rows, key=lambda row: -row.bytes)
 
 
 def _describe(capture: Capture, pieces: Sequence[Held], by: str) -> MemoryRow:
-    first = max(pieces, key=lambda each: each.size)
-    shapes = dict.fromkeys(map(_name_shape, sorted(pieces, key=lambda each: -each.size)))
+    first = max(pieces, key=lambda value: value.size)
+    shapes = dict.fromkeys(map(_name_shape, sorted(pieces, key=lambda value: -value.size)))
     code = ""
     if first.line is not None and by != "scope":
         lines = capture.sources.get(first.line.file, "").splitlines()
@@ -235,46 +243,48 @@ def _describe(capture: Capture, pieces: Sequence[Held], by: str) -> MemoryRow:
         place=_find_scope(first) if by == "scope" else _name_place(first),
         scope=_find_scope(first),
         code=code,
-        bytes=sum(each.size for each in pieces),
-        padding_bytes=sum(each.padding for each in pieces),
+        bytes=sum(value.size for value in pieces),
+        padding_bytes=sum(value.padding for value in pieces),
         shapes=tuple(filter(None, shapes)),
-        stacked=max(each.stacked for each in pieces),
+        stacked=max(value.stacked for value in pieces),
         donated=first.donated,
     )
 
 
-def _name_shape(held: Held) -> str:
+def _name_shape(value: Held) -> str:
     """Return the shape of a stored value, or for a stack the number and shape of its slices: `32 x f32[2,4096]`."""
-    if held.shape is None or not held.shape.is_array:
-        return "pointers of a tuple" if held.shape is not None and held.shape.is_tuple else ""
-    sizes = held.shape.dimensions[1:] if held.stacked else held.shape.dimensions
-    cut = f" of {held.whole.plain}" if held.whole else ""
-    return (f"{held.stacked} x " if held.stacked else "") + f"{held.shape.dtype}[{','.join(map(str, sizes))}]{cut}"
+    if value.shape is None or not value.shape.is_array:
+        return "pointers of a tuple" if value.shape is not None and value.shape.is_tuple else ""
+    # The first dimension of a stack counts its slices.
+    sizes = value.shape.dimensions[1:] if value.stacked else value.shape.dimensions
+    cut = f" of {value.whole.plain}" if value.whole else ""
+    return (f"{value.stacked} x " if value.stacked else "") + f"{value.shape.dtype}[{','.join(map(str, sizes))}]{cut}"
 
 
-def _name_place(held: Held) -> str:
-    if held.line is not None:
-        return f"{held.line.file.rpartition('/')[2]}:{held.line.number}"
+def _name_place(value: Held) -> str:
+    if value.line is not None:
+        return f"{value.line.file.rpartition('/')[2]}:{value.line.number}"
     # An argument's path is cut after its first key: `state['params']`, not each weight.
-    return "]".join(held.name.split("]")[:1]) + ("]" if "]" in held.name else "") if held.role == "argument" else ""
+    return "]".join(value.name.split("]")[:1]) + ("]" if "]" in value.name else "") if value.role == "argument" else ""
 
 
-def _find_scope(held: Held) -> str:
-    return "/".join(read_op_scope(held.maker.instruction.op_name or "")) if held.maker else ""
+def _find_scope(value: Held) -> str:
+    return "/".join(read_op_scope(value.maker.instruction.op_name or "")) if value.maker else ""
 
 
-def _count_undonated(capture: Capture, held: Iterable[Held]) -> int:
+def _count_undonated(capture: Capture, values: Iterable[Held]) -> int:
     """Return the bytes of arguments that are not donated although a result has their shape and type."""
     if not capture.after:
         return 0
     results: dict[str, int] = defaultdict(int)
     for leaf in capture.module.entry.root.shape.leaves():
         results[str(leaf.plain)] += 1
-    arguments = sorted((each for each in held if each.role == "argument"), key=lambda each: not each.donated)
+    # Donated arguments come first, because each of them already reuses the memory of a result.
+    arguments = sorted((value for value in values if value.role == "argument"), key=lambda value: not value.donated)
     total = 0
-    for each in arguments:
-        kind = str(each.shape.plain) if each.shape is not None else ""
+    for value in arguments:
+        kind = str(value.shape.plain) if value.shape is not None else ""
         if results[kind] > 0:
             results[kind] -= 1
-            total += 0 if each.donated else each.size
+            total += 0 if value.donated else value.size
     return total

@@ -47,8 +47,9 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
     def answer(target: str) -> MemoryUse:
         capture = subject.capture(target)
         trials = list(_try_changes(subject, target, kinds, capture)) if kinds else []
-        asked = subjects.write_subject(options, target) if subject.call else ""
-        return package.explain_memory(capture, asked, by=options.by, trials=trials)
+        # A dump cannot be compiled with a change, so its answer suggests no command.
+        command_words = subjects.write_subject(options, target) if subject.call else ""
+        return package.explain_memory(capture, command_words, by=options.by, trials=trials)
 
     yield from subjects.answer_each(subject, targets, answer)
 

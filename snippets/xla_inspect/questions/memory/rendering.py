@@ -37,6 +37,7 @@ def render(use: MemoryUse) -> Iterator[Part]:
     if not use.rows:
         return
     first, rest = use.rows[:FEW], use.rows[FEW:]
+    # Rows with a tiny share are merged into the last row, since they do not help to save memory.
     small = [row for row in first if row.bytes < SMALL * use.needed_bytes]
     large, rest = tuple(row for row in first if row not in small), (*small, *rest)
     cells: list[tuple[str, ...]] = [
@@ -154,6 +155,7 @@ def _advise(use: MemoryUse) -> Iterator[Hint]:
     offers = (
         (
             "remat",
+            # A change is suggested only if it could save a noticeable share of the memory.
             use.sum_roles("saved") > use.needed_bytes / 4,
             "To recompute values in the backward pass instead of saving them, put jax.checkpoint around the layer:",
         ),

@@ -1,4 +1,4 @@
-"""The time of a compile."""
+"""The question about compile time."""
 
 from typing import TYPE_CHECKING
 

@@ -146,15 +146,16 @@ def explain_passes(  # noqa: PLR0913 - the subject and the amount of detail
 
 
 def _sum_passes(capture: Capture, total: float) -> tuple[PassTime, ...]:
-    runs, changed, seconds = Counter[tuple[str, str]](), Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    runs, changes, seconds = Counter[tuple[str, str]](), Counter[tuple[str, str]](), Counter[tuple[str, str]]()
+    # A capture may have the runs of the passes without their times.
     times = capture.times.passes or (0.0,) * len(capture.runs)
     for run, own in zip(capture.runs, times, strict=True):
         key = run.name, run.pipeline
         runs[key] += 1
-        changed[key] += run.changed
+        changes[key] += run.changed
         seconds[key] += own  # type: ignore[assignment]  # a counter of seconds
     return tuple(
-        PassTime(*key, runs[key], changed[key], float(own), own / total if total else 0.0)
+        PassTime(*key, runs[key], changes[key], float(own), own / total if total else 0.0)
         for key, own in seconds.most_common()
     )
 

@@ -84,8 +84,8 @@ def count_parts(capture: Capture, depth: int) -> tuple[ProgramPart, ...]:
         depth: The number of levels of named scopes that separate parts.
     """
     counts = {stage: Counter[str]() for stage in STAGES}
-    for each in capture.equations:
-        counts["equations"][name_part(read_scope(each.scope), each.function, depth)] += each.number
+    for equation in capture.equations:
+        counts["equations"][name_part(read_scope(equation.scope), equation.function, depth)] += equation.number
     for operation in read_operations(capture.stablehlo_locations):
         function = operation.frame.function if operation.frame else ""
         counts["operations"][name_part(read_op_scope(operation.op_name), function, depth)] += 1
@@ -138,18 +138,18 @@ def list_constants(capture: Capture) -> tuple[LargeConstant, ...]:
     """Return the large arrays that are embedded in a program, the largest first."""
     closed = [
         LargeConstant(
-            f"{each.dtype}{list(each.shape)}".replace(" ", ""),
-            each.size,
-            f"{each.file}:{each.line}" if each.file else "",
+            f"{constant.dtype}{list(constant.shape)}".replace(" ", ""),
+            constant.size,
+            f"{constant.file}:{constant.line}" if constant.file else "",
             "closed over",
         )
-        for each in capture.constants
+        for constant in capture.constants
     ]
     unoptimized = _list_literals(capture.unoptimized_module)
     optimized = _list_literals(capture.module) if capture.after else []
     # A literal that an earlier stage already has counts there, so only the new ones of each stage remain.
-    from_program = Counter((each.shape.dtype, each.shape.dimensions) for each in unoptimized)
-    from_user = Counter((_short(each.dtype), each.shape) for each in capture.constants)
+    from_program = Counter((instruction.shape.dtype, instruction.shape.dimensions) for instruction in unoptimized)
+    from_user = Counter((_short(constant.dtype), constant.shape) for constant in capture.constants)
     constants = []
     for literals, earlier, origin in (
         (unoptimized, from_user, "made by JAX"),
@@ -163,15 +163,20 @@ def list_constants(capture: Capture) -> tuple[LargeConstant, ...]:
                 frames = capture.frames.get(literal.stack_frame or 0, ())
                 place = f"{frames[0].file}:{frames[0].line}" if frames else ""
                 constants.append(LargeConstant(literal.shape.plain, literal.shape.bytes, place, origin))
-    return tuple(sorted((*closed, *constants), key=lambda each: -each.bytes))
+    return tuple(sorted((*closed, *constants), key=lambda constant: -constant.bytes))
 
 
 def _list_literals(module: Module) -> list[Instruction]:
-    return [each for each in module.walk() if each.opcode == "constant" and each.shape.bytes > _LARGE]
+    return [
+        instruction
+        for instruction in module.walk()
+        if instruction.opcode == "constant" and instruction.shape.bytes > _LARGE
+    ]
 
 
 def _short(dtype: str) -> str:
     """Return HLO's name for an element type of NumPy."""
     names = {"bool": "pred", "bfloat16": "bf16", "complex64": "c64", "complex128": "c128"}
+    # `uint` is replaced before `int`, which it contains.
     short = dtype.replace("float", "f").replace("uint", "u").replace("int", "s") if dtype not in names else ""
     return names.get(dtype, short)

@@ -48,6 +48,7 @@ def _tell_times(times: CompileTimes) -> Iterator[Part]:
     rows = [
         (name, format_duration(seconds), _percent(seconds, times.seconds)) for name, seconds in times.phases.items()
     ]
+    # A dump does not record the times of all phases, so its empty phases are hidden.
     rows = [row for row, seconds in zip(rows, times.phases.values(), strict=True) if seconds or times.where == HERE]
     yield Table(("phase", "time", "share"), tuple(rows), (1, 2), f"Time by phase, {times.where}")
     if times.where == HERE:
@@ -61,6 +62,7 @@ def _say(times: CompileTimes) -> str:
         summary = f"{times.stage.join(times.program)} for {title(times.target)}: {count}. "
         stage = "" if times.stage.is_final else f"{times.stage.explain()} "
         return f"{summary}{stage}The changes of the passes are not known."
+    # Without times, only the sizes of the modules describe the compilation.
     if not times.seconds:
         before, after = (sum(getattr(part, name) for part in times.parts) for name in ("before", "after"))
         name = times.stage.join(times.program)
@@ -80,18 +82,18 @@ def _cut(times: CompileTimes, rows: Sequence[tuple[str, ...]], least: int = FEW)
 
 
 def _tell_passes(times: CompileTimes) -> Iterator[Part]:
-    if not any(each.seconds for each in times.passes):
+    if not any(pass_time.seconds for pass_time in times.passes):
         yield "The times of single passes were not recorded."
         return
     rows = [
         (
-            format_duration(each.seconds),
-            _percent(each.seconds, times.seconds),
-            str(each.runs),
-            str(each.changed),
-            shorten(f"{each.name} ({each.pipeline})", _NAME),
+            format_duration(pass_time.seconds),
+            _percent(pass_time.seconds, times.seconds),
+            str(pass_time.runs),
+            str(pass_time.changed),
+            shorten(f"{pass_time.name} ({pass_time.pipeline})", _NAME),
         )
-        for each in times.passes
+        for pass_time in times.passes
     ]
     columns = ("time", "share", "runs", "changed", "pass (pipeline)")
     longest = _cut(times, rows)
@@ -103,8 +105,8 @@ def _tell_effects(times: CompileTimes) -> Iterator[Part]:
     if not times.effects:
         return
     rows = [
-        (str(number), str(each.before), str(each.after), shorten(f"{each.name} ({each.pipeline})", _NAME))
-        for number, each in enumerate(times.effects, 1)
+        (str(number), str(effect.before), str(effect.after), shorten(f"{effect.name} ({effect.pipeline})", _NAME))
+        for number, effect in enumerate(times.effects, 1)
     ]
     columns = ("", "before", "after", "pass (pipeline)")
     yield Table(columns, tuple(rows), (0, 1, 2), "Passes that changed the module, with its number of instructions")
@@ -142,8 +144,13 @@ def _tell_constants(times: CompileTimes) -> Iterator[Part]:
     if not times.constants:
         return
     rows = [
-        (format_bytes(each.bytes), shorten(each.type, 24), shorten_front(each.place, _NAME) or "unknown", each.origin)
-        for each in times.constants
+        (
+            format_bytes(constant.bytes),
+            shorten(constant.type, 24),
+            shorten_front(constant.place, _NAME) or "unknown",
+            constant.origin,
+        )
+        for constant in times.constants
     ]
     title_ = "Arrays of more than 1 KiB that are embedded in the program"
     yield Table(("size", "array", "line", "origin"), _cut(times, rows, SHORT), (0,), title_)
@@ -151,13 +158,15 @@ def _tell_constants(times: CompileTimes) -> Iterator[Part]:
 
 def _advise(times: CompileTimes) -> Iterator[Part]:
     for words, text in _SUSPECTS.items():
-        seconds = sum(each.seconds for each in times.passes if any(word in each.name for word in words))
+        seconds = sum(pass_time.seconds for pass_time in times.passes if any(word in pass_time.name for word in words))
+        # A large share of a very short compilation is not worth a change.
         if seconds > _SECONDS and seconds > _SHARE * times.seconds:
             yield Hint(text.format(time=format_duration(seconds)))
-    large = [each for each in times.constants if each.bytes >= _LARGE]
+    large = [constant for constant in times.constants if constant.bytes >= _LARGE]
     if large:
-        total = format_bytes(sum(each.bytes for each in large))
+        total = format_bytes(sum(constant.bytes for constant in large))
         yield Hint(f"To avoid {total} of constants in the program, pass these arrays as arguments.")
+    # Parts that differ only in their numbers are usually unrolled layers.
     unrolled = [part for part in times.parts if part.repeats >= _REPEATS]
     if unrolled:
         most = max(unrolled, key=lambda part: part.before)

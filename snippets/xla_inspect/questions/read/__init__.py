@@ -1,4 +1,4 @@
-"""The modules of a dump."""
+"""The question about the modules of a dump."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""The functions that a script compiles again."""
+"""The question about the functions that a script compiles more than once."""
 
 from typing import TYPE_CHECKING
 

@@ -41,7 +41,7 @@ class Recompiles(Answer):
     @property
     def own_compiles(self) -> int:
         """The number of compilations of JAX's own operations."""
-        return sum(sum(each.operations.values()) for each in self.own)
+        return sum(sum(item.operations.values()) for item in self.own)
 
     @property
     def is_timed(self) -> bool:
@@ -51,7 +51,7 @@ class Recompiles(Answer):
     @property
     def seconds(self) -> float:
         """The time of all tracing, lowering and compiling, in seconds."""
-        return sum(each.seconds for each in self.functions) + sum(each.seconds for each in self.own)
+        return sum(item.seconds for item in self.functions) + sum(item.seconds for item in self.own)
 
     def tell(self) -> Iterator[Part]:
         """Yield the summary, the functions, the cause of each recompilation, and the remedies."""

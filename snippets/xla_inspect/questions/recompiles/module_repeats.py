@@ -72,7 +72,7 @@ class ModuleRepeats(Answer):
     @property
     def holds(self) -> bool:
         """True if no function is compiled more often than `at_most` allows."""
-        return self.at_most is None or all(len(each.modules) <= self.at_most for each in self.functions)
+        return self.at_most is None or all(len(function.modules) <= self.at_most for function in self.functions)
 
     def tell(self) -> Iterator[Part]:
         """Yield the number of modules, and the differences between the modules of each function."""
@@ -80,11 +80,13 @@ class ModuleRepeats(Answer):
         if not self.functions:
             yield f"{summary}, all with different names."
             return
-        names = ", ".join(f"{shorten(each.name, _NAME)} {len(each.modules)} times" for each in self.functions[:_FEW])
+        names = ", ".join(
+            f"{shorten(function.name, _NAME)} {len(function.modules)} times" for function in self.functions[:_FEW]
+        )
         yield f"{summary}. Compiled more than once: {names}{', ...' if len(self.functions) > _FEW else ''}."
-        for each in self.functions:
-            rows = tuple((one.module.partition(".")[0], shorten(one.differs, _WHAT)) for one in each.modules[1:])
-            yield Table(("module", "difference from the previous module"), rows, (), shorten(each.name, _NAME))
+        for function in self.functions:
+            rows = tuple((one.module.partition(".")[0], shorten(one.differs, _WHAT)) for one in function.modules[1:])
+            yield Table(("module", "difference from the previous module"), rows, (), shorten(function.name, _NAME))
         yield "A dump does not record the calls that caused the compilations, nor their times."
         first, second = self.functions[0].modules[:2]
         both = f"{self.asked}:{first.module} {self.asked}:{second.module}"
@@ -102,9 +104,10 @@ def find_repeats(title: str, modules: Sequence[DumpedModule], asked: str, at_mos
     """
     groups: dict[tuple[str, str], list[DumpedModule]] = defaultdict(list)
     for module in modules:
+        # Modules in different folders come from different runs, so they are not repeats of each other.
         groups[module.folder, name_function(module.name)].append(module)
     functions = [RepeatedFunction(name, tuple(_compare(same))) for (_, name), same in groups.items() if len(same) > 1]
-    functions.sort(key=lambda each: -len(each.modules))
+    functions.sort(key=lambda function: -len(function.modules))
     return ModuleRepeats(title, asked, len(modules), tuple(functions), at_most)
 
 

@@ -76,16 +76,18 @@ def _say_all(run: Recompiles, again: Sequence[TracedFunction]) -> str:
         return f"{count} of JAX operations outside of jit {share}; the script jits no function."
     over = [function for function in run.functions if run.at_most is not None and function.compiles > run.at_most]
     if over:
-        names = ", ".join(f"{each.name} {each.compiles} times" for each in over)
+        names = ", ".join(f"{function.name} {function.compiles} times" for function in over)
         return f"{summary}. Compiled more than {plural(run.at_most or 0, 'time')}: {names}."
     if not again:
         return f"{summary}. No function was compiled again."
     worst = max(again, key=_lost)
     differing = Counter(
-        f"{each.argument or 'the function'} ({each.kind})" for call in worst.calls for each in call.differences[:1]
+        f"{difference.argument or 'the function'} ({difference.kind})"
+        for call in worst.calls
+        for difference in call.differences[:1]
     )
     repeats = sum(len(function.calls) - 1 for function in again)
-    cost = f"{plural(repeats, 'recompilation')} took {format_duration(sum(_lost(each)[0] for each in again))}"
+    cost = f"{plural(repeats, 'recompilation')} took {format_duration(sum(_lost(function)[0] for function in again))}"
     if not run.is_timed:
         cost = f"There {'was' if repeats == 1 else 'were'} {plural(repeats, 'recompilation')}"
     mainly = "mainly " if repeats > 1 else ""
@@ -97,12 +99,12 @@ def _list_functions(run: Recompiles) -> Table:
     once = [function for function in run.functions if len(function.calls) == 1]
     # The slowest functions that were compiled once have rows of their own. One row sums up the others.
     slowest = once if len(once) <= _NAMED + 1 else once[:_NAMED]
-    rows = [_describe(_call(each), each.calls) for each in (*many, *slowest)]
+    rows = [_describe(_call(function), function.calls) for function in (*many, *slowest)]
     if rest := once[len(slowest) :]:
         calls = [call for function in rest for call in function.calls]
         rows.append(_describe(f"{len(rest)} more functions, once each", calls))
     if run.own:
-        seconds = sum(each.seconds for each in run.own)
+        seconds = sum(operations.seconds for operations in run.own)
         rows.append(("JAX operations outside of jit", "", str(run.own_compiles), format_duration(seconds), "", "", ""))
     columns = ("function", "traced", "compiled", "time", "trace", "lower", "XLA")
     if not run.is_timed:
@@ -139,20 +141,21 @@ def _list_causes(run: Recompiles, again: Sequence[TracedFunction]) -> Iterator[T
 
 
 def _tell_own(run: Recompiles) -> Iterator[Part]:
-    for each in run.own:
-        name, count = max(each.operations.items(), key=lambda item: (item[0] in CONTROL, item[1]))
-        where = f"at {_shorten_path(each.where)}" if each.where else "at an unknown line"
+    for entry in run.own:
+        # A control-flow operation is the more useful example, since each of its calls may compile a whole loop.
+        name, count = max(entry.operations.items(), key=lambda item: (item[0] in CONTROL, item[1]))
+        where = f"at {_shorten_path(entry.where)}" if entry.where else "at an unknown line"
         if name in CONTROL and count > 1:
             yield (
-                f"The JAX operation {name} {where} was compiled {count} times{_cost(run, each)}, each time with a new "
+                f"The JAX operation {name} {where} was compiled {count} times{_cost(run, entry)}, each time with a new "
                 "function object. Inside jax.jit, it would be part of one program."
             )
             return
-        if run.is_timed and each.seconds > _MUCH * run.script_seconds:
-            many = sum(each.operations.values())
+        if run.is_timed and entry.seconds > _MUCH * run.script_seconds:
+            many = sum(entry.operations.values())
             yield (
                 f"{many} of the {plural(run.own_compiles, 'JAX operation')} outside of jit "
-                f"{'is' if many == 1 else 'are'} {where}{_cost(run, each)}. Each of these operations is a separate "
+                f"{'is' if many == 1 else 'are'} {where}{_cost(run, entry)}. Each of these operations is a separate "
                 "program; inside jax.jit, all of them would be one program."
             )
             return
@@ -163,11 +166,11 @@ def _cost(run: Recompiles, own: OwnOperations) -> str:
 
 
 def _advise(run: Recompiles, again: Sequence[TracedFunction]) -> Iterator[Hint]:
-    lost: dict[str, float] = defaultdict(float)
+    seconds_by_kind: dict[str, float] = defaultdict(float)
     for function in again:
         for call in function.calls[1:]:
-            lost[call.differences[0].kind] += call.seconds
-    for kind, seconds in sorted(lost.items(), key=lambda item: -item[1])[:_SHOWN]:
+            seconds_by_kind[call.differences[0].kind] += call.seconds
+    for kind, seconds in sorted(seconds_by_kind.items(), key=lambda item: -item[1])[:_SHOWN]:
         time = f" ({format_duration(seconds)})" if run.is_timed else ""
         yield Hint(f"Remedy for {kind}{time}: {ADVICE[kind]}.")
 
@@ -201,7 +204,7 @@ def _describe(name: str, calls: Sequence[TracedCall]) -> tuple[str, ...]:
 
 
 def _tell_difference(calls: Sequence[TracedCall]) -> str:
-    """Return the difference of calls with the same kind of difference: the first change, and the last."""
+    """Return a sentence about calls that differ in the same way, with the first and the last change."""
     first, last = calls[0].differences[0], calls[-1].differences[0]
     if first.kind == "new function":
         text = "a new function object was jitted"
@@ -213,5 +216,8 @@ def _tell_difference(calls: Sequence[TracedCall]) -> str:
             change += f", ... -> {last.after}"
         more = f", and {plural(first.more, 'other part')} of it" if first.more else ""
         text = f"{first.argument}: {first.kind} {change}{more}"
-    others = [f"{each.argument} ({each.kind})" if each.argument else each.kind for each in calls[0].differences[1:]]
+    others = [
+        f"{difference.argument} ({difference.kind})" if difference.argument else difference.kind
+        for difference in calls[0].differences[1:]
+    ]
     return f"{text}; also {', '.join(others[:2])}" if others else text

@@ -95,23 +95,24 @@ def read_calls(
     """
     by_function: dict[tuple[str, str], list[Compilation]] = defaultdict(list)
     by_line: dict[str, list[Compilation]] = defaultdict(list)
-    for each in compilations:
-        if each.own:
-            by_line[each.where].append(each)
+    for compilation in compilations:
+        # JAX's own operations have no definition in the script, so they are grouped by the line that runs them.
+        if compilation.own:
+            by_line[compilation.where].append(compilation)
         else:
-            by_function[(each.function, each.defined)].append(each)
+            by_function[(compilation.function, compilation.defined)].append(compilation)
     functions = [TracedFunction(name, at, _compare(calls)) for (name, at), calls in by_function.items()]
     own = [
         OwnOperations(
             where,
             _count_compiles(calls),
-            sum(each.seconds for each in calls),
+            sum(call.seconds for call in calls),
         )
         for where, calls in by_line.items()
     ]
     return (
-        tuple(sorted(functions, key=lambda each: (-each.seconds, -len(each.calls)))),
-        tuple(sorted((each for each in own if each.operations), key=lambda each: -each.seconds)),
+        tuple(sorted(functions, key=lambda function: (-function.seconds, -len(function.calls)))),
+        tuple(sorted((entry for entry in own if entry.operations), key=lambda operations: -operations.seconds)),
     )
 
 
@@ -119,6 +120,7 @@ def _count_compiles(calls: Sequence[Compilation]) -> dict[str, int]:
     counts = Counter[str]()
     for call in calls:
         counts[call.function] += call.compiles
+    # The unary plus drops operations that were traced but not compiled.
     return dict(+counts)
 
 
@@ -132,6 +134,7 @@ def _compare(calls: Sequence[Compilation]) -> tuple[TracedCall, ...]:
             nearest, differences = (
                 find_nearest(earlier, call.signature)
                 if call.signature and earlier
+                # Without a signature to compare, a repeated call counts as one whose program JAX dropped.
                 else (len(traced_calls) - 1, (Difference("dropped", "", "", ""),))
             )
         if call.signature:

@@ -1,4 +1,4 @@
-"""A program under several releases of JAX."""
+"""The question about changes of a program between releases of JAX."""
 
 from typing import TYPE_CHECKING
 

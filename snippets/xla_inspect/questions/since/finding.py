@@ -98,10 +98,10 @@ def _find_place(question: str, compared: Difference) -> tuple[str, str, tuple[st
         "memory": compared.memory,
         "collectives": compared.collectives,
     }.get(question, ())
-    ordered = sorted(changes, key=lambda each: (-abs(each.right - each.left), not each.file))
+    ordered = sorted(changes, key=lambda change: (-abs(change.right - change.left), not change.file))
     show = format_bytes if question == "memory" else str
-    what = tuple(f"{each.what}: {show(each.left)} -> {show(each.right)}" for each in ordered[:_FEW])
-    first = next((each for each in ordered if each.file), None)
+    what = tuple(f"{change.what}: {show(change.left)} -> {show(change.right)}" for change in ordered[:_FEW])
+    first = next((change for change in ordered if change.file), None)
     return (f"{first.file}:{first.line}", first.text, what) if first else ("", "", what)
 
 
@@ -109,12 +109,13 @@ def _find_copies(old: Capture, new: Capture) -> tuple[str, str, tuple[str, ...]]
     """Return the line and the shapes of copies in loops that only one of the two compilations has."""
 
     def list_copies(capture: Capture) -> dict[str, Any]:
-        copies = [each for each in list_launches(capture) if each.role == "copy" and each.within]
-        return {each.instruction.shape.text: each.instruction for each in copies}
+        copies = [launch for launch in list_launches(capture) if launch.role == "copy" and launch.within]
+        return {launch.instruction.shape.text: launch.instruction for launch in copies}
 
     try:
         first, second = list_copies(old), list_copies(new)
-        copies = {shape: each for shape, each in second.items() if shape not in first} or second or first
+        # The copies that only the newer compilation has come first. Without any, those of one compilation are shown.
+        copies = {shape: copy for shape, copy in second.items() if shape not in first} or second or first
         lines = find_lines(new if second else old, (new if second else old).module)
     except UNREADABLE:
         return "", "", ()
@@ -144,15 +145,26 @@ def _find_kernel_line(capture: Capture, kernel: str) -> tuple[str, str]:
         module = capture.module
         lines = find_lines(capture, module)
         plain = kernel.removesuffix("_computation")
-        matches = [each for each in module.walk() if plain in {each.name, each.name.replace(".", "_")}]
+        matches = [
+            instruction
+            for instruction in module.walk()
+            if plain in {instruction.name, instruction.name.replace(".", "_")}
+        ]
         matches = matches or [
-            each for each in module.walk() if _NUMBERED.sub(r"\1", each.name) == _NUMBERED.sub(r"\1", plain)
+            instruction
+            for instruction in module.walk()
+            if _NUMBERED.sub(r"\1", instruction.name) == _NUMBERED.sub(r"\1", plain)
         ]
         # Older releases generated one piece of code for all kernels, so no instruction has its name.
-        inside = {inner for each in matches or module.entry for inner in walk_inside(module, each)}
+        inside = {inner for instruction in matches or module.entry for inner in walk_inside(module, instruction)}
     except UNREADABLE:
         return "", ""
-    own = (lines.get(each) for each in module.walk() if each in inside and each.opcode not in IDLE)
+    own = (
+        lines.get(instruction)
+        for instruction in module.walk()
+        if instruction in inside and instruction.opcode not in IDLE
+    )
+    # An inferred line is weaker evidence than a line in the metadata of the instruction itself.
     counts = Counter(line for line in own if line and not line.through)
     if not counts:
         return "", ""
@@ -163,13 +175,13 @@ def _find_kernel_line(capture: Capture, kernel: str) -> tuple[str, str]:
 def _list_slower(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator[str]:
     """Yield the passes that take longer than before, the largest increase first."""
     increases = {name: new[name] - old.get(name, 0.0) for name in new}
-    for name in sorted(increases, key=lambda each: -increases[each])[:_FEW]:
+    for name in sorted(increases, key=lambda pass_name: -increases[pass_name])[:_FEW]:
         if increases[name] > _SLOWER:
             yield f"`{name}` {format_duration(old.get(name, 0.0))} -> {format_duration(new[name])}"
 
 
 def _list_hlo(text: str) -> list[str]:
-    """Return the lines of a module without metadata and numbers in names, which differ without a change of code."""
+    """Return the lines of a module without its metadata and the numbers in names, which may differ for equal code."""
     lines = (_NUMBERED.sub(r"\1", _NOTED.sub("", line)).rstrip() for line in text.splitlines()[1:])
     return [line for line in lines if line]
 
@@ -202,6 +214,7 @@ def explain_release_failure(change: ReleaseChange, refused: str, folder: Path) -
         folder: The folder with the log and the dumps of the failed compiler.
     """
     running = _find_running(folder / "log")
+    # The compiler dumps the optimized module after the last pass, so a failure after that is below HLO.
     is_optimized = any((folder / "dumps").glob("*after_optimizations.txt"))
     stage = "below HLO" if is_optimized else "pass" if running else "unknown"
     return replace(change, stage=stage, maker="" if is_optimized else running, what=(refused,))
@@ -215,6 +228,7 @@ def _find_running(log: Path) -> str:
             for line in lines:
                 if match := _BEGUN.search(line):
                     running.append(match[1])
+                # Passes can run inside other passes, so only the end of the innermost one closes it.
                 elif (match := _ENDED.search(line)) and running and running[-1] == match[1]:
                     running.pop()
     except OSError:

@@ -1,4 +1,4 @@
-"""The targets side by side."""
+"""The question that compares the targets of a program."""
 
 from typing import TYPE_CHECKING
 

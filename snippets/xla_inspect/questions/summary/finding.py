@@ -138,8 +138,8 @@ def answer_dump(capture: Capture, asked: str) -> Summary:
 
 def _summarize(capture: Capture) -> TargetSummary:
     launches = model_launches(capture) if capture.after else ()
-    kernels = [each for each in launches if each.launch.role == "kernel"]
-    kinds = Counter(each.launch.kind for each in kernels)
+    kernels = [launch for launch in launches if launch.launch.role == "kernel"]
+    kinds = Counter(launch.launch.kind for launch in kernels)
     exchanges = find_exchanges(capture.program, capture, {})
     memory = explain_memory(capture, "")
     has_launches = memory.stage.has_launches
@@ -147,14 +147,15 @@ def _summarize(capture: Capture) -> TargetSummary:
         target=capture.target,
         kernels=len(kernels) if has_launches else None,
         kinds=dict(kinds.most_common()),
-        copies=sum(each.launch.role == "copy" for each in launches) if has_launches else None,
+        copies=sum(launch.launch.role == "copy" for launch in launches) if has_launches else None,
         collectives=len(exchanges.exchanges) if capture.after else 0,
-        flops=sum(each.work.flops * (each.launch.runs or 1) for each in launches) if has_launches else None,
-        moved_bytes=sum(each.bytes * (each.launch.runs or 1) for each in launches) if has_launches else None,
+        flops=sum(launch.work.flops * (launch.launch.runs or 1) for launch in launches) if has_launches else None,
+        moved_bytes=sum(launch.bytes * (launch.launch.runs or 1) for launch in launches) if has_launches else None,
         peak_bytes=memory.needed_bytes,
         argument_bytes=memory.sum_roles("argument"),
         temporary_bytes=None if memory.gap else memory.sum_roles(*ON_THE_WAY),
         output_bytes=memory.sum_roles("result"),
+        # The times in a dump come from another machine, so the summary omits them.
         compile_seconds=0.0 if capture.is_dumped else capture.times.compiling,
         largest=(*_find_kernels(kernels), *_find_memory(memory), *_find_collectives(exchanges.exchanges)),
         error=name_failure(capture),
@@ -169,25 +170,26 @@ def _summarize(capture: Capture) -> TargetSummary:
     )
 
 
-def _measure(each: Launched) -> tuple[float, int]:
+def _measure(launch: Launched) -> tuple[float, int]:
     """Return the least time of all runs of a kernel, or zero without a roofline, and the bytes that they move."""
-    runs = each.launch.runs or 1
-    return (each.bound.seconds * runs if each.bound else 0.0, each.bytes * runs)
+    runs = launch.launch.runs or 1
+    return (launch.bound.seconds * runs if launch.bound else 0.0, launch.bytes * runs)
 
 
 def _find_kernels(kernels: Sequence[Launched]) -> Iterator[Largest]:
     """Yield the kernels with the greatest least time, or with the most bytes if the target has no roofline."""
-    for each in sorted(kernels, key=_measure, reverse=True)[:LARGEST]:
-        seconds, moved = _measure(each)
-        yield Largest("kernel", each.launch.name, _name_place(each), moved, seconds or None)
+    for launch in sorted(kernels, key=_measure, reverse=True)[:LARGEST]:
+        seconds, moved = _measure(launch)
+        yield Largest("kernel", launch.launch.name, _name_place(launch), moved, seconds or None)
 
 
 def _list_scopes(capture: Capture, kernels: Sequence[Launched]) -> Iterator[tuple[str, str, float]]:
     """Yield the line, the scope and the weight of each kernel."""
-    has_roof = any(each.bound for each in kernels)
-    for each in kernels:
-        scope = find_scope(capture, each.launch.instruction).rpartition("/")[0]
-        yield _name_place(each), scope, _measure(each)[not has_roof]
+    # One table must not mix seconds and bytes, so bytes count only if no kernel has a least time.
+    has_roof = any(launch.bound for launch in kernels)
+    for launch in kernels:
+        scope = find_scope(capture, launch.launch.instruction).rpartition("/")[0]
+        yield _name_place(launch), scope, _measure(launch)[not has_roof]
 
 
 def _name_place(launched: Launched) -> str:
@@ -200,5 +202,5 @@ def _find_memory(memory: MemoryUse) -> Iterator[Largest]:
 
 
 def _find_collectives(exchanges: Sequence[Exchange]) -> Iterator[Largest]:
-    for each in sorted(exchanges, key=lambda each: -each.sent_bytes)[:LARGEST]:
-        yield Largest("collective", each.kind, each.where if each.places else "", each.sent_bytes, None)
+    for exchange in sorted(exchanges, key=lambda exchange: -exchange.sent_bytes)[:LARGEST]:
+        yield Largest("collective", exchange.kind, exchange.where if exchange.places else "", exchange.sent_bytes, None)

@@ -53,18 +53,21 @@ def render(summary: Summary) -> Iterator[Part]:
         if target.replication and (sentence := target.replication.sentence):
             yield f"Replicated on {title(target.target)}: {sentence}."
     for sort, (title_, bytes_heading) in SORTS.items():
-        largest = [(target.target, each) for target in summary.targets for each in target.largest if each.sort == sort]
+        largest = [
+            (target.target, entry) for target in summary.targets for entry in target.largest if entry.sort == sort
+        ]
         if largest:
-            timed = any(each.seconds for _, each in largest)
+            # If no target has a least time, the column would be empty.
+            timed = any(entry.seconds for _, entry in largest)
             cells = tuple(
                 (
                     target,
-                    format_bytes(each.bytes),
-                    *((_tell_time(each),) if timed else ()),
-                    shorten(each.place, PLACE),
-                    shorten(each.name, NAME if timed else PLACE),
+                    format_bytes(entry.bytes),
+                    *((_tell_time(entry),) if timed else ()),
+                    shorten(entry.place, PLACE),
+                    shorten(entry.name, NAME if timed else PLACE),
                 )
-                for target, each in largest
+                for target, entry in largest
             )
             header = ("target", bytes_heading, *(("at least",) if timed else ()), "line", sort)
             yield Table(header, cells, (1, 2) if timed else (1,), title_)
@@ -77,10 +80,10 @@ def _tell_scopes(summary: Summary, sort: str) -> Iterator[Table]:
     rows = []
     for target in summary.targets:
         scopes = target.scopes[sort]
-        whole = sum(each.amount for each in scopes)
-        for each in scopes[:LARGEST]:
-            share = f"{each.amount / whole:.0%}"
-            rows.append((target.target, share, each.where or "no line", shorten(name_scope(each), PLACE)))
+        whole = sum(total.amount for total in scopes)
+        for total in scopes[:LARGEST]:
+            share = f"{total.amount / whole:.0%}"
+            rows.append((target.target, share, total.where or "no line", shorten(name_scope(total), PLACE)))
     if rows:
         yield Table(("target", "share", "line", "scope"), tuple(rows), (1,), f"{SORTS[sort][0]}, by scope")
 
@@ -116,6 +119,7 @@ def _show_needed(target: TargetSummary) -> str:
 
 
 def _count_collectives(target: TargetSummary) -> str:
+    # Before partitioning, the partitioner may still add collectives.
     if target.stage.shapes == "of one device" and target.stage.name != "none":
         return str(target.collectives)
     return f"{target.collectives} + ?" if target.collectives else "?"

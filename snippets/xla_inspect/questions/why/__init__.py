@@ -1,4 +1,4 @@
-"""The reasons of the compiler for a part of a program."""
+"""The question about the reason for a compiler decision."""
 
 from typing import TYPE_CHECKING
 

@@ -61,7 +61,7 @@ def find_rewritten(evidence: Evidence, selection: Selection, last: Instruction |
     """
     if last is None:
         return ""
-    opcodes = {each.opcode for each in selection.instructions}
+    opcodes = {instruction.opcode for instruction in selection.instructions}
     # A heavy operation counts as rewritten if no operation of its kind remains, a light one if nothing heavy remains.
     kind = MATMULS if last.opcode in MATMULS else {last.opcode}
     if opcodes & (kind if last.opcode in HEAVY else {*HEAVY}):
@@ -74,20 +74,22 @@ def list_launches(evidence: Evidence, selection: Selection) -> list[Launch]:
     """Return the launches that compute a selection, those with a main instruction of the selection first."""
     kernels = evidence.kernels
     chosen = set(selection.instructions)
-    launches = dict.fromkeys(holder for each in selection.instructions if (holder := kernels.holder(each)) is not None)
+    launches = dict.fromkeys(
+        holder for instruction in selection.instructions if (holder := kernels.holder(instruction)) is not None
+    )
     if not launches:
         # An instruction that only renames a value has no launch, so the launches of its neighbors compute it.
-        for each in selection.instructions:
-            for user in (*evidence.module.operands(each), *evidence.module.users(each)):
+        for instruction in selection.instructions:
+            for user in (*evidence.module.operands(instruction), *evidence.module.users(instruction)):
                 if (holder := kernels.holder(user)) is not None:
                     launches.setdefault(holder)
     return sorted(
         launches,
-        key=lambda each: (
-            kernels.hero(each) not in chosen,
-            each.role == "copy",
-            kernels.hero(each).opcode not in HEAVY,
-            -each.instruction.shape.bytes,
+        key=lambda launch: (
+            kernels.hero(launch) not in chosen,
+            launch.role == "copy",
+            kernels.hero(launch).opcode not in HEAVY,
+            -launch.instruction.shape.bytes,
         ),
     )
 
@@ -110,7 +112,11 @@ def _find_same(evidence: Evidence, value: Instruction) -> Instruction | None:
     if value.op_name is None:
         return None
     key = value.opcode, value.op_name, value.stack_frame
-    same = (each for each in evidence.module.walk() if (each.opcode, each.op_name, each.stack_frame) == key)
+    same = (
+        instruction
+        for instruction in evidence.module.walk()
+        if (instruction.opcode, instruction.op_name, instruction.stack_frame) == key
+    )
     return next(same, None)
 
 
@@ -119,7 +125,8 @@ def _is_about(evidence: Evidence, selection: Selection, finding: Finding, final:
     if finding.kind in {"collective", "removed", "argument"}:
         return True
     chosen = {*selection.instructions, *selection.removed}
-    names = {each.name for each in chosen} | ({final.name} if final else set())
-    launches = [each for each in evidence.kernels.launches if each.name in finding.names]
-    heroes = {evidence.kernels.hero(each) for each in launches}
+    # A pass may have replaced the instruction, so its final form counts too.
+    names = {instruction.name for instruction in chosen} | ({final.name} if final else set())
+    launches = [launch for launch in evidence.kernels.launches if launch.name in finding.names]
+    heroes = {evidence.kernels.hero(launch) for launch in launches}
     return bool(heroes & chosen or names & {*finding.names})

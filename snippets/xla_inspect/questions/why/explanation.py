@@ -233,7 +233,7 @@ class Why(Answer):
             trials: The changes that were compiled.
             untried: Requested kinds of changes that do not apply to the program.
         """
-        ordered = tuple(sorted(trials, key=lambda each: OUTCOMES.index(each.outcome)))
+        ordered = tuple(sorted(trials, key=lambda trial: OUTCOMES.index(trial.outcome)))
         return replace(self, trials=ordered, untried=tuple(untried))
 
     def tell(self) -> Iterator[Part]:

@@ -98,9 +98,12 @@ class WhyFinder:
             return (explain_untraced(self.evidence, selection),), ()
         single = chain.from_iterable(map(self._explain_instruction, selection.instructions))
         findings = list(single if selection.is_one else self._explain_many(selection))
+        # Before the kernels are determined, explanations of kernels would describe an intermediate state.
         if not self.stage.has_launches:
-            findings = [each for each in findings if each.kind in _DECIDED]
-        findings += [explain_removed(self.evidence, each) for each in self._choose_removed(selection, findings)]
+            findings = [finding for finding in findings if finding.kind in _DECIDED]
+        findings += [
+            explain_removed(self.evidence, instruction) for instruction in self._choose_removed(selection, findings)
+        ]
         if not findings:
             message = (
                 f"{what!r} is not a collective, copy or argument of {self.stage.join(self.evidence.capture.program)}, "
@@ -110,9 +113,9 @@ class WhyFinder:
         if not selection.is_one:
             rewritten = find_rewritten(self.evidence, selection, self.selector.find_value(selection, _GATHERING | IDLE))
             findings.sort(
-                key=lambda each: (
-                    _REWRITTEN if rewritten in each.names else _weigh(each),
-                    -each.bytes,
+                key=lambda finding: (
+                    _REWRITTEN if rewritten in finding.names else _weigh(finding),
+                    -finding.bytes,
                 )
             )
         return tuple(findings), self._choose_parts(selection, findings)
@@ -123,11 +126,12 @@ class WhyFinder:
         Raises:
             InspectError: The program lacks one of the parts, or no kernel computes one of them.
         """
-        first, second = (self.selector.select(each) for each in (one, other))
-        left, right = (list_launches(self.evidence, each) for each in (first, second))
-        for word, launches, selection in ((one, left, first), (other, right, second)):
+        first, second = (self.selector.select(name) for name in (one, other))
+        first_launches, second_launches = (list_launches(self.evidence, selection) for selection in (first, second))
+        for word, launches, selection in ((one, first_launches, first), (other, second_launches, second)):
             if not launches:
                 if selection.removed:
+                    # A removed part is in no kernel, and its removal answers the question.
                     removal = explain_removed(self.evidence, selection.removed[0])
                     return (removal,), selection.removed[:1]
                 message = f"no kernel of {self.evidence.capture.program} computes {word!r}: it has no launch of its own"
@@ -137,16 +141,16 @@ class WhyFinder:
             name = self.evidence.name_value(parts[0])
             message = f"{one!r} and {other!r} are the same value, {name}; ask about one of them, without --apart"
             raise InspectError(message)
-        holders = [self.evidence.kernels.holder(each) for each in parts]
+        holders = [self.evidence.kernels.holder(instruction) for instruction in parts]
         if holders[0] is not None and holders[0] is holders[1]:
             return (explain_union(self.evidence, holders[0], *parts),), (holders[0].instruction,)
-        launch, neighbour = self._choose_pair(left, right)
+        launch, neighbour = self._choose_pair(first_launches, second_launches)
         about = {launch: self._find_in(first, {launch}), neighbour: self._find_in(second, {neighbour})}
         finding = explain_boundary(self.evidence, launch, neighbour, about)
         others = tuple(
             explain_boundary(self.evidence, a, b)
-            for a in left
-            for b in right
+            for a in first_launches
+            for b in second_launches
             if a is not b and (a, b) != (launch, neighbour) and self._touch(a, b)
         )
         return (finding, *others[:_MOST_BOUNDARIES]), (launch.instruction, neighbour.instruction)
@@ -154,16 +158,23 @@ class WhyFinder:
     def find_pair(self, one: str, other: str) -> tuple[Instruction, ...]:
         """Return the main instructions of the two selections, or nothing if no kernel computes one of them."""
         selections = [self.selector.select(word) for word in (one, other)]
-        left, right = ({*list_launches(self.evidence, selection)} for selection in selections)
-        return tuple(self._find_in(selection, left & right) for selection in selections) if left and right else ()
+        first_launches, second_launches = ({*list_launches(self.evidence, selection)} for selection in selections)
+        return (
+            tuple(self._find_in(selection, first_launches & second_launches) for selection in selections)
+            if first_launches and second_launches
+            else ()
+        )
 
-    def _choose_pair(self, left: Sequence[Launch], right: Sequence[Launch]) -> tuple[Launch, Launch]:
-        """Return the launches of the two selections that compute the most of them, adjacent launches first."""
-        pairs = [(a, b) for a in left for b in right if a is not b]
+    def _choose_pair(
+        self, first_launches: Sequence[Launch], second_launches: Sequence[Launch]
+    ) -> tuple[Launch, Launch]:
+        """Return one launch of each selection: the ones that compute the most of it, and adjacent ones if possible."""
+        # There is no such pair if one launch computes both parts.
+        pairs = [(a, b) for a in first_launches for b in second_launches if a is not b]
         return min(
             pairs,
-            key=lambda pair: (left.index(pair[0]) + right.index(pair[1]), not self._touch(*pair)),
-            default=(left[0], right[0]),
+            key=lambda pair: (first_launches.index(pair[0]) + second_launches.index(pair[1]), not self._touch(*pair)),
+            default=(first_launches[0], second_launches[0]),
         )
 
     def _touch(self, one: Launch, other: Launch) -> bool:
@@ -173,13 +184,20 @@ class WhyFinder:
     def _find_in(self, selection: Selection, shared: Collection[Launch]) -> Instruction:
         """Return the main instruction of a selection, in one of the shared kernels if possible."""
         kernels = self.evidence.kernels
-        own = [each for each in selection.instructions if kernels.holder(each) is not None and not is_fusion(each)]
-        own = own or [each for each in selection.instructions if kernels.holder(each) is not None]
+        own = [
+            instruction
+            for instruction in selection.instructions
+            if kernels.holder(instruction) is not None and not is_fusion(instruction)
+        ]
+        own = own or [instruction for instruction in selection.instructions if kernels.holder(instruction) is not None]
         # A matmul is more important than the sum of its partial results, and both are more important than what follows.
-        heavy = min((HEAVY.index(each.opcode) for each in own if each.opcode in HEAVY), default=None)
-        most = own if heavy is None else [each for each in own if each.opcode == HEAVY[heavy]]
-        most = [each for each in most if each.opcode not in IDLE] or most
-        inside = [each for each in most if kernels.holder(each) in shared]
+        heavy = min(
+            (HEAVY.index(instruction.opcode) for instruction in own if instruction.opcode in HEAVY), default=None
+        )
+        most = own if heavy is None else [instruction for instruction in own if instruction.opcode == HEAVY[heavy]]
+        # An instruction that only renames a value does not represent its kernel.
+        most = [instruction for instruction in most if instruction.opcode not in IDLE] or most
+        inside = [instruction for instruction in most if kernels.holder(instruction) in shared]
         chosen = inside or most
         return chosen[-1] if chosen else list_launches(self.evidence, selection)[0].instruction
 
@@ -212,10 +230,10 @@ class WhyFinder:
         """Yield the reasons why a kernel is not fused with its neighbors."""
         kernels = self.evidence.kernels
         around = [
-            *((each, launch) for each in kernels.feeders(launch)),
-            *((launch, each) for each in kernels.readers(launch)),
+            *((neighbor, launch) for neighbor in kernels.feeders(launch)),
+            *((launch, neighbor) for neighbor in kernels.readers(launch)),
         ]
-        computing = [pair for pair in around if all(each.role == "kernel" for each in pair)]
+        computing = [pair for pair in around if all(launch.role == "kernel" for launch in pair)]
         for pair in computing[:_MOST_BOUNDARIES]:
             yield explain_boundary(self.evidence, *pair)
 
@@ -226,9 +244,11 @@ class WhyFinder:
         chosen = set(selection.instructions)
         exchanging = self._find_exchanging(selection)
         yield from (explain_exchange(evidence, exchange, launch) for launch, exchange in exchanging.items())
-        launches = [each for each in launches if each not in exchanging]
+        launches = [launch for launch in launches if launch not in exchanging]
         own = [
-            each for each in launches if evidence.kernels.hero(each) in chosen or is_move(evidence.kernels, each)
+            launch
+            for launch in launches
+            if evidence.kernels.hero(launch) in chosen or is_move(evidence.kernels, launch)
         ] or launches
         for launch in own:
             if is_move(evidence.kernels, launch) or launch.role == "copy":
@@ -236,14 +256,15 @@ class WhyFinder:
             else:
                 yield explain_kernel(evidence, launch)
         inner = [
-            each
-            for each in selection.instructions
-            if each.opcode in {"transpose", "copy"}
-            and (holder := evidence.kernels.holder(each)) is not None
+            instruction
+            for instruction in selection.instructions
+            if instruction.opcode in {"transpose", "copy"}
+            and (holder := evidence.kernels.holder(instruction)) is not None
             and not is_move(evidence.kernels, holder)
         ]
         for moved in inner[:_MOST_BOUNDARIES]:
             yield explain_move(evidence, moved, evidence.kernels.holder(moved))
+        # Each pair of kernels is explained once, whichever of the two is visited first.
         pairs = {
             frozenset((one.scheduled, other.scheduled)): (one, other)
             for one in own
@@ -265,30 +286,34 @@ class WhyFinder:
         for launch in self.evidence.kernels.launches:
             exchange = self._find_exchange(launch, launch.instruction)
             if exchange and (
-                launch in chosen or {(each.file, each.line) for each in exchange.places} & {*selection.lines}
+                launch in chosen or {(place.file, place.line) for place in exchange.places} & {*selection.lines}
             ):
                 exchanging[launch] = exchange
         return exchanging
 
     def _choose_removed(self, selection: Selection, findings: Sequence[Finding]) -> Sequence[Instruction]:
         """Return the removed instructions to explain. Calls and tuples count only if there is nothing else."""
-        computing = [each for each in selection.removed if each.opcode not in _GATHERING]
+        computing = [instruction for instruction in selection.removed if instruction.opcode not in _GATHERING]
         return (computing or ([] if findings else list(selection.removed)))[:_MOST_REMOVED]
 
     def _describe_value(self, what: str, findings: Sequence[Finding]) -> str:
         selection = self.selector.select(what)
         last = self.selector.find_value(selection, _GATHERING | IDLE)
-        own = [each for each in (*selection.removed, *selection.instructions) if each.opcode not in IDLE]
+        own = [
+            instruction
+            for instruction in (*selection.removed, *selection.instructions)
+            if instruction.opcode not in IDLE
+        ]
         return describe_value(self.evidence, selection, last or next(iter(own[::-1]), None), findings)
 
     def _find_exchange(self, launch: Launch, instruction: Instruction) -> Exchange | None:
         names = {launch.name, launch.scheduled.name, instruction.name}
-        return next((each for each in self.exchanges if each.name in names), None)
+        return next((exchange for exchange in self.exchanges if exchange.name in names), None)
 
     def _choose_parts(self, selection: Selection, findings: Sequence[Finding]) -> tuple[Instruction, ...]:
         """Return the instructions to describe: those of the first finding, then those of the others."""
-        selected = {each.name: each for each in (*selection.removed, *selection.instructions)}
-        module = {each.name: each for each in self.evidence.module.walk()}
+        selected = {instruction.name: instruction for instruction in (*selection.removed, *selection.instructions)}
+        module = {instruction.name: instruction for instruction in self.evidence.module.walk()}
         parts = dict.fromkeys(
             selected.get(name) or module[name]
             for finding in findings
@@ -328,7 +353,7 @@ class WhyFinder:
             findings=findings,
             parts=tuple(map(self.evidence.describe, parts)),
             stage=self.stage,
-            missing=self.missing(trouble, [each.kind for each in findings[:1]]),
+            missing=self.missing(trouble, [finding.kind for finding in findings[:1]]),
             is_full=full,
         )
 

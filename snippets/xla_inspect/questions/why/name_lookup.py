@@ -99,27 +99,33 @@ class Selector:
             return self._select_line(what, match["file"] or "", int(match["number"]))
         inside = fused_computations(self.capture.module)
         # Several computations may have an instruction of this name; one outside of fusions is more likely meant.
-        matches = [each for each in self.capture.module.walk() if each.name == word]
+        matches = [instruction for instruction in self.capture.module.walk() if instruction.name == word]
         if matches:
-            return Selection(what, (min(matches, key=lambda each: each.computation in inside),), (), is_one=True)
+            return Selection(
+                what, (min(matches, key=lambda instruction: instruction.computation in inside),), (), is_one=True
+            )
         return (
+            # The meanings are tried from the most specific to the most general.
             self._select_variable(what, word)
             or self._select_argument(what, word)
             or self._select_all(what, word)
             or self._select_former(what, word)
+            # For a variable without instructions, a message is more useful than lines that contain its name.
             or (None if self._variables.get(word) else self._select_fragment(what, word))
             or self._refuse(what, word)
         )
 
     def list_names(self) -> tuple[str, ...]:
         """Return the names of parts of the program: scopes, then functions and variables with instructions."""
-        scopes = {scope for each in self.capture.module.walk() for scope in read_op_scope(each.op_name or "")}
+        scopes = {
+            scope for instruction in self.capture.module.walk() for scope in read_op_scope(instruction.op_name or "")
+        }
         functions = {frame.function.rpartition(".")[2] for frame in self._frames()}
         places = {(line.file, line.number) for line in self.lines.values()}
         variables = {
             name
             for name, statements in self._variables.items()
-            if any(place in places for each in statements for place in each.lines)
+            if any(place in places for statement in statements for place in statement.lines)
         }
         return tuple(sorted(scopes)) + tuple(sorted((functions | variables) - scopes - {"", "<lambda>", "<module>"}))
 
@@ -129,7 +135,7 @@ class Selector:
 
     def _select_line(self, what: str, file: str, number: int) -> Selection:
         files = self._find_files(what, file)
-        places = {(each, number) for each in files}
+        places = {(match, number) for match in files}
         selection = self._select_places(what, places)
         if selection.instructions or selection.removed or self.is_traced(places):
             return selection
@@ -139,9 +145,9 @@ class Selector:
         if not file:
             return [self.capture.source_file]
         path = file.replace("\\", "/").removeprefix("./")
-        matches = [each for each in self.capture.sources if each == path or each.endswith(f"/{path}")]
+        matches = [source for source in self.capture.sources if source == path or source.endswith(f"/{path}")]
         # The path on the command line may contain more folders than the paths in the capture.
-        matches = matches or [each for each in self.capture.sources if path.endswith(f"/{each}")]
+        matches = matches or [source for source in self.capture.sources if path.endswith(f"/{source}")]
         if not matches:
             files = ", ".join(sorted(self.capture.sources)[:8])
             message = f"{what}: no instruction comes from a file {file!r}; the files of this program: {files or 'none'}"
@@ -150,20 +156,20 @@ class Selector:
 
     def _select_places(self, what: str, places: set[tuple[str, int]]) -> Selection:
         instructions = tuple(
-            each
-            for each in self.capture.module.walk()
-            if (line := self.lines.get(each)) is not None and (line.file, line.number) in places
+            instruction
+            for instruction in self.capture.module.walk()
+            if (line := self.lines.get(instruction)) is not None and (line.file, line.number) in places
         )
-        removed: list[Instruction] = []
+        removed_instructions: list[Instruction] = []
         numbers = self.histories.states[0].numbers
         for original in self.list_imported(places):
             final = self.histories.finally_is(numbers[original])
             if final is None:
-                removed.append(original)
+                removed_instructions.append(original)
             elif final not in instructions:
                 # A pass that created a new instruction for it may have lost the line.
                 instructions = (*instructions, final)
-        return Selection(what, instructions, tuple(removed), lines=tuple(sorted(places)))
+        return Selection(what, instructions, tuple(removed_instructions), lines=tuple(sorted(places)))
 
     def list_imported(self, places: Collection[tuple[str, int]]) -> tuple[Instruction, ...]:
         """Return the instructions of the unoptimized module from some lines, in the order of its text.
@@ -174,7 +180,7 @@ class Selector:
         imported = []
         for instruction in self.histories.states[0].numbers:
             frames = self.capture.frames.get(instruction.stack_frame or 0, ())
-            frame = next((each for each in frames if each.file in self.capture.sources), None)
+            frame = next((frame for frame in frames if frame.file in self.capture.sources), None)
             if frame and (frame.file, frame.line) in places and instruction.opcode not in {"parameter", "constant"}:
                 imported.append(instruction)
         return tuple(imported)
@@ -187,9 +193,13 @@ class Selector:
             passing: Opcodes that only collect values or call other computations.
         """
         imported = self.list_imported(selection.lines)
-        whole = [each for each in imported if each.opcode not in passing and self._is_in(each, selection.statements)]
+        whole = [
+            instruction
+            for instruction in imported
+            if instruction.opcode not in passing and self._is_in(instruction, selection.statements)
+        ]
         users = self.histories.states[0].module.users
-        return next((each for each in reversed(whole) if not {*users(each)} & {*whole}), None)
+        return next((instruction for instruction in reversed(whole) if not {*users(instruction)} & {*whole}), None)
 
     @cached_property
     def _variables(self) -> dict[str, list[_Statement]]:
@@ -212,22 +222,24 @@ class Selector:
         statements = tuple(self._variables.get(word, ()))
         if not statements:
             return None
-        lines = self._select_places(what, {place for each in statements for place in each.lines})
-        chosen, removed = (
-            tuple(each for each in group if self._is_in(each, statements))
+        lines = self._select_places(what, {place for statement in statements for place in statement.lines})
+        chosen, removed_instructions = (
+            tuple(instruction for instruction in group if self._is_in(instruction, statements))
             for group in (lines.instructions, lines.removed)
         )
-        if not (chosen or removed or self.is_traced(lines.lines)):
+        if not (chosen or removed_instructions or self.is_traced(lines.lines)):
             return None
-        return Selection(what, chosen, removed, lines=lines.lines, statements=statements)
+        return Selection(what, chosen, removed_instructions, lines=lines.lines, statements=statements)
 
     def _is_in(self, instruction: Instruction, statements: Collection[_Statement]) -> bool:
         """Return whether an instruction comes from one of the statements, or true if there are no statements."""
         frame = find_frame(self.capture, instruction)
+        # Without a column, statements that share a line cannot be distinguished, so all of them match.
         if not statements or frame is None or frame.column < 1:
             return True
+        # Frames count columns from one, and `ast` counts them from zero.
         at = frame.line, frame.column - 1
-        return any(each.file == frame.file and each.start <= at < each.end for each in statements)
+        return any(statement.file == frame.file and statement.start <= at < statement.end for statement in statements)
 
     def is_traced(self, places: Collection[tuple[str, int]]) -> bool:
         """Return whether the jaxpr has an equation of one of the lines."""
@@ -235,8 +247,12 @@ class Selector:
 
     def _select_argument(self, what: str, word: str) -> Selection | None:
         """Return the argument with a name of JAX, or None."""
-        whole = (each for each in self.capture.module.walk() if each.op_name == word and each.opcode == "parameter")
-        return next((Selection(what, (each,), (), is_one=True) for each in whole), None)
+        whole = (
+            instruction
+            for instruction in self.capture.module.walk()
+            if instruction.op_name == word and instruction.opcode == "parameter"
+        )
+        return next((Selection(what, (instruction,), (), is_one=True) for instruction in whole), None)
 
     def _select_all(self, what: str, word: str) -> Selection | None:
         """Return the instructions with a part of JAX's name, a Python function, or an opcode, or None.
@@ -246,14 +262,16 @@ class Selector:
         chains = {
             number
             for number, chain in self.capture.frames.items()
-            if any(word in {each.function, each.function.rpartition(".")[2]} for each in chain)
+            if any(word in {frame.function, frame.function.rpartition(".")[2]} for frame in chain)
         }
         meanings: tuple[Callable[[Instruction], bool], ...] = (
-            lambda each: (
-                word in {each.op_name, *(each.op_name or "").split("/")} or f"({word})" in (each.op_name or "")
+            lambda instruction: (
+                word in {instruction.op_name, *(instruction.op_name or "").split("/")}
+                or f"({word})" in (instruction.op_name or "")
             ),
-            lambda each: each.stack_frame in chains,
-            lambda each: each.opcode.removesuffix("-start") == word,
+            lambda instruction: instruction.stack_frame in chains,
+            # The optimized module splits an asynchronous operation into a start and an end.
+            lambda instruction: instruction.opcode.removesuffix("-start") == word,
         )
         groups = (tuple(filter(is_meant, self.capture.module.walk())) for is_meant in meanings)
         return next((Selection(what, group, ()) for group in groups if group), None)
@@ -267,6 +285,7 @@ class Selector:
             for number, line in enumerate(text.splitlines(), 1)
             if piece in "".join(line.split())
         }
+        # A single character occurs in most lines.
         selection = self._select_places(what, places) if len(piece) > 1 else None
         return selection if selection and (selection.instructions or selection.removed) else None
 
@@ -280,7 +299,7 @@ class Selector:
         return Selection(what, (final,) if final else (), () if final else (former,), is_one=True)
 
     def _refuse(self, what: str, word: str) -> Selection:
-        names = {each.name: each for each in self.capture.module.walk()}
+        names = {instruction.name: instruction for instruction in self.capture.module.walk()}
         assigned = self._variables
         if word in assigned:
             statement = assigned[word][0]
@@ -292,8 +311,12 @@ class Selector:
             raise InspectError(message)
         near = list_nearest(word, [*names, *assigned, *self.list_names()], _NEAREST, 0.5)
         stem = word.rpartition(".")[0] or word
+        # Passes number the names of new instructions, so a name with the same stem is a likely successor.
         near += [name for name in names if name.rpartition(".")[0] == stem or name == stem][:_NEAREST]
-        near = list(dict.fromkeys(near))[:_NEAREST] or [each.name for each in self.capture.module.entry][-_NEAREST:]
+        near = (
+            list(dict.fromkeys(near))[:_NEAREST]
+            or [instruction.name for instruction in self.capture.module.entry][-_NEAREST:]
+        )
         nearest = ", ".join(
             f"{name} ({show_place(line)})" if (line := self.lines.get(names[name]) if name in names else None) else name
             for name in near
@@ -338,6 +361,8 @@ def _list_assigned(file: str, text: str) -> dict[str, list[_Statement]]:
         else:
             continue
         start, end = (node.lineno, node.col_offset), (node.end_lineno or node.lineno, node.end_col_offset or 0)
-        for name in (each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)):
+        for name in (
+            name_node.id for target in targets for name_node in ast.walk(target) if isinstance(name_node, ast.Name)
+        ):
             assigned.setdefault(name, []).append(_Statement(file, start, end))
     return assigned

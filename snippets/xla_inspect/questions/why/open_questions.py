@@ -75,8 +75,8 @@ class OpenQuestions(Answer):
             return
         first = self.questions[0]
         yield f"{where} the first open question is about {format_bytes(first.bytes)}. {first.question} {self.answer}"
-        for each in self.questions[: self.shown]:
-            yield Hint(f"{format_bytes(each.bytes)}: {each.question}", each.command)
+        for question in self.questions[: self.shown]:
+            yield Hint(f"{format_bytes(question.bytes)}: {question.question}", question.command)
         if omitted := len(self.questions) - self.shown:
             yield f"{plural(omitted, 'more question')} not shown; --full shows all of them."
         for missing in self.missing:
@@ -98,6 +98,7 @@ def list_open_questions(finder: WhyFinder, asked: str, *, full: bool = False) ->
         full: Whether to show all questions.
     """
     capture = finder.evidence.capture
+    # Prefetches come last, because the compiler adds them to hide latency, not because of the program.
     pairs = sorted(_list_questions(finder, asked), key=lambda pair: (_PREFETCH in pair[0].question, -pair[0].bytes))
     questions = tuple(question for question, _ in pairs)
     shown = len(questions) if full else min(len(questions), FEW)
@@ -122,8 +123,9 @@ def _label(finder: WhyFinder, instruction: Instruction, name: str) -> str:
 def _list_questions(finder: WhyFinder, asked: str) -> Iterator[tuple[OpenQuestion, tuple[str, ...]]]:
     """Yield questions, each with the names of its instructions."""
     evidence = finder.evidence
-    exchanges = {each.name: each for each in finder.exchanges}
+    exchanges = {exchange.name: exchange for exchange in finder.exchanges}
     for launch in evidence.kernels.launches:
+        # A value between two launches is written once and read at least once in each run.
         size = 2 * launch.instruction.shape.bytes * (launch.runs or 1)
         exchange = exchanges.get(launch.scheduled.name) or exchanges.get(launch.name)
         if exchange is not None:
@@ -146,11 +148,14 @@ def _ask_boundary(
     finder: WhyFinder, asked: str, pair: tuple[Launch, Launch], size: int
 ) -> tuple[OpenQuestion, tuple[str, ...]]:
     lines = finder.evidence.lines
-    heroes = [each.instruction if each.instruction in lines else finder.evidence.kernels.hero(each) for each in pair]
-    names = tuple(each.name for each in pair)
-    labels = [_label(finder, *each) for each in zip(heroes, names, strict=True)]
+    heroes = [
+        launch.instruction if launch.instruction in lines else finder.evidence.kernels.hero(launch) for launch in pair
+    ]
+    names = tuple(launch.name for launch in pair)
+    labels = [_label(finder, *pairing) for pairing in zip(heroes, names, strict=True)]
     question = f"Why are {labels[0]} and {labels[1]} two kernels?"
     short, long = sorted(labels, key=len)
+    # Two kernels on the same line have the same label, which must not appear twice in the question.
     if short in long:
         question = f"Why is {long} computed by two kernels?"
     where = finder.evidence.show_line(heroes[0]).where

@@ -62,6 +62,7 @@ def take_names(options: argparse.Namespace) -> None:
     Raises:
         InspectError: There is more than one word.
     """
+    # The words after a script are its own arguments.
     if options.subject[0] == "run":
         return
     words = [*filter(None, [options.what]), *options.subject[1:]]
@@ -106,16 +107,17 @@ def _ask_one(
     options: argparse.Namespace,
 ) -> Answer:
     capture, trouble = _compile(subject, target)
+    # Large programs take seconds here, so the user sees a message.
     if capture.passes:
         log.info("following each instruction through %d passes", len(capture.passes))
     finder = package.WhyFinder(capture.retold(program=subject.name), subject.axes or None)
-    asked = subjects.write_subject(options, capture.target)
+    command_words = subjects.write_subject(options, capture.target)
     if not options.what and apart is None:
         if kinds:
             message = "--try needs a part of the program: pass it after the subject, or two parts with --apart A,B"
             raise InspectError(message)
-        return package.list_open_questions(finder, asked, full=options.full)
-    answer: Why = finder.answer(asked, options.what, apart=apart, full=options.full, trouble=trouble)
+        return package.list_open_questions(finder, command_words, full=options.full)
+    answer: Why = finder.answer(command_words, options.what, apart=apart, full=options.full, trouble=trouble)
     if not kinds:
         return replace(answer, is_tried=subject.call is not None)
     return package.try_changes(subject, target, kinds, finder, answer, apart=apart)
@@ -132,6 +134,7 @@ def _compile(subject: Subject, target: str) -> tuple[Capture, str]:
 
 def _explain_silence(saved: Capture) -> str:
     """Return the reason why a saved or dumped capture has no compiler messages, and how to get them."""
+    # A saved capture without a log was saved without messages, whereas a dump lists the log as missing.
     if "log" not in saved.missing:
         return UNSAVED
     variables = "\n".join(f"  {name}={value}" for name, value in compilation.list_variables(compilation.LEVELS).items())
@@ -180,6 +183,7 @@ def why(  # noqa: PLR0913 - one for each option of the command
     answer = finder.answer(capture.program, what, apart=apart, full=full)
     if not kinds or isinstance(fn, Capture):
         return answer
+    # The options of the call change the program, and the other keywords are arguments of the function.
     settings = {name: value for name, value in arguments.items() if name.startswith(_OF_CALL)}
     keywords = {name: value for name, value in arguments.items() if name not in {*settings, "options"}}
     call = subjects.Call(fn, example_args, keywords, settings)

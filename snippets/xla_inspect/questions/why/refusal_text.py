@@ -42,4 +42,4 @@ def write_clause(reason: Reason, first: str, second: str) -> str:
 
 @cache
 def _list_clauses() -> Mapping[str, str]:
-    return {each.kind: each.clause for each in list_messages() if each.clause}
+    return {message.kind: message.clause for message in list_messages() if message.clause}

@@ -73,8 +73,9 @@ def _tell_briefly(why: Why, verdict: str) -> Iterator[Part]:
     notes = " ".join(first.notes[:FEW_NOTES])
     part = next(iter(why.parts), None)
     paragraphs = [notes, _tell_words(first), _tell_part(part) if part else ""]
-    paragraphs += [f"Also: {each.verdict}" for each in why.findings[1:2]]
+    paragraphs += [f"Also: {finding.verdict}" for finding in why.findings[1:2]]
     for text in filter(None, paragraphs):
+        # A long paragraph is skipped, so that a shorter but less important one can still use the room.
         if (size := _count_text_lines(text)) <= room:
             room -= size
             yield text
@@ -88,7 +89,7 @@ def _tell_finding(finding: Finding) -> Iterator[Part]:
     if finding.reasons:
         yield Table(
             ("pass", "compiler message"),
-            tuple((each.pass_name or "-", f"{each.verdict}: {_tell_reason(each)}") for each in finding.reasons),
+            tuple((reason.pass_name or "-", f"{reason.verdict}: {_tell_reason(reason)}") for reason in finding.reasons),
         )
 
 
@@ -97,6 +98,7 @@ def _tell_parts(why: Why) -> Iterator[Part]:
         inside = "" if part.followed == part.name else f" in {part.name}"
         rows = tuple((step.pass_name, step.did) for step in part.steps)
         yield Table(("pass", f"change to {part.followed}{inside}"), rows)
+        # A removed instruction has no place in the optimized program.
         if not part.is_left:
             continue
         facts = [f"runs in {part.kernel}" if part.kernel and part.kernel != part.name else ""]
@@ -111,13 +113,15 @@ def _tell_parts(why: Why) -> Iterator[Part]:
 def _tell_trials(why: Why) -> Iterator[Part]:
     if not (why.trials or why.untried):
         return
-    effective = [each for each in why.trials if why.is_full or each.outcome in _EFFECTIVE]
-    without_effect = Counter(each.kind for each in why.trials if each.outcome == "keeps")
-    failed = Counter(each.kind for each in why.trials if each.outcome == "failed")
+    # Without --full, changes without an effect are only counted.
+    effective = [trial for trial in why.trials if why.is_full or trial.outcome in _EFFECTIVE]
+    without_effect = Counter(trial.kind for trial in why.trials if trial.outcome == "keeps")
+    failed = Counter(trial.kind for trial in why.trials if trial.outcome == "failed")
     if effective:
-        effects = [each.effect if why.is_full else each.effect.partition(";")[0] for each in effective]
+        effects = [trial.effect if why.is_full else trial.effect.partition(";")[0] for trial in effective]
         rows = tuple(
-            (each.outcome, each.change, each.note or effect) for each, effect in zip(effective, effects, strict=True)
+            (trial.outcome, trial.change, trial.note or effect)
+            for trial, effect in zip(effective, effects, strict=True)
         )
         yield Table(("outcome", "change", "count"), rows, (), "Effects of changes, each compiled")
     if why.is_full:
@@ -157,16 +161,19 @@ def _tell_lines(finding: Finding) -> str:
 def _tell_words(finding: Finding) -> str:
     """Return the compiler's message about a finding, unless the log truncated it."""
     topics = _TOPICS.get(finding.kind, ())
-    for each in finding.reasons:
-        is_own = each.pass_name == finding.pass_name and each.verdict == "refused"
-        if each.topic in topics and is_own and each.words[-1:] != "\u2026":
-            place = f" ({each.place.rpartition('/')[2]})" if each.place else ""
-            return f"The compiler's message: “{each.words}”{place}."
+    for reason in finding.reasons:
+        # Only a refusal by the pass of the verdict explains the verdict.
+        is_own = reason.pass_name == finding.pass_name and reason.verdict == "refused"
+        # The log marks a truncated message with an ellipsis.
+        if reason.topic in topics and is_own and reason.words[-1:] != "\u2026":
+            place = f" ({reason.place.rpartition('/')[2]})" if reason.place else ""
+            return f"The compiler's message: “{reason.words}”{place}."
     return ""
 
 
 def _tell_part(part: WhyPart) -> str:
     """Return the changes of passes to a part, and its memory, in two sentences."""
+    # A step of an unknown pass does not help to find the cause.
     steps = [_tell_step(step) for step in part.steps if step.pass_name != _UNKNOWN]
     if len(steps) > FEW_STEPS:
         steps = [steps[0], plural(len(steps) - FEW_STEPS, "more step"), *steps[1 - FEW_STEPS :]]
@@ -188,8 +195,8 @@ def _tell_step(step: PassStep) -> str:
         return f"{step.pass_name} fused it"
     instead = _INSTEAD.split(rest, maxsplit=1)[-1] if _INSTEAD.search(rest) else ""
     # If one instruction replaces several, the history does not show which of them it was created from.
-    put = f" in place of {instead.rpartition(' ')[2]}" if instead and " and " not in instead else ""
-    return f"{step.pass_name} {verb} it{put}"
+    replacement = f" in place of {instead.rpartition(' ')[2]}" if instead and " and " not in instead else ""
+    return f"{step.pass_name} {verb} it{replacement}"
 
 
 def _tell_reason(reason: Reason) -> str:

@@ -52,7 +52,7 @@ class Effect:
     shape: str = ""
 
     def count(self, capture: Capture) -> tuple[int, int]:
-        """Count the subject at its lines, and in the whole program.
+        """Return the number of occurrences of the subject at its lines, and in the whole program.
 
         Args:
             capture: A successful compilation.
@@ -67,22 +67,22 @@ class Effect:
         if self.sort:
             return self._count_sort(capture.module, lines)
         alike = [
-            each
-            for each in capture.module.walk()
-            if _name(each.opcode) in self.opcodes and _find(lines, each) in self.spots
+            instruction
+            for instruction in capture.module.walk()
+            if _name(instruction.opcode) in self.opcodes and _find(lines, instruction) in self.spots
         ]
         return len(alike), len(alike)
 
     def _count_moves(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
         if not self.alone:
             moves = [
-                each
-                for each in module.walk()
-                if each.opcode in self.opcodes
-                and _changes_memory(module, each) is self.between
-                and self.shape in {"", each.shape.plain}
+                instruction
+                for instruction in module.walk()
+                if instruction.opcode in self.opcodes
+                and _changes_memory(module, instruction) is self.between
+                and self.shape in {"", instruction.shape.plain}
             ]
-            return sum(_find(lines, each) in self.spots for each in moves), len(moves)
+            return sum(_find(lines, instruction) in self.spots for instruction in moves), len(moves)
         kernels = KernelParts(module)
         moving = [
             launch
@@ -92,7 +92,7 @@ class Effect:
             and (not self.shape or self.shape in {part.shape.plain for part in kernels.parts(launch)})
         ]
         here = sum(
-            any(_find(lines, each) in self.spots for each in (launch.scheduled, *kernels.parts(launch)))
+            any(_find(lines, instruction) in self.spots for instruction in (launch.scheduled, *kernels.parts(launch)))
             for launch in moving
         )
         return here, len(moving)
@@ -104,13 +104,17 @@ class Effect:
         return here, len(same)
 
     def _count_collectives(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
-        same = [each for each in list_collectives(module) if each.kind in self.opcodes]
+        same = [collective for collective in list_collectives(module) if collective.kind in self.opcodes]
         here = sum(
             bool(
-                {_find(lines, each.instruction), _find(lines, each.scheduled), _find(lines, each.done)}
+                {
+                    _find(lines, collective.instruction),
+                    _find(lines, collective.scheduled),
+                    _find(lines, collective.done),
+                }
                 & set(self.spots)
             )
-            for each in same
+            for collective in same
         )
         return here, len(same)
 
@@ -123,20 +127,22 @@ class Effect:
             for launch in kernels.launches
         ]
         total = sum(launch.role == "kernel" for launch in kernels.launches)
+        # Two equal operations on one line cannot be distinguished, so the kernels that contain one are counted.
         if keys[0] == keys[1]:
-            return sum(keys[0] in each for each in contents), total
-        if any(all(key in each for key in keys) for each in contents):
+            return sum(keys[0] in content for content in contents), total
+        # A kernel that contains both operations fuses them, so there is one kernel.
+        if any(all(key in content for key in keys) for content in contents):
             return 1, total
-        if not all(any(key in each for each in contents) for key in keys):
+        if not all(any(key in content for content in contents) for key in keys):
             # One of them became another operation, so only its line can locate it.
-            spots = [{spot for spot, _ in each} for each in contents]
+            spots = [{spot for spot, _ in content} for content in contents]
             if self.spots[0] != self.spots[1]:
-                return (1 if any(set(self.spots) <= each for each in spots) else 2), total
+                return (1 if any(set(self.spots) <= kernel_spots for kernel_spots in spots) else 2), total
             # If both are on one line, the number of kernels that compute on this line decides.
             working = [
                 launch
-                for launch, each in zip(kernels.launches, spots, strict=True)
-                if self.spots[0] in each and launch.role == "kernel" and not is_move(kernels, launch)
+                for launch, kernel_spots in zip(kernels.launches, spots, strict=True)
+                if self.spots[0] in kernel_spots and launch.role == "kernel" and not is_move(kernels, launch)
             ]
             return (1 if len(working) == 1 else 2), total
         return 2, total
@@ -156,6 +162,7 @@ class Effect:
         counter = replace(self, shape="") if kind in _RESHAPING else self
         here, total = counter.count(before)
         there, now = counter.count(after)
+        # Fewer occurrences at the lines but not in total mean that the subject only moved to another line.
         if here == there or (there < here and now >= total and self.kind not in {"apart", "together"}):
             outcome = "keeps"
         elif self.kind in {"apart", "together", "removed"}:
@@ -165,13 +172,15 @@ class Effect:
         return WhyTrial(kind, change, outcome, self._say((here, total), (there, now), (before, after)))  # type: ignore[arg-type]  # one of them
 
     def _say(self, before: tuple[int, int], after: tuple[int, int], captures: tuple[Capture, Capture]) -> str:
-        sizes = [sum(each.role == "kernel" for each in KernelParts(capture.module).launches) for capture in captures]
+        sizes = [
+            sum(launch.role == "kernel" for launch in KernelParts(capture.module).launches) for capture in captures
+        ]
         kernels = f"{plural(sizes[0], 'kernel')}, then {sizes[1]}"
         if self.kind in {"apart", "together"}:
             return f"{plural(before[0], 'kernel')}, then {plural(after[0], 'kernel')}; in total {kernels}"
         places = [spot for spot in self.spots if spot]
         where = f" at {places[0][0]}:{places[0][1]}" if places else ""
-        what = " or ".join(each for each in self.opcodes if each != "copy-start") or "copy"
+        what = " or ".join(opcode for opcode in self.opcodes if opcode != "copy-start") or "copy"
         what = "kernels that only move data" if self.alone else self.sort or what
         counts = f"{what}{where}: {before[0]}, then {after[0]}"
         return f"{counts}; in total {before[1]}, then {after[1]}; {kernels}"
@@ -189,25 +198,29 @@ def find_effect(  # noqa: PLR0911 - a table of kinds
     """
     module = evidence.module
     if finding.kind == "removed":
-        original = next((each for name in finding.names if (each := evidence.histories.find(name))), None)
+        original = next((former for name in finding.names if (former := evidence.histories.find(name))), None)
         line = evidence.find_line(original) if original else None
         return Effect("removed", (_spot(line),), (_name(original.opcode),)) if original and line else None
-    instructions = [each for name in finding.names for each in module.walk() if each.name == name]
+    instructions = [instruction for name in finding.names for instruction in module.walk() if instruction.name == name]
     if not instructions or finding.kind == "argument":
         return None
     subject = instructions[0]
     launch = evidence.kernels.holder(subject)
     if finding.kind in {"apart", "together"}:
-        holders = [evidence.kernels.holder(each) for each in instructions]
-        both = pair or [evidence.kernels.hero(each) for each in holders if each]
+        holders = [evidence.kernels.holder(instruction) for instruction in instructions]
+        both = pair or [evidence.kernels.hero(holder) for holder in holders if holder]
         if len(both) < 2:  # noqa: PLR2004 - the two kernels of the question
             return None
-        spots = tuple(_spot(evidence.find_line(each)) for each in both[:2])
-        return Effect(finding.kind, spots, tuple(_name(each.opcode) for each in both[:2]))
+        spots = tuple(_spot(evidence.find_line(instruction)) for instruction in both[:2])
+        return Effect(finding.kind, spots, tuple(_name(instruction.opcode) for instruction in both[:2]))
     spots = (_spot(evidence.find_line(subject)),)
     if finding.kind == "collective":
         names = {finding.names[0]}
-        same = (each.kind for each in list_collectives(module) if names & {each.name, each.scheduled.name})
+        same = (
+            collective.kind
+            for collective in list_collectives(module)
+            if names & {collective.name, collective.scheduled.name}
+        )
         return Effect("collective", spots, (kind,)) if (kind := next(same, "")) else None
     if finding.kind in {"copy", "layout", "transpose"}:
         opcodes = ("transpose",) if subject.opcode == "transpose" else ("copy", "copy-start")

@@ -56,7 +56,7 @@ def try_changes(  # noqa: PLR0913 - the program, the changes, and the question w
         )
         raise InspectError(message)
     trials = list(_try_kinds(subject, target, kinds, (finder.evidence.capture, effect, answer)))
-    untried = tuple(kind for kind in kinds if kind not in {each.kind for each in trials})
+    untried = tuple(kind for kind in kinds if kind not in {trial.kind for trial in trials})
     return answer.with_trials(trials, untried)
 
 
@@ -65,7 +65,8 @@ def _try_kinds(
 ) -> Iterator[WhyTrial]:
     capture, effect, answer = asked
     first = answer.findings[0]
-    names = [first.pass_name, *(each.pass_name for each in first.reasons if each.verdict in {"done", "refused"})]
+    # Switching off a pass can only have an effect if the pass made or refused the decision.
+    names = [first.pass_name, *(reason.pass_name for reason in first.reasons if reason.verdict in {"done", "refused"})]
     trials: list[Trial] = []
     for kind in kinds:
         try:

@@ -85,10 +85,12 @@ class Evidence:
     def offered(self) -> frozenset[int]:
         """The numbers of the donated arguments whose memory no result reuses."""
         text = self.module.attributes.get("buffer_donor", "")
+        # A donated argument whose memory a result reuses is an alias in the module, not a donor.
         return frozenset(int(match["number"]) for match in _DONOR.finditer(text)) - self.donated
 
     def find_line(self, instruction: Instruction) -> SourceLine | None:
         """Return the line of an instruction of any state."""
+        # A removed instruction is not in the optimized module, so its own frame is used instead.
         if (line := self.lines.get(instruction)) is not None:
             return line
         frame = find_frame(self.capture, instruction)
@@ -97,7 +99,9 @@ class Evidence:
         # Without a line of its own or of its fusion, the lines of adjacent launches are the best approximation.
         launch = self.kernels.holder(instruction)
         around = [] if launch is None else [launch, *self.kernels.readers(launch), *self.kernels.feeders(launch)]
-        lines = (line for each in around for own in (each.scheduled, each.instruction) if (line := self.lines.get(own)))
+        lines = (
+            line for launch in around for own in (launch.scheduled, launch.instruction) if (line := self.lines.get(own))
+        )
         return next(lines, None)
 
     def show_line(self, instruction: Instruction | None) -> LineOf:
@@ -125,6 +129,7 @@ class Evidence:
     def name_kind(self, instruction: Instruction) -> str:
         """Return the name of an instruction, with its opcode unless the name contains it."""
         value = self.name_value(instruction)
+        # Many names begin with the opcode, which would then appear twice.
         is_clear = value.startswith("the ") or instruction.opcode.split("-")[0] in instruction.name
         return value if is_clear else f"the {instruction.opcode} {value}"
 
@@ -144,31 +149,32 @@ class Evidence:
     def read_decisions(self, decisions: Iterable[Decision]) -> tuple[Reason, ...]:
         """Return unique decisions in the form of answers, refusals first and later decisions before earlier ones."""
         unique: dict[tuple[str, ...], Decision] = {}
-        for each in decisions:
-            key = each.verdict, each.pass_name, each.instruction, each.sentence or each.words
+        for decision in decisions:
+            key = decision.verdict, decision.pass_name, decision.instruction, decision.sentence or decision.words
             # A repeated decision moves to the end, so that its latest occurrence counts.
             unique.pop(key, None)
-            unique[key] = each
+            unique[key] = decision
         # A message with an explanation is more useful than one without.
         latest = list(unique.values())[::-1]
         ranked = sorted(
             latest,
-            key=lambda each: (
-                not each.kind and each.verdict == "noted",
-                each.source in EMITTING,
-                _RANK[each.verdict],
-                not each.sentence,
+            key=lambda decision: (
+                not decision.kind and decision.verdict == "noted",
+                decision.source in EMITTING,
+                _RANK[decision.verdict],
+                not decision.sentence,
                 # A message that names both instructions is more specific than a message about one of them.
-                not each.others,
+                not decision.others,
             ),
         )
         names = [field.name for field in fields(Reason)]
-        return tuple(Reason(**{name: getattr(each, name) for name in names}) for each in ranked)
+        return tuple(Reason(**{name: getattr(decision, name) for name in names}) for decision in ranked)
 
     def describe(self, instruction: Instruction) -> WhyPart:
         """Return the description of an instruction of the optimized module, or of a removed one."""
         holder = self.kernels.holder(instruction)
         scheduled = holder.scheduled if holder else instruction
+        # A removed instruction has no memory, inputs or readers in the optimized module.
         is_left = instruction in self.histories.states[-1].numbers
         inputs, readers = self._find_neighbours(scheduled, holder) if is_left else ((), ())
         hero = self._find_followed(instruction)
@@ -204,7 +210,7 @@ class Evidence:
             before, after = self.module.operands(instruction), self.module.users(instruction)
             return tuple(dict.fromkeys(map(self.name_value, before))), tuple(dict.fromkeys(map(self.name_value, after)))
         inputs = [*map(self.name_value, self.kernels.arguments(holder)), *map(self.name, self.kernels.feeders(holder))]
-        readers = [self.name(each) for each in self.kernels.readers(holder)]
+        readers = [self.name(launch) for launch in self.kernels.readers(holder)]
         if self.kernels.is_returned(holder):
             inside = holder.scheduled.computation != self.module.entry.name
             readers.append(f"the result of {holder.scheduled.computation}" if inside else "the program's result")
@@ -228,11 +234,11 @@ class Evidence:
                 continue
             sharing = list(
                 dict.fromkeys(
-                    each.instruction
-                    for each in allocation.values
-                    if each.instruction != name
-                    and each.offset < value.offset + value.size
-                    and value.offset < each.offset + each.size
+                    neighbor.instruction
+                    for neighbor in allocation.values
+                    if neighbor.instruction != name
+                    and neighbor.offset < value.offset + value.size
+                    and value.offset < neighbor.offset + neighbor.size
                 )
             )
             shared = f", shared with {', '.join(sharing[:3])}" if sharing else ""

@@ -35,6 +35,7 @@ def is_move(kernels: KernelParts, launch: Launch) -> bool:
     """Return whether a launch only copies or transposes."""
     if launch.opcode in MOVING:
         return True
+    # A fusion that computes anything is a kernel, even if it also contains a copy.
     parts = [part for part in kernels.parts(launch) if not is_fusion(part)]
     return all(part.opcode in COPYING | MOVING for part in parts) and any(part.opcode in MOVING for part in parts)
 
@@ -61,7 +62,7 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
     messages = evidence.read_decisions(
         [
             *evidence.attempts.about([moved]),
-            *(each for each in evidence.attempts.about([source]) if each.topic in {"layout", "copies"}),
+            *(message for message in evidence.attempts.about([source]) if message.topic in {"layout", "copies"}),
         ]
     )
     # If the copy is only the result of its fusion, its readers are those of the fusion.
@@ -79,7 +80,7 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
         name = f"{asker} ({line.where})" if line.where else asker
         why = f"{name} needs {evidence.name_value(source)} in the layout {_show_order(original)}, but {obstacle}"
         # The line of the instruction that requests the layout is more useful than the line of the copy.
-        lines = tuple(dict.fromkeys(each for each in (line, *lines) if each.where)) or lines
+        lines = tuple(dict.fromkeys(place for place in (line, *lines) if place.where)) or lines
     reason = inserted if kind == "copy" and inserted else _pick(messages, kind, first)
     size = find_made(moved).bytes
     what = "transpose" if moved.opcode == "transpose" else "copy"
@@ -104,7 +105,8 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
         pass_name or IMPORT,
         lines[0],
         notes,
-        (*([reason] if reason else []), *(each for each in messages if each is not reason))[:_MOST],
+        (*([reason] if reason else []), *(message for message in messages if message is not reason))[:_MOST],
+        # A copy reads and writes each of its bytes.
         2 * size,
         lines if len(lines) > 1 else (),
     )
@@ -115,16 +117,19 @@ def _find_inserted(messages: tuple[Reason, ...], moved: Instruction, source: Ins
     if moved.opcode != "copy":
         return None
     names = {moved.name, source.name}
-    insertions = [each for each in messages if each.kind in _ADDED and {each.instruction, *each.others} & names]
-    return min(insertions, key=lambda each: _ADDED.index(each.kind), default=None)
+    insertions = [
+        message for message in messages if message.kind in _ADDED and {message.instruction, *message.others} & names
+    ]
+    return min(insertions, key=lambda message: _ADDED.index(message.kind), default=None)
 
 
 def _find_asker(messages: tuple[Reason, ...], moved: Instruction) -> str:
     """Return the instruction that requested the layout of a copy according to layout assignment, or an empty string."""
     order = _show_order(moved)
-    for each in messages:
-        if each.kind == "copied-for-layout" and each.others and order[:-1] in each.words:
-            return each.others[0]
+    for message in messages:
+        # The message may continue the layout with tiles, as in `{1,0:T(8,128)}`, so the closing brace is not compared.
+        if message.kind == "copied-for-layout" and message.others and order[:-1] in message.words:
+            return message.others[0]
     return ""
 
 
@@ -143,8 +148,11 @@ def _pick(messages: tuple[Reason, ...], kind: Kind, first: Step) -> Reason | Non
     topics = {"copy": {"copies"}, "layout": {"layout"}, "transpose": {"layout", "matmul", "simplification"}}.get(
         kind, set()
     )
-    explained = [each for each in messages if each.topic in topics and each.verdict != "tried" and each.sentence]
-    own = [each for each in explained if each.pass_name == first.name]
+    explained = [
+        message for message in messages if message.topic in topics and message.verdict != "tried" and message.sentence
+    ]
+    # A message of the pass that made the copy is better evidence than a message of another pass.
+    own = [message for message in explained if message.pass_name == first.name]
     return next(iter(own or explained), None)
 
 
@@ -152,6 +160,7 @@ def find_taken(module: Module, moved: Instruction, scheduled: Instruction) -> In
     """Return the operand of a copy or transpose, outside of the fusion around it."""
     operands = module.operands(moved)
     value = operands[0] if operands else moved
+    # A parameter of a fusion is the operand of its launch with the same number.
     if moved.computation != scheduled.computation and value.opcode == "parameter":
         outer = module.operands(scheduled)
         number = value.parameter_number or 0
@@ -194,6 +203,7 @@ def _find_cause(  # noqa: PLR0913 - the copy, its neighbors and its origin
     """Return the kind of explanation for a copy, the reason for the copy, and further notes."""
     before, after = source.shape.layout, find_made(moved).layout
     inner = evidence.module.operands(moved)
+    # The search for the source looks through instructions that rename a value and may change its layout.
     if inner and moved.opcode == "copy":
         before = inner[0].shape.layout or before
     reading = ", ".join("the result" if _is_result(user) else evidence.name_value(user) for user in users[:2])
@@ -210,7 +220,7 @@ def _find_cause(  # noqa: PLR0913 - the copy, its neighbors and its origin
         and "copies" not in first.name
         and "copy-insertion" not in first.name
     ):
-        places = [_SPACES.get(each.memory_space, f"memory space {each.memory_space}") for each in (before, after)]
+        places = [_SPACES.get(shape.memory_space, f"memory space {shape.memory_space}") for shape in (before, after)]
         return "copy", f"it moves {evidence.name_value(source)} from {places[0]} to {places[1]} for {reading}", ()
     return "copy", *_explain_protection(evidence, moved, source, users, first)
 
@@ -229,7 +239,7 @@ def _explain_transpose(moved: Instruction, first: Step, reading: str) -> tuple[s
             origin = f"JAX adds it for {primitive}"
         note = f"It permutes the dimensions in the order {order}."
         return f"{origin}, and no pass could replace it with a layout of {reading}", (note,)
-    replaced = ", ".join(each.name for each in first.instead)
+    replaced = ", ".join(instruction.name for instruction in first.instead)
     of = f", replacing {replaced}" if replaced else ""
     form = _FORMS.get(first.name, "")
     return f"{form}it permutes the dimensions in the order {order} for {reading}{of}", ()
@@ -272,7 +282,7 @@ def _explain_protection(
         user for user in (*others, *users) if user not in writers and user.opcode not in _CONTROL and not user.is_root
     ]
     readers = [user for user in readers if user.opcode not in {"tuple", "copy"}]
-    names = list(dict.fromkeys(evidence.name_value(each) for each in readers))[:2]
+    names = list(dict.fromkeys(evidence.name_value(user) for user in readers))[:2]
     reading = f"{' and '.join(names)} also {'reads' if len(names) == 1 else 'read'} it" if names else ""
     detail = reading or _say_kept(evidence, origin)
     caller = flow.callers.get(moved.computation)
@@ -280,7 +290,7 @@ def _explain_protection(
         why = f"{evidence.name_value(writers[0])} writes in place, but {value} must be preserved"
     elif overwriting := [user for user in others if _updates(evidence, user)]:
         why = f"it preserves {value}, which {evidence.name_value(overwriting[0])} overwrites"
-        later = " and ".join(evidence.name_value(each) for each in users[:2])
+        later = " and ".join(evidence.name_value(user) for user in users[:2])
         detail = f"{later} {'read' if len(users) > 1 else 'reads'} it later" if users else ""
     elif loop := next((user for user in users if user.opcode == "while"), None):
         why = f"the loop {loop.name} updates its carry in place, and the initial carry is {value}"
@@ -309,6 +319,7 @@ def _name_source(evidence: Evidence, flow: ValueFlow, source: Instruction, origi
 
 def _updates(evidence: Evidence, user: Instruction) -> bool:
     """Return whether an instruction may write its result over an operand."""
+    # A custom call may write its result into the memory of an operand.
     if "output_to_operand_aliasing" in user.attributes:
         return True
     launch = evidence.kernels.holder(user)

@@ -35,9 +35,15 @@ def explain_union(evidence: Evidence, launch: Launch, one: Instruction, other: I
         other: The second instruction.
     """
     place = evidence.histories.find_union(one, other)
-    fusions = [step for each in (one, other) for step in evidence.histories.tell_way(each) if step.deed == "fused"]
+    fusions = [
+        step
+        for instruction in (one, other)
+        for step in evidence.histories.tell_way(instruction)
+        if step.deed == "fused"
+    ]
     last = max(fusions, key=lambda step: step.state, default=None)
     pipeline, pass_name = (last.pipeline, last.name) if last else ("", "")
+    # The state in which the two are first together shows the pass that united them.
     if place:
         pipeline, pass_name = evidence.histories.find_pass(place, "fusion")
     names = f"{evidence.name_value(one)} and {evidence.name_value(other)}"
@@ -68,11 +74,12 @@ def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
     first = evidence.steps(launch.instruction)[0]
     parts = evidence.kernels.parts(launch)
     messages = evidence.read_decisions(evidence.attempts.about((*parts, launch.instruction)))
-    matmul = [each for each in messages if each.topic == "matmul"]
+    matmul = [message for message in messages if message.topic == "matmul"]
     emitter = custom_fusion_kind(launch.instruction) or launch.instruction.custom_call_target
+    # A library call or a Triton fusion may hide its matmul, but the messages of the compiler still refer to it.
     is_product = hero.opcode in {"dot", "convolution"} or "gemm" in (emitter or "") or bool(matmul)
     what = name_form(launch) or f"a {launch.kind} {'fusion' if is_fusion(launch.instruction) else 'kernel'}"
-    lines = {part for part in (evidence.show_line(each).where for each in parts) if part}
+    lines = {where for where in (evidence.show_line(part).where for part in parts) if where}
     count = len(parts) - is_fusion(launch.instruction)
     if count > 1:
         what += f" of {plural(count, 'instruction')} from {plural(len(lines), 'line')}"
@@ -88,26 +95,27 @@ def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
         first.name or IMPORT,
         evidence.show_line(hero),
         tuple(list_costs(evidence, launch)),
-        (*matmul, *(each for each in messages if each not in matmul))[:_MOST],
+        (*matmul, *(message for message in messages if message not in matmul))[:_MOST],
         launch.instruction.shape.bytes,
     )
 
 
 def _say_matmul(evidence: Evidence, messages: Sequence[Reason], first: Step, emitter: str) -> str:
     """Return the reason for the code generator or library of a matmul, as the end of a sentence, or an empty string."""
-    refusal = next((each for each in messages if each.kind in _NOT_TRITON), None)
+    refusal = next((message for message in messages if message.kind in _NOT_TRITON), None)
     if "triton" in emitter:
-        is_supported = any(each.kind == _ASKED for each in messages)
+        is_supported = any(message.kind == _ASKED for message in messages)
         names = [run.name for run in evidence.capture.runs]
         later = next((name for name in names if "cublas" in name and "rewriter" in name), "")
+        # A pass that rewrites matmuls for cuBLAS cannot rewrite one that Triton already has.
         is_earlier = first.name in names and later and names.index(first.name) < names.index(later)
         why = ", since Triton supports all of its instructions" if is_supported else ""
         return f"{why}{f'. {later}, which creates calls to cuBLAS, runs later' if is_earlier else ''}"
     if refusal is not None:
         clause = write_clause(refusal, refusal.instruction, "")
         return f". {refusal.pass_name} rejected it for Triton because {clause}"
-    own = [each for each in messages if each.pass_name == first.name and each.kind and each.sentence]
-    choice = next((each for verdict in ("done", "noted") for each in own if each.verdict == verdict), None)
+    own = [message for message in messages if message.pass_name == first.name and message.kind and message.sentence]
+    choice = next((message for verdict in ("done", "noted") for message in own if message.verdict == verdict), None)
     return f". {choice.meaning.rstrip('.')}" if choice else ""
 
 

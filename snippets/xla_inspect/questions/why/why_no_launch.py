@@ -28,7 +28,7 @@ _MOST = 3
 def explain_inside(evidence: Evidence, instruction: Instruction) -> Finding:
     """Return the pass that moved an instruction into its kernel."""
     steps = evidence.steps(instruction)
-    step = next((each for each in reversed(steps) if each.deed == "fused"), steps[0])
+    step = next((candidate for candidate in reversed(steps) if candidate.deed == "fused"), steps[0])
     messages = evidence.read_decisions(evidence.attempts.about([instruction]))
     return Finding(
         "kernel",
@@ -50,7 +50,7 @@ def place_value(evidence: Evidence, instruction: Instruction) -> str:
     loop = f", in the loop {launch.within[-1]}" if launch.within else ""
     if instruction in {launch.instruction, launch.scheduled}:
         return f"the {launch.kind} kernel {launch.name}{loop}"
-    step = next((each for each in reversed(evidence.steps(instruction)) if each.deed == "fused"), None)
+    step = next((candidate for candidate in reversed(evidence.steps(instruction)) if candidate.deed == "fused"), None)
     by = f"; the pass {step.name} fused it" if step and step.name else ""
     results = list(_list_results(evidence, launch))
     if instruction in results:
@@ -64,13 +64,14 @@ def _list_results(evidence: Evidence, launch: Launch) -> Iterator[Instruction]:
     """Yield the instructions whose values a fusion returns."""
     waiting = [launch.instruction]
     while waiting:
-        each = waiting.pop(0)
-        if is_fusion(each):
-            waiting += [called.root for called in evidence.module.called(each)]
-        elif each.opcode in IDLE:
-            waiting += evidence.module.operands(each)
+        current = waiting.pop(0)
+        # A fusion may have a tuple of results, and each of them may only rename a value.
+        if is_fusion(current):
+            waiting += [computation.root for computation in evidence.module.called(current)]
+        elif current.opcode in IDLE:
+            waiting += evidence.module.operands(current)
         else:
-            yield each
+            yield current
 
 
 def explain_untraced(evidence: Evidence, selection: Selection) -> Finding:
@@ -89,12 +90,12 @@ def explain_idle(evidence: Evidence, instruction: Instruction) -> Finding:
     """Return the explanation for an instruction without a launch."""
     messages = evidence.read_decisions(evidence.attempts.about([instruction]))
     first = evidence.histories.find_first(instruction)
-    instead = ", ".join(evidence.name_kind(each) for each in first.instead)
+    instead = ", ".join(evidence.name_kind(instruction) for instruction in first.instead)
     by = tell_maker(first)
     by += f" in place of {instead}" if instead else ""
     name = evidence.name_kind(instruction)
     if instruction.opcode in CONTROL:
-        inner = sum(instruction.name in each.within for each in evidence.kernels.launches)
+        inner = sum(instruction.name in launch.within for launch in evidence.kernels.launches)
         verdict = f"{name} contains {plural(inner, 'launch', 'launches')}: {by}."
     elif instruction.opcode in REWRITING | IDLE:
         verdict = f"{name} needs no launch because it moves no bytes: {by}."
@@ -121,7 +122,7 @@ def explain_argument(evidence: Evidence, instruction: Instruction) -> Finding:
     elif number in evidence.offered:
         verdict = f"The argument {name} is donated, but its memory is not reused: no result has its shape and layout."
     else:
-        alike = [each for each in evidence.module.entry.root.shape.leaves() if each.plain == instruction.shape.plain]
+        alike = [leaf for leaf in evidence.module.entry.root.shape.leaves() if leaf.plain == instruction.shape.plain]
         results = "a result has" if len(alike) == 1 else f"{len(alike)} results have"
         contrast = f" although {results} its shape" if alike else ""
         verdict = f"The argument {name} is not donated{contrast}, so its memory is occupied for the whole run."
@@ -140,16 +141,17 @@ def _name_pass(name: str) -> str:
 def explain_exchange(evidence: Evidence, exchange: Exchange, launch: Launch) -> Finding:
     """Return the origin of a collective: the program, or the partitioner and its reason."""
     # Passes that combine, split or start collectives may have created this one from earlier ones.
-    candidates = (each for each in evidence.module.walk() if each.name == exchange.name)
-    instruction = next((each for each in candidates if _exchanges(each)), launch.instruction)
+    candidates = (candidate for candidate in evidence.module.walk() if candidate.name == exchange.name)
+    instruction = next((candidate for candidate in candidates if _exchanges(candidate)), launch.instruction)
     # The collective itself may be inside a fusion or an async-start.
-    inside = (each for each in walk_inside(evidence.module, instruction) if _exchanges(each))
+    inside = (candidate for candidate in walk_inside(evidence.module, instruction) if _exchanges(candidate))
     first = evidence.histories.find_earliest(next(inside, instruction))
     messages = evidence.read_decisions(evidence.attempts.about([launch.instruction]))
     what = f"{', '.join(exchange.arguments)} " if exchange.arguments else ""
     last, origin = first, f"that {_name_pass(first.name)} added"
     if exchange.kind == REDUCE_SCATTER and (fusion := evidence.steps(launch.instruction)[0]).name:
         last = fusion
+        # A TPU's reduce-scatter is a fusion of an all-reduce, so two passes are responsible for it.
         origin = f"that the pass {fusion.name} formed from a slice and an all-reduce {origin}"
     cause = {
         True: f" that the program requests ({exchange.reason})",

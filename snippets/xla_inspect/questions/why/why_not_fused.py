@@ -66,6 +66,7 @@ def explain_boundary(evidence: Evidence, first: Launch, second: Launch, about: A
         about: The instructions that the question is about.
     """
     kernels, about = evidence.kernels, about or {}
+    # The first kernel is the producer, in whichever order the question names the two.
     if second in kernels.feeders(first) and second not in kernels.readers(first):
         first, second = second, first
     names = f"{_name(evidence, first, about)} and {_name(evidence, second, about)}"
@@ -73,6 +74,7 @@ def explain_boundary(evidence: Evidence, first: Launch, second: Launch, about: A
     if second not in kernels.readers(first):
         return _explain_distance(evidence, (first, second), names, lines)
     cause = _find_cause(evidence, first, second, ("the first", "the second"))
+    # The value between two kernels is written to memory once and read once.
     traffic = 2 * first.instruction.shape.bytes
     return _write(evidence, (first, second), f"{names} are two kernels: {cause.why}.", cause, lines, traffic)
 
@@ -91,7 +93,7 @@ def _write(  # noqa: PLR0913, PLR0917 - the parts of a finding
     if cause.barrier is not None and (barrier := evidence.show_line(cause.barrier)).where:
         line, lines = barrier, tuple(dict.fromkeys((barrier, *lines)))
     notes = tuple(_list_notes(evidence, *(edge or ends)))
-    names = tuple(each.name for each in ends)
+    names = tuple(end.name for end in ends)
     return Finding("apart", names, verdict, *cause.pass_, line, notes, cause.messages[:_MOST], traffic, lines)
 
 
@@ -108,14 +110,15 @@ def _find_cause(evidence: Evidence, first: Launch, second: Launch, names: tuple[
     left, right = kernels.parts(first), kernels.parts(second)
     attempts = evidence.attempts.between((*left, first.instruction), (*right, second.instruction))
     messages = evidence.read_decisions(attempts)
-    refusals = tuple(each for each in messages if each.verdict == "refused")
+    refusals = tuple(message for message in messages if message.verdict == "refused")
     pass_ = _find_pass(evidence, first, second, refusals)
+    # The causes are tested from the most to the least certain: a barrier, a rewrite, a message, the form of a kernel.
     if barrier := find_barrier(evidence, first, second):
         where = evidence.show_line(barrier).where
         why = f"an optimization_barrier{f' ({where})' if where else ''} separates them until fusion is complete"
         return _Cause(why, pass_, 2, messages, barrier)
     if split := find_split(evidence, first, second):
-        original = ", ".join(each.name for each in split.instead) or kernels.hero(first).name
+        original = ", ".join(instruction.name for instruction in split.instead) or kernels.hero(first).name
         part = split.instruction.opcode
         why = f"{split.name} rewrote {original} as several steps, and {names[1]} computes one of them, the {part}"
         return _Cause(why, (split.pipeline, split.name), 2, messages)
@@ -156,12 +159,12 @@ def _explain_distance(
     # The pair of adjacent kernels with the strongest evidence explains the distance best.
     at = max(range(len(edges)), key=lambda number: causes[number].weight)
     cause, (one, other) = causes[at], edges[at]
-    middle = [evidence.name(each) for each in path[1:-1]]
+    middle = [evidence.name(launch) for launch in path[1:-1]]
     runs = "runs" if len(middle) == 1 else "run"
     between = " and ".join((", ".join(middle[:-1]), middle[-1]) if len(middle) > 1 else middle)
     if len(middle) > _MOST_BETWEEN:
         between = plural(len(middle), "kernel")
-    messages = tuple(dict.fromkeys(reason for each in (cause, *causes) for reason in each.messages))
+    messages = tuple(dict.fromkeys(reason for source in (cause, *causes) for reason in source.messages))
     verdict = f"{names} are two kernels: {between} {runs} between them, and {cause.why}."
     return _write(evidence, ends, verdict, replace(cause, messages=messages), lines, 0, (one, other))
 
@@ -172,14 +175,14 @@ def _explain_strangers(
     """Return the reason why two launches are not fused if no chain of launches connects them."""
     first, second = ends
     kernels = evidence.kernels
-    shared = [each for each in kernels.feeders(first) if each in kernels.feeders(second)]
-    inputs = [each for each in kernels.arguments(first) if each in kernels.arguments(second)]
-    both = [*(evidence.name(each) for each in shared), *map(evidence.name_value, inputs)]
+    shared = [launch for launch in kernels.feeders(first) if launch in kernels.feeders(second)]
+    inputs = [argument for argument in kernels.arguments(first) if argument in kernels.arguments(second)]
+    both = [*(evidence.name(launch) for launch in shared), *map(evidence.name_value, inputs)]
     reading = f"; both read {', '.join(both[:_MOST_BETWEEN])}" if both else ""
     left, right = kernels.parts(first), kernels.parts(second)
     attempts = [*evidence.attempts.between(left, right), *evidence.attempts.between(right, left)]
     messages = evidence.read_decisions(attempts)
-    refusal = next((each for each in messages if each.verdict == "refused" and each.others), None)
+    refusal = next((message for message in messages if message.verdict == "refused" and message.others), None)
     clause = f", and the pass {refusal.pass_name} does not fuse them because " if refusal else ""
     clause += write_clause(refusal, first.name, second.name) if refusal else ""
     return Finding(
@@ -199,13 +202,14 @@ def find_split(evidence: Evidence, first: Launch, second: Launch) -> Step | None
     """Return the step in which a pass split the operation of one kernel so that the other computes a part of it."""
     hero = evidence.kernels.hero(first)
     origin = hero.op_name, hero.stack_frame
+    # All instructions without metadata would seem to come from the same operation.
     if origin == (None, None):
         return None
     for part in evidence.kernels.parts(second):
         if (part.op_name, part.stack_frame) != origin or part.opcode == hero.opcode or part.opcode not in HEAVY:
             continue
         step = evidence.histories.find_first(part)
-        if step.name and any(_is_same(each, hero) for each in step.instead):
+        if step.name and any(_is_same(instruction, hero) for instruction in step.instead):
             return step
     return None
 
@@ -217,18 +221,19 @@ def _is_same(one: Instruction, other: Instruction) -> bool:
 def find_barrier(evidence: Evidence, first: Launch, second: Launch) -> Instruction | None:
     """Return the program's optimization barrier on a path from one kernel to the other, or None."""
     module = evidence.capture.unoptimized_module
-    if not any(each.opcode == BARRIER for each in module.walk()):
+    if not any(instruction.opcode == BARRIER for instruction in module.walk()):
         return None
     numbers = evidence.histories.states[0].numbers
-    names = [evidence.histories.names_at(0, evidence.kernels.parts(each)) for each in (first, second)]
-    starts: list[_Reached] = [(each, None) for each in numbers if each.name in names[0] - names[1]]
+    names = [evidence.histories.names_at(0, evidence.kernels.parts(launch)) for launch in (first, second)]
+    # No barrier can separate an instruction that is in both kernels from itself.
+    starts: list[_Reached] = [(instruction, None) for instruction in numbers if instruction.name in names[0] - names[1]]
 
     def list_next(place: _Reached) -> Iterator[_Reached]:
         for user in module.users(place[0]):
             if user.name not in names[0]:
                 yield user, user if user.opcode == BARRIER else place[1]
 
-    barriers = (barrier for each, barrier in search(starts, list_next) if each.name in names[1])
+    barriers = (barrier for instruction, barrier in search(starts, list_next) if instruction.name in names[1])
     return next(filter(None, barriers), None)
 
 
@@ -249,6 +254,7 @@ def _find_pass(evidence: Evidence, first: Launch, second: Launch, refusals: Sequ
         return refusals[0].pipeline, refusals[0].pass_name
     for launch in (second, first):
         step = evidence.steps(launch.instruction)[0]
+        # The wrapping pass makes a fusion of each instruction that is left, so it decides nothing.
         if step.name not in {"", _WRAPPING} and is_fusion(launch.instruction):
             return step.pipeline, step.name
     for launch in (first, second):
@@ -264,7 +270,7 @@ def _list_notes(evidence: Evidence, first: Launch, second: Launch) -> Iterator[s
     yield f"{first.name} writes {size} to memory, and {second.name} reads it."
     readers = evidence.kernels.readers(first)
     if len(readers) > 1:
-        yield f"{first.name} has {len(readers)} readers: {', '.join(each.name for each in readers[:3])}."
+        yield f"{first.name} has {len(readers)} readers: {', '.join(reader.name for reader in readers[:3])}."
     if first.within != second.within:
         yield "They run in different loops or branches."
     for launch in (first, second):

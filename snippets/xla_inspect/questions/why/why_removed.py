@@ -27,34 +27,46 @@ def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
     removal = evidence.steps(instruction)[-1]
     number, place = evidence.histories.locate(instruction)
     names = {
-        at: each.name
+        at: candidate.name
         for at, state in enumerate(evidence.histories.states)
-        for each, own in state.numbers.items()
+        for candidate, own in state.numbers.items()
         if own == number
     }
     decisions = evidence.attempts.named(names.items())
     applied = _find_applied(evidence, decisions, place)
     messages = evidence.read_decisions(
-        each for each in decisions if not removal.name or each.pass_name == removal.name or each.verdict == "done"
+        message
+        for message in decisions
+        if not removal.name or message.pass_name == removal.name or message.verdict == "done"
     )
     value = evidence.name_value(instruction)
-    last = next((each for each in evidence.histories.states[place].numbers if each.name == names[place]), instruction)
+    last = next(
+        (candidate for candidate in evidence.histories.states[place].numbers if candidate.name == names[place]),
+        instruction,
+    )
     before = write_expression(evidence.histories.states[place].module, last)
     pass_name = removal.name or IMPORT
     if applied:
         how = _say_applied(evidence, applied, place, before)
+        # A message about a rewrite rule has the name of its pass, so it takes precedence over the history.
         pass_name = applied[0].decision.pass_name or pass_name
     else:
-        instead = ", ".join(evidence.name_kind(each) for each in removal.instead)
+        instead = ", ".join(evidence.name_kind(instruction) for instruction in removal.instead)
         # The messages of a pass that dumps several states have names that no dumped state may contain.
         own = evidence.read_decisions(evidence.reasons.about(instruction.name))
         messages = messages or own
         cause = next(
-            (each for each in (*messages, *own) if each.verdict == "done" and each.pass_name == removal.name), None
+            (
+                message
+                for message in (*messages, *own)
+                if message.verdict == "done" and message.pass_name == removal.name
+            ),
+            None,
         )
         why = f": {cause.meaning.rstrip('.')}" if cause else ""
-        put = f" and created {instead} for the same operation" if instead and not cause else ""
-        how = f"removed {before}{put}{why}"
+        creation = f" and created {instead} for the same operation" if instead and not cause else ""
+        how = f"removed {before}{creation}{why}"
+        # Without a message or a replacement, only the module before the pass can show the reason.
         if not (instead or cause):
             how += _say_reason(evidence, last, place)
     return Finding(
@@ -66,7 +78,7 @@ def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
         evidence.show_line(instruction),
         (),
         messages,
-        rule=next((each.rule for each in applied if each.rule), ""),
+        rule=next((application.rule for application in applied if application.rule), ""),
     )
 
 
@@ -93,7 +105,7 @@ def find_replacement(histories: Histories, instruction: Instruction) -> Instruct
         if (final := histories.finally_is(number)) is not None:
             return final
         before, after = histories.states[place], histories.states[place + 1]
-        old = next(each for each, own in before.numbers.items() if own == number)
+        old = next(candidate for candidate, own in before.numbers.items() if own == number)
         successor = _find_successor(before, after, old)
         if successor is None or histories.locate(successor)[0] == number:
             return None
@@ -103,7 +115,7 @@ def find_replacement(histories: Histories, instruction: Instruction) -> Instruct
 
 def _find_successor(before: PassState, after: PassState, old: Instruction) -> Instruction | None:
     """Return the replacement of an instruction right after the pass that removed it."""
-    now = {number: each for each, number in after.numbers.items()}
+    now = {number: candidate for candidate, number in after.numbers.items()}
     for user in before.module.users(old):
         new = now.get(before.numbers[user])
         if new is not None and len(new.operands) == len(user.operands):
@@ -118,12 +130,12 @@ def _find_applied(evidence: Evidence, decisions: list[Decision], place: int) -> 
 
     Only the run of the pass that removed it counts. The same run may also have rewritten the replacement.
     """
-    own = {id(each) for each in decisions}
+    own = {id(message) for message in decisions}
     rules = list(find_rules(evidence.reasons.decisions))
-    starts = [at for at, each in enumerate(rules) if id(each.decision) in own]
+    starts = [at for at, application in enumerate(rules) if id(application.decision) in own]
     if not starts:
         return []
-    states = {id(each.decision): each.state for each in evidence.attempts.known if id(each.decision) in own}
+    states = {id(attempt.decision): attempt.state for attempt in evidence.attempts.known if id(attempt.decision) in own}
     at = next((at for at in starts if states[id(rules[at].decision)] == place), starts[-1])
     chain = [rules[at]]
     for later in rules[at + 1 :]:
@@ -140,10 +152,12 @@ def _say_applied(evidence: Evidence, applied: list[AppliedRule], place: int, bef
     last = applied[-1].decision
     states = evidence.histories.states
     module = states[min(place + 1, len(states) - 1)].module
-    new = next((each for each in module.walk() if last.others and each.name == last.others[0]), None)
+    new = next(
+        (instruction for instruction in module.walk() if last.others and instruction.name == last.others[0]), None
+    )
     after = write_expression(module, new) if new is not None else ""
     opcode = last.words.rpartition(" ")[2]
-    rules = list(dict.fromkeys(each.rule for each in applied if each.rule))
+    rules = list(dict.fromkeys(application.rule for application in applied if application.rule))
     unnamed = ", by a rule that its log does not name" if "algsimp" in applied[0].decision.pass_name else ""
     by = f", by its {'rules' if len(rules) > 1 else 'rule'} {' and '.join(rules)}" if rules else unnamed
     if applied[-1].decision.kind == "replaced-by-operand" and after:
@@ -172,9 +186,9 @@ def write_expression(module: Module, instruction: Instruction, depth: int = _DEP
         return write_expression(module, operands[0], depth)
     if not depth:
         return instruction.name
-    inner = [write_expression(module, each, depth - 1) for each in operands]
+    inner = [write_expression(module, operand, depth - 1) for operand in operands]
     sign = _OPERATORS.get(instruction.opcode)
     if sign and len(inner) == 2:  # noqa: PLR2004 - a binary operator
-        sides = [f"({each})" if " " in each else each for each in inner]
+        sides = [f"({side})" if " " in side else side for side in inner]
         return f"{sides[0]} {sign} {sides[1]}"
     return f"{instruction.opcode}({', '.join(inner)})"
