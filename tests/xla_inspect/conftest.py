@@ -80,8 +80,8 @@ class Corpus:
 
     def find(self, target: str, program: str, ending: str) -> Path:
         """The one file of a program whose name ends so."""
-        (found,) = (self.wait(target) / program).glob(f"*{ending}")
-        return found
+        (path,) = (self.wait(target) / program).glob(f"*{ending}")
+        return path
 
     @cached_property
     def available(self) -> tuple[str, ...]:

@@ -32,13 +32,13 @@ def find_message(library: Path, file: str, message: str) -> Any:  # noqa: ANN401
     """
     files = {description.name: description for description in read_descriptors(library)}
     pool = descriptor_pool.DescriptorPool()
-    added: set[str] = set()
+    messages_added: set[str] = set()
 
     def add(name: str) -> None:
-        if name not in added:
-            added.add(name)
-            for needed in files[name].dependency:
-                add(needed)
+        if name not in messages_added:
+            messages_added.add(name)
+            for dependency in files[name].dependency:
+                add(dependency)
             pool.Add(files[name])
 
     add(file)

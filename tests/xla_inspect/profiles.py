@@ -93,9 +93,9 @@ def profile_gpu(capture: Capture, steps: int = 2) -> dict[str, Lines]:
             symbol = launch.thunk.symbol if launch.thunk else ""
             duration = KERNEL if symbol else COPY
             for _ in range(launch.runs or 1):
-                said = {"hlo_op": launch.name, "hlo_module": module}
+                stats = {"hlo_op": launch.name, "hlo_module": module}
                 other = LIBRARY if launch.opcode == "custom-call" else "MemcpyD2D"
-                stream.append(Ran(symbol or other, at, duration, said))
+                stream.append(Ran(symbol or other, at, duration, stats))
                 at += duration
     stream.append(Ran("loop_add_fusion", at, 700, {"hlo_op": "loop_add_fusion", "hlo_module": "jit_other"}))
     return {"/device:GPU:0": {STREAM: stream, OPS: [*stream]}, "/host:CPU": {"python": [Ran("net.py:1 f", 0, at)]}}
@@ -127,12 +127,12 @@ def _walk_tpu(text: str, at: float) -> Iterator[Ran]:
                 continue
             inner: list[Ran] = []
             end = start + KERNEL
-            for called in instruction.called if instruction.opcode in {"while", "call", "conditional"} else ():
-                for event in walk(called, end):
+            for callee in instruction.called if instruction.opcode in {"while", "call", "conditional"} else ():
+                for event in walk(callee, end):
                     inner.append(event)
                     end = max(end, event.start + event.duration)
-            said = {"hlo_category": instruction.opcode, "tf_op": instruction.op_name or ""}
-            yield Ran(instruction.text.strip().removeprefix("ROOT "), start, end - start, said, instruction.name)
+            stats = {"hlo_category": instruction.opcode, "tf_op": instruction.op_name or ""}
+            yield Ran(instruction.text.strip().removeprefix("ROOT "), start, end - start, stats, instruction.name)
             yield from inner
             start = end
 
@@ -151,8 +151,8 @@ def _write_plane(number: int, name: str, lines: Lines) -> str:
         listed = "".join(_write_event(event, kinds, stats, shared) for event in ran)
         parts.append(f"lines {{ id: {at} name: {_quote(line)} timestamp_ns: 1000 {listed} }}")
     for (text, display), at in kinds.items():
-        shown = f"display_name: {_quote(display)}" if display else ""
-        parts.append(f"event_metadata {{ key: {at} value {{ id: {at} name: {_quote(text)} {shown} }} }}")
+        display_line = f"display_name: {_quote(display)}" if display else ""
+        parts.append(f"event_metadata {{ key: {at} value {{ id: {at} name: {_quote(text)} {display_line} }} }}")
     for text, at in {**stats, **{f"{text}": at for text, at in shared.items()}}.items():
         parts.append(f"stat_metadata {{ key: {at} value {{ id: {at} name: {_quote(text)} }} }}")
     return f"planes {{ {' '.join(parts)} }}\n"
@@ -161,12 +161,12 @@ def _write_plane(number: int, name: str, lines: Lines) -> str:
 def _write_event(
     event: Ran, kinds: Mapping[tuple[str, str], int], stats: Mapping[str, int], shared: Mapping[str, int]
 ) -> str:
-    said = "".join(
+    stats_text = "".join(
         f"stats {{ metadata_id: {stats[key]} ref_value: {shared[value]} }} " for key, value in event.stats.items()
     )
     offset, duration = round(event.start * 1000), round(event.duration * 1000)
     kind = kinds[event.name, event.display]
-    return f"events {{ metadata_id: {kind} offset_ps: {offset} duration_ps: {duration} {said}}} "
+    return f"events {{ metadata_id: {kind} offset_ps: {offset} duration_ps: {duration} {stats_text}}} "
 
 
 def _quote(text: str) -> str:

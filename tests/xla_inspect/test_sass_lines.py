@@ -33,8 +33,8 @@ PLAIN = """// ptxas: Used 16 registers
 @pytest.fixture(scope="module")
 def kernel(all_targets: None) -> tuple[str, str]:  # noqa: ARG001 - it asks for them
     """PTX and SASS of one kernel."""
-    found = capture(softmax.softmax, *softmax.EXAMPLE, target="h100", machine=True)
-    texts = {code.language: code.text for code in found.code}
+    program = capture(softmax.softmax, *softmax.EXAMPLE, target="h100", machine=True)
+    texts = {code.language: code.text for code in program.code}
     return texts["ptx"], texts["sass"]
 
 
@@ -66,11 +66,11 @@ def test_what_is_kept_is_read_again_and_made_anew_where_it_is_damaged(
     monkeypatch.setenv("XLA_INSPECT_CACHE", str(tmp_path))
     trace_sass.cache_clear()
     lines = trace_sass(*kernel)
-    (kept,) = tmp_path.glob("*.gz")
-    kept.write_bytes(gzip.compress(b"[1, 2]"))
+    (path,) = tmp_path.glob("*.gz")
+    path.write_bytes(gzip.compress(b"[1, 2]"))
     trace_sass.cache_clear()
     assert trace_sass(*kernel) == (1, 2)
-    kept.write_bytes(b"damaged")
+    path.write_bytes(b"damaged")
     trace_sass.cache_clear()
     assert trace_sass(*kernel) == lines
     trace_sass.cache_clear()

@@ -30,7 +30,7 @@ def test_a_file_beside_the_missing_one_is_suggested(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
+    ("typed", "expected"),
     [
         ("model.py::layer", "model.py:layer"),
         ("model.py:layer()", "model.py:layer"),
@@ -43,5 +43,5 @@ def test_a_file_beside_the_missing_one_is_suggested(tmp_path: Path) -> None:
         ("layer", "layer"),
     ],
 )
-def test_a_subject_of_another_form_is_respelt(typed: str, meant: str) -> None:
-    assert respell_subject(typed) == meant
+def test_a_subject_of_another_form_is_respelt(typed: str, expected: str) -> None:
+    assert respell_subject(typed) == expected

@@ -53,10 +53,10 @@ def test_what_is_interrupted_leaves_what_was_there_and_nothing_else(
     path, work = tmp_path / "entry", getattr(Path, broken)
     store.write_whole(path, b"first")
 
-    def interrupt(self: Path, *given: object) -> None:
+    def interrupt(self: Path, *arguments: object) -> None:
         if broken == "write_bytes":
             work(self, b"sec")
-        del given
+        del arguments
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Path, broken, interrupt)
@@ -70,7 +70,7 @@ def test_what_cannot_be_read_is_none(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("limits", "left"),
+    ("limits", "names_left"),
     [
         ({"size": 12}, ["a.gz", "b.gz", "c.gz", "mine.txt"]),
         ({"size": 11}, ["a.gz", "b.gz", "mine.txt"]),
@@ -78,9 +78,11 @@ def test_what_cannot_be_read_is_none(tmp_path: Path) -> None:
         ({"size": 0}, ["mine.txt"]),
     ],
 )
-def test_the_oldest_go_until_the_rest_keeps_the_limit(folder: Path, limits: dict[str, int], left: list[str]) -> None:
+def test_the_oldest_go_until_the_rest_keeps_the_limit(
+    folder: Path, limits: dict[str, int], names_left: list[str]
+) -> None:
     store.evict(folder, "*.gz", **limits)
-    assert names(folder) == left
+    assert names(folder) == names_left
 
 
 def test_what_was_read_lately_stays(folder: Path) -> None:

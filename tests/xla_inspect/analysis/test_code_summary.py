@@ -39,9 +39,9 @@ def compile_for(target: str, function: str) -> Capture:
 
 
 def summarize(target: str, function: str) -> CodeSummary:
-    found = summarize_code(compile_for(target, function).code)
-    assert found is not None
-    return found
+    summary = summarize_code(compile_for(target, function).code)
+    assert summary is not None
+    return summary
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
@@ -69,10 +69,10 @@ def test_a_loop_that_rewrites_all_in_each_trip_is_told_from_one_that_updates_in_
 def test_what_only_notes_say_is_no_difference() -> None:
     code = compile_for("cpu", "named").code
     noted = [
-        type(each)(
-            each.kernel, each.language, each.text.replace(", align 4", ", align 64").replace("!alias.scope", "!noalias")
+        type(line)(
+            line.kernel, line.language, line.text.replace(", align 4", ", align 64").replace("!alias.scope", "!noalias")
         )
-        for each in code
+        for line in code
     ]
     first, second = summarize_code(code), summarize_code(noted)
     assert first is not None

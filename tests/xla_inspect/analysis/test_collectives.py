@@ -25,15 +25,15 @@ def train(target: str, sharding: str) -> Capture:
 
 @pytest.mark.parametrize("target", EIGHT)
 def test_each_exchange_of_a_program_is_found_once_with_the_bytes_it_sends(target: str) -> None:
-    found = capture(exchange.exchange, *exchange.EXAMPLE, target=target, mesh={"x": 8}, specs=exchange.SPECS)
-    assert {one.kind: (one.operand_bytes, one.group, one.sent_bytes) for one in list_collectives(found.module)} == {
+    program = capture(exchange.exchange, *exchange.EXAMPLE, target=target, mesh={"x": 8}, specs=exchange.SPECS)
+    assert {one.kind: (one.operand_bytes, one.group, one.sent_bytes) for one in list_collectives(program.module)} == {
         "all-gather": (ROWS, 8, 7 * ROWS),
         "all-reduce": (ROWS, 8, 2 * ROWS * 7 // 8),
         "all-to-all": (ROWS, 8, ROWS * 7 // 8),
         "collective-permute": (ROWS, 8, ROWS),
         "reduce-scatter": (ROWS, 8, ROWS * 7 // 8),
     }
-    assert len(list_collectives(found.module)) == 5
+    assert len(list_collectives(program.module)) == 5
 
 
 def test_steps_of_one_collective_count_once() -> None:
@@ -49,14 +49,14 @@ def test_an_all_reduce_fused_with_its_slice_is_told_from_a_whole_one() -> None:
 
 
 def test_a_collective_inside_an_asynchronous_computation_is_asynchronous() -> None:
-    found = {one.kind: one.is_async for one in list_collectives(train("h100:8", "fully sharded").module)}
-    assert (found["reduce-scatter"], found["all-to-all"]) == (True, False)
+    asynchronous = {one.kind: one.is_async for one in list_collectives(train("h100:8", "fully sharded").module)}
+    assert (asynchronous["reduce-scatter"], asynchronous["all-to-all"]) == (True, False)
 
 
 def test_a_group_may_be_one_axis_of_a_mesh() -> None:
     specs = (P("a", "b"),)
-    found = capture(lambda x: x.sum(0), exchange.EXAMPLE[0], target="cpu:8", mesh={"a": 4, "b": 2}, specs=specs)
-    assert [(one.kind, one.group) for one in list_collectives(found.module)] == [("all-reduce", 4)]
+    program = capture(lambda x: x.sum(0), exchange.EXAMPLE[0], target="cpu:8", mesh={"a": 4, "b": 2}, specs=specs)
+    assert [(one.kind, one.group) for one in list_collectives(program.module)] == [("all-reduce", 4)]
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,14 @@ ENTRY %main (x: f32[8]) -> f32[8] {{
   ROOT %y = f32[8]{{0}} all-to-all(%x), channel_id=1, replica_groups={groups}, dimensions={{0}}
 }}
 """
-    (found,) = list_collectives(parse_module(text))
-    assert (found.name, found.kind, found.operand_bytes, found.group) == ("y", "all-to-all", 32, size)
-    assert (found.is_async, found.runs, found.within) == (False, 1, ())
+    (collective,) = list_collectives(parse_module(text))
+    assert (collective.name, collective.kind, collective.operand_bytes, collective.group) == (
+        "y",
+        "all-to-all",
+        32,
+        size,
+    )
+    assert (collective.is_async, collective.runs, collective.within) == (False, 1, ())
 
 
 @pytest.mark.parametrize(
@@ -100,10 +105,10 @@ ENTRY %main (x: f32[8]) -> f32[8] {{
 def test_groups_are_named_by_the_axes_of_the_mesh_in_each_form_that_xla_prints(
     groups: str, axes: tuple[str, ...]
 ) -> None:
-    read = read_groups(groups, 8)
-    assert read is not None
-    assert sorted(device for group in read for device in group) == list(range(8))
-    assert Mesh((("a", 4), ("b", 2))).name_axes(read) == axes
+    group_list = read_groups(groups, 8)
+    assert group_list is not None
+    assert sorted(device for group in group_list for device in group) == list(range(8))
+    assert Mesh((("a", 4), ("b", 2))).name_axes(group_list) == axes
 
 
 def test_a_mesh_whose_devices_are_in_another_order_names_the_axes_all_the_same() -> None:
@@ -132,9 +137,9 @@ def test_a_collective_in_a_loop_runs_as_often_as_the_loop_on_each_target(
 
     specs = (P("m"), P())
     shapes = jax.ShapeDtypeStruct((256, 512), jnp.float32), jax.ShapeDtypeStruct((64, 512), jnp.float32)
-    found = capture(swing, *shapes, target=target, mesh={"m": 8}, specs=specs, passes=False)
-    assert {one.runs for one in list_collectives(found.module)} == {trips}
-    assert {len(one.within) for one in list_collectives(found.module)} == {1}
+    program = capture(swing, *shapes, target=target, mesh={"m": 8}, specs=specs, passes=False)
+    assert {one.runs for one in list_collectives(program.module)} == {trips}
+    assert {len(one.within) for one in list_collectives(program.module)} == {1}
 
 
 @pytest.mark.parametrize(("number", "is_cut"), [("%id", True), ("%layer", False)])
@@ -159,5 +164,5 @@ ENTRY %main (x: f32[8], layer: s32[]) -> f32[8] {{
 }}
 """
     module = parse_module(text)
-    (found,) = list_collectives(module)
-    assert is_cut_anew(ValueFlow(module), found) == is_cut
+    (collective,) = list_collectives(module)
+    assert is_cut_anew(ValueFlow(module), collective) == is_cut

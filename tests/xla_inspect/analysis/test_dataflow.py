@@ -43,7 +43,7 @@ def test_a_value_goes_from_its_maker_to_each_of_its_users_once() -> None:
         ("start", (), "f32[2,2]", "sum"),
     ]
     # An input is followed to the element that is read, and a parameter that is returned is no result of the work.
-    assert [short(read) for read in graph.inputs] == [("p", (0,), "f32[4]", "start")]
+    assert [short(edge_input) for edge_input in graph.inputs] == [("p", (0,), "f32[4]", "start")]
     assert [short(result) for result in graph.results] == [("sum", (), "f32[2,2]", None)]
 
 
@@ -51,7 +51,7 @@ def test_a_value_goes_from_its_maker_to_each_of_its_users_once() -> None:
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_computation_of_the_corpus_is_followed_and_drawn(corpus: Corpus, target: str) -> None:
     """The optimized module of every program: loops, branches, collectives, tuples in tuples."""
-    drawn = 0
+    graphs = 0
     for path in corpus.texts(target):
         if not path.name.endswith(("after_optimizations.txt", "before_optimizations.txt")):
             continue
@@ -59,9 +59,9 @@ def test_every_computation_of_the_corpus_is_followed_and_drawn(corpus: Corpus, t
         for computation in module.computations:
             flow = trace_flow(computation)
             work = [instruction for instruction in computation if instruction.opcode not in IDLE]
-            named = {node.name for node in flow.nodes}
-            assert [node for node in work if node.name not in named and not node.opcode.endswith(ENDS)] == []
-            assert {edge.source for edge in flow.edges} | {edge.user for edge in flow.edges} <= named
-        shown = draw_computation(module.entry, module)
-        drawn += shown.startswith('<figure class="graph"')
-    assert drawn > 20
+            node_names = {node.name for node in flow.nodes}
+            assert [node for node in work if node.name not in node_names and not node.opcode.endswith(ENDS)] == []
+            assert {edge.source for edge in flow.edges} | {edge.user for edge in flow.edges} <= node_names
+        html = draw_computation(module.entry, module)
+        graphs += html.startswith('<figure class="graph"')
+    assert graphs > 20

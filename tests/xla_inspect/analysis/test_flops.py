@@ -68,18 +68,20 @@ def count(text: str) -> Work:
 
 
 def expect_the_same(text: str) -> None:
-    found, counted = count(text), jax_private.count_work(text)
-    expected = counted.get("flops", 0), counted.get("transcendentals", 0)
-    assert (found.flops, found.transcendentals) == pytest.approx(expected, rel=ROUNDING)
+    counted_work, reference = count(text), jax_private.count_work(text)
+    expected = reference.get("flops", 0), reference.get("transcendentals", 0)
+    assert (counted_work.flops, counted_work.transcendentals) == pytest.approx(expected, rel=ROUNDING)
 
 
 def load() -> dict[str, str]:
-    written = tomllib.loads(Path(__file__).with_name("flops.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(Path(__file__).with_name("flops.toml").read_text(encoding="utf-8"))
     return {
         name: read(
-            each["root"], *each["operands"], computations="".join(COMPUTATIONS[name] for name in each.get("calls", ()))
+            entry["root"],
+            *entry["operands"],
+            computations="".join(COMPUTATIONS[name] for name in entry.get("calls", ())),
         )
-        for name, each in written.items()
+        for name, entry in table.items()
     }
 
 
@@ -122,26 +124,26 @@ def test_operations_on_one_element_count_as_xla_counts_them(opcode: str) -> None
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_whole_programs_have_the_sums_of_xla_on_every_target_before_and_after(name: str) -> None:
     function, example = PROGRAMS[name]
-    for found in capture_all(function, *example).values():
-        expect_the_same(found.before)
-        expect_the_same(found.after)
+    for program in capture_all(function, *example).values():
+        expect_the_same(program.before)
+        expect_the_same(program.after)
 
 
 def test_products_stand_apart_by_type_and_precision() -> None:
     product = "f32[64,16] dot(%p0, %p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
-    asked = read(f"{product}, operand_precision={{highest,highest}}", "bf16[64,32]", "bf16[32,16]")
-    assert count(asked) == Work(products=Counter({"bf16 highest": 2 * 64 * 32 * 16}))
+    product_work = read(f"{product}, operand_precision={{highest,highest}}", "bf16[64,32]", "bf16[32,16]")
+    assert count(product_work) == Work(products=Counter({"bf16 highest": 2 * 64 * 32 * 16}))
     assert count(read("s32[8] add(%p0, %p0)", "s32[8]")) == Work(others=Counter({"s32": 8}))
     assert count(read("pred[8] compare(%p0, %p0), direction=EQ", "s32[8]")) == Work(others=Counter({"s32": 8}))
 
 
 def test_a_loop_counts_as_often_as_it_runs_where_xla_counts_it_once() -> None:
     function, example = loops.PROGRAMS["fori_loop"]
-    found = capture(function, *example)
-    loop = next(each for each in found.module.walk() if each.opcode == "while")
-    assert Count(found.module).loops.count_trips(loop) == 3
-    once = jax_private.count_work(found.after)["transcendentals"]
-    assert Count(found.module).instruction(loop).transcendentals == 3 * once == 3 * 8
+    program = capture(function, *example)
+    loop = next(while_loop for while_loop in program.module.walk() if while_loop.opcode == "while")
+    assert Count(program.module).loops.count_trips(loop) == 3
+    once = jax_private.count_work(program.after)["transcendentals"]
+    assert Count(program.module).instruction(loop).transcendentals == 3 * once == 3 * 8
 
 
 def test_windows_that_all_hold_the_whole_row_count_as_one_reduction() -> None:

@@ -41,13 +41,13 @@ def test_a_kernel_is_what_it_fuses_and_mostly_its_reduction() -> None:
 
 
 def test_each_part_knows_its_kernel_and_what_takes_no_launch_has_none() -> None:
-    named = {each.name: KERNELS.holder(each) for each in KERNELS.module.walk()}
-    assert named["twice"] is ONE
-    assert named["same"] is None
+    kernels_by_name = {instruction.name: KERNELS.holder(instruction) for instruction in KERNELS.module.walk()}
+    assert kernels_by_name["twice"] is ONE
+    assert kernels_by_name["same"] is None
 
 
 def test_readers_and_feeders_are_found_behind_what_only_renames() -> None:
     assert KERNELS.readers(ONE) == (TWO, THREE)
     assert KERNELS.feeders(TWO) == (ONE,)
-    assert [each.name for each in KERNELS.arguments(ONE)] == ["x"]
-    assert [KERNELS.is_returned(each) for each in KERNELS.launches] == [False, True, True]
+    assert [launch.name for launch in KERNELS.arguments(ONE)] == ["x"]
+    assert [KERNELS.is_returned(launch) for launch in KERNELS.launches] == [False, True, True]

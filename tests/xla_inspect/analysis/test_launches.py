@@ -112,11 +112,15 @@ def test_the_glossary_defines_launches_in_the_words_of_the_code() -> None:
 
 @pytest.mark.usefixtures("all_targets")
 def test_the_thunk_with_a_grid_tells_of_an_operation_that_is_several() -> None:
-    found = capture(ranked.ranked, *ranked.EXAMPLE, target="h100")
-    several = [kernel for kernel in list_kernels(found) if [each.name for each in found.thunks].count(kernel.name) > 1]
+    program = capture(ranked.ranked, *ranked.EXAMPLE, target="h100")
+    several = [
+        kernel
+        for kernel in list_kernels(program)
+        if [thunk_entry.name for thunk_entry in program.thunks].count(kernel.name) > 1
+    ]
     assert several
     for kernel in several:
-        kinds = [thunk.kind for thunk in found.thunks if thunk.name == kernel.name]
+        kinds = [thunk.kind for thunk in program.thunks if thunk.name == kernel.name]
         assert (kinds, kernel.thunk and kernel.thunk.kind) == (["kCopy", "kCustomKernel"], "kCustomKernel")
 
 
@@ -124,9 +128,9 @@ def test_the_thunk_with_a_grid_tells_of_an_operation_that_is_several() -> None:
 def test_a_body_runs_as_often_as_the_loop_and_the_condition_once_more() -> None:
     function, example = control_flow.PROGRAMS["fori_loop"]
     for target in ("cpu", "h100"):
-        found = capture(function, *example, target=target)
-        inside = [launch for launch in list_launches(found) if launch.within]
-        loop = next(each for each in found.module.walk() if each.opcode == "while")
+        program = capture(function, *example, target=target)
+        inside = [launch for launch in list_launches(program) if launch.within]
+        loop = next(while_loop for while_loop in program.module.walk() if while_loop.opcode == "while")
         assert {launch.within for launch in inside} == {(loop.name,)}
         bodies = loop.calls["body"]
         expected = [3 if launch.instruction.computation in bodies else 4 for launch in inside]
@@ -144,9 +148,9 @@ def test_nobody_knows_how_often_a_branch_or_an_open_loop_runs() -> None:
 @pytest.mark.usefixtures("all_targets")
 def test_what_an_asynchronous_thunk_starts_is_one_launch_of_the_loop_it_stands_in() -> None:
     function, example = control_flow.PROGRAMS["scan"]
-    found = capture(function, *example, target="h100")
-    started = [thunk.name for thunk in found.thunks if thunk.kind == "kAsyncStart"]
-    sliced = [launch for launch in list_launches(found) if launch.is_async]
+    program = capture(function, *example, target="h100")
+    started = [thunk.name for thunk in program.thunks if thunk.kind == "kAsyncStart"]
+    sliced = [launch for launch in list_launches(program) if launch.is_async]
     assert [launch.scheduled.name for launch in sliced] == started
     assert [(launch.runs, launch.role, launch.thunk and launch.thunk.kind) for launch in sliced] == [
         (8, "kernel", "kDynamicSliceFusion")

@@ -19,9 +19,9 @@ def scan(x: jax.Array, stack: jax.Array) -> jax.Array:
     return jax.lax.scan(lambda x, w: (jnp.sin(x * w), None), x, stack)[0]
 
 
-def count_all(found: Capture) -> list[int | None]:
-    loops = Loops(found.module)
-    return sorted((loops.count_trips(each) for each in found.module.walk() if each.opcode == "while"), key=str)
+def count_all(capture: Capture) -> list[int | None]:
+    loops = Loops(capture.module)
+    return sorted((loops.count_trips(loop) for loop in capture.module.walk() if loop.opcode == "while"), key=str)
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
@@ -41,11 +41,11 @@ def test_a_scan_and_its_gradient_run_as_often_as_there_are_slices(target: str) -
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
 def test_what_runs_in_a_loop_within_another_counts_as_often_as_both_together(target: str) -> None:
-    found = capture(
+    program = capture(
         lambda x, stack: jax.lax.fori_loop(2, 9, lambda _, x: scan(x, stack), x), SMALL, STACK, target=target
     )
-    assert {5, 7} >= set(count_all(found)) > set()
-    assert 35 in {launch.runs for launch in list_launches(found) if launch.role == "kernel"}
+    assert {5, 7} >= set(count_all(program)) > set()
+    assert 35 in {launch.runs for launch in list_launches(program) if launch.role == "kernel"}
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
@@ -113,7 +113,7 @@ def test_counter_step_and_bound_come_to_the_trips(  # noqa: PLR0913 - the loop a
     start: str, bound: str, direction: str, step: str, *, turned: bool, trips: int | None
 ) -> None:
     module = parse_module(write(start, bound, direction, step, turned=turned))
-    loop = next(each for each in module.walk() if each.opcode == "while")
+    loop = next(while_loop for while_loop in module.walk() if while_loop.opcode == "while")
     assert Loops(module).count_trips(loop) == trips
 
 

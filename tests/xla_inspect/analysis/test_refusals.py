@@ -60,8 +60,8 @@ def multiply(x: jax.Array, size: int = 256) -> jax.Array:
 def compile_refused(function: Callable[..., jax.Array], target: str) -> Capture:
     with pytest.raises(RuntimeError) as raised:
         capture(function, X, target=target, passes=False)
-    left: Capture = raised.value.capture  # type: ignore[attr-defined]  # what the compiler left
-    return left
+    failed_capture: Capture = raised.value.capture  # type: ignore[attr-defined]  # what the compiler left
+    return failed_capture
 
 
 CALLED = "return called(x)  #"
@@ -94,21 +94,24 @@ CALLED = "return called(x)  #"
 def test_a_memory_on_the_chip_is_told_with_its_size_limit_and_line(
     function: Callable[..., jax.Array], target: str, expected: tuple[str, int, int, str]
 ) -> None:
-    compiled = compile_refused(function, target)
-    space, needed, limit, code = expected
-    refusal = find_refusal(compiled)
+    failed_capture = compile_refused(function, target)
+    space, needed_size, limit, code = expected
+    refusal = find_refusal(failed_capture)
     assert refusal is not None
     assert (refusal.space, refusal.limit_bytes) == (space, limit)
-    assert (refusal.needed_bytes or 0) == needed if needed else (refusal.needed_bytes or 0) > limit
+    assert (refusal.needed_bytes or 0) == needed_size if needed_size else (refusal.needed_bytes or 0) > limit
     lines = Path(__file__).read_text(encoding="utf-8").splitlines()
     name, _, number = refusal.place.partition(":")
     assert name == Path(__file__).name
     assert lines[int(number) - 1].strip().startswith(code)
-    told = explain_memory(compiled, "f")
-    assert (told.fits, told.holds, told.needed_bytes) == (False, False, told.needed_bytes)
+    memory = explain_memory(failed_capture, "f")
+    assert (memory.fits, memory.holds, memory.needed_bytes) == (False, False, memory.needed_bytes)
     sentence = f"out of {space} ("
-    assert all(sentence in str(each) for each in (told, rank_launches(compiled), summarize("f", [compiled], "")))
-    assert "donat" not in str(told)
+    assert all(
+        sentence in str(answer)
+        for answer in (memory, rank_launches(failed_capture), summarize("f", [failed_capture], ""))
+    )
+    assert "donat" not in str(memory)
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -164,8 +167,8 @@ def test_each_form_of_a_refusal_is_read_and_an_unknown_memory_is_not_called_hbm(
 @pytest.mark.usefixtures("all_targets")
 def test_an_error_of_another_kind_is_no_refusal_and_is_told_by_its_first_line() -> None:
     assert read_refusal("UNIMPLEMENTED: no such thing") is None
-    compiled = capture(lambda x: jnp.sort(x, axis=-1), X, target="cpu", passes=False)
-    assert (find_refusal(compiled), name_failure(compiled)) == (None, "")
+    program = capture(lambda x: jnp.sort(x, axis=-1), X, target="cpu", passes=False)
+    assert (find_refusal(program), name_failure(program)) == (None, "")
 
 
 @pytest.mark.usefixtures("all_targets")

@@ -63,18 +63,18 @@ def leave(*texts: str) -> Capture:
 
 
 def test_the_pass_after_which_they_are_gone_removed_them() -> None:
-    found = find_fate(leave(module(TWO), module(TWO), module(NONE), module(NONE)), ("negate",), 0)
-    assert found == Fate("p1", "pipeline", 1, 0)
+    fate = find_fate(leave(module(TWO), module(TWO), module(NONE), module(NONE)), ("negate",), 0)
+    assert fate == Fate("p1", "pipeline", 1, 0)
 
 
 def test_a_pass_that_a_later_one_undoes_does_not_count() -> None:
-    found = find_fate(leave(module(TWO), module(NONE), module(TWO), module(NONE)), ("negate",), 0)
-    assert found.by == "p2"
+    fate = find_fate(leave(module(TWO), module(NONE), module(TWO), module(NONE)), ("negate",), 0)
+    assert fate.by == "p2"
 
 
 def test_what_is_left_at_the_end_was_kept() -> None:
-    found = find_fate(leave(module(TWO), module(NONE), module(TWO)), ("negate",), 0)
-    assert (found.happened, found.left) == (False, 2)
+    fate = find_fate(leave(module(TWO), module(NONE), module(TWO)), ("negate",), 0)
+    assert (fate.happened, fate.left) == (False, 2)
 
 
 def test_two_calls_of_one_negation_are_two_negations() -> None:

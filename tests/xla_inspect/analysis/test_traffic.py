@@ -83,10 +83,10 @@ def test_a_value_that_is_also_used_whole_counts_whole() -> None:
 @pytest.mark.parametrize("target", ["cpu", "h100"])
 def test_the_compilers_own_cost_analysis_counts_the_same(target: str) -> None:
     for function, example in ((layer.layer, layer.EXAMPLE), (softmax.softmax, softmax.EXAMPLE)):
-        found = capture(function, *example, target=target)
-        assert main_memory_bytes(found.module) == found.cost.bytes_accessed
+        program = capture(function, *example, target=target)
+        assert main_memory_bytes(program.module) == program.cost.bytes_accessed
 
 
 def test_a_tpu_reads_its_arguments_and_writes_its_result_once_when_all_is_one_fusion() -> None:
-    found = capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e")
-    assert main_memory_bytes(found.module) == found.memory.arguments + found.memory.outputs
+    program = capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e")
+    assert main_memory_bytes(program.module) == program.memory.arguments + program.memory.outputs

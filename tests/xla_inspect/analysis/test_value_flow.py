@@ -76,9 +76,9 @@ def flow() -> ValueFlow:
 def test_who_fills_a_value_is_found(
     name: str, index: tuple[int, ...], maker: str, loop: str | None, flow: ValueFlow
 ) -> None:
-    found = flow.find_maker(name, index)
-    assert found is not None
-    assert (found.instruction.name, found.loop and found.loop.name) == (maker, loop)
+    origin = flow.find_maker(name, index)
+    assert origin is not None
+    assert (origin.instruction.name, origin.loop and origin.loop.name) == (maker, loop)
 
 
 @pytest.mark.parametrize(
@@ -119,14 +119,14 @@ def test_the_maker_and_the_origin_of_a_value_are_found_at_the_end_of_a_long_chai
         f'{make_chain("copy")}\n  ROOT %out = s32[] abs(%{LAST}), metadata={{op_name="transpose(jvp())/abs"}}\n}}\n'
     )
     flow = ValueFlow(module)
-    named = module.entry.by_name
+    by_name = module.entry.by_name
     maker = flow.find_maker(LAST, ())
     assert maker is not None
-    assert maker.instruction is named["x"]
-    assert flow.find_origin(named[LAST]) is named["x"]
+    assert maker.instruction is by_name["x"]
+    assert flow.find_origin(by_name[LAST]) is by_name["x"]
     assert flow.feeds_backward("x", ())
-    assert list(flow.find_uses(named["x"])) == [(named["out"], named[LAST])]
-    assert [flow.depends_on(named[LAST], opcode) for opcode in ("negate", "sine")] == [True, False]
+    assert list(flow.find_uses(by_name["x"])) == [(by_name["out"], by_name[LAST])]
+    assert [flow.depends_on(by_name[LAST], opcode) for opcode in ("negate", "sine")] == [True, False]
 
 
 def test_what_a_loop_carries_depends_on_what_it_begins_with_and_on_what_its_body_computes() -> None:
@@ -174,8 +174,8 @@ ENTRY %main (x: f32[4], y: f32[4]) -> f32[4] {
   ROOT %cosine = f32[4] cosine(%second)
 }
 """)
-    named = module.entry.by_name
-    assert [use.name for use, _ in ValueFlow(module).find_uses(named["x"])] == ["sine"]
+    by_name = module.entry.by_name
+    assert [use.name for use, _ in ValueFlow(module).find_uses(by_name["x"])] == ["sine"]
 
 
 def test_the_readers_of_a_kernel_are_found_at_the_end_of_a_long_chain() -> None:

@@ -43,7 +43,7 @@ ROWS = [
 )
 def test_a_line_with_most_of_the_amount_is_broken_down_by_scope(where: str, title: str) -> None:
     scopes = sum_scopes([(where if line == "model.py:5" else line, *rest) for line, *rest in ROWS])
-    assert [(each.text, each.launches, each.amount) for each in scopes] == [
+    assert [(scope.text, scope.launches, scope.amount) for scope in scopes] == [
         ("layer_0/mlp", 2, 7.0),
         ("layer_1/norm", 1, 2.0),
     ]

@@ -61,7 +61,7 @@ STEP = '[step]\nsubject = "a.py:f"\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "contains no program; write one such as"),
         ("# nothing\n", "contains no program"),
@@ -101,10 +101,10 @@ STEP = '[step]\nsubject = "a.py:f"\n'
         (STEP + "xla = 3\n", "xla must be a table of options of XLA"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_named(text: str, said: str, tmp_path: Path) -> None:
+def test_what_is_wrong_in_a_file_is_named(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InspectError) as raised:
         read_budgets(write(tmp_path, text))
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert "xla-budget.toml" in str(raised.value)
 
 

@@ -19,7 +19,7 @@ NEWER = {"jax": "0.12.0"}
 
 
 @pytest.mark.parametrize(
-    ("change", "blame", "said"),
+    ("change", "blame", "message"),
     [
         ({}, "nothing", "Neither your program nor the compiler changed since the record (jax 0.11.2)."),
         ({"program": "another", "sources": {"train.py": "edited"}}, "code", "the compiler did not: train.py."),
@@ -39,10 +39,10 @@ NEWER = {"jax": "0.12.0"}
         ({"versions": NEWER, "program": "another", "call": "another"}, "both", "how it is called; and jax 0.11.2"),
     ],
 )
-def test_who_changed_since_a_record_is_told(change: dict[str, object], blame: str, said: str) -> None:
+def test_who_changed_since_a_record_is_told(change: dict[str, object], blame: str, message: str) -> None:
     now = replace(KEPT, **change)
     assert KEPT.blame(now) == blame
-    assert said in KEPT.tell(now)
+    assert message in KEPT.tell(now)
 
 
 def test_a_program_is_the_same_whatever_it_is_called_and_another_where_it_computes_otherwise() -> None:
@@ -56,7 +56,7 @@ def test_a_program_is_the_same_whatever_it_is_called_and_another_where_it_comput
 
 def test_a_call_is_another_where_shapes_donation_or_specification_are() -> None:
     shape = jax.ShapeDtypeStruct((8,), jnp.float32)
-    made = capture(jnp.tanh, shape, passes=False)
+    program = capture(jnp.tanh, shape, passes=False)
     calls = [
         Call(jnp.tanh, (shape,)),
         Call(jnp.tanh, (jax.ShapeDtypeStruct((9,), jnp.float32),)),
@@ -64,8 +64,8 @@ def test_a_call_is_another_where_shapes_donation_or_specification_are() -> None:
         Call(jnp.tanh, (shape,), settings={"mesh": {"data": 2}, "specs": (P("data"),)}),
         Call(jnp.tanh, (shape,), settings={"mesh": {"data": 2}, "specs": (P(None),)}),
     ]
-    assert len({Fingerprint.of(made, call).call for call in calls}) == len(calls)
-    assert Fingerprint.of(made, calls[-1]).call == Fingerprint.of(made, calls[-1]).call
+    assert len({Fingerprint.of(program, call).call for call in calls}) == len(calls)
+    assert Fingerprint.of(program, calls[-1]).call == Fingerprint.of(program, calls[-1]).call
 
 
 def test_a_fingerprint_is_read_back_and_anything_else_is_refused() -> None:

@@ -68,11 +68,11 @@ def test_a_checkpoint_saves_memory_whatever_the_optimized_text_looks_like() -> N
         return jax.lax.scan(jax.checkpoint(layer) if remat else layer, x, ws)[0].sum()
 
     args = S((512, 128), jnp.float32), S((16, 128, 128), jnp.float32)
-    kept, saved = (
+    other_saved, saved = (
         hold_call(jax.grad(functools.partial(loss, remat=remat), argnums=1), *args, target="h100")
         for remat in (False, True)
     )
-    assert saved.temporaries < kept.temporaries
+    assert saved.temporaries < other_saved.temporaries
 
 
 def test_what_a_dump_holds_is_asked_without_a_dump() -> None:

@@ -65,7 +65,7 @@ def test_one_side_may_have_another_option(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize(
-    ("words", "left", "right"),
+    ("words", "first", "right"),
     [
         ("f.py:f g.py:g", diff.Side("f.py:f", ("f.py:f",), ""), diff.Side("g.py:g", ("g.py:g",), "")),
         ("f.py:f --rev v1", diff.Side("v1", ("f.py:f",), "", (), "v1"), diff.Side("now", ("f.py:f",), "")),
@@ -91,12 +91,12 @@ def test_one_side_may_have_another_option(capsys: pytest.CaptureFixture[str]) ->
         ),
     ],
 )
-def test_the_command_line_says_which_two_are_compared(words: str, left: diff.Side, right: diff.Side) -> None:
-    assert diff.find_sides(command_line.parse(["diff", *words.split()])) == (left, right)
+def test_the_command_line_says_which_two_are_compared(words: str, first: diff.Side, right: diff.Side) -> None:
+    assert diff.find_sides(command_line.parse(["diff", *words.split()])) == (first, right)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["train.py:step"], "pass a second SUBJECT, --rev"),
         (["train.py:step", "train.py:step", "--rev", "HEAD"], "diff compares two"),
@@ -109,10 +109,10 @@ def test_the_command_line_says_which_two_are_compared(words: str, left: diff.Sid
     ],
 )
 @pytest.mark.usefixtures("project")
-def test_what_cannot_be_compared_is_said(words: list[str], said: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_what_cannot_be_compared_is_said(words: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:
     try:
         status = command_line.main(["diff", *words])
     except SystemExit as ended:
         status = ended.code  # type: ignore[assignment]  # argparse ends with a number
     assert status == 2
-    assert said in " ".join(capfd.readouterr().err.split())
+    assert message in " ".join(capfd.readouterr().err.split())

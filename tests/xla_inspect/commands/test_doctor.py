@@ -39,7 +39,7 @@ def test_a_version_lies_in_bounds_by_its_numbers(bounds: str, version: str, expe
 
 
 @pytest.mark.parametrize(
-    ("environment", "said"),
+    ("environment", "messages"),
     [
         ({}, []),
         ({"JAX_PLATFORMS": "cpu,cuda", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}, []),
@@ -48,16 +48,16 @@ def test_a_version_lies_in_bounds_by_its_numbers(bounds: str, version: str, expe
         ({"XLA_FLAGS": "--xla_dump_to=x"}, ["XLA_FLAGS has --xla_dump_to"]),
     ],
 )
-def test_settings_that_keep_compilers_away_are_named(environment: dict[str, str], said: list[str]) -> None:
-    found = [trouble.what for trouble in doctor.find_settings(environment)]
-    assert [what[: len(start)] for what, start in zip(found, said, strict=True)] == said
+def test_settings_that_keep_compilers_away_are_named(environment: dict[str, str], messages: list[str]) -> None:
+    troubles = [trouble.what for trouble in doctor.find_settings(environment)]
+    assert [what[: len(start)] for what, start in zip(troubles, messages, strict=True)] == messages
 
 
 def test_packages_of_other_releases_than_they_ask_for_are_named() -> None:
-    found = {"jax": "0.12.0.1", "jaxlib": "0.10.2", "jax-cuda13-plugin": "0.11.2"}
-    said = [trouble.what for trouble in doctor.find_mismatches(found)]
-    assert any(what.startswith("jax 0.12") and "jaxlib" in what for what in said)
-    assert "jax-cuda13-plugin 0.11.2 and jaxlib 0.10.2 are different releases" in said
+    versions = {"jax": "0.12.0.1", "jaxlib": "0.10.2", "jax-cuda13-plugin": "0.11.2"}
+    messages = [trouble.what for trouble in doctor.find_mismatches(versions)]
+    assert any(what.startswith("jax 0.12") and "jaxlib" in what for what in messages)
+    assert "jax-cuda13-plugin 0.11.2 and jaxlib 0.10.2 are different releases" in messages
 
 
 def test_this_environment_goes_together() -> None:

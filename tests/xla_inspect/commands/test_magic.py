@@ -67,9 +67,9 @@ print(json.dumps(shown))
 def outputs() -> Mapping[str, str]:
     """What each cell prints or shows as text, by its name, and under `end` what the kernel printed elsewhere."""
     command = [sys.executable, "-c", RUN, json.dumps(CELLS)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    shown: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
-    return {**shown, "end": done.stderr}
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    answers: dict[str, str] = json.loads(result.stdout.splitlines()[-1])
+    return {**answers, "end": result.stderr}
 
 
 FIRST = "scores on CPU needs "

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ("memroy", "there is no command 'memroy'; did you mean 'memory'?"),
         ("kernls model.py:layer", "there is no command 'kernls'; did you mean 'kernels'?"),
@@ -27,16 +27,16 @@ if TYPE_CHECKING:
     ],
 )
 def test_a_misspelt_command_line_is_answered_with_what_was_meant(
-    typed: str, said: str, capfd: pytest.CaptureFixture[str]
+    typed: str, message: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert command_line.main(typed.split()) == 2
     captured = capfd.readouterr()
     assert captured.out == ""
-    assert said in captured.err.splitlines()[0]
+    assert message in captured.err.splitlines()[0]
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ("memory m.py:f --taget h100", "xla-inspect memory: there is no option '--taget'; did you mean '--target'?"),
         ("kernels m.py:f --jsn", "xla-inspect kernels: there is no option '--jsn'; did you mean '--json'?"),
@@ -46,12 +46,12 @@ def test_a_misspelt_command_line_is_answered_with_what_was_meant(
     ],
 )
 def test_a_misspelt_option_is_answered_with_the_usage_of_its_command(
-    typed: str, said: str, capsys: pytest.CaptureFixture[str]
+    typed: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
         command_line.main(typed.split())
     first, second, *_ = capsys.readouterr().err.splitlines()
-    assert first.startswith(said)
+    assert first.startswith(message)
     assert second.startswith(f"usage: xla-inspect {typed.partition(' ')[0]} ")
 
 
@@ -64,8 +64,8 @@ def test_the_first_screen_shows_three_examples_and_every_command(
     lines = capsys.readouterr().out.splitlines()
     examples = lines[lines.index("examples:") + 1 :][:4]
     assert [line.startswith("  xla-inspect ") for line in examples] == [True, True, True, False]
-    shown = [line.split()[0] for line in lines if line[:2] == "  " and line[2] != " "]
-    assert sorted(set(shown) - {"xla-inspect"}) == sorted(command_list.list_questions())
+    options = [line.split()[0] for line in lines if line[:2] == "  " and line[2] != " "]
+    assert sorted(set(options) - {"xla-inspect"}) == sorted(command_list.list_questions())
 
 
 def test_help_of_a_command_is_that_commands_own(capsys: pytest.CaptureFixture[str]) -> None:

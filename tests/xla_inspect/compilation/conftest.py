@@ -33,12 +33,12 @@ def compiles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def note(patch: pytest.MonkeyPatch, where: object, name: str, say: Callable[..., str]) -> list[str]:
     """Return what is said of each call of a function, which goes on to do its work."""
-    seen: list[str] = []
+    calls: list[str] = []
     work = getattr(where, name)
 
     def noted(*args: object, **options: object) -> object:
-        seen.append(say(*args))
+        calls.append(say(*args))
         return work(*args, **options)
 
     patch.setattr(where, name, noted)
-    return seen
+    return calls

@@ -33,20 +33,20 @@ pytestmark = pytest.mark.usefixtures("all_targets")
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_stage_is_there(layers: Captures, target: str) -> None:
-    found = layers[target]
-    assert (found.program, found.target, found.source_file) == ("layer", target, "snippets/programs/layer.py")
-    assert found.source == (ROOT / found.source_file).read_text(encoding="utf-8")
-    assert found.jaxpr.startswith("{ lambda ; a:f32[64,128]")
-    assert "stablehlo.dot_general" in found.stablehlo
-    assert "loc(" not in found.stablehlo
-    assert 'loc("snippets/programs/layer.py":9' in found.stablehlo_locations
-    assert found.before.startswith("HloModule jit_layer, entry_computation_layout=")
-    assert found.after.startswith("HloModule jit_layer, is_scheduled=true")
-    assert "BufferAssignment:" in found.buffers
-    assert "HloLiveRange" in found.live_ranges
-    assert (found.memory.arguments, found.memory.outputs) == (4 * (64 * 128 + 128 * 256 + 256), 4 * 64 * 256)
-    assert found.cost.flops >= 2 * 64 * 128 * 256
-    assert "jaxlib" in found.versions
+    layer = layers[target]
+    assert (layer.program, layer.target, layer.source_file) == ("layer", target, "snippets/programs/layer.py")
+    assert layer.source == (ROOT / layer.source_file).read_text(encoding="utf-8")
+    assert layer.jaxpr.startswith("{ lambda ; a:f32[64,128]")
+    assert "stablehlo.dot_general" in layer.stablehlo
+    assert "loc(" not in layer.stablehlo
+    assert 'loc("snippets/programs/layer.py":9' in layer.stablehlo_locations
+    assert layer.before.startswith("HloModule jit_layer, entry_computation_layout=")
+    assert layer.after.startswith("HloModule jit_layer, is_scheduled=true")
+    assert "BufferAssignment:" in layer.buffers
+    assert "HloLiveRange" in layer.live_ranges
+    assert (layer.memory.arguments, layer.memory.outputs) == (4 * (64 * 128 + 128 * 256 + 256), 4 * 64 * 256)
+    assert layer.cost.flops >= 2 * 64 * 128 * 256
+    assert "jaxlib" in layer.versions
 
 
 @pytest.mark.parametrize(
@@ -88,10 +88,10 @@ def test_what_a_gpu_launches_in_a_loop_stands_behind_the_loop_by_its_instruction
     def grow(x: jax.Array) -> jax.Array:
         return jax.lax.while_loop(lambda y: y.sum() < 100, lambda y: y * 2, x)
 
-    found = capture(grow, X, target="h100")
-    kinds = [thunk.kind for thunk in found.thunks]
+    program = capture(grow, X, target="h100")
+    kinds = [thunk.kind for thunk in program.thunks]
     assert kinds[kinds.index("kWhile") + 1 :] == ["kCustomKernel"] * (len(kinds) - kinds.index("kWhile") - 1)
-    assert all(f"%{thunk.name} = " in found.after for thunk in found.thunks)
+    assert all(f"%{thunk.name} = " in program.after for thunk in program.thunks)
 
 
 def test_the_fusion_log_says_what_was_fused_at_what_price_and_why_not(layers: Captures) -> None:
@@ -106,11 +106,11 @@ def test_the_fusion_log_says_what_was_fused_at_what_price_and_why_not(layers: Ca
 def test_instructions_lead_to_the_python_line_with_the_call_chain() -> None:
     from programs import transformer_block
 
-    found = capture(transformer_block.transformer_block, *transformer_block.EXAMPLE)
-    named = re.findall(r"fusion\(.*stack_frame_id=(\d+)", found.after)
-    chains = [[frame.function for frame in found.frames[int(key)]] for key in named]
+    program = capture(transformer_block.transformer_block, *transformer_block.EXAMPLE)
+    frames = re.findall(r"fusion\(.*stack_frame_id=(\d+)", program.after)
+    chains = [[frame.function for frame in program.frames[int(key)]] for key in frames]
     assert ["normalize", "transformer_block"] in chains
-    assert {frame.file for chain in found.frames.values() for frame in chain} == {
+    assert {frame.file for chain in program.frames.values() for frame in chain} == {
         "snippets/programs/transformer_block.py"
     }
 
@@ -121,8 +121,8 @@ def test_a_frame_has_line_and_columns(layers: Captures) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_each_change_differs_from_the_state_before_it(layers: Captures, target: str) -> None:
-    found = layers[target]
-    states = [found.before, *(change.text for change in found.passes)]
+    layer = layers[target]
+    states = [layer.before, *(change.text for change in layer.passes)]
     assert all(first != second for first, second in itertools.pairwise(states))
     assert all(text.startswith("HloModule jit_layer") and "\nFileNames" not in text for text in states)
 
@@ -131,13 +131,13 @@ def test_each_change_differs_from_the_state_before_it(layers: Captures, target: 
 def test_the_last_change_leads_to_the_optimized_module_but_for_what_a_tpu_adds_after_its_passes(
     layers: Captures, target: str, undumped: list[str]
 ) -> None:
-    found = layers[target]
-    names = [instruction.name for instruction in found.module.entry]
-    assert [name for name in names if f"%{name} = " not in found.passes[-1].text] == undumped
+    layer = layers[target]
+    names = [instruction.name for instruction in layer.module.entry]
+    assert [name for name in names if f"%{name} = " not in layer.passes[-1].text] == undumped
 
 
 def test_the_work_of_a_gpu_program_is_counted_by_jaxlib_and_labelled(layers: Captures) -> None:
-    assert {target: found.cost.source for target, found in layers.items()} == {
+    assert {target: layer.cost.source for target, layer in layers.items()} == {
         "cpu": "executable",
         "h100": "jaxlib HLO cost analysis",
         "tpu-v5e": "executable",
@@ -145,8 +145,8 @@ def test_the_work_of_a_gpu_program_is_counted_by_jaxlib_and_labelled(layers: Cap
 
 
 def test_a_pytree_and_keyword_arguments_are_taken() -> None:
-    found = capture(lambda p, *, bias: p["w"] @ p["x"] + bias, {"w": X, "x": X.update(shape=(8, 4))}, bias=1.0)
-    assert "{ lambda ; a:f32[4,8] b:f32[8,4] c:f32[]. let" in found.jaxpr
+    program = capture(lambda p, *, bias: p["w"] @ p["x"] + bias, {"w": X, "x": X.update(shape=(8, 4))}, bias=1.0)
+    assert "{ lambda ; a:f32[4,8] b:f32[8,4] c:f32[]. let" in program.jaxpr
 
 
 @pytest.mark.parametrize("names", [{"static_argnums": 1}, {"static_argnames": "n"}])
@@ -156,8 +156,8 @@ def test_a_static_argument_is_part_of_the_program(names: dict[str, int | str]) -
 
     arguments = {"n": 3} if "static_argnames" in names else {}
     positional = () if arguments else (3,)
-    found = capture(repeat, X, *positional, **names, **arguments)  # type: ignore[arg-type]  # one or the other
-    assert "f32[12,8]" in found.jaxpr
+    program = capture(repeat, X, *positional, **names, **arguments)  # type: ignore[arg-type]  # one or the other
+    assert "f32[12,8]" in program.jaxpr
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -166,10 +166,10 @@ def test_a_donated_argument_is_aliased(target: str, names: dict[str, int | str])
     def bump(x: jax.Array) -> jax.Array:
         return x + 1
 
-    found = capture(bump, X, target=target, **names)  # type: ignore[arg-type]  # one or the other
-    assert "tf.aliasing_output = 0" in found.stablehlo
-    assert "input_output_alias={ {}: (0, {}, may-alias) }" in found.before
-    assert found.memory.aliased > 0
+    program = capture(bump, X, target=target, **names)  # type: ignore[arg-type]  # one or the other
+    assert "tf.aliasing_output = 0" in program.stablehlo
+    assert "input_output_alias={ {}: (0, {}, may-alias) }" in program.before
+    assert program.memory.aliased > 0
 
 
 def test_a_jitted_function_keeps_its_own_options() -> None:
@@ -177,9 +177,9 @@ def test_a_jitted_function_keeps_its_own_options() -> None:
     def power(x: jax.Array, n: int) -> jax.Array:
         return x**n
 
-    found = capture(power, X, n=3)
-    assert "integer_pow[y=3]" in found.jaxpr
-    assert "tf.aliasing_output" in found.stablehlo
+    program = capture(power, X, n=3)
+    assert "integer_pow[y=3]" in program.jaxpr
+    assert "tf.aliasing_output" in program.stablehlo
     with pytest.raises(InspectError, match="'power' is jitted already, so static_argnums would have no effect"):
         capture(power, X, n=3, static_argnums=1)
 
@@ -243,36 +243,38 @@ def test_captures_from_several_threads_are_those_from_one() -> None:
         return jnp.sin(x) / jnp.cos(x)
 
     expected = capture_all(tangent, X)
-    found: dict[str, Capture] = {}
+    captures: dict[str, Capture] = {}
     workers = [
-        threading.Thread(target=lambda target=target: found.update({target: capture(tangent, X, target=target)}))
+        threading.Thread(target=lambda target=target: captures.update({target: capture(tangent, X, target=target)}))
         for target in TARGETS
     ]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    assert found == dict(expected)
+    assert captures == dict(expected)
 
 
 def test_a_target_that_is_not_available_stays_as_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = {name: find_version(name) for name in ("jax", "jaxlib")}
     monkeypatch.setattr("xla_inspect.targets.devices.find_version", installed.get)
-    found = capture_all(jnp.sin, X, targets=("tpu-v5e", "cpu"))
-    assert (list(found), found.targets) == (["cpu"], ("tpu-v5e", "cpu"))
-    assert found.missing == {"tpu-v5e": "libtpu not installed; run `uv sync`"}
-    assert (found.get("tpu-v5e"), "tpu-v5e" in found) == (None, False)
+    captures = capture_all(jnp.sin, X, targets=("tpu-v5e", "cpu"))
+    assert (list(captures), captures.targets) == (["cpu"], ("tpu-v5e", "cpu"))
+    assert captures.missing == {"tpu-v5e": "libtpu not installed; run `uv sync`"}
+    assert (captures.get("tpu-v5e"), "tpu-v5e" in captures) == (None, False)
     with pytest.raises(TargetUnavailableError, match="libtpu not installed"):
-        found["tpu-v5e"]
+        captures["tpu-v5e"]
     with pytest.raises(InspectError, match="'h100'; there are tpu-v5e, cpu"):
-        found["h100"]
+        captures["h100"]
 
 
 def test_what_is_handed_to_another_core_is_not_taken_for_the_program() -> None:
     from programs import scatter_update as program
 
-    found = capture(program.scatter_update, *program.EXAMPLE, target="tpu7x")
-    assert "sparse_core" in found.after
-    assert {found.module.name, *(each.module.name for each in found.passes)} == {"jit_scatter_update"}
-    assert found.module.entry.root.shape.plain == "f32[1024,64]"
-    assert len(list_kernels(found)) > 1
+    captured_program = capture(program.scatter_update, *program.EXAMPLE, target="tpu7x")
+    assert "sparse_core" in captured_program.after
+    assert {captured_program.module.name, *(pass_run.module.name for pass_run in captured_program.passes)} == {
+        "jit_scatter_update"
+    }
+    assert captured_program.module.entry.root.shape.plain == "f32[1024,64]"
+    assert len(list_kernels(captured_program)) > 1

@@ -61,12 +61,12 @@ CHANGES: dict[str, Callable[[pytest.MonkeyPatch], object]] = {
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("changed", CHANGES)
+@pytest.mark.parametrize("change", CHANGES)
 def test_a_change_of_what_goes_into_a_compile_misses(
-    changed: str, compiles: list[str], monkeypatch: pytest.MonkeyPatch
+    change: str, compiles: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     capture(double, 1.0)
-    CHANGES[changed](monkeypatch)
+    CHANGES[change](monkeypatch)
     capture(double, 1.0)
     assert compiles == ["cpu", "cpu"]
 
@@ -161,8 +161,8 @@ def test_a_damaged_entry_is_a_miss_and_is_written_anew_with_one_line_that_says_s
     assert capture(double, 1.0) == good
     # What it took is another time.
     assert (compiles, unpack(entry.read_bytes())) == (["cpu", "cpu"], unpack(whole))
-    said, compiling = caplog.messages
-    assert said.startswith(f"{entry.name} of the capture cache is made again: this ")
+    warning, compiling = caplog.messages
+    assert warning.startswith(f"{entry.name} of the capture cache is made again: this ")
     assert compiling == "compiling double for cpu"
 
 
@@ -177,11 +177,11 @@ def test_an_entry_of_another_key_is_a_miss_and_is_written_anew(
     other.write_bytes(swapped[1])
     caplog.set_level(logging.INFO, "xla_inspect")
     assert [capture(program, 1.0) for program in programs] == good
-    assert [unpack(each.read_bytes()) for each in (one, other)] == [unpack(data) for data in swapped[::-1]]
+    assert [unpack(entry.read_bytes()) for entry in (one, other)] == [unpack(data) for data in swapped[::-1]]
     assert compiles == ["cpu"] * 4
-    told = [message for message in caplog.messages if "compiling" not in message]
-    assert sorted(told) == sorted(
-        f"{each.name} of the capture cache is made again: it holds another capture" for each in (one, other)
+    warnings = [message for message in caplog.messages if "compiling" not in message]
+    assert sorted(warnings) == sorted(
+        f"{entry.name} of the capture cache is made again: it holds another capture" for entry in (one, other)
     )
 
 
@@ -229,8 +229,8 @@ def test_a_cache_that_cannot_be_written_costs_one_line_and_no_capture(
     monkeypatch.setenv("XLA_INSPECT_CACHE", str(tmp_path / "file"))
     caplog.set_level(logging.INFO, "xla_inspect")
     assert [capture(lambda x, n=n: x * n, 1.0).program for n in (4, 5)] == ["<lambda>"] * 2
-    (said,) = [record for record in caplog.records if "compiling" not in record.message]
-    assert (said.levelname, "set XLA_INSPECT_CACHE" in said.message) == ("INFO", True)
+    (warning,) = [record for record in caplog.records if "compiling" not in record.message]
+    assert (warning.levelname, "set XLA_INSPECT_CACHE" in warning.message) == ("INFO", True)
 
 
 AFTER_RELOAD = """
@@ -250,8 +250,8 @@ for _ in range(2):
 
 def test_a_package_that_is_imported_anew_finds_what_it_compiled(folder: Path) -> None:
     """As `mkdocs serve` does when one of its files is saved."""
-    done = subprocess.run([sys.executable, "-c", AFTER_RELOAD], check=True, capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", AFTER_RELOAD], check=True, capture_output=True, text=True)
     isa = "AVX2" if platform.machine().lower() in {"x86_64", "amd64"} else "host"
-    assert done.stdout.splitlines() == [f"{isa} {isa} {isa}"] * 2
-    assert done.stderr.splitlines() == ["compiling <lambda> for cpu"]
+    assert result.stdout.splitlines() == [f"{isa} {isa} {isa}"] * 2
+    assert result.stderr.splitlines() == ["compiling <lambda> for cpu"]
     assert len(list(folder.glob("*.gz"))) == 1

@@ -43,12 +43,12 @@ capture(deep, jax.ShapeDtypeStruct((64, 64), jnp.float32))
 @pytest.fixture
 def parents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
     """The two places of dumps, which are this test's own."""
-    found = [tmp_path / "memory", tmp_path / "disk"]
-    for folder in found:
+    folders = [tmp_path / "memory", tmp_path / "disk"]
+    for folder in folders:
         folder.mkdir()
-    monkeypatch.setattr(dump_compile, "MEMORY", found[0])
-    monkeypatch.setattr(dump_compile.tempfile, "tempdir", str(found[1]))
-    return found
+    monkeypatch.setattr(dump_compile, "MEMORY", folders[0])
+    monkeypatch.setattr(dump_compile.tempfile, "tempdir", str(folders[1]))
+    return folders
 
 
 @pytest.mark.parametrize("place", ["memory", "disk"])
@@ -57,17 +57,19 @@ def test_dumps_of_a_compile_that_was_killed_are_swept_and_those_of_one_that_live
 ) -> None:
     memory, disk = parents
     environment = {**os.environ, "XLA_INSPECT_CACHE": "off", "TMPDIR": str(disk)}
-    parent, used = (memory, memory) if place == "memory" else (disk, memory / "none")
-    process = subprocess.Popen([sys.executable, "-c", COMPILE, str(used)], env=environment)
+    parent, dump_parent = (memory, memory) if place == "memory" else (disk, memory / "none")
+    process = subprocess.Popen([sys.executable, "-c", COMPILE, str(dump_parent)], env=environment)
     deadline = time.monotonic() + 120
-    while not (found := [each for each in parent.glob(f"{dump_compile.PREFIX}*") if len(list(each.iterdir())) > 2]):
+    while not (
+        folders := [folder for folder in parent.glob(f"{dump_compile.PREFIX}*") if len(list(folder.iterdir())) > 2]
+    ):
         assert time.monotonic() < deadline, "it wrote no dumps"
         time.sleep(0.01)
     dump_compile.sweep_dumps()
-    assert list(parent.iterdir()) == found
+    assert list(parent.iterdir()) == folders
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert list(parent.iterdir()) == found
+    assert list(parent.iterdir()) == folders
     dump_compile.sweep_dumps()
     assert list(parent.iterdir()) == []
 
@@ -96,17 +98,23 @@ def test_a_compile_that_runs_out_of_memory_leaves_a_capture_of_what_there_was(pa
 
     with pytest.raises(jax.errors.JaxRuntimeError, match="Ran out of memory on HBM") as caught:
         capture(buffers.attend, *buffers.PROGRAMS["attend"][1], target="tpu-v5e")
-    found: Capture = caught.value.capture  # type: ignore[attr-defined]  # added
-    assert found.error == str(caught.value)
-    assert (found.program, found.target, found.source_file) == ("attend", "tpu-v5e", "snippets/programs/buffers.py")
-    assert found.module.is_scheduled
-    assert [len(found.runs) > 100, len(found.passes) > 5, len(list_kernels(found)) > 0] == [True] * 3
-    assert found.memory_report.startswith("Memory Space: default (color=0)\nTotal bytes: ")
-    assert "f32[65536,65536]" in found.memory_report
-    assert found.buffers.startswith("BufferAssignment:")
-    assert found.live_ranges.startswith("HloLiveRange")
-    assert found.sources == {"snippets/programs/buffers.py": found.source}
-    assert Capture.from_json(found.to_json()) == found
+    failed_capture: Capture = caught.value.capture  # type: ignore[attr-defined]  # added
+    assert failed_capture.error == str(caught.value)
+    assert (failed_capture.program, failed_capture.target, failed_capture.source_file) == (
+        "attend",
+        "tpu-v5e",
+        "snippets/programs/buffers.py",
+    )
+    assert failed_capture.module.is_scheduled
+    assert [len(failed_capture.runs) > 100, len(failed_capture.passes) > 5, len(list_kernels(failed_capture)) > 0] == [
+        True
+    ] * 3
+    assert failed_capture.memory_report.startswith("Memory Space: default (color=0)\nTotal bytes: ")
+    assert "f32[65536,65536]" in failed_capture.memory_report
+    assert failed_capture.buffers.startswith("BufferAssignment:")
+    assert failed_capture.live_ranges.startswith("HloLiveRange")
+    assert failed_capture.sources == {"snippets/programs/buffers.py": failed_capture.source}
+    assert Capture.from_json(failed_capture.to_json()) == failed_capture
     assert [list(parent.iterdir()) for parent in parents] == [[], []]
 
 
@@ -117,7 +125,7 @@ def test_a_compile_that_is_refused_before_it_begins_leaves_no_capture() -> None:
 
 
 @pytest.mark.parametrize(
-    ("flags", "asked"),
+    ("flags", "name"),
     [
         ("", "was the disk full, or did another program remove them meanwhile? Run it again"),
         ("--xla_dump_disable_metadata", "does XLA_FLAGS switch dumps off?"),
@@ -125,21 +133,21 @@ def test_a_compile_that_is_refused_before_it_begins_leaves_no_capture() -> None:
     ids=["no flags", "flags"],
 )
 def test_dumps_that_are_missing_are_put_down_to_the_flags_only_where_there_are_such(
-    flags: str, asked: str, monkeypatch: pytest.MonkeyPatch
+    flags: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = dump_compile.read_dump_folder
+    dump_folder = dump_compile.read_dump_folder
 
     def read_none(folder: Path) -> tuple[ModuleTexts, dict[str, float]]:
         for path in folder.glob("module_*"):
             path.unlink()
-        return read(folder)
+        return dump_folder(folder)
 
     monkeypatch.setattr(dump_compile, "read_dump_folder", read_none)
     monkeypatch.setenv("XLA_FLAGS", flags)
     monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
     with pytest.raises(InspectError) as caught:
         capture(lambda x: x * 3.0, jax.ShapeDtypeStruct((5,), jnp.float32))
-    assert str(caught.value).endswith(f"the compiler left no dump of '<lambda>'; {asked}")
+    assert str(caught.value).endswith(f"the compiler left no dump of '<lambda>'; {name}")
 
 
 def multiply(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -153,19 +161,19 @@ GPUS = [name for name, entry in ENTRIES.items() if entry.kind == "gpu" and not e
 @pytest.mark.parametrize("target", GPUS)
 def test_the_cost_model_chooses_the_tiles_of_each_gpus_matmuls(target: str) -> None:
     matrix = jax.ShapeDtypeStruct((4096, 4096), jnp.bfloat16)
-    compiled = capture(multiply, matrix, matrix, target=target, passes=False)
-    assert compiled.options == {**PINNED["gpu"], TILING_MODEL: True}
+    program = capture(multiply, matrix, matrix, target=target, passes=False)
+    assert program.options == {**PINNED["gpu"], TILING_MODEL: True}
     first = capture(multiply, matrix, matrix, target=target, options={TILING_MODEL: False}, passes=False)
     grids = []
-    for each in (compiled, first):
-        (kernel,) = list_kernels(each)
+    for executable in (program, first):
+        (kernel,) = list_kernels(executable)
         assert kernel.thunk is not None
         assert kernel.thunk.grid is not None
         assert kernel.thunk.threads is not None
         grids.append((kernel.thunk.grid[0], kernel.thunk.threads[0]))
     assert grids[0] == (1024, 128)
     assert grids[1][0] >= 65_536
-    assert compiled.identity != first.identity
+    assert program.identity != first.identity
 
 
 @pytest.mark.usefixtures("all_targets")

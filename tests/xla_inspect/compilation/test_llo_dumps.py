@@ -43,14 +43,14 @@ def call(all_targets: None) -> CompileCall:  # noqa: ARG001 - a fixture that ski
 
 @pytest.mark.parametrize("target", GENERATIONS)
 def test_each_generation_leaves_its_kernels_with_all_that_is_said_of_them(target: str) -> None:
-    found = capture(layer.layer, *layer.EXAMPLE, target=target, machine=True, passes=False).low_level
-    assert [each.kernel for each in found] == ["fusion", "<late-finalization>", "<late-initialization>", PROGRAM]
-    for each in found:
-        assert "control target key" in each.bundles
-        assert "== UTILIZATION" in each.utilization
-        assert "total scheduled bundles" in each.schedule
-        assert each.stages[-1].bundles is not None
-    kernel = found[0]
+    kernels = capture(layer.layer, *layer.EXAMPLE, target=target, machine=True, passes=False).low_level
+    assert [entry.kernel for entry in kernels] == ["fusion", "<late-finalization>", "<late-initialization>", PROGRAM]
+    for entry in kernels:
+        assert "control target key" in entry.bundles
+        assert "== UTILIZATION" in entry.utilization
+        assert "total scheduled bundles" in entry.schedule
+        assert entry.stages[-1].bundles is not None
+    kernel = kernels[0]
     assert "Length to end" in kernel.critical_path
     assert kernel.instructions == ("fusion",)
     assert len(kernel.stages) > 50
@@ -61,9 +61,9 @@ def test_each_generation_leaves_its_kernels_with_all_that_is_said_of_them(target
 
 def test_two_processes_leave_the_same(call: CompileCall) -> None:
     first, second = llo_dumps.DumpingProcess(llo_dumps.ALL), llo_dumps.DumpingProcess(llo_dumps.ALL)
-    found = first.compile(call, "tpu-v5e")
-    assert found == second.compile(call, "tpu-v5e") == first.compile(call, "tpu-v5e")
-    assert len(found) == 4
+    executable = first.compile(call, "tpu-v5e")
+    assert executable == second.compile(call, "tpu-v5e") == first.compile(call, "tpu-v5e")
+    assert len(executable) == 4
 
 
 def test_nothing_of_the_clock_or_the_machine_is_kept(call: CompileCall) -> None:
@@ -74,8 +74,12 @@ def test_nothing_of_the_clock_or_the_machine_is_kept(call: CompileCall) -> None:
     assert re.findall(r"\b\d\d:\d\d:\d\d\b|\b\d{19}\b|/(?:home|root|tmp|work)/", texts) == []
 
 
-def _texts(found: tuple[LowLevel, ...]) -> list[str]:
-    return [text for each in found for text in (each.bundles, each.utilization, each.schedule, each.critical_path)]
+def _texts(kernels: tuple[LowLevel, ...]) -> list[str]:
+    return [
+        text
+        for kernel in kernels
+        for text in (kernel.bundles, kernel.utilization, kernel.schedule, kernel.critical_path)
+    ]
 
 
 def test_the_folder_is_empty_after_each_compile(call: CompileCall) -> None:
@@ -109,9 +113,9 @@ def test_of_a_program_that_is_too_large_the_finished_kernels_are_kept(
     finished = llo_dumps.collect_low_level(call, "tpu-v5e")
     assert _texts(finished) == _texts(everything)
     sizes = {("packed-bundles-post-ra", "final_bundles")}
-    assert {tuple(stage.name for stage in each.stages) for each in finished} == sizes
-    assert [[stage for stage in each.stages if stage.name in next(iter(sizes))] for each in everything] == [
-        list(each.stages) for each in finished
+    assert {tuple(stage.name for stage in kernel.stages) for kernel in finished} == sizes
+    assert [[stage for stage in kernel.stages if stage.name in next(iter(sizes))] for kernel in everything] == [
+        list(kernel.stages) for kernel in finished
     ]
 
 
@@ -154,13 +158,13 @@ def test_a_process_that_ends_leaves_no_folder_and_one_that_is_killed_none_that_t
 ) -> None:
     environment = {**os.environ.copy(), "TMPDIR": str(tmp_path), "XLA_INSPECT_CACHE": "off"}
     command = [sys.executable, "-c", KILLED.format(killed=killed)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    left = Path(done.stdout.strip())
-    assert (left.name.startswith(PREFIX), left.exists()) == (True, killed), done.stderr
-    assert done.returncode == (-signal.SIGKILL if killed else 0)
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    folder = Path(result.stdout.strip())
+    assert (folder.name.startswith(PREFIX), folder.exists()) == (True, killed), result.stderr
+    assert result.returncode == (-signal.SIGKILL if killed else 0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     sweep_dumps()
-    assert not left.exists()
+    assert not folder.exists()
 
 
 def test_files_that_are_still_written_are_waited_for(tmp_path: Path) -> None:
@@ -177,8 +181,11 @@ def test_the_last_attempt_of_a_compiler_that_began_anew_counts(tmp_path: Path) -
         (tmp_path / f"{time_of}-TLP-07-final_bundles.txt").write_text(text, encoding="utf-8")
         (tmp_path / f"{time_of + 5}-all-reduce-12.3-07-final_bundles.txt").write_text(text, encoding="utf-8")
     (tmp_path / "105-gone-07-final_bundles.txt").write_text("first", encoding="utf-8")
-    found = llo_dumps.read_kernels(tmp_path)
-    assert [(each.kernel, each.bundles) for each in found] == [("all-reduce-12.3", "second"), (PROGRAM, "second")]
+    kernels = llo_dumps.read_kernels(tmp_path)
+    assert [(kernel.kernel, kernel.bundles) for kernel in kernels] == [
+        ("all-reduce-12.3", "second"),
+        (PROGRAM, "second"),
+    ]
 
 
 def test_a_folder_without_a_finished_program_has_no_kernels(tmp_path: Path) -> None:

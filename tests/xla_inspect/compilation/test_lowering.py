@@ -84,8 +84,8 @@ double(1.0)
 
 def test_what_the_reader_compiled_is_not_compiled_again_for_a_capture() -> None:
     """Also where the package is imported anew, as `mkdocs serve` does when one of its files is saved."""
-    done = subprocess.run([sys.executable, "-c", ONCE], check=True, capture_output=True, text=True)
-    assert [line for line in done.stderr.splitlines() if "ompiling" in line] == []
+    result = subprocess.run([sys.executable, "-c", ONCE], check=True, capture_output=True, text=True)
+    assert [line for line in result.stderr.splitlines() if "ompiling" in line] == []
 
 
 @pytest.mark.parametrize("kind", ["gpu", "tpu"])
@@ -97,8 +97,8 @@ def test_what_was_lowered_once_is_compiled_for_each_target_as_if_it_were_lowered
         target = targets.find_target(name)
         alone = lower(describe("softmax"), name)
         options = {"xla_gpu_autotune_level": 0} if kind == "gpu" else {}
-        compiled = [each.place(target).compile(options).as_text() for each in (once, alone)]
-        assert compiled[0] == compiled[1]
+        texts = [lowered_program.place(target).compile(options).as_text() for lowered_program in (once, alone)]
+        assert texts[0] == texts[1]
     assert once.stage.as_text(debug_info=True) == before
 
 
@@ -106,12 +106,12 @@ def test_a_rule_that_asks_for_its_client_is_given_that_of_each_target(monkeypatc
     """Pallas lowers a kernel otherwise for each generation of a TPU, and so is lowered for each."""
 
     def double(x: jax.Array) -> jax.Array:
-        def body(read: jax.Ref, write: jax.Ref) -> None:
-            write[...] = read[...] * 2
+        def body(ref: jax.Ref, write: jax.Ref) -> None:
+            write[...] = ref[...] * 2
 
         return pallas.pallas_call(body, out_shape=VECTOR)(x)  # type: ignore[no-any-return]  # JAX leaves it untyped
 
     lowered = note(monkeypatch, lowering, "_lower_traced", lambda _, target, device: f"{target.name} {bool(device)}")
-    found = capture_all(double, VECTOR, targets=KINDS["tpu"])
-    assert all("tpu_custom_call" in each.stablehlo for each in found.values())
+    captures = capture_all(double, VECTOR, targets=KINDS["tpu"])
+    assert all("tpu_custom_call" in capture.stablehlo for capture in captures.values())
     assert lowered == ["tpu-v5e False", "tpu-v5e True", "tpu-v6e True"]

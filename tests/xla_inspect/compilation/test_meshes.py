@@ -29,28 +29,28 @@ def scale(x: jax.Array, w: dict[str, jax.Array]) -> jax.Array:
 
 def test_a_program_is_partitioned_over_the_devices_of_a_mesh() -> None:
     specs = (P("data", "model"), {"by": P("data", "model"), "bias": P()})
-    found = capture(
+    program = capture(
         scale, MATRIX, {"by": MATRIX, "bias": MATRIX}, target="cpu:8", mesh={"data": 4, "model": 2}, specs=specs
     )
-    shapes = {parameter.op_name: parameter.shape.plain for parameter in found.module.entry.parameters}
-    assert found.module.num_partitions == 8
-    assert 'sdy.mesh @mesh = <["data"=4, "model"=2]>' in found.stablehlo
+    shapes = {parameter.op_name: parameter.shape.plain for parameter in program.module.entry.parameters}
+    assert program.module.num_partitions == 8
+    assert 'sdy.mesh @mesh = <["data"=4, "model"=2]>' in program.stablehlo
     assert shapes == {"x": "f32[4,4]", "w['by']": "f32[4,4]", "w['bias']": "f32[16,8]"}
 
 
 def test_one_spec_may_stand_for_a_whole_pytree() -> None:
-    found = capture(
+    program = capture(
         scale, MATRIX, {"by": MATRIX, "bias": MATRIX}, target="cpu:8", mesh={"x": 8}, specs=(P("x"), P("x"))
     )
-    assert {parameter.shape.plain for parameter in found.module.entry.parameters} == {"f32[2,8]"}
+    assert {parameter.shape.plain for parameter in program.module.entry.parameters} == {"f32[2,8]"}
 
 
 def test_a_program_may_name_the_axes_of_its_mesh() -> None:
     def total(x: jax.Array) -> jax.Array:
         return jax.shard_map(lambda part: jax.lax.psum(part, "x"), in_specs=P("x"), out_specs=P())(x)
 
-    found = capture(total, MATRIX, target="cpu:8", mesh={"x": 8}, specs=(P("x"),))
-    assert found.module.opcode_counts()["all-reduce"] == 1
+    program = capture(total, MATRIX, target="cpu:8", mesh={"x": 8}, specs=(P("x"),))
+    assert program.module.opcode_counts()["all-reduce"] == 1
 
 
 def test_a_mesh_of_another_size_than_the_target_is_refused() -> None:
@@ -74,10 +74,10 @@ def test_what_is_refused_for_one_target_is_an_error_or_by_wish_a_gap() -> None:
     square = jax.ShapeDtypeStruct((8, 8), jnp.float32)
     with pytest.raises(NotImplementedError, match="'eig' not found for platform tpu"):
         capture_all(jnp.linalg.eigvals, square, targets=("cpu", "tpu-v4"))
-    found = capture_all(jnp.linalg.eigvals, square, targets=("cpu", "tpu-v4"), refusals=True)
-    assert list(found) == ["cpu"]
+    captures = capture_all(jnp.linalg.eigvals, square, targets=("cpu", "tpu-v4"), refusals=True)
+    assert list(captures) == ["cpu"]
     with pytest.raises(TargetUnavailableError, match="'eig' not found for platform tpu"):
-        found["tpu-v4"]
+        captures["tpu-v4"]
 
 
 # One pass that no other compiler has, by target.
@@ -138,25 +138,25 @@ WAYS: dict[str, Callable[[], tuple[Callable[..., Any], Any]]] = {
 @pytest.mark.parametrize("way", WAYS)
 def test_a_program_spread_over_the_readers_devices_is_compiled_for_those_of_the_target(way: str, target: str) -> None:
     function, example = WAYS[way]()
-    found = capture(function, example, target=target)
-    assert (found.module.num_partitions, which(found)) == (8, target)
+    program = capture(function, example, target=target)
+    assert (program.module.num_partitions, which(program)) == (8, target)
 
 
-def which(found: Capture) -> str:
+def which(capture: Capture) -> str:
     """The target whose compiler made a capture, by the passes that ran."""
-    ran = {run.name for run in found.runs}
+    ran = {run.name for run in capture.runs}
     return " ".join(target for target, mark in MARKS.items() if mark in ran)
 
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("target", MARKS)
 def test_the_readers_mesh_and_one_of_the_same_axes_give_the_same(target: str) -> None:
-    asked = capture(gram, MATRIX, target=target, mesh={"data": 4, "model": 2}, specs=(P("data", "model"),))
+    program = capture(gram, MATRIX, target=target, mesh={"data": 4, "model": 2}, specs=(P("data", "model"),))
     own = capture(gram, lie(spread("data", "model")), target=target)
     both = capture(gram, lie(spread("data", "model")), target=target, mesh={"data": 4, "model": 2})
     backwards = Mesh(make_mesh().devices[::-1, ::-1], ("data", "model"))
     turned = capture(gram, lie(NamedSharding(backwards, P("data", "model"))), target=target)
-    assert [each.after for each in (own, both, turned)] == [asked.after] * 3
+    assert [variant.after for variant in (own, both, turned)] == [program.after] * 3
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -164,8 +164,8 @@ def test_the_readers_mesh_and_one_of_the_same_axes_give_the_same(target: str) ->
 def test_an_example_on_one_device_of_the_readers_is_compiled_for_one_of_the_target(target: str) -> None:
     examples = (lie(SingleDeviceSharding(jax.devices("cpu")[2])), jax.device_put(jnp.ones((16, 8)), jax.devices()[3]))
     for example in examples:
-        found = capture(gram, example, target=target)
-        assert (found.module.num_partitions, which(found)) == (1, target)
+        program = capture(gram, example, target=target)
+        assert (program.module.num_partitions, which(program)) == (1, target)
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -174,9 +174,9 @@ def test_an_example_on_one_device_of_the_readers_is_compiled_for_one_of_the_targ
 )
 def test_a_mesh_of_the_readers_of_another_size_than_the_target_is_refused(target: str, instead: str) -> None:
     has = {"cpu": 1, "h100:4": 4, "tpu-v5e": 4}[target]
-    said = f"over 8 devices, and target '{target}' has {has}; take {instead} for the target, or make a mesh of {has}"
+    message = f"over 8 devices, and target '{target}' has {has}; take {instead} for the target, or make a mesh of {has}"
     for function, example in (WAYS["an example"](), WAYS["a constraint inside"]()):
-        with pytest.raises(InspectError, match=said):
+        with pytest.raises(InspectError, match=message):
             capture(function, example, target=target)
 
 
@@ -205,9 +205,9 @@ def test_a_compile_for_other_devices_than_the_targets_is_no_capture(monkeypatch:
 def test_a_device_of_a_tpu_is_what_jax_has_on_the_hardware() -> None:
     """JAX takes meshes of whole chips only on v4 and v5p, and one device for each of a TPU7x's two dies."""
     chips = {"tpu-v4:2x2x2": 8, "tpu-v5e:2x4": 8, "tpu-v5p:2x2x2": 8, "tpu-v6e:2x4": 8, "tpu7x:2x2x1": 8}
-    given = {"mesh": {"x": 8}, "specs": (P("x"),)}
-    found = capture_all(jnp.sin, MATRIX, targets=tuple(chips), **given)
-    assert {target: capture.module.num_partitions for target, capture in found.items()} == chips
+    arguments = {"mesh": {"x": 8}, "specs": (P("x"),)}
+    captures = capture_all(jnp.sin, MATRIX, targets=tuple(chips), **arguments)
+    assert {target: capture.module.num_partitions for target, capture in captures.items()} == chips
 
 
 def test_an_axis_may_be_a_part_of_a_physical_one() -> None:

@@ -25,9 +25,9 @@ def other(x: float) -> float:
 
 
 def module(**names: Any) -> ModuleType:  # noqa: ANN401 - whatever a file defines
-    made = ModuleType("own")
-    vars(made).update(__file__="own.py", **names)
-    return made
+    module = ModuleType("own")
+    vars(module).update(__file__="own.py", **names)
+    return module
 
 
 def test_a_file_offers_the_function_of_its_name_with_its_example() -> None:

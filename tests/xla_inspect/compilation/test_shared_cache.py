@@ -35,6 +35,6 @@ def test_what_two_processes_ask_for_at_once_is_compiled_once() -> None:
     for process in processes:
         process.stdin.write("\n")
         process.stdin.flush()
-    said = [process.communicate()[0].splitlines() for process in processes]
-    assert sum("compiling" in line for lines in said for line in lines) == 1
-    assert said[0][-1] == said[1][-1]
+    outputs = [process.communicate()[0].splitlines() for process in processes]
+    assert sum("compiling" in line for lines in outputs for line in lines) == 1
+    assert outputs[0][-1] == outputs[1][-1]

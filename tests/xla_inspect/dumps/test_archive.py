@@ -175,11 +175,11 @@ def test_what_is_no_archive_is_refused() -> None:
 
 
 def test_a_name_that_no_file_can_have_is_left_out() -> None:
-    given = {
+    names = {
         "module_0001.f.0001.a" + ".after_.before_" * 500 + "x": b"",
         "a/" * 600 + "b": b"",
         "module_" + "1" * 300: b"",
     }
-    files = Files.from_archive(pack_zip({**given, **CONTENT}))
+    files = Files.from_archive(pack_zip({**names, **CONTENT}))
     assert set(files.names) == set(CONTENT)
     assert set(files.left_out.values()) == {"its name is longer than that of any file"}

@@ -96,9 +96,9 @@ DUMP = list_modules(
 )
 
 
-@pytest.mark.parametrize("named", ["module_0112.jit_step", "jit_step", "step", "112", "0112", "module_112"])
-def test_a_module_is_found_by_its_name_its_number_or_both(named: str) -> None:
-    assert pick_module(DUMP, named, "dump").number == 112
+@pytest.mark.parametrize("text", ["module_0112.jit_step", "jit_step", "step", "112", "0112", "module_112"])
+def test_a_module_is_found_by_its_name_its_number_or_both(text: str) -> None:
+    assert pick_module(DUMP, text, "dump").number == 112
 
 
 def test_a_name_that_several_have_or_none_is_told_with_those_that_there_are() -> None:
@@ -117,10 +117,10 @@ def test_a_name_that_several_have_or_none_is_told_with_those_that_there_are() ->
 
 def test_other_files_are_modules_each_or_several() -> None:
     two = b"[graph]\nHloModule a, is_scheduled=true\n\nENTRY x {\n}\n\nHloModule b\n\nENTRY y {\n}\n"
-    found = list_modules(
+    modules = list_modules(
         Files.from_mapping({"saved.txt": two, "dir/one.hlo": b"HloModule c\n", "notes.md": b"HloModule"})
     )
-    assert [(module.key, module.part, module.after) for module in found] == [
+    assert [(module.key, module.part, module.after) for module in modules] == [
         ("a", 0, "saved.txt"),
         ("b", 1, "saved.txt"),
         ("dir/c", 0, "dir/one.hlo"),
@@ -128,7 +128,7 @@ def test_other_files_are_modules_each_or_several() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ({}, "holds no file"),
         ({"a.md": b"", "b.md": b""}, "holds 2 files, and none that XLA dumped"),
@@ -138,8 +138,8 @@ def test_other_files_are_modules_each_or_several() -> None:
         ({"a.mlir": b"module @jit_f {\n  func.func public @main() {"}, "is MLIR, as StableHLO is, and no HLO"),
     ],
 )
-def test_what_holds_no_module_is_told_as_what_it_is(content: dict[str, bytes], said: str) -> None:
+def test_what_holds_no_module_is_told_as_what_it_is(content: dict[str, bytes], message: str) -> None:
     with pytest.raises(InspectError) as caught:
         list_modules(Files.from_mapping(content))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "what --xla_dump_to writes is read" in str(caught.value)

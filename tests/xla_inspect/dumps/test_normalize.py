@@ -60,9 +60,9 @@ def partitioned() -> Capture:
 def test_a_partitioned_program_knows_its_lines_before_and_after(partitioned: Capture) -> None:
     lines = {1024: find_line(partitioned, "hidden = "), 256: find_line(partitioned, "return hidden")}
     for module in (partitioned.unoptimized_module, partitioned.module):
-        dots = [each for each in module.walk() if each.opcode == "dot"]
-        found = {each.shape.dimensions[-1]: partitioned.frames[each.stack_frame or 0][0].line for each in dots}
-        assert found == lines
+        dots = [dot for dot in module.walk() if dot.opcode == "dot"]
+        lines_by_size = {dot.shape.dimensions[-1]: partitioned.frames[dot.stack_frame or 0][0].line for dot in dots}
+        assert lines_by_size == lines
 
 
 def test_every_instruction_of_the_module_stands_in_its_text() -> None:

@@ -43,9 +43,9 @@ def damage(text: str, dice: random.Random) -> str:
     return dice.choice(kinds)()
 
 
-def check(read: Callable[[str], object], text: str) -> None:
+def check(read_text: Callable[[str], object], text: str) -> None:
     start = time.process_time()
-    error = refusal(read, text)
+    error = refusal(read_text, text)
     assert time.process_time() - start < SECONDS
     if error is not None:
         lines = text.split("\n")
@@ -53,9 +53,9 @@ def check(read: Callable[[str], object], text: str) -> None:
         assert 1 <= error.column <= len(lines[error.line - 1]) + 1, str(error)
 
 
-def refusal(read: Callable[[str], object], text: str) -> HloSyntaxError | None:
+def refusal(read_text: Callable[[str], object], text: str) -> HloSyntaxError | None:
     try:
-        read(text)
+        read_text(text)
     except HloSyntaxError as error:
         return error
     return None

@@ -46,7 +46,10 @@ def tell(module: Module) -> list[list[tuple[str, str, tuple[str, ...], str, bool
     XLA prints in an order of its own, so this is sorted.
     """
     return sorted(
-        sorted((each.name, each.opcode, each.operands, each.shape.plain, each.is_root) for each in computation)
+        sorted(
+            (instruction.name, instruction.opcode, instruction.operands, instruction.shape.plain, instruction.is_root)
+            for instruction in computation
+        )
         for computation in module.computations
     )
 
@@ -63,7 +66,7 @@ def test_a_written_module_holds_something_that_xla_does_not_print(text: str) -> 
 
 @pytest.mark.parametrize("text", WRONG)
 def test_what_is_wrong_is_told_with_line_and_column_and_what_was_expected(text: str) -> None:
-    line, column, said = WRONG[text]
+    line, column, message = WRONG[text]
     with pytest.raises(InspectError, match="error"):
         read_back(text)
     with pytest.raises(HloSyntaxError) as refused:
@@ -71,7 +74,7 @@ def test_what_is_wrong_is_told_with_line_and_column_and_what_was_expected(text: 
     place = re.match(r"line (\d+), column (\d+): (.*)", str(refused.value))
     assert place
     assert (int(place[1]), int(place[2])) == (line, column)
-    assert said in place[3]
+    assert message in place[3]
 
 
 def test_a_configuration_of_several_lines_becomes_one_with_the_blanks_that_its_author_put_within_a_line() -> None:

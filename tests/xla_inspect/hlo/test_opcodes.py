@@ -31,7 +31,7 @@ def test_there_are_ten_categories() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "opcode", "wrapped", "category"),
+    ("spelling", "opcode", "inner", "category"),
     [
         ("add", "add", None, "element-wise"),
         ("slice-start", "async-start", "slice", "data movement"),
@@ -41,9 +41,9 @@ def test_there_are_ten_categories() -> None:
     ],
 )
 def test_an_asynchronous_form_is_that_of_what_it_wraps(
-    written: str, opcode: str, wrapped: str | None, category: str
+    spelling: str, opcode: str, inner: str | None, category: str
 ) -> None:
-    assert (resolve(written), categorise(written)) == ((opcode, wrapped), category)
+    assert (resolve(spelling), categorise(spelling)) == ((opcode, inner), category)
 
 
 def test_an_unknown_opcode_is_refused() -> None:

@@ -261,10 +261,10 @@ def test_modules_share_what_their_texts_share() -> None:
 
 
 def test_a_mistake_has_its_place_though_the_text_around_it_is_known() -> None:
-    known = parse_module(MODULE)
+    module = parse_module(MODULE)
     fused = MODULE[MODULE.index("%fused") : MODULE.index("ENTRY")]
     without, twice = MODULE.replace(fused, ""), MODULE.replace(fused, fused * 2)
-    fusion = without.splitlines().index(known.instruction("fusion").text) + 1
+    fusion = without.splitlines().index(module.instruction("fusion").text) + 1
     assert failure(without)[::2] == (fusion, "computation 'fused' is not defined")
     header = twice.rindex("%fused (")
     assert failure(twice) == (twice.count("\n", 0, header) + 1, 1, "computation 'fused' is defined twice")
@@ -279,7 +279,7 @@ def test_what_is_shared_cannot_be_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "aliases"),
+    ("alias", "aliases"),
     [
         ("", {}),
         (", input_output_alias={ {}: (2, {}, may-alias) }", {(): 2}),
@@ -290,9 +290,9 @@ def test_what_is_shared_cannot_be_changed() -> None:
     ],
 )
 def test_an_output_that_takes_the_place_of_a_parameter_is_known_by_its_index(
-    written: str, aliases: dict[tuple[int, ...], int]
+    alias: str, aliases: dict[tuple[int, ...], int]
 ) -> None:
-    text = f"HloModule m{written}\n\nENTRY e {{\n  ROOT p = f32[] parameter(0)\n}}\n"
+    text = f"HloModule m{alias}\n\nENTRY e {{\n  ROOT p = f32[] parameter(0)\n}}\n"
     assert parse_module(text).aliases == aliases
 
 
@@ -320,4 +320,8 @@ ENTRY main.3 {
   ROOT loop.2 = f32[4]{0} fusion(loop.1), kind=kLoop, calls=fused
 } // main.3
 """)
-    assert [dict(each.calls) for each in module.entry] == [{}, {"calls": ("fused",)}, {"calls": ("fused",)}]
+    assert [dict(instruction.calls) for instruction in module.entry] == [
+        {},
+        {"calls": ("fused",)},
+        {"calls": ("fused",)},
+    ]

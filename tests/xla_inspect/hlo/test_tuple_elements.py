@@ -68,8 +68,8 @@ def test_they_are_the_instructions_that_xla_reads(text: str) -> None:
     def tell(module: str) -> set[tuple[object, ...]]:
         return {(i.name, i.opcode, i.shape.text, i.operands, i.is_root) for i in parse_module(module).entry}
 
-    printed = _hlo.hlo_module_from_text(text).to_string()
-    assert tell(text) == tell(spell_out(text)) == tell(printed)
+    reread_text = _hlo.hlo_module_from_text(text).to_string()
+    assert tell(text) == tell(spell_out(text)) == tell(reread_text)
 
 
 def test_text_that_picks_nothing_stays_as_it_is() -> None:

@@ -50,7 +50,7 @@ def squeeze(text: str) -> str:
 
 
 @pytest.fixture(scope="module")
-def compiled() -> Capture:
+def program() -> Capture:
     from programs.layer import EXAMPLE, layer
 
     return capture(layer, *EXAMPLE, target="cpu")
@@ -62,8 +62,8 @@ def test_a_written_module_means_the_same_once_it_is_written_back(text: str) -> N
 
 
 @pytest.mark.parametrize("stage", ["before", "after"])
-def test_a_compiled_module_means_the_same_once_it_is_written_back(compiled: Capture, stage: str) -> None:
-    text = getattr(compiled, stage)
+def test_a_compiled_module_means_the_same_once_it_is_written_back(program: Capture, stage: str) -> None:
+    text = getattr(program, stage)
     assert squeeze(read_back(write_module(parse_module(text)))) == squeeze(read_back(text))
 
 

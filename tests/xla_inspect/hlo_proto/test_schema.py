@@ -31,13 +31,13 @@ def descriptions() -> tuple[dict[str, Any], dict[str, Any]]:
 
     def add(prefix: str, message: Any) -> None:  # noqa: ANN401 - the class is built at run time
         messages[prefix + message.name] = message
-        enumerations.update({f"{prefix}{message.name}.{found.name}": found for found in message.enum_type})
+        enumerations.update({f"{prefix}{message.name}.{enum.name}": enum for enum in message.enum_type})
         for inner in message.nested_type:
             add(f"{prefix}{message.name}.", inner)
 
     for file in read_descriptors(Path(jaxlib.__file__).parent / "libjax_common.so"):
         if file.name in FILES:
-            enumerations |= {found.name: found for found in file.enum_type}
+            enumerations |= {enum.name: enum for enum in file.enum_type}
             for message in file.message_type:
                 add("", message)
     return messages, enumerations
@@ -82,8 +82,8 @@ def test_no_field_of_an_instruction_has_come_without_being_seen() -> None:
     """What a newer XLA adds would be missing from every text: it is written, or named here as said elsewhere."""
     messages, _ = descriptions()
     passed_over = {"all_reduce_id", "is_cross_program_prefetch"}
-    known = {field.name for field in FIELDS["HloInstructionProto"]} | passed_over
-    assert {field.name for field in messages["HloInstructionProto"].field} - known == set()
+    covered = {field.name for field in FIELDS["HloInstructionProto"]} | passed_over
+    assert {field.name for field in messages["HloInstructionProto"].field} - covered == set()
 
 
 @pytest.mark.parametrize("name", TEXTS)

@@ -41,9 +41,9 @@ def send(server: Playground, raw: bytes, *, half_closed: bool = False, patience:
 
 def head(server: Playground, line: str, **headers: str | None) -> bytes:
     """Return the head of a request with the right headers, but for those that are given."""
-    known = {"Host": f"127.0.0.1:{server.port}", "X-Play-Token": server.token, "Origin": server.address}
-    known |= {"Content-Type": "application/json", "Connection": "close"}
-    all_of = {**known, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    head_lines = {"Host": f"127.0.0.1:{server.port}", "X-Play-Token": server.token, "Origin": server.address}
+    head_lines |= {"Content-Type": "application/json", "Connection": "close"}
+    all_of = {**head_lines, **{name.replace("_", "-"): value for name, value in headers.items()}}
     lines = [line, *(f"{name}: {value}" for name, value in all_of.items() if value is not None)]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 

@@ -158,11 +158,11 @@ def test_bodies_that_come_a_byte_at_a_time_hold_nobody_up(server: Playground) ->
 
 def count_settled(server: Playground) -> int:
     """Return how many processes there are once none comes or goes: one is made ahead of the next edit."""
-    seen = [len(server.processes())]
-    while len(set(seen[-20:])) > 1 or len(seen) < 20:
+    counts = [len(server.processes())]
+    while len(set(counts[-20:])) > 1 or len(counts) < 20:
         time.sleep(0.1)
-        seen.append(len(server.processes()))
-    return seen[-1]
+        counts.append(len(server.processes()))
+    return counts[-1]
 
 
 def test_who_leaves_before_the_answer_leaves_nothing_running(server: Playground) -> None:

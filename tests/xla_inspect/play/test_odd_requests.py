@@ -138,7 +138,7 @@ def test_the_page_is_served_with_a_policy_and_is_not_kept(server: Playground) ->
 
 def test_the_server_listens_on_the_loopback_alone(server: Playground) -> None:
     outside = [info[4][0] for info in socket.getaddrinfo(socket.gethostname(), server.port, proto=socket.IPPROTO_TCP)]
-    for address in {str(each) for each in outside} - {"127.0.0.1", "::1", "127.0.1.1"}:
+    for address in {str(host) for host in outside} - {"127.0.0.1", "::1", "127.0.1.1"}:
         with pytest.raises(OSError), socket.create_connection((address, server.port), timeout=1):  # noqa: PT011 - any
             pass
 

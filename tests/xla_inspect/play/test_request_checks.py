@@ -50,7 +50,7 @@ def test_a_link_on_a_page_of_this_machine_may_open_the_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "is_page"),
+    ("change", "is_page"),
     [
         ({}, False),
         ({"Sec_Fetch_Site": "cross-site"}, True),
@@ -58,9 +58,9 @@ def test_a_link_on_a_page_of_this_machine_may_open_the_page() -> None:
         ({"Sec_Fetch_Dest": "iframe"}, True),
     ],
 )
-def test_such_a_page_may_neither_ask_nor_frame_it(changed: dict[str, str], *, is_page: bool) -> None:
+def test_such_a_page_may_neither_ask_nor_frame_it(change: dict[str, str], *, is_page: bool) -> None:
     with pytest.raises(RefusedError, match="another site"):
-        check_sender(make(**OPENED | changed), 8484, "secret", is_page=is_page)
+        check_sender(make(**OPENED | change), 8484, "secret", is_page=is_page)
 
 
 @pytest.mark.parametrize("length", ["-1", "1e3", "99999999999", "1048577", "x", ""])

@@ -47,4 +47,4 @@ def find_names(node: ast.stmt) -> set[str]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return {node.name}
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+    return {leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)}

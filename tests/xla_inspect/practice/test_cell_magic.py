@@ -40,29 +40,29 @@ def test_a_cell_that_is_not_written_says_so(shell: InteractiveShell, capsys: pyt
 def test_a_cell_that_calls_what_is_not_written_says_so_too(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = said_of(shell, f"{starter(find_exercise(KEY))}\nfollow(None, 0)\n", capsys)
-    assert said.startswith("not yet written: cell:")
+    output = said_of(shell, f"{starter(find_exercise(KEY))}\nfollow(None, 0)\n", capsys)
+    assert output.startswith("not yet written: cell:")
 
 
 def test_a_wrong_answer_is_told_in_terms_of_the_jaxpr(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = "def follow(jaxpr, argument):\n    return [equation.primitive.name for equation in jaxpr.eqns]\n"
-    said = said_of(shell, wrong, capsys)
-    assert "WRONG" in said
-    assert "exercise-" not in said
+    output = said_of(shell, wrong, capsys)
+    assert "WRONG" in output
+    assert "exercise-" not in output
 
 
 def test_an_error_names_the_line_of_the_cell(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
     """The magic stands on the first line."""
-    said = said_of(shell, "def follow(jaxpr, argument):\n    return jaxpr.nothing\n", capsys)
-    assert "WRONG: cell:3: AttributeError" in said
+    output = said_of(shell, "def follow(jaxpr, argument):\n    return jaxpr.nothing\n", capsys)
+    assert "WRONG: cell:3: AttributeError" in output
 
 
 def test_a_cell_that_does_not_run_is_not_marked(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
-    said = said_of(shell, "def follow(jaxpr, argument)\n", capsys)
-    assert "SyntaxError" in said
-    assert "right" not in said
+    output = said_of(shell, "def follow(jaxpr, argument)\n", capsys)
+    assert "SyntaxError" in output
+    assert "right" not in output
 
 
 def test_a_cell_that_is_right_counts_as_done_until_it_is_wrong(

@@ -75,20 +75,20 @@ def list_names(store: Path) -> list[str]:
 def test_an_environment_is_made_once_and_found_again(uv: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     heard: list[str] = []
-    made = make_environment("0.9.2", CPU, store=store, say=heard.append)
+    environment = make_environment("0.9.2", CPU, store=store, say=heard.append)
     again = make_environment("0.9.2", CPU, store=store, say=heard.append)
-    assert made == again
-    assert (made.versions, made.missing) == ({"jax": "0.9.2"}, {})
+    assert environment == again
+    assert (environment.versions, environment.missing) == ({"jax": "0.9.2"}, {})
     assert (count(uv, "venv"), heard) == (1, ["installing JAX 0.9.2"])
-    assert made.folder.name.startswith("0.9.2-cpu-")
-    assert make_environment("0.9.2", {"cpu": ["jax==0.9.2", "flax"]}, store=store).folder != made.folder
+    assert environment.folder.name.startswith("0.9.2-cpu-")
+    assert make_environment("0.9.2", {"cpu": ["jax==0.9.2", "flax"]}, store=store).folder != environment.folder
 
 
 def test_of_several_at_once_one_makes_it_and_the_others_find_it(uv: Path, tmp_path: Path) -> None:
     (uv / "slow").write_text("0.3")
     with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(lambda _: make_environment("0.9.2", CPU, store=tmp_path / "store"), range(4)))
-    assert {each.folder for each in made} == {made[0].folder}
+        environments = list(pool.map(lambda _: make_environment("0.9.2", CPU, store=tmp_path / "store"), range(4)))
+    assert {environment.folder for environment in environments} == {environments[0].folder}
     assert count(uv, "pip install") == 1
 
 
@@ -138,7 +138,7 @@ def test_the_next_python_is_tried_where_a_release_has_no_wheels_for_one(uv: Path
 
 
 @pytest.mark.parametrize(
-    ("refusal", "said"),
+    ("refusal", "message"),
     [
         ("Because there is no version of jax==0.99 and you require", "there is no release 0.99 of JAX"),
         ("error sending request for url (https://somewhere/jax): dns error", "the package index does not answer"),
@@ -146,30 +146,32 @@ def test_the_next_python_is_tried_where_a_release_has_no_wheels_for_one(uv: Path
         ("it fails at `https://somewhere/simple/jax/`", "it fails at the registry"),
     ],
 )
-def test_a_release_that_does_not_install_is_refused_in_words(uv: Path, tmp_path: Path, refusal: str, said: str) -> None:
+def test_a_release_that_does_not_install_is_refused_in_words(
+    uv: Path, tmp_path: Path, refusal: str, message: str
+) -> None:
     (uv / "refused").write_text(json.dumps([refusal]))
-    with pytest.raises(ReleaseError, match=said):
+    with pytest.raises(ReleaseError, match=message):
         make_environment("0.99", {"cpu": ["jax==0.99"]}, store=tmp_path / "store")
     assert list_names(tmp_path / "store") == []
 
 
 def test_a_further_kind_of_target_that_does_not_install_is_missing_with_the_reason(uv: Path, tmp_path: Path) -> None:
     (uv / "refused").write_text(json.dumps(["", "no version of libtpu"]))
-    made = make_environment("0.9.2", {**CPU, "tpu": ["jax[tpu]==0.9.2"]}, store=tmp_path / "store")
-    assert made.missing == {"tpu": "no version of libtpu"}
+    environment = make_environment("0.9.2", {**CPU, "tpu": ["jax[tpu]==0.9.2"]}, store=tmp_path / "store")
+    assert environment.missing == {"tpu": "no version of libtpu"}
 
 
 @pytest.mark.usefixtures("uv")
 def test_those_that_were_not_used_for_longest_go_and_none_that_is_in_use(tmp_path: Path) -> None:
     store = tmp_path / "store"
-    made = [make_environment(f"0.9.{number}", CPU, store=store) for number in range(4)]
-    for age, each in enumerate(made):
-        (each.folder / "env/large").write_bytes(bytes(1000))
-        os.utime(each.folder / "used", (age, age))
+    environments = [make_environment(f"0.9.{number}", CPU, store=store) for number in range(4)]
+    for age, environment in enumerate(environments):
+        (environment.folder / "env/large").write_bytes(bytes(1000))
+        os.utime(environment.folder / "used", (age, age))
     assert measure_store(store) > 4000
-    with environment_store.held(made[0].folder):
+    with environment_store.held(environments[0].folder):
         environment_store.evict_environments(store, 5 * measure_store(store) // 8)
-    assert list_names(store) == sorted(made[at].folder.name for at in (0, 2, 3))
+    assert list_names(store) == sorted(environments[at].folder.name for at in (0, 2, 3))
 
 
 def test_half_an_environment_goes_unless_a_process_holds_it(tmp_path: Path) -> None:

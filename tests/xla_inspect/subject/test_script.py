@@ -190,13 +190,13 @@ ENDS = {
 
 @pytest.mark.parametrize("way", ENDS)
 def test_what_cannot_be_asked_about_is_said_in_words(way: str, tmp_path: Path) -> None:
-    text, only, said = ENDS[way]
-    with pytest.raises(InspectError, match=said):
+    text, only, message = ENDS[way]
+    with pytest.raises(InspectError, match=message):
         read(tmp_path, text, only=only)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ((), "run what"),
         (("-m",), "run what"),
@@ -205,8 +205,8 @@ def test_what_cannot_be_asked_about_is_said_in_words(way: str, tmp_path: Path) -
         (("-m", "xla_inspect.hlo"), "a package needs a __main__"),
     ],
 )
-def test_a_script_that_is_not_there_is_told(words: tuple[str, ...], said: str) -> None:
-    with pytest.raises(InspectError, match=said):
+def test_a_script_that_is_not_there_is_told(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(InspectError, match=message):
         read_script(Request(("run", *words)))
 
 

@@ -59,8 +59,8 @@ def test_arguments_come_from_shapes_in_a_shell_or_from_what_makes_them(file: Pat
     listed = read(f"{file}:takes", args_from=f"{file}:make")
     assert listed.call is not None
     assert jax.tree.map(lambda leaf: leaf.shape, listed.call.args) == ((3, 3), {"w": (5,)})
-    written = read(f"{file}:plain", args="bf16[2, 3]")
-    assert "bf16[2,3]" in written.capture("cpu").jaxpr
+    subject = read(f"{file}:plain", args="bf16[2, 3]")
+    assert "bf16[2,3]" in subject.capture("cpu").jaxpr
 
 
 @pytest.mark.parametrize(
@@ -126,10 +126,10 @@ def test_a_file_named_like_a_module_of_python_shadows_none(tmp_path: Path, monke
 
 
 def test_a_capture_that_was_saved_is_asked_about(file: Path, tmp_path: Path) -> None:
-    made = read(f"{file}:plain").capture("cpu")
+    capture = read(f"{file}:plain").capture("cpu")
     saved = tmp_path / "plain.json"
-    saved.write_text(made.to_json(), encoding="utf-8")
-    assert read_saved(Request((str(saved),))).capture("cpu") == made
+    saved.write_text(capture.to_json(), encoding="utf-8")
+    assert read_saved(Request((str(saved),))).capture("cpu") == capture
 
 
 def test_a_target_has_as_many_devices_as_the_program_is_spread_over(file: Path) -> None:
@@ -140,7 +140,7 @@ def test_a_target_has_as_many_devices_as_the_program_is_spread_over(file: Path) 
 
 
 @pytest.mark.parametrize(
-    ("words", "options", "said"),
+    ("words", "options", "message"),
     [
         ("{file}:none", {}, "has no function 'none'; it has"),
         ("{file}:Net.none", {}, "has no function 'Net.none (Net)'"),
@@ -154,11 +154,11 @@ def test_a_target_has_as_many_devices_as_the_program_is_spread_over(file: Path) 
     ],
 )
 def test_what_cannot_be_found_is_told_with_what_to_write(
-    words: str, options: dict[str, str], said: str, file: Path
+    words: str, options: dict[str, str], message: str, file: Path
 ) -> None:
     with pytest.raises(InspectError) as raised:
         read(words.format(file=file), **options)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 @pytest.mark.parametrize("text", ["data", "data=0", "data=x", "=3", "a b=2"])
@@ -175,10 +175,10 @@ def test_a_mesh_is_axes_with_sizes() -> None:
 def test_lines_are_those_of_the_readers_file_whatever_is_put_around_the_function(
     options: dict[str, object], file: Path
 ) -> None:
-    compiled = read(f"{file}:plain", **options).capture("cpu")
-    assert compiled.source_file == file.name
-    assert compiled.files == (file.name,)
-    assert {frame.file for chain in compiled.frames.values() for frame in chain} == {file.name}
+    capture = read(f"{file}:plain", **options).capture("cpu")
+    assert capture.source_file == file.name
+    assert capture.files == (file.name,)
+    assert {frame.file for chain in capture.frames.values() for frame in chain} == {file.name}
 
 
 def test_a_function_of_programs_is_found_by_its_own_name_too(tmp_path: Path) -> None:
@@ -192,10 +192,10 @@ def test_a_function_of_programs_is_found_by_its_own_name_too(tmp_path: Path) -> 
     subject = read_function(Request(words=(f"{path}:double",)))
     assert (subject.name, subject.program().name) == ("double", "double")
     assert subject.call is not None
-    assert [each.shape for each in subject.call.args] == [(3,)]
-    given = read_function(Request(words=(f"{path}:double",), args="f32[5]"))
-    assert given.call is not None
-    assert [each.shape for each in given.call.args] == [(5,)]
+    assert [argument.shape for argument in subject.call.args] == [(3,)]
+    function = read_function(Request(words=(f"{path}:double",), args="f32[5]"))
+    assert function.call is not None
+    assert [argument.shape for argument in function.call.args] == [(5,)]
 
 
 LIBRARY = """
@@ -240,9 +240,9 @@ def test_what_a_file_sets_for_what_follows_holds_as_its_function_is_traced(setti
         "EXAMPLE = (jax.ShapeDtypeStruct((4, 8), jnp.float32, sharding=SPREAD),)\ndef f(x): return jnp.sum(x * x)\n"
     )
     path.write_text(head + text, encoding="utf-8")
-    asked = [sys.executable, "-m", "xla_inspect", "collectives", f"{path}:f", "--target", "cpu"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout[:12]) == (0, "f on CPU x 2"), done.stderr
+    command = [sys.executable, "-m", "xla_inspect", "collectives", f"{path}:f", "--target", "cpu"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout[:12]) == (0, "f on CPU x 2"), result.stderr
 
 
 @pytest.mark.parametrize(

@@ -45,8 +45,8 @@ def test_labels_are_in_name_and_arguments_and_the_times_stay(form: str, out: str
     before, after = measure_times(open_trace(path)), measure_times(open_trace(tmp_path / out))
     assert [(row.op, round(row.seconds * 1e9)) for row in after.rows] == [("add", 5), ("mul", 4)]
     assert [row.op for row in before.rows] == [row.op for row in after.rows]
-    named = [record["args"]["name"] for record in load(tmp_path / out) if record.get("ph") == "M"]
-    assert sorted(named) == ["/host:CPU", "first", "second"]
+    names = [record["args"]["name"] for record in load(tmp_path / out) if record.get("ph") == "M"]
+    assert sorted(names) == ["/host:CPU", "first", "second"]
 
 
 def test_sums_have_nothing_to_draw(tmp_path: Path) -> None:
@@ -62,7 +62,7 @@ def test_a_damaged_profile_leaves_no_file(tmp_path: Path) -> None:
     path.write_text('{"traceEvents": [{"ph": "X", "ts": 1, "dur": 1, "name": "a"}, {', encoding="utf-8")
     with pytest.raises(InspectError, match="cut off"):
         write_labelled(open_trace(path), tmp_path / "out.json", find)
-    assert [each.name for each in tmp_path.iterdir()] == ["in.json"]
+    assert [leftover.name for leftover in tmp_path.iterdir()] == ["in.json"]
 
 
 def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:

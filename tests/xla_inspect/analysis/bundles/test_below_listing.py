@@ -21,9 +21,9 @@ def on_tpu(all_targets: None) -> Capture:  # noqa: ARG001 - it asks for them
 
 
 def test_bundles_cycles_loops_and_steps_are_those_that_were_read(on_tpu: Capture) -> None:
-    known = read_below(on_tpu)
-    assert known
-    for listing, kernel in zip(describe_below(on_tpu), known, strict=True):
+    kernels = read_below(on_tpu)
+    assert kernels
+    for listing, kernel in zip(describe_below(on_tpu), kernels, strict=True):
         assert (listing.name, listing.bundles, listing.cycles) == (kernel.name, kernel.size, kernel.cycles)
         assert [(loop.first, loop.trips) for loop in listing.loops] == [
             (loop.first, loop.trips) for loop in kernel.loops

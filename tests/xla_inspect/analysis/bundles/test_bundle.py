@@ -69,18 +69,18 @@ def test_operations_are_told_apart_by_unit_and_names_take_no_slot() -> None:
 def test_a_loop_runs_as_often_as_its_counter_says_or_nobody_knows() -> None:
     (loop,) = find_loops(LISTING, parse_bundles(LISTING))
     assert (loop.first, loop.last, loop.depth, loop.trips, loop.bundles) == (1, 5, 1, 12, 5)
-    for changed in (
+    for variant in (
         LISTING.replace("smov.u32 0 ", "smov.u32 3 "),
         LISTING.replace("sadd.s32 1,", "sadd.s32 2,"),
         LISTING.replace("%s6_s1, 12 ", "%s6_s1, %s4_s2 "),
     ):
-        (loop,) = find_loops(changed, parse_bundles(changed))
+        (loop,) = find_loops(variant, parse_bundles(variant))
         assert loop.trips is None
 
 
 def test_a_branch_forward_is_no_loop() -> None:
-    changed = LISTING.replace("target = $region7", "target = $region9")
-    assert find_loops(changed, parse_bundles(changed)) == ()
+    variant = LISTING.replace("target = $region7", "target = $region9")
+    assert find_loops(variant, parse_bundles(variant)) == ()
 
 
 def test_a_text_that_is_no_listing_has_no_bundles() -> None:
@@ -88,8 +88,8 @@ def test_a_text_that_is_no_listing_has_no_bundles() -> None:
 
 
 def test_every_listing_of_every_generation_is_read_to_its_end(generations: Captures) -> None:
-    for found in generations.values():
-        for kernel in read_below(found):
+    for generation in generations.values():
+        for kernel in read_below(generation):
             assert kernel.bundles[-1].end == len(kernel.low.bundles)
             assert not any("{" in slot.operation for bundle in kernel.bundles for slot in bundle.slots)
             listed = kernel.low.bundles[kernel.bundles[0].start :]

@@ -11,7 +11,12 @@ if TYPE_CHECKING:
 
 
 def test_every_step_of_every_generation_is_known(generations: Captures) -> None:
-    steps = {stage.name for found in generations.values() for kernel in read_below(found) for stage in kernel.stages}
+    steps = {
+        stage.name
+        for generation in generations.values()
+        for kernel in read_below(generation)
+        for stage in kernel.stages
+    }
     assert len(steps) > 50
     assert {name for name in steps if find_step(name) is None} == set()
 

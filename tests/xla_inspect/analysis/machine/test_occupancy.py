@@ -97,13 +97,13 @@ def test_blocks_of_a_multiprocessor_are_those_of_the_makers_calculator(target: s
         " ".join(map(str, (CAPABILITY[target], threads, registers, fixed, dynamic, barriers, *device)))
         for threads, registers, (fixed, dynamic), barriers in TAKEN
     ]
-    done = subprocess.run([calculator], input="\n".join(lines), capture_output=True, text=True, check=True)
-    theirs = [int(line) for line in done.stdout.split()]
+    result = subprocess.run([calculator], input="\n".join(lines), capture_output=True, text=True, check=True)
+    theirs = [int(line) for line in result.stdout.split()]
     ours = [
         find_occupancy(limits, threads=threads, registers=registers, shared=fixed + dynamic, barriers=barriers).blocks
         for threads, registers, (fixed, dynamic), barriers in TAKEN
     ]
-    assert [(taken, a, b) for taken, a, b in zip(TAKEN, ours, theirs, strict=True) if a != b] == []
+    assert [(resources, a, b) for resources, a, b in zip(TAKEN, ours, theirs, strict=True) if a != b] == []
 
 
 @pytest.mark.parametrize("target", CAPABILITY)
@@ -117,7 +117,7 @@ def test_a_multiprocessor_has_what_the_guides_table_says_of_its_capability(targe
 
 
 @pytest.mark.parametrize(
-    ("taken", "share", "bound_by"),
+    ("resources", "share", "bound_by"),
     [
         ({"threads": 128, "registers": 32, "shared": 0}, 1.0, ("threads", "registers")),
         ({"threads": 32, "registers": 16, "shared": 0}, 0.5, ("blocks",)),
@@ -128,15 +128,17 @@ def test_a_multiprocessor_has_what_the_guides_table_says_of_its_capability(targe
         ({"threads": 64, "registers": 16, "shared": 0, "barriers": 16}, 0.125, ("barriers",)),
     ],
 )
-def test_what_a_kernel_takes_most_of_binds_it(taken: dict[str, int], share: float, bound_by: tuple[str, ...]) -> None:
-    found = find_occupancy(read_limits(read_spec("h100")), **taken)
-    assert (found.share, found.bound_by) == (share, bound_by)
+def test_what_a_kernel_takes_most_of_binds_it(
+    resources: dict[str, int], share: float, bound_by: tuple[str, ...]
+) -> None:
+    occupancy = find_occupancy(read_limits(read_spec("h100")), **resources)
+    assert (occupancy.share, occupancy.bound_by) == (share, bound_by)
 
 
 def test_a_grid_that_fills_the_gpu_twice_runs_in_two_waves() -> None:
     limits = read_limits(read_spec("h100"))
-    found = find_occupancy(limits, threads=1024, registers=32, shared=0, grid=2 * 2 * limits.multiprocessors)
-    assert (found.blocks, found.waves) == (2, 2.0)
+    occupancy = find_occupancy(limits, threads=1024, registers=32, shared=0, grid=2 * 2 * limits.multiprocessors)
+    assert (occupancy.blocks, occupancy.waves) == (2, 2.0)
 
 
 def test_a_description_without_a_figure_is_refused() -> None:

@@ -95,8 +95,8 @@ def test_truth_values_are_no_vectors() -> None:
 
 def test_a_kernel_of_the_compiler_has_the_turns_and_vectors_of_its_shape() -> None:
     shape = jax.ShapeDtypeStruct((4096, 256), jnp.float32)
-    made = capture(lambda x, b: jnp.tanh(x + b) * 2, shape, jax.ShapeDtypeStruct((256,), jnp.float32), target="cpu")
-    (text,) = (code.text for code in made.code if code.language == "llvm")
+    program = capture(lambda x, b: jnp.tanh(x + b) * 2, shape, jax.ShapeDtypeStruct((256,), jnp.float32), target="cpu")
+    (text,) = (code.text for code in program.code if code.language == "llvm")
     loops = list_loops(text)
     (inner,) = (loop for loop in loops if loop.is_innermost)
     assert inner.is_vectorized

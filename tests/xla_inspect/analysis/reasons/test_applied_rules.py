@@ -12,9 +12,9 @@ from xla_inspect.captured import LogEvent
 TRIED, REPLACED = "algebraic_simplifier", "dfs_hlo_visitor_with_default"
 
 
-def find(*said: tuple[str, str]) -> list[AppliedRule]:
+def find(*messages: tuple[str, str]) -> list[AppliedRule]:
     """Return the rules that were applied according to texts, each with the file that says it."""
-    log = tuple(LogEvent(3, "p", "algsimp", "jit_f", source, 1, text) for source, text in said)
+    log = tuple(LogEvent(3, "p", "algsimp", "jit_f", source, 1, text) for source, text in messages)
     return list(find_rules(read_reasons(capture(layer.layer, *layer.EXAMPLE).retold(log=log)).decisions))
 
 

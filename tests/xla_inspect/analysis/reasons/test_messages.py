@@ -26,14 +26,14 @@ FUSION_WORDS, PASS_WORDS = (
 )
 
 
-def tell(*said: tuple[str, str], run: int = 3) -> Reasons:
+def tell(*messages: tuple[str, str], run: int = 3) -> Reasons:
     """Return what is read of texts, each with the file that says it, in one run of a pass."""
-    log = tuple(LogEvent(run, "p", "a-pass", "jit_f", source, 1, text) for source, text in said)
+    log = tuple(LogEvent(run, "p", "a-pass", "jit_f", source, 1, text) for source, text in messages)
     return read_reasons(capture(layer.layer, *layer.EXAMPLE).retold(log=log))
 
 
-def read(*said: tuple[str, str]) -> tuple[Decision, ...]:
-    return tell(*said).decisions
+def read(*messages: tuple[str, str]) -> tuple[Decision, ...]:
+    return tell(*messages).decisions
 
 
 ADD = "%add.7 = f32[64,256]{1,0} add(%ynn_fusion, %add.6)"
@@ -43,8 +43,8 @@ EXP = "%exp.1 = f32[8,8]{1,0} exponential(%sub.7)"
 @pytest.mark.parametrize("words", [*FUSION_WORDS["words"], *PASS_WORDS["words"]], ids=lambda words: words["kind"])
 def test_words_of_a_compiler_are_read_as_what_they_decide(words: dict[str, Any]) -> None:
     (decision,) = read((words["source"], words["text"]))
-    told = decision.topic, decision.kind, decision.verdict, decision.instruction, list(decision.others)
-    assert told == tuple(words[key] for key in ("topic", "kind", "verdict", "instruction", "others"))
+    decision_parts = decision.topic, decision.kind, decision.verdict, decision.instruction, list(decision.others)
+    assert decision_parts == tuple(words[key] for key in ("topic", "kind", "verdict", "instruction", "others"))
     assert decision.sentence
     assert "{asker}" not in decision.sentence
     assert decision.place
@@ -52,10 +52,10 @@ def test_words_of_a_compiler_are_read_as_what_they_decide(words: dict[str, Any])
 
 def test_nine_kinds_of_ten_that_decide_something_are_among_the_words() -> None:
     kinds = {message.kind for message in list_messages() if message.verdict not in {"nothing", "context"}}
-    told = {words["kind"] for words in PASS_WORDS["words"]}
-    assert told <= kinds
+    known_kinds = {words["kind"] for words in PASS_WORDS["words"]}
+    assert known_kinds <= kinds
     others = {message.kind for message in list_messages() if message.topic in {"fusion", "matmul", "vectorization"}}
-    assert len(told) >= 0.9 * len(kinds - others)
+    assert len(known_kinds) >= 0.9 * len(kinds - others)
 
 
 @pytest.mark.parametrize(("reason", "kind"), FUSION_WORDS["because"].items())
@@ -75,11 +75,11 @@ def test_each_reason_of_the_cost_log_is_explained_on_its_own(
 
 
 def test_what_names_nothing_is_about_the_pair_that_was_named_before() -> None:
-    said = (
+    messages = (
         ("tpu_instruction_fusion", f"Pre-considering\n  producer={EXP}\n  consumer={ADD}"),
         ("tpu_instruction_fusion", "No fusing; output fusion is disabled."),
     )
-    (decision,) = read(*said)
+    (decision,) = read(*messages)
     assert (decision.kind, decision.instruction, decision.others) == ("tpu-after-matmul-only", "exp.1", ("add.7",))
 
 
@@ -91,10 +91,10 @@ def test_the_user_that_was_considered_before_has_a_part_in_a_refusal_that_names_
 
 
 def test_what_goes_to_a_library_goes_there_with_the_operation_that_it_was_begun_for() -> None:
-    said = [("library_rewriter", "Starting a fusion with: %dot.7 = f32[8] dot(%a, %b)")]
-    said += [("library_rewriter", f"  Up: Fusing with: %{name} = f32[8] negate(%c)") for name in ("neg.1", "neg.2")]
-    told = [(decision.instruction, decision.others) for decision in read(*said)]
-    assert told == [("dot.7", ()), ("neg.1", ("dot.7",)), ("neg.2", ("dot.7",))]
+    messages = [("library_rewriter", "Starting a fusion with: %dot.7 = f32[8] dot(%a, %b)")]
+    messages += [("library_rewriter", f"  Up: Fusing with: %{name} = f32[8] negate(%c)") for name in ("neg.1", "neg.2")]
+    decisions = [(decision.instruction, decision.others) for decision in read(*messages)]
+    assert decisions == [("dot.7", ()), ("neg.1", ("dot.7",)), ("neg.2", ("dot.7",))]
 
 
 def test_a_refusal_in_other_words_right_after_is_not_told_again() -> None:
@@ -110,16 +110,19 @@ def test_a_refusal_in_other_words_right_after_is_not_told_again() -> None:
 
 def test_what_a_pass_comes_back_to_is_told_once_and_what_it_does_each_time() -> None:
     tried = ("instruction_fusion", "Evaluating fusion: producer 'exp.1' into consumer 'add.7'.")
-    done = ("instruction_fusion", f"Fusing {EXP} into {ADD}")
-    assert Counter(decision.verdict for decision in read(tried, tried, done, done)) == {"tried": 1, "done": 2}
+    fusing_message = ("instruction_fusion", f"Fusing {EXP} into {ADD}")
+    assert Counter(decision.verdict for decision in read(tried, tried, fusing_message, fusing_message)) == {
+        "tried": 1,
+        "done": 2,
+    }
 
 
 @pytest.mark.parametrize("message", list_messages(), ids=lambda message: message.kind)
 def test_each_message_has_a_place_and_what_decides_a_sentence_of_what_it_found(message: Message) -> None:
     assert bool(message.sentence) == (message.verdict not in {"nothing", "context"})
     assert message.place or message.kind == "stack"
-    asked = {name for _, name, _, _ in Formatter().parse(message.sentence) if name}
-    assert asked <= {*message.pattern.groupindex, "instruction", "other", "asker"}
+    field_names = {name for _, name, _, _ in Formatter().parse(message.sentence) if name}
+    assert field_names <= {*message.pattern.groupindex, "instruction", "other", "asker"}
 
 
 def test_no_two_messages_have_one_key() -> None:
@@ -157,7 +160,7 @@ SET = (
 
 
 @pytest.mark.parametrize(
-    ("said", "others", "asker"),
+    ("message", "others", "asker"),
     [
         (
             "Propagating OperandLayoutConstraint (priority=0) transpose.4, operand 0: f32[4,8]{0,1} to its neighbors",
@@ -168,25 +171,25 @@ SET = (
         ("Propagating ComputationLayoutConstraint (status=3): ()->f32[]", (), "parameters and results"),
     ],
 )
-def test_a_layout_is_asked_for_by_whom_the_pass_named_last(said: str, others: tuple[str, ...], asker: str) -> None:
-    (decision,) = read(("layout_assignment", said), ("layout_assignment", SET))
+def test_a_layout_is_asked_for_by_whom_the_pass_named_last(message: str, others: tuple[str, ...], asker: str) -> None:
+    (decision,) = read(("layout_assignment", message), ("layout_assignment", SET))
     assert (decision.kind, decision.instruction, decision.others) == ("layout-set", "multiply.1", others)
     assert decision.sentence.startswith("multiply.1 is written in the layout {0,1}, asked for by ")
     assert asker in decision.sentence
 
 
 def test_what_a_file_said_before_does_not_belong_to_another_file_that_no_pass_ran() -> None:
-    said = (
+    messages = (
         ("copy_removal", "TryElideCopy starting for: copy.5"),
         ("algorithm", "Allocation result = Success"),
         ("copy_removal", "    TryElideCopy: Region-based interference is true."),
     )
-    told = [each.instruction for each in tell(*said, run=-1).decisions]
-    assert told == ["", "copy.5"]
+    names = [decision.instruction for decision in tell(*messages, run=-1).decisions]
+    assert names == ["", "copy.5"]
 
 
 def test_collectives_are_told_with_what_was_partitioned() -> None:
-    made = read(
+    decisions = read(
         (
             "spmd_partitioner",
             "  2.00MiB : %dot.9 = f32[8,4]{1,0} dot(%a, %b)     * %all-gather = f32[8]{0} all-gather(%p)",
@@ -194,7 +197,7 @@ def test_collectives_are_told_with_what_was_partitioned() -> None:
         ("spmd_partitioner", "     * %dot = f32[1,4]{1,0} dot(%a, %all-gather)"),
         ("spmd_partitioner", "     * %all-reduce.1 = f32[1,4]{1,0} all-reduce(%dot)"),
     )
-    assert [(each.verdict, each.instruction, each.others) for each in made] == [
+    assert [(decision.verdict, decision.instruction, decision.others) for decision in decisions] == [
         ("done", "dot.9", ("all-gather",)),
         ("noted", "dot", ("dot.9",)),
         ("done", "all-reduce.1", ("dot.9",)),
@@ -203,12 +206,15 @@ def test_collectives_are_told_with_what_was_partitioned() -> None:
 
 def test_a_target_says_of_what_its_compiler_is_silent() -> None:
     log = (LogEvent(0, "p", "a-pass", "jit_f", "hlo_dce", 1, "x"),)
-    told = capture(layer.layer, *layer.EXAMPLE).retold(log=log)
-    silent = {target: read_reasons(told.retold(target=target)).silent for target in ("cpu:8", "h100", "tpu-v5e:2x4")}
+    capture_with_log = capture(layer.layer, *layer.EXAMPLE).retold(log=log)
+    silent = {
+        target: read_reasons(capture_with_log.retold(target=target)).silent
+        for target in ("cpu:8", "h100", "tpu-v5e:2x4")
+    }
     assert {target: list(topics) for target, topics in silent.items()} == {
         "cpu:8": ["schedule", "rematerialization"],
         "h100": ["vectorization"],
         "tpu-v5e:2x4": ["matmul", "vectorization"],
     }
     assert all(silent["cpu:8"].values())
-    assert read_reasons(told.retold(log=())).silent == {}
+    assert read_reasons(capture_with_log.retold(log=())).silent == {}

@@ -35,6 +35,6 @@ def test_a_refusal_is_a_clause(kind: str, sentence: str, clause: str) -> None:
 
 
 def test_each_clause_is_of_a_message_that_refuses() -> None:
-    short = [each for each in list_messages() if each.clause]
+    short = [message for message in list_messages() if message.clause]
     assert short
-    assert [each.kind for each in short if each.verdict not in {"refused", "echo"}] == []
+    assert [message.kind for message in short if message.verdict not in {"refused", "echo"}] == []

@@ -33,8 +33,8 @@ def finder(target: str) -> WhyFinder:
     return WhyFinder(capture(spread, X, target=target, reasons=True))
 
 
-def explain(found: WhyFinder, one: str, other: str) -> Finding:
-    finding: Finding = found.answer("", "", apart=(one, other)).findings[0]
+def explain(finder: WhyFinder, one: str, other: str) -> Finding:
+    finding: Finding = finder.answer("", "", apart=(one, other)).findings[0]
     return finding
 
 

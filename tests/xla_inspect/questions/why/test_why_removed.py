@@ -34,8 +34,8 @@ def normalize(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def explain(function: object, *args: jax.ShapeDtypeStruct) -> Finding:
-    found = WhyFinder(capture(function, *args, reasons=True))  # type: ignore[arg-type]  # a function
-    finding: Finding = found.answer("", str(function.__code__.co_firstlineno + 1)).findings[0]  # type: ignore[attr-defined]
+    finder = WhyFinder(capture(function, *args, reasons=True))  # type: ignore[arg-type]  # a function
+    finding: Finding = finder.answer("", str(function.__code__.co_firstlineno + 1)).findings[0]  # type: ignore[attr-defined]
     return finding
 
 
@@ -55,5 +55,5 @@ def test_an_expression_is_written_two_operations_deep() -> None:
     from xla_inspect.questions.why.why_removed import write_expression
 
     module = parse_module(TEXT)
-    written = {name: write_expression(module, module.instruction(name)) for name in ("product", "root", "sum")}
-    assert written == {"product": "x * 2", "root": "sqrt(x * 2)", "sum": "sqrt(product) + (x * 2)"}
+    expressions = {name: write_expression(module, module.instruction(name)) for name in ("product", "root", "sum")}
+    assert expressions == {"product": "x * 2", "root": "sqrt(x * 2)", "sum": "sqrt(product) + (x * 2)"}
