@@ -43,9 +43,9 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
         sys.dont_write_bytecode = True
         return importlib.import_module("recorded_main")
 
-    kept = sys.dont_write_bytecode
+    setting = sys.dont_write_bytecode
     yield write
-    sys.dont_write_bytecode = kept
+    sys.dont_write_bytecode = setting
     for name in ("recorded_main", "recorded_beside"):
         sys.modules.pop(name, None)
 

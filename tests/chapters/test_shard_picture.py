@@ -23,8 +23,8 @@ def halved() -> Capture:
 
 
 def test_a_part_is_drawn_to_the_scale_of_the_whole(halved: Capture) -> None:
-    shown = shard_picture.draw_shards({"way": halved}, "Parts", names=("x", "y"))
-    sizes = re.findall(r'<rect (?:class="part" )?x="[\d.]+" y="[\d.]+" width="([\d.]+)" height="([\d.]+)"', shown)
+    picture = shard_picture.draw_shards({"way": halved}, "Parts", names=("x", "y"))
+    sizes = re.findall(r'<rect (?:class="part" )?x="[\d.]+" y="[\d.]+" width="([\d.]+)" height="([\d.]+)"', picture)
     (whole, rows, _, block) = [(float(width), float(height)) for width, height in sizes]
     # Sides are drawn by their square roots.
     assert rows == (whole[0], whole[1] / 2)
@@ -32,5 +32,5 @@ def test_a_part_is_drawn_to_the_scale_of_the_whole(halved: Capture) -> None:
 
 
 def test_shapes_are_said(halved: Capture) -> None:
-    shown = html.unescape(shard_picture.draw_shards({"way": halved}, "Parts", names=("x", "y")))
-    assert "Parts. way: x: 16×256 of 64×256, y: 16×128 of 64×256" in shown  # noqa: RUF001 - the sign between sizes
+    labels = html.unescape(shard_picture.draw_shards({"way": halved}, "Parts", names=("x", "y")))
+    assert "Parts. way: x: 16×256 of 64×256, y: 16×128 of 64×256" in labels  # noqa: RUF001 - the sign between sizes
