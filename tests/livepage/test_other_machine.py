@@ -44,8 +44,8 @@ def elsewhere(shared_site: Site) -> Iterator[other_machine.Twin]:
     }
     texts["value"] = "# A\n\nIt is `= 1`,\nor so, and `= hash('kernel')`.\n"
     shared_site.write({f"docs/{name}.md": text for name, text in texts.items()})
-    with other_machine.Twin(shared_site.root) as found:
-        yield found
+    with other_machine.Twin(shared_site.root) as twin:
+        yield twin
 
 
 def compare(site: Site, elsewhere: other_machine.Twin, name: str) -> list[str]:

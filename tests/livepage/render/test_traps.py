@@ -206,7 +206,7 @@ def test_an_unknown_compiler_flag_leaves_page_and_line(site: Site) -> None:
         ```
         """
     site.write({"docs/aborts.md": text})
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict"],
         cwd=site.root,
         env={**os.environ, "JAX_PLATFORMS": "cpu"},
@@ -214,5 +214,5 @@ def test_an_unknown_compiler_flag_leaves_page_and_line(site: Site) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode != 0
-    assert "docs/aborts.md:7: this line ended the process, with " in done.stderr
+    assert result.returncode != 0
+    assert "docs/aborts.md:7: this line ended the process, with " in result.stderr

@@ -202,17 +202,17 @@ class Server:
 
     def get(self, page: str, mark: str, *, longest: float = 30) -> str:
         """Return a page once it holds a text."""
-        end, shown = time.monotonic() + longest, ""
+        end, text = time.monotonic() + longest, ""
         while time.monotonic() < end:
             try:
                 with urllib.request.urlopen(f"{self.address}{page}", timeout=10) as answer:  # noqa: S310 - this machine
-                    shown = answer.read().decode()
+                    text = answer.read().decode()
             except OSError:
-                shown = ""
-            if mark in shown:
-                return shown
+                text = ""
+            if mark in text:
+                return text
             time.sleep(0.05)
-        pytest.fail(f"{page or 'the home page'} did not show {mark!r}:\n{shown}\n{self.log.read_text()}")
+        pytest.fail(f"{page or 'the home page'} did not show {mark!r}:\n{text}\n{self.log.read_text()}")
 
     def let(self, name: str) -> None:
         """Let the work end that a page waits for."""
@@ -242,6 +242,6 @@ def serve(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[dic
 def find_port() -> int:
     import socket
 
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as free_socket:
+        free_socket.bind(("127.0.0.1", 0))
+        return int(free_socket.getsockname()[1])
