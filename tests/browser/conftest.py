@@ -49,10 +49,10 @@ ROOT = "const root = document.querySelector('#explorer').shadowRoot;"
 expect.set_options(timeout=PATIENCE * 1000)
 
 
-def lacks(page_path: str, found: object) -> bool:
+def lacks(page_path: str, missing: object) -> bool:
     """Return whether a page has nothing of what a test looks at, so that all of it is as it must be."""
-    assert found or page_path != CHAPTER, "nothing was found on the page that has everything"
-    return not found
+    assert missing or page_path != CHAPTER, "nothing was found on the page that has everything"
+    return not missing
 
 
 type Opener = Callable[..., Page]
@@ -67,12 +67,12 @@ type Show = Callable[..., Opened]
 
 def sources() -> dict[str, Path]:
     """Return the Markdown file or the notebook of each page, by the page's path in the built site."""
-    found = {}
+    source_texts = {}
     for path in sorted([*DOCS.rglob("*.md"), *DOCS.rglob("*.py")]):
         below = path.relative_to(DOCS)
         plain = below.with_suffix("") if below.stem != "index" else below.parent
-        found[(plain / "index.html").as_posix()] = path
-    return found
+        source_texts[(plain / "index.html").as_posix()] = path
+    return source_texts
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -256,8 +256,8 @@ class Opened:
         script = """lines => lines.map(line => [...line.childNodes]
           .filter(node => !node.classList?.contains("hidden")).map(node => node.textContent).join(""))"""
         self.settle()
-        found: list[str] = self.pane.locator(selector).evaluate_all(script)
-        return found
+        elements: list[str] = self.pane.locator(selector).evaluate_all(script)
+        return elements
 
 
 @pytest.fixture

@@ -98,11 +98,11 @@ def find(page: Page, says: str) -> Locator:
     """
     exactly = re.compile(rf"^\s*(?:{says})\s*$", re.IGNORECASE)
     for kind in ("link", "button"):
-        for shown in page.get_by_role(kind, name=exactly).all():
-            box = shown.is_visible() and shown.bounding_box()
+        for element in page.get_by_role(kind, name=exactly).all():
+            box = element.is_visible() and element.bounding_box()
             # What lies outside of a window that scrolls has room too.
             if box and box["width"] > 1 and box["height"] > 1 and box["x"] >= 0:
-                return shown
+                return element
     message = f"nothing that is seen says {says!r}"
     raise AssertionError(message)
 

@@ -51,12 +51,12 @@ def wait_for(page: Page, condition: Callable[[], bool], seconds: float = PATIENC
         time.sleep(0.02)
 
 
-def expect_value(page: Page, read: Callable[[], Any], wanted: object) -> None:
+def expect_value(page: Page, read_value: Callable[[], Any], expected: object) -> None:
     """Assert that a value read from a page becomes the one that is wanted."""
     try:
-        wait_for(page, lambda: bool(read() == wanted))
+        wait_for(page, lambda: bool(read_value() == expected))
     except TimeoutError:
-        assert read() == wanted
+        assert read_value() == expected
 
 
 def pass_time(page: Page, seconds: float) -> None:
