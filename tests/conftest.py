@@ -101,9 +101,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     files: Counter[str] = Counter()
     for name, seconds in tests.items():
         files[name.partition("::")[0]] += seconds
-    for what, counted in (("files", files), ("tests", tests)):
-        terminalreporter.section(f"the {most} slowest {what}, of {sum(counted.values()):.0f} s")
-        for name, seconds in counted.most_common(most):
+    for what, entries in (("files", files), ("tests", tests)):
+        terminalreporter.section(f"the {most} slowest {what}, of {sum(entries.values()):.0f} s")
+        for name, seconds in entries.most_common(most):
             terminalreporter.write_line(f"{seconds:7.1f} s  {name}")
 
 
@@ -165,10 +165,10 @@ def built_site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     It fails with the build's own words when the strict build fails.
     """
-    if named := os.environ.get("SITE_DIR"):
-        if problem := site_checksum.check_checksum(Path(named)):
+    if site_path := os.environ.get("SITE_DIR"):
+        if problem := site_checksum.check_checksum(Path(site_path)):
             pytest.fail(problem, pytrace=False)
-        return Path(named).resolve()
+        return Path(site_path).resolve()
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     build = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
@@ -206,13 +206,15 @@ def captures() -> Captures:
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """The path of a Chromium or Chrome; skips (or fails, with REQUIRE_BROWSER=1) where there is none."""
-    named = os.environ.get("CHROMIUM")
-    found = (named and shutil.which(named)) or next(filter(None, map(shutil.which, BROWSERS)), None)
-    found = found or next((str(path) for path in MACOS_BROWSERS if path.exists()), None)
-    if not found:
+    chromium_path = os.environ.get("CHROMIUM")
+    browser_path = (chromium_path and shutil.which(chromium_path)) or next(
+        filter(None, map(shutil.which, BROWSERS)), None
+    )
+    browser_path = browser_path or next((str(path) for path in MACOS_BROWSERS if path.exists()), None)
+    if not browser_path:
         _miss(
             "no Chromium found: install it (Debian: `apt-get install chromium`) "
             "or name one in the environment variable CHROMIUM",
             required=BROWSER_REQUIRED,
         )
-    return str(found)
+    return str(browser_path)

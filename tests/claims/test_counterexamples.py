@@ -59,9 +59,9 @@ def compile_nothing(*_: object, targets: tuple[str, ...] = USUAL, **__: object) 
 
 def compile_for_another(function: Callable[..., Any], *example: object, targets: tuple[str, ...] = USUAL) -> Captures:
     """Give each target the capture of the next."""
-    made = capture_all(function, *example)
+    captures = capture_all(function, *example)
     following = dict(zip(USUAL, (*USUAL[1:], USUAL[0]), strict=True))
-    return Captures({target: made[following[target]] for target in targets}, {}, targets)
+    return Captures({target: captures[following[target]] for target in targets}, {}, targets)
 
 
 @contextmanager
@@ -126,10 +126,10 @@ def busy_jax(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def other_opcodes(monkeypatch: pytest.MonkeyPatch) -> None:
     """HLO has other operations."""
-    kept = sorted(operations.opcodes() - {"dot"})
-    ours = [*kept[: len(kept) // 3], "conv", "matmul", "reduce"]
+    other_opcodes = sorted(operations.opcodes() - {"dot"})
+    ours = [*other_opcodes[: len(other_opcodes) // 3], "conv", "matmul", "reduce"]
     monkeypatch.setattr(operations, "opcodes", lambda: frozenset(ours))
-    monkeypatch.setattr(operations, "is_about", lambda number, said: number != said and number < 50)
+    monkeypatch.setattr(operations, "is_about", lambda number, text: number != text and number < 50)
     monkeypatch.setattr(operations, "expect", lambda *_: None)
     monkeypatch.setattr(stablehlo, "operations", lambda _: frozenset({"stablehlo.erf"}))
 
@@ -266,7 +266,7 @@ def survivors(claims: list[Claim], change: Callable[[pytest.MonkeyPatch], None])
 
 def test_every_check_fails_in_a_world_that_is_otherwise(all_targets: None) -> None:
     del all_targets
-    left = [claim for claim in read_claims() if claim.check]
+    surviving = [claim for claim in read_claims() if claim.check]
     for world in WORLDS:
-        left = survivors(left, world)
-    assert "\n".join(f"{claim.id} {claim.check}" for claim in left) == ""
+        surviving = survivors(surviving, world)
+    assert "\n".join(f"{claim.id} {claim.check}" for claim in surviving) == ""

@@ -37,8 +37,8 @@ def list_cycles(folder: Path) -> list[list[str]]:
     path = os.pathsep.join(str(folder / name) for name in ("snippets", "scripts"))
     command = [sys.executable, "-c", LIST_CYCLES, *PACKAGES]
     environment = {**os.environ, "PYTHONPATH": path}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    cycles: list[list[str]] = json.loads(done.stdout)
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    cycles: list[list[str]] = json.loads(result.stdout)
     return cycles
 
 

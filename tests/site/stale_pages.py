@@ -61,10 +61,10 @@ def planted(change: dict[str, str]) -> Iterator[None]:
 @contextmanager
 def _other_version(name: str) -> Iterator[None]:
     """Let the installed packages be the same but for the version of one."""
-    found = {path.name for path in Path(sysconfig.get_path("purelib")).glob("*.dist-info")}
-    mine = next(folder for folder in found if folder.lower().startswith(f"{name}-"))
+    packages = {path.name for path in Path(sysconfig.get_path("purelib")).glob("*.dist-info")}
+    mine = next(folder for folder in packages if folder.lower().startswith(f"{name}-"))
     with tempfile.TemporaryDirectory() as other:
-        for folder in {*found, f"{name}-0.0.1.dist-info"} - {mine}:
+        for folder in {*packages, f"{name}-0.0.1.dist-info"} - {mine}:
             (Path(other) / folder).mkdir()
         with patch.object(sysconfig, "get_path", return_value=other):
             outcomes._list_packages.cache_clear()  # noqa: SLF001 - another process would not need it

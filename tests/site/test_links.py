@@ -70,10 +70,10 @@ def read_texts() -> Iterator[tuple[str, str]]:
 def find_moved(place: str, text: str) -> list[str]:
     """Return a line for each address of a text that begins with one that has moved."""
     return [
-        f"{place}:{text.count('\n', 0, found.start()) + 1}: {found[0]} has moved, to {now}"
-        for found in ADDRESS.finditer(text)
+        f"{place}:{text.count('\n', 0, address.start()) + 1}: {address[0]} has moved, to {now}"
+        for address in ADDRESS.finditer(text)
         for old, now in MOVED.items()
-        if found[0].startswith(old)
+        if address[0].startswith(old)
     ]
 
 

@@ -54,9 +54,9 @@ pytest_generate_tests = parametrize_asking
 
 def list_deciding(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
     """Yield what decides about the answer, by argument; of a written mapping each value by itself."""
-    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    arguments = {keyword.arg: keyword.value for keyword in call.keywords}
     for place, name in DECIDES[name_call(call.func)].items():
-        expression = named.get(name) or call.args[place + 1]
+        expression = arguments.get(name) or call.args[place + 1]
         for part in expression.values if isinstance(expression, ast.Dict) else [expression]:
             yield name, part
 
@@ -115,12 +115,12 @@ def find_typed(code: str) -> list[str]:
     tree = ast.parse(code)
     captured = find_captured(tree)
     # A wrong choice may be counted from an example that the page itself gives.
-    given = captured | {name for name, _ in list_bindings(tree)}
+    computed_names = captured | {name for name, _ in list_bindings(tree)}
     return [
         ast.unparse(expression)
         for call in list_calls(tree)
         for name, expression in list_deciding(call)
-        if not uses(expression, given if name == "others" else captured)
+        if not uses(expression, computed_names if name == "others" else captured)
     ]
 
 
@@ -132,7 +132,7 @@ FOUND = ("found", "late[0]", "found", "found['cpu'] > 3", "{'a': found['cpu'] > 
 
 
 @pytest.mark.parametrize(
-    ("place", "typed", "told"),
+    ("place", "typed", "answers"),
     [
         (0, "typed", ["typed"]),
         (0, "{'cpu': 1, 'h100': found['h100']}", ["1"]),
@@ -147,11 +147,11 @@ FOUND = ("found", "late[0]", "found", "found['cpu'] > 3", "{'a': found['cpu'] > 
         (4, "{'a': found['cpu'] > 3, 'b': False}", ["False"]),
     ],
 )
-def test_a_typed_answer_is_found(place: int, typed: str, told: list[str]) -> None:
+def test_a_typed_answer_is_found(place: int, typed: str, answers: list[str]) -> None:
     assert find_typed(TYPED % FOUND) == []
-    written = list(FOUND)
-    written[place] = typed
-    assert find_typed(TYPED % tuple(written)) == told
+    variants = list(FOUND)
+    variants[place] = typed
+    assert find_typed(TYPED % tuple(variants)) == answers
 
 
 class Run:
@@ -202,9 +202,9 @@ def other_programs(fn: object, *_: object, targets: tuple[str, ...] = USUAL, **_
     return Captures({target: other_program(fn, target=target) for target in targets}, {}, tuple(targets))
 
 
-def swap_targets(*arguments: Any, **named: Any) -> Captures:  # noqa: ANN401 - those of `capture_all`
+def swap_targets(*arguments: Any, **options: Any) -> Captures:  # noqa: ANN401 - those of `capture_all`
     """Return captures in which each target has what came out for another."""
-    true = capture_all(*arguments, **named)
+    true = capture_all(*arguments, **options)
     turned = [*true.values()][1:] + [*true.values()][:1]
     return Captures(dict(zip(true, turned, strict=True)), true.missing, true.targets)
 
@@ -212,8 +212,8 @@ def swap_targets(*arguments: Any, **named: Any) -> Captures:  # noqa: ANN401 - t
 def list_others(run: Run, statement: ast.stmt) -> Iterator[dict[str, object]]:
     """Yield other values for what decides about the answers of a statement, one name at a time."""
     deciding = [expression for call in list_calls(statement) for _, expression in list_deciding(call)]
-    used = {node.id for expression in deciding for node in ast.walk(expression) if isinstance(node, ast.Name)}
-    for name in sorted(used & run.names.keys()):
+    names = {node.id for expression in deciding for node in ast.walk(expression) if isinstance(node, ast.Name)}
+    for name in sorted(names & run.names.keys()):
         yield {name: alter(run.names[name])}
         # Without it, as where a package has something no longer.
         yield {name: None}

@@ -92,10 +92,10 @@ def find_device(target: str) -> jax.Device:
         return jax.devices("cpu")[0]
     if target == "h100":
         spec = SPEC.read_text(encoding="utf-8")
-        found = topologies.get_topology_desc("h100", "cuda", target_config=spec, topology="1x1x1")
+        topology = topologies.get_topology_desc("h100", "cuda", target_config=spec, topology="1x1x1")
     else:
-        found = topologies.get_topology_desc("v5e:2x2", "tpu")
-    device: jax.Device = found.devices[0]
+        topology = topologies.get_topology_desc("v5e:2x2", "tpu")
+    device: jax.Device = topology.devices[0]
     return device
 
 
@@ -132,8 +132,8 @@ def launched(module: str) -> int:
     """Return how many instructions of the entry computation compute: fusions, and what else is no plumbing."""
     idle = {"parameter", "constant", "bitcast", "tuple", "get-tuple-element", "copy-start", "copy-done"}
     lines = module[module.index("\nENTRY") :].splitlines()
-    found = [match[1] for line in lines if (match := re.match(r"\s+(?:ROOT )?%?[\w.-]+ = .*? ([a-z][\w-]*)\(", line))]
-    return sum(opcode not in idle for opcode in found)
+    opcodes = [match[1] for line in lines if (match := re.match(r"\s+(?:ROOT )?%?[\w.-]+ = .*? ([a-z][\w-]*)\(", line))]
+    return sum(opcode not in idle for opcode in opcodes)
 
 
 def everywhere(look: Callable[[str], object], targets: Iterable[str] = TARGETS) -> dict[str, object]:
@@ -150,9 +150,9 @@ def try_all(statements: Iterable[Statement]) -> bool:
     """Try statements, print each with what was expected and what was seen, and return whether all hold."""
     hold = True
     for statement in statements:
-        expected, seen = statement.trial()
-        verdict = "holds" if expected == seen else "FAILS"
+        expected, observed = statement.trial()
+        verdict = "holds" if expected == observed else "FAILS"
         sys.stdout.write(f"{verdict}  {statement.says} [{statement.pages}]\n")
-        sys.stdout.write(f"       expected {expected}\n       seen     {seen}\n")
-        hold = hold and expected == seen
+        sys.stdout.write(f"       expected {expected}\n       seen     {observed}\n")
+        hold = hold and expected == observed
     return hold
