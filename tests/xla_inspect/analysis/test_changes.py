@@ -99,7 +99,7 @@ def test_renumbering_changes_only_names() -> None:
     assert difference.summary == "only names changed (4 instructions)"
 
 
-def test_instructions_that_trade_names_are_told_apart_by_what_they_compute() -> None:
+def test_instructions_that_swap_names_are_distinguished_by_their_computation() -> None:
     traded = """\
 HloModule m
 
@@ -114,14 +114,14 @@ ENTRY %e (x: f32[8]) -> f32[8] {{
     assert difference.aspects() == {"name": 2}
 
 
-def test_inlining_is_named_and_what_moved_is_not_counted() -> None:
+def test_inlining_is_named_and_moved_instructions_are_not_counted() -> None:
     difference = change(BEFORE, INLINED)
     assert difference.computations_removed == ("relu",)
     assert difference.opcode_delta == {"call": -1, "parameter": -1}
     assert difference.summary == "inlined 1 call"
 
 
-def test_fusing_counts_the_instructions_that_went_in() -> None:
+def test_a_fusion_counts_its_fused_instructions() -> None:
     difference = change(INLINED, FUSED)
     assert [instruction.name for instruction in difference.added if instruction.computation == "main"] == ["fusion"]
     assert difference.summary == "fused 4 instructions into 1 kLoop fusion; scheduled the module"
@@ -143,7 +143,7 @@ def test_fusing_counts_the_instructions_that_went_in() -> None:
         ("sine(%call.2)", "sine(%call.2), control-predecessors={%x}", "only order constraints changed (1 instruction)"),
     ],
 )
-def test_one_line_says_what_changed(old: str, new: str, summary: str) -> None:
+def test_a_change_is_summarized_in_one_line(old: str, new: str, summary: str) -> None:
     assert old in BEFORE
     assert change(BEFORE, BEFORE.replace(old, new)).summary == summary
 
@@ -180,7 +180,7 @@ ENTRY %main (x: f32[8]) -> (f32[8], f32[8]) {
 """
 
 
-def test_a_call_whose_text_stays_is_another_where_what_it_calls_is() -> None:
+def test_a_call_with_the_same_text_changes_if_its_callee_changes() -> None:
     before, after = (
         parse_module(CALLS.replace("FIRST", first).replace("SECOND", second))
         for first, second in (("sine", "cosine"), ("cosine", "sine"))
@@ -191,7 +191,7 @@ def test_a_call_whose_text_stays_is_another_where_what_it_calls_is() -> None:
     assert unchanged[before.instruction("two")] is after.instruction("one")
 
 
-def test_meanings_that_many_modules_share_change_no_comparison() -> None:
+def test_sharing_meanings_between_modules_does_not_change_a_comparison() -> None:
     step = capture(trained.transformer_block_grad, *trained.EXAMPLE, target="cpu")
     modules = [step.unoptimized_module, *(pass_run.module for pass_run in step.passes)]
     meanings = Meanings()
@@ -224,7 +224,7 @@ def summaries(paths: list[Path]) -> dict[str, list[str]]:
         ("h100", "rename_fusions", "only names changed"),
     ],
 )
-def test_the_passes_of_a_perceptron_are_summed_up_as_they_are(
+def test_the_passes_of_a_perceptron_have_the_expected_summaries(
     corpus: Corpus, target: str, name: str, summary: str
 ) -> None:
     assert summary in {words.partition(" (")[0] for words in summaries(corpus.passes(target, "mlp"))[name]}

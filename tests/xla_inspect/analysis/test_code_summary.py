@@ -45,7 +45,7 @@ def summarize(target: str, function: str) -> CodeSummary:
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
-def test_names_of_values_and_functions_are_no_difference(target: str) -> None:
+def test_other_names_of_values_and_functions_are_not_a_difference(target: str) -> None:
     first, second = summarize(target, "named"), summarize(target, "called_otherwise")
     assert first.digest == second.digest
     assert first.distance(second) == 0
@@ -53,20 +53,20 @@ def test_names_of_values_and_functions_are_no_difference(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100"])
-def test_other_work_is_a_difference(target: str) -> None:
+def test_different_work_is_a_difference(target: str) -> None:
     first, second = summarize(target, "named"), summarize(target, "in_loop")
     assert first.digest != second.digest
     assert 0 < first.distance(second) <= 1
 
 
-def test_a_loop_that_rewrites_all_in_each_trip_is_told_from_one_that_updates_in_place() -> None:
+def test_a_loop_that_rewrites_the_array_is_distinguished_from_an_update_in_place() -> None:
     first, second = summarize("cpu", "in_loop"), summarize("cpu", "rewriting")
     assert max(first.loops) == 1
     assert max(second.loops) == 2
     assert first.distance(second) > 0.5
 
 
-def test_what_only_notes_say_is_no_difference() -> None:
+def test_different_metadata_in_code_is_not_a_difference() -> None:
     code = compile_for("cpu", "named").code
     noted = [
         type(line)(
@@ -80,7 +80,7 @@ def test_what_only_notes_say_is_no_difference() -> None:
     assert first.digest == second.digest
 
 
-def test_there_is_nothing_to_compare_where_there_is_no_code() -> None:
+def test_missing_code_is_not_compared() -> None:
     assert summarize_code([]) is None
 
 

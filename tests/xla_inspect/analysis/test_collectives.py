@@ -24,7 +24,7 @@ def train(target: str, sharding: str) -> Capture:
 
 
 @pytest.mark.parametrize("target", EIGHT)
-def test_each_exchange_of_a_program_is_found_once_with_the_bytes_it_sends(target: str) -> None:
+def test_each_collective_is_found_once_with_its_sent_bytes(target: str) -> None:
     program = capture(exchange.exchange, *exchange.EXAMPLE, target=target, mesh={"x": 8}, specs=exchange.SPECS)
     assert {one.kind: (one.operand_bytes, one.group, one.sent_bytes) for one in list_collectives(program.module)} == {
         "all-gather": (ROWS, 8, 7 * ROWS),
@@ -36,14 +36,14 @@ def test_each_exchange_of_a_program_is_found_once_with_the_bytes_it_sends(target
     assert len(list_collectives(program.module)) == 5
 
 
-def test_steps_of_one_collective_count_once() -> None:
+def test_the_steps_of_one_collective_count_once() -> None:
     module = train("tpu-v5e:2x4", "fully sharded").module
     gathers = [one for one in list_collectives(module) if one.kind == "all-gather" and one.is_async]
     assert len(gathers) == 2
     assert sum(one.opcode == "all-gather" for one in module.walk()) > 4
 
 
-def test_an_all_reduce_fused_with_its_slice_is_told_from_a_whole_one() -> None:
+def test_an_all_reduce_fused_with_its_slice_is_distinguished_from_a_whole_one() -> None:
     kinds = [one.kind for one in list_collectives(train("tpu-v5e:2x4", "fully sharded").module)]
     assert (kinds.count("all-reduce-scatter"), kinds.count("all-reduce")) == (1, 2)
 
@@ -122,7 +122,7 @@ def test_pairs_are_named_by_the_axes_along_which_they_differ() -> None:
     assert mesh.name_pairs([(0, 3)]) == ("a", "b")
 
 
-def test_groups_of_a_form_that_is_not_known_are_said_to_be_unknown() -> None:
+def test_groups_in_an_unknown_form_are_reported_as_unknown() -> None:
     assert read_groups("something else", 8) is None
     assert read_groups("mesh['a'=4,'b'=2], device_ids=[2,4]T(1,0) {'b'}", 8) is None
 
@@ -143,7 +143,7 @@ def test_a_collective_in_a_loop_runs_as_often_as_the_loop_on_each_target(
 
 
 @pytest.mark.parametrize(("number", "is_cut"), [("%id", True), ("%layer", False)])
-def test_what_is_cut_by_the_number_of_the_device_is_told_from_what_a_loop_cuts(number: str, *, is_cut: bool) -> None:
+def test_a_slice_by_device_number_is_distinguished_from_a_slice_by_a_loop(number: str, *, is_cut: bool) -> None:
     text = f"""HloModule m, num_partitions=8
 
 %cut (whole: f32[64], at: s32[]) -> f32[8] {{

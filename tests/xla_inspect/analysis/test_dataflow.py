@@ -35,7 +35,7 @@ def short(flow: Flow) -> tuple[str, tuple[int, ...], str, str | None]:
     return flow.source, flow.index, flow.shape.plain, flow.user
 
 
-def test_a_value_goes_from_its_maker_to_each_of_its_users_once() -> None:
+def test_each_edge_from_a_producer_to_a_user_occurs_once() -> None:
     graph = trace_flow(MODULE.entry)
     assert [short(edge) for edge in graph.edges] == [
         ("start", (), "f32[2,2]", "pair"),
@@ -49,7 +49,7 @@ def test_a_value_goes_from_its_maker_to_each_of_its_users_once() -> None:
 
 @pytest.mark.long("bare JAX compiles the corpus on both cores for half a minute")
 @pytest.mark.parametrize("target", TARGETS)
-def test_every_computation_of_the_corpus_is_followed_and_drawn(corpus: Corpus, target: str) -> None:
+def test_the_dataflow_of_every_computation_of_the_corpus_is_drawn(corpus: Corpus, target: str) -> None:
     """The optimized module of every program: loops, branches, collectives, tuples in tuples."""
     graphs = 0
     for path in corpus.texts(target):

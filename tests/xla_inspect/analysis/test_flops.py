@@ -106,7 +106,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", ALIKE)
-def test_each_rule_is_that_of_xla(name: str) -> None:
+def test_each_rule_for_flops_matches_xla(name: str) -> None:
     expect_the_same(CASES[name])
 
 
@@ -129,7 +129,7 @@ def test_whole_programs_have_the_sums_of_xla_on_every_target_before_and_after(na
         expect_the_same(program.after)
 
 
-def test_products_stand_apart_by_type_and_precision() -> None:
+def test_matrix_products_are_counted_separately_by_type_and_precision() -> None:
     product = "f32[64,16] dot(%p0, %p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
     product_work = read(f"{product}, operand_precision={{highest,highest}}", "bf16[64,32]", "bf16[32,16]")
     assert count(product_work) == Work(products=Counter({"bf16 highest": 2 * 64 * 32 * 16}))
@@ -137,7 +137,7 @@ def test_products_stand_apart_by_type_and_precision() -> None:
     assert count(read("pred[8] compare(%p0, %p0), direction=EQ", "s32[8]")) == Work(others=Counter({"s32": 8}))
 
 
-def test_a_loop_counts_as_often_as_it_runs_where_xla_counts_it_once() -> None:
+def test_a_loop_body_counts_once_per_iteration_although_xla_counts_it_once() -> None:
     function, example = loops.PROGRAMS["fori_loop"]
     program = capture(function, *example)
     loop = next(while_loop for while_loop in program.module.walk() if while_loop.opcode == "while")
@@ -146,7 +146,7 @@ def test_a_loop_counts_as_often_as_it_runs_where_xla_counts_it_once() -> None:
     assert Count(program.module).instruction(loop).transcendentals == 3 * once == 3 * 8
 
 
-def test_windows_that_all_hold_the_whole_row_count_as_one_reduction() -> None:
+def test_windows_that_cover_the_whole_row_count_as_one_reduction() -> None:
     window = "window={size=1x1023 pad=0_0x511_511}, to_apply=%add"
     whole = read(
         f"f32[8,512] reduce-window(%p0, %p1), {window}", "f32[8,512]", "f32[]", computations=COMPUTATIONS["add"]
@@ -154,22 +154,22 @@ def test_windows_that_all_hold_the_whole_row_count_as_one_reduction() -> None:
     assert count(whole) == Work(others=Counter({"f32": 8 * 511}))
 
 
-def test_of_branches_the_most_of_each_kind_counts() -> None:
+def test_a_conditional_counts_the_maximum_of_each_kind_over_its_branches() -> None:
     assert count(CASES["conditional"]) == Work(others=Counter({"f32": 8}), transcendentals=8)
 
 
-def test_a_library_product_counts_where_xla_subtracts_one() -> None:
+def test_a_library_matrix_product_is_counted_although_xla_does_not_count_it() -> None:
     text = CASES["library product"]
     assert count(text) == Work(products=Counter({"f32": 2 * 64 * 32 * 16}))
     assert jax_private.count_work(text)["flops"] == -1
 
 
 @pytest.mark.parametrize("name", [name for name in OTHERWISE if name.startswith("library convolution")])
-def test_a_library_convolution_counts_as_the_convolution_it_is_or_undoes(name: str) -> None:
+def test_a_library_convolution_counts_as_its_forward_or_backward_convolution(name: str) -> None:
     assert count(CASES[name]).products == Counter({"f32": count(CASES["convolution"]).flops})
 
 
-def test_a_library_call_that_says_nothing_is_unknown() -> None:
+def test_a_library_call_without_details_has_unknown_work() -> None:
     text = read('f32[8] custom-call(%p0), custom_call_target="mine"', "f32[8]")
     assert count(text) == Work(unknown=("mine",))
 

@@ -42,7 +42,7 @@ def test_a_number_belongs_to_one_instruction_of_a_state(layer: Capture) -> None:
         assert len(set(state.numbers.values())) == state.module.instruction_count()
 
 
-def test_what_a_pass_kept_keeps_its_number(layer: Capture) -> None:
+def test_an_instruction_that_a_pass_keeps_keeps_its_number(layer: Capture) -> None:
     states = list(follow_passes(layer))
     for before, after in itertools.pairwise(states):
         change = after.change
@@ -62,7 +62,7 @@ def test_the_product_has_one_number_from_import_to_the_end() -> None:
     assert len(numbers[0]) == 1
 
 
-def test_a_line_is_the_instruction_s_own_wherever_it_names_one(layer: Capture) -> None:
+def test_an_instruction_with_its_own_line_has_that_line(layer: Capture) -> None:
     lines = find_lines(layer, layer.module)
     for instruction in layer.module.walk():
         chain = layer.frames.get(instruction.stack_frame or 0, ())
@@ -72,7 +72,7 @@ def test_a_line_is_the_instruction_s_own_wherever_it_names_one(layer: Capture) -
             assert lines[instruction].through == ""
 
 
-def test_a_prefetch_has_the_line_of_what_takes_it_and_says_so() -> None:
+def test_a_prefetch_has_the_line_of_its_user_and_is_marked() -> None:
     program = capture(small.layer, *small.EXAMPLE, target="tpu-v5e")
     lines = find_lines(program, program.module)
     prefetch = next(copy for copy in program.module.walk() if copy.opcode == "copy-start")
@@ -105,7 +105,7 @@ def convolution_beside_sines(x: jax.Array, kernel: jax.Array) -> jax.Array:
         ),
     ],
 )
-def test_a_product_whose_metadata_was_dropped_never_has_the_line_of_what_it_takes(
+def test_a_product_without_metadata_never_gets_the_line_of_its_operand(
     target: str, function: Callable[..., jax.Array], shapes: tuple[tuple[int, ...], ...], texts: set[str]
 ) -> None:
     program = capture(function, *(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes), target=target)
@@ -147,7 +147,7 @@ def test_the_line_of_a_product_is_found_behind_many_bitcasts(vectors: Capture) -
     assert find_lines(vectors, module)[module.instruction("dot")].through == "r"
 
 
-def test_a_product_of_which_nothing_tells_the_line_has_none(vectors: Capture) -> None:
+def test_a_product_without_any_hint_of_its_line_has_none(vectors: Capture) -> None:
     module = write_module(vectors, "ROOT %r = f32[8] tanh(%dot), META")
     lines = find_lines(vectors, module)
     assert [name for name in ("sine", "dot", "r") if module.instruction(name) in lines] == ["sine", "r"]

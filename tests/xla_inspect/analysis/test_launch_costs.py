@@ -87,7 +87,7 @@ def test_a_cpu_has_no_least_times_and_says_why(captures: Captures) -> None:
     assert [launch for launch in described["launches"] if "seconds" in launch] == []
 
 
-def test_the_data_says_what_a_gpu_launches(captures: Captures) -> None:
+def test_the_data_describes_the_launches_of_a_gpu(captures: Captures) -> None:
     capture = captures["h100"]
     described = json.loads(json.dumps(describe_kernels(capture, locate)))
     assert described["statement"] == STATEMENT
@@ -101,7 +101,7 @@ def test_the_data_says_what_a_gpu_launches(captures: Captures) -> None:
     assert limits <= {name for name, _ in described["hardware"]["roofs"]} == {"TF32 tensor cores", "f32 CUDA cores"}
 
 
-def test_what_a_loop_launches_says_how_often_it_runs() -> None:
+def test_a_launch_in_a_loop_has_its_number_of_runs() -> None:
     function, example = control_flow.PROGRAMS["fori_loop"]
     launches = describe_kernels(capture(function, *example), locate)["launches"]
     assert {(tuple(launch["within"]), launch["runs"]) for launch in launches if "within" in launch} == {
@@ -124,7 +124,7 @@ def record(capture: Capture) -> dict[str, Any]:
     return {capture.target: device}
 
 
-def test_what_was_measured_stands_beside_what_is_modelled(captures: Captures, tmp_path: Path) -> None:
+def test_measured_times_are_listed_next_to_modeled_times(captures: Captures, tmp_path: Path) -> None:
     capture = captures["h100"]
     file = tmp_path / "times.json"
     file.write_text(json.dumps(record(capture)), encoding="utf-8")
@@ -139,7 +139,7 @@ def test_what_was_measured_stands_beside_what_is_modelled(captures: Captures, tm
     assert (read_times(tmp_path / "elsewhere"), read_times(None)) == ({}, {})
 
 
-def test_another_program_of_the_same_name_has_not_been_measured(captures: Captures) -> None:
+def test_a_different_program_with_the_same_name_has_no_measured_times(captures: Captures) -> None:
     whole = record(captures["h100"])
     assert find_measured(whole, captures["h100"]) is not None
     whole["h100"]["programs"]["p"]["stablehlo"] = "another"

@@ -101,7 +101,7 @@ def test_what_is_scheduled_is_the_start_of_what_runs() -> None:
         ("parameter", None),
     ],
 )
-def test_a_sort_of_instruction_has_a_role_by_its_name_alone_as_records_hold_it(sort: str, role: str | None) -> None:
+def test_the_role_of_an_instruction_follows_from_its_recorded_name(sort: str, role: str | None) -> None:
     assert find_role(sort) == role
 
 
@@ -111,7 +111,7 @@ def test_the_glossary_defines_launches_in_the_words_of_the_code() -> None:
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_the_thunk_with_a_grid_tells_of_an_operation_that_is_several() -> None:
+def test_the_thunk_with_a_grid_describes_an_operation_with_several_thunks() -> None:
     program = capture(ranked.ranked, *ranked.EXAMPLE, target="h100")
     several = [
         kernel
@@ -138,7 +138,7 @@ def test_a_body_runs_as_often_as_the_loop_and_the_condition_once_more() -> None:
         assert set(expected) == {3, 4}
 
 
-def test_nobody_knows_how_often_a_branch_or_an_open_loop_runs() -> None:
+def test_a_branch_or_a_loop_of_unknown_length_has_an_unknown_number_of_runs() -> None:
     for name in ("cond", "while_loop"):
         function, example = control_flow.PROGRAMS[name]
         inside = [launch for launch in list_launches(capture(function, *example)) if launch.within]
@@ -146,7 +146,7 @@ def test_nobody_knows_how_often_a_branch_or_an_open_loop_runs() -> None:
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_what_an_asynchronous_thunk_starts_is_one_launch_of_the_loop_it_stands_in() -> None:
+def test_an_asynchronous_thunk_is_one_launch_of_its_loop() -> None:
     function, example = control_flow.PROGRAMS["scan"]
     program = capture(function, *example, target="h100")
     started = [thunk.name for thunk in program.thunks if thunk.kind == "kAsyncStart"]

@@ -64,9 +64,7 @@ def count_read(capture: Capture) -> tuple[int, int]:
 
 @pytest.mark.parametrize("target", ["cpu", "h100"])
 @pytest.mark.parametrize("name", READERS)
-def test_the_least_is_never_more_and_what_is_asked_for_never_less_than_results_depend_on(
-    name: str, target: str
-) -> None:
+def test_the_least_is_at_most_and_the_request_at_least_what_results_depend_on(name: str, target: str) -> None:
     function = READERS[name]
     requested, least = count_read(capture(function, TABLE, FEW, target=target, passes=False))
     table = jnp.ones(TABLE.shape, TABLE.dtype)
@@ -129,7 +127,7 @@ def test_the_gradient_of_an_embedding_is_written_whole_and_its_rows_are_added() 
     assert rows.main == 3 * 5 * 128 * 4 + 5 * 4
 
 
-def test_an_update_of_what_is_computed_in_the_same_fusion_writes_all() -> None:
+def test_an_update_of_a_value_computed_in_the_same_fusion_writes_the_whole_array() -> None:
     module = parse_module("""\
 HloModule m
 
@@ -209,7 +207,7 @@ def test_an_update_that_is_used_within_its_fusion_reads_the_rest_of_the_array() 
     assert (traffic.read[0], traffic.written[0]) == (128 + 8 + 32, 128)
 
 
-def test_a_kernel_of_the_readers_own_may_read_as_little_as_it_likes() -> None:
+def test_a_custom_kernel_has_no_minimum_of_read_elements() -> None:
     text = """\
 HloModule m
 
@@ -224,7 +222,7 @@ ENTRY %main (x: f32[8,4]) -> f32[2,4] {
         assert (traffic.main, traffic.least) == (128 + 32, least)
 
 
-def test_two_rows_of_a_million_take_no_time_to_speak_of() -> None:
+def test_gathering_two_rows_of_a_million_takes_almost_no_time() -> None:
     table = jax.ShapeDtypeStruct((1_000_000, 100), jnp.float32)
     ids = jax.ShapeDtypeStruct((2,), jnp.int32)
     program = capture(lambda x, i: x[i], table, ids, target="h100", passes=False)

@@ -80,7 +80,7 @@ def test_an_operation_finds_its_instructions_inside_fusions(layer: Capture) -> N
     assert [launch and launch.name for launch in launches] == ["ynn_fusion"]
 
 
-def test_operations_of_one_name_on_several_lines_are_kept_apart() -> None:
+def test_operations_with_one_name_on_several_lines_are_separate() -> None:
     from programs.transformer_block import EXAMPLE, transformer_block
 
     block = capture(transformer_block, *EXAMPLE)
@@ -92,7 +92,7 @@ def test_operations_of_one_name_on_several_lines_are_kept_apart() -> None:
     assert all(found_by_line.values())
 
 
-def test_what_a_reduction_applies_to_elements_is_no_launch() -> None:
+def test_the_computation_of_a_reduction_is_not_a_launch() -> None:
     from programs.softmax import EXAMPLE, softmax
 
     module = capture(softmax, *EXAMPLE).unoptimized_module

@@ -91,7 +91,7 @@ CALLED = "return called(x)  #"
         (multiply, "h100", ("shared memory", None, 232_448, "return called(x[:size])")),
     ],
 )
-def test_a_memory_on_the_chip_is_told_with_its_size_limit_and_line(
+def test_an_exceeded_on_chip_memory_is_reported_with_size_limit_and_line(
     function: Callable[..., jax.Array], target: str, expected: tuple[str, int, int, str]
 ) -> None:
     failed_capture = compile_refused(function, target)
@@ -115,7 +115,7 @@ def test_a_memory_on_the_chip_is_told_with_its_size_limit_and_line(
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_the_limit_that_is_proposed_for_vmem_suffices() -> None:
+def test_the_proposed_vmem_limit_is_enough() -> None:
     refusal = find_refusal(compile_refused(large_blocks, "tpu-v5e"))
     assert refusal is not None
     assert f"vmem_limit_bytes={32 * MIB}" in refusal.remedy
@@ -165,7 +165,7 @@ def test_each_form_of_a_refusal_is_read_and_an_unknown_memory_is_not_called_hbm(
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_an_error_of_another_kind_is_no_refusal_and_is_told_by_its_first_line() -> None:
+def test_another_error_is_not_out_of_memory_and_its_first_line_is_reported() -> None:
     assert read_refusal("UNIMPLEMENTED: no such thing") is None
     program = capture(lambda x: jnp.sort(x, axis=-1), X, target="cpu", passes=False)
     assert (find_refusal(program), name_failure(program)) == (None, "")

@@ -65,7 +65,7 @@ ENTRY %main (x: f32[8,4]) -> f32[2,4] {
     assert list_traffic(parse_module(text)) == (Traffic("s", Counter({0: 32}), Counter({1: 32}), 32),)
 
 
-def test_only_what_lies_in_main_memory_counts_as_its_traffic() -> None:
+def test_only_values_in_main_memory_count_as_its_traffic() -> None:
     module = parse_module(MODULE)
     assert [traffic.main for traffic in list_traffic(module)] == [16, 64, 64]
     assert [traffic.total for traffic in list_traffic(module)] == [32, 80, 64]

@@ -73,7 +73,7 @@ def flow() -> ValueFlow:
         ("a", (), "a", None),
     ],
 )
-def test_who_fills_a_value_is_found(
+def test_the_producer_of_a_value_is_found(
     name: str, index: tuple[int, ...], maker: str, loop: str | None, flow: ValueFlow
 ) -> None:
     origin = flow.find_maker(name, index)
@@ -85,7 +85,7 @@ def test_who_fills_a_value_is_found(
     ("name", "index", "expected"),
     [("loop", (2,), True), ("empty", (), True), ("next", (), True), ("loop", (1,), False), ("sine", (), False)],
 )
-def test_what_the_backward_pass_reads_is_told(
+def test_values_read_by_the_backward_pass_are_found(
     name: str,
     index: tuple[int, ...],
     expected: bool,  # noqa: FBT001 - a column of the table
@@ -94,7 +94,7 @@ def test_what_the_backward_pass_reads_is_told(
     assert flow.feeds_backward(name, index) is expected
 
 
-def test_of_what_the_module_does_not_have_nothing_is_known(flow: ValueFlow) -> None:
+def test_a_missing_value_has_no_producer(flow: ValueFlow) -> None:
     assert flow.find_maker("none", ()) is None
     assert not flow.feeds_backward("none", ())
 
@@ -129,7 +129,7 @@ def test_the_maker_and_the_origin_of_a_value_are_found_at_the_end_of_a_long_chai
     assert [flow.depends_on(by_name[LAST], opcode) for opcode in ("negate", "sine")] == [True, False]
 
 
-def test_what_a_loop_carries_depends_on_what_it_begins_with_and_on_what_its_body_computes() -> None:
+def test_a_loop_carry_depends_on_its_initial_value_and_its_body() -> None:
     module = parse_module("""HloModule m, num_partitions=8
 
 %body (p: (u32[], u32[], u32[])) -> (u32[], u32[], u32[]) {
@@ -191,7 +191,7 @@ def test_the_readers_of_a_kernel_are_found_at_the_end_of_a_long_chain() -> None:
     assert [kernels.is_returned(launch) for launch in (one, two)] == [False, True]
 
 
-def test_a_trip_count_that_is_behind_more_operations_than_are_read_is_not_known() -> None:
+def test_a_trip_count_behind_too_many_operations_is_unknown() -> None:
     text = """HloModule m
 
 %body (p: s32[]) -> s32[] {{
@@ -222,7 +222,7 @@ ENTRY %main () -> s32[] {{
 
 
 @pytest.mark.parametrize(("second", "origin"), [("parameter(1)", "p"), ("copy(%x)", "x")])
-def test_a_value_that_two_calls_give_has_the_origin_that_both_agree_on(second: str, origin: str) -> None:
+def test_a_value_from_two_calls_has_the_origin_common_to_both(second: str, origin: str) -> None:
     module = parse_module(f"""HloModule m
 
 %inner (p: f32[4]) -> f32[4] {{

@@ -61,7 +61,7 @@ class Marked(Answer):
         yield "by `c`"
 
 
-def test_what_stands_between_backticks_is_code() -> None:
+def test_text_between_backticks_is_code() -> None:
     page = write_page([Marked()], "")
     assert "<code>a&lt;b&gt;</code> is written" in page
     assert "by <code>c</code>" in page

@@ -28,5 +28,5 @@ def test_a_longer_one_is_folded_with_options_beside_their_values() -> None:
 
 
 @pytest.mark.parametrize("command", ["xla-inspect why 'open", "x" * 90])
-def test_what_cannot_be_folded_is_left_whole(command: str) -> None:
+def test_a_command_that_cannot_be_folded_stays_whole(command: str) -> None:
     assert fold_command(command, 78) == [command]

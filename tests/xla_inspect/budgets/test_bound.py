@@ -43,7 +43,7 @@ def test_an_amount_is_a_number_or_text_with_a_unit(amount: object, unit: str, nu
         ("-3", "", "is not a number with a unit"),
     ],
 )
-def test_what_is_no_amount_is_refused_with_one_that_is(amount: object, unit: str, message: str) -> None:
+def test_an_invalid_amount_is_rejected_with_a_valid_example(amount: object, unit: str, message: str) -> None:
     with pytest.raises(InspectError) as raised:
         read_amount(amount, unit, "peak")
     assert message in str(raised.value)
@@ -62,17 +62,17 @@ def test_what_is_no_amount_is_refused_with_one_that_is(amount: object, unit: str
         ("recorded + 64 MiB", "bytes", Bound("<=", None, slack=64 * 2**20)),
     ],
 )
-def test_a_bound_is_the_most_that_may_be_unless_it_says_otherwise(text: object, unit: str, bound: Bound) -> None:
+def test_a_bound_is_an_upper_limit_by_default(text: object, unit: str, bound: Bound) -> None:
     assert read_bound(text, unit, "peak") == bound
 
 
 @pytest.mark.parametrize("bound", ["recorded - 5 %", "~ 3", "<> 3", "recorded + much", [3], "=< 3"])
-def test_what_is_no_bound_is_refused(bound: object) -> None:
+def test_an_invalid_bound_is_rejected(bound: object) -> None:
     with pytest.raises(InspectError, match="kernels"):
         read_bound(bound, "", "kernels")
 
 
-def test_what_was_recorded_is_a_limit_only_where_it_was() -> None:
+def test_a_recorded_value_is_a_limit_only_if_it_exists() -> None:
     bound = read_bound("recorded + 10 %", "bytes", "peak")
     assert (bound.find_limit(None), bound.find_limit(100.0)) == (None, pytest.approx(110.0))
     assert [bound.is_kept(measured, 110.0) for measured in (110, 111)] == [True, False]

@@ -22,7 +22,7 @@ RECORD = Record(
 )
 
 
-def test_records_are_read_back_and_those_of_others_stay(tmp_path: Path) -> None:
+def test_records_round_trip_and_other_records_stay(tmp_path: Path) -> None:
     path = tmp_path / "test_step.xla-record.json"
     assert read_records(path) == {}
     write_records(path, {"one": RECORD})
@@ -44,7 +44,7 @@ def test_records_are_read_back_and_those_of_others_stay(tmp_path: Path) -> None:
         ('{"format": 1, "programs": {"step": 3}}', "step is not a record of a program: TypeError"),
     ],
 )
-def test_what_is_no_record_is_refused_and_may_be_recorded_anew(text: str, message: str, tmp_path: Path) -> None:
+def test_an_invalid_record_is_rejected_and_can_be_recorded_again(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "record.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InspectError) as raised:

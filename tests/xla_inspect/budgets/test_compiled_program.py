@@ -102,14 +102,14 @@ def test_a_part_that_is_not_there_is_refused_with_those_that_are() -> None:
         held().one_kernel()
 
 
-def test_two_kernels_are_told_with_their_names_and_who_kept_them_apart() -> None:
+def test_two_kernels_are_reported_with_their_names_and_the_reason() -> None:
     message = break_it(lambda: hold_call(apart, ROWS).one_kernel("first", "jnp.sin"))
     assert message.startswith("first and jnp.sin of apart on CPU: 2 kernels, but must be one\n")
     assert "are two kernels: " in message
     assert "barrier" in message
 
 
-def test_an_argument_that_is_copied_is_told_with_its_line_and_the_pass() -> None:
+def test_a_copied_argument_is_reported_with_its_line_and_the_pass() -> None:
     program = hold_call(write_and_read, S((1024, 128), jnp.float32), S((1, 128), jnp.float32), donate=0)
     program.donated("cache")
     message = break_it(lambda: program.in_place(0))
@@ -122,7 +122,7 @@ def test_an_argument_that_is_copied_is_told_with_its_line_and_the_pass() -> None
     ("argument", "message"),
     [(2, "is called with 2 arguments"), ("k2", "has no argument 'k2'; it has q, k"), (1.5, "neither the number")],
 )
-def test_an_argument_that_is_none_is_refused(argument: object, message: str) -> None:
+def test_an_unknown_argument_is_rejected(argument: object, message: str) -> None:
     with pytest.raises(InspectError, match=message):
         held().in_place(argument)  # type: ignore[arg-type]
 
@@ -147,7 +147,7 @@ def test_an_argument_that_holds_functions_too_keeps_its_place() -> None:
     assert "(4 B): no result takes its place" in break_it(lambda: program.donated(0))
 
 
-def test_memory_is_told_by_line_with_the_pass_that_made_it() -> None:
+def test_memory_is_reported_by_line_with_the_pass_that_made_it() -> None:
     explanation = (held("h100").temporaries < "1 KiB").explain()
     assert explanation.startswith(
         "temporaries of attend on NVIDIA H100 is 256 KiB, but must be < 1 KiB (255 KiB too much)\n"
@@ -180,7 +180,7 @@ def test_the_bytes_of_a_collective_are_the_same_whether_it_is_started_or_waited_
     program.none("all-gather")
 
 
-def test_a_collective_that_may_not_be_is_told_with_its_line_and_who_brought_it_in() -> None:
+def test_a_forbidden_collective_is_reported_with_its_line_and_origin() -> None:
     program = hold_call(spread, S((256, 64), jnp.float32), S((64, 64), jnp.float32), mesh={"data": 4})
     program.none("all-gather", larger_than="64 KiB")
     program.none("all-reduce")
@@ -193,7 +193,7 @@ def test_a_collective_that_may_not_be_is_told_with_its_line_and_who_brought_it_i
         program.collectives("all-gathr")
 
 
-def test_whether_it_fits_is_asked_of_any_target() -> None:
+def test_a_program_can_be_checked_to_fit_any_target() -> None:
     held().fits("tpu-v5e")
     with pytest.raises(InspectError, match="depends on the machine"):
         held().fits()
@@ -201,7 +201,7 @@ def test_whether_it_fits_is_asked_of_any_target() -> None:
     assert "does not fit" in break_it(lambda: large.fits("tpu-v5e"))
 
 
-def test_two_programs_are_the_same_whatever_they_are_called() -> None:
+def test_equal_programs_with_other_names_are_the_same() -> None:
     def renamed(a: jax.Array, b: jax.Array) -> jax.Array:
         return softmax(a @ b.T * 0.125)
 
@@ -210,7 +210,7 @@ def test_two_programs_are_the_same_whatever_they_are_called() -> None:
     assert "Your code differs" in break_it(lambda: held().same_as(other))
 
 
-def test_what_was_recorded_is_held_and_a_failure_tells_what_changed() -> None:
+def test_a_recorded_budget_is_enforced_and_a_failure_reports_the_change() -> None:
     program = hold_call(softmax, ROWS, target="h100")
     record = program.record = program.make_record()
     program.as_recorded("peak", "kernels", "flops")
@@ -229,14 +229,14 @@ def test_what_was_recorded_is_held_and_a_failure_tells_what_changed() -> None:
     assert "jax 0.11.2 -> " in break_it(lambda: program.as_recorded("kernels"))
 
 
-def test_what_was_not_recorded_is_told_with_how_to_record_it() -> None:
+def test_a_missing_record_is_reported_with_the_way_to_record_it() -> None:
     with pytest.raises(
         InspectError, match="nothing was recorded of peak of attend on CPU: record it with pytest --xla-update"
     ):
         held().as_recorded()
 
 
-def test_several_calls_are_traced_once_where_they_are_alike() -> None:
+def test_equal_calls_are_traced_once() -> None:
     def scale(x: jax.Array, rate: Any) -> jax.Array:  # noqa: ANN401 - a number or an array
         return x * rate
 
@@ -249,7 +249,7 @@ def test_several_calls_are_traced_once_where_they_are_alike() -> None:
         held().traces  # noqa: B018 - what reading it says is the point
 
 
-def test_what_does_not_compile_says_so_whatever_is_asserted() -> None:
+def test_a_failed_compilation_is_reported_for_every_assertion() -> None:
     program = hold_call(lambda x: (x @ x) @ x, S((200_000, 200_000), jnp.float32), target="tpu-v5e")
     assert "does not compile: out of HBM (373 GiB needed, 15.8 GiB available)" in break_it(lambda: program.kernels)
     assert "does not fit" in break_it(program.fits)
@@ -266,7 +266,7 @@ def test_what_does_not_compile_says_so_whatever_is_asserted() -> None:
         (softmax, (ROWS,), {"mesh": {"data": 3}, "target": "tpu-v5e"}, "no grid of 3 devices"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_compiled_is_refused(function: Any, args: Any, options: Any, message: str) -> None:  # noqa: ANN401
+def test_an_object_that_cannot_be_compiled_is_rejected(function: Any, args: Any, options: Any, message: str) -> None:  # noqa: ANN401
     with pytest.raises(InspectError, match=message):
         hold_call(function, *args, **options)
 
@@ -298,12 +298,12 @@ def test_an_assertion_may_stand_behind_assert(name: str, arguments: list[int | s
     assert program.same_as(program)
 
 
-def test_a_text_that_is_no_shape_is_an_argument() -> None:
+def test_a_string_that_is_not_a_shape_is_an_argument() -> None:
     program = hold_call(lambda x, how: getattr(jnp, how)(x), "f32[64]", "tanh", static=1)
     assert program.kernels == 1
 
 
-def test_what_a_test_forgets_to_assert_is_found() -> None:
+def test_a_comparison_that_a_test_forgets_to_assert_is_reported() -> None:
     log = AssertionLog()
     program = hold_call(attend, ROWS, ROWS, log=log)
     assert "test_compiled_program.py:" in log.find_forgotten()
@@ -321,7 +321,7 @@ def test_what_a_test_forgets_to_assert_is_found() -> None:
     assert log.find_forgotten() == ""
 
 
-def test_what_stands_in_a_line_gives_no_order_to_a_terminal() -> None:
+def test_escape_sequences_in_a_source_line_do_not_reach_the_terminal() -> None:
     def lit(x: jax.Array) -> jax.Array:
         return x + len("[31m")  # noqa: PLE2513 - that is the point
 

@@ -39,13 +39,13 @@ NEWER = {"jax": "0.12.0"}
         ({"versions": NEWER, "program": "another", "call": "another"}, "both", "how it is called; and jax 0.11.2"),
     ],
 )
-def test_who_changed_since_a_record_is_told(change: dict[str, object], blame: str, message: str) -> None:
+def test_the_part_that_changed_since_a_record_is_named(change: dict[str, object], blame: str, message: str) -> None:
     now = replace(KEPT, **change)
     assert KEPT.blame(now) == blame
     assert message in KEPT.tell(now)
 
 
-def test_a_program_is_the_same_whatever_it_is_called_and_another_where_it_computes_otherwise() -> None:
+def test_a_fingerprint_depends_on_the_computation_and_not_on_the_name() -> None:
     shape = jax.ShapeDtypeStruct((8,), jnp.float32)
     one, same = (Fingerprint.of(capture(f, shape, passes=False), None) for f in (lambda x: x + 1, lambda y: y + 1))
     other = Fingerprint.of(capture(lambda x: x + 2, shape, passes=False), None)
@@ -54,7 +54,7 @@ def test_a_program_is_the_same_whatever_it_is_called_and_another_where_it_comput
     assert one.versions["jax"] == jax.__version__
 
 
-def test_a_call_is_another_where_shapes_donation_or_specification_are() -> None:
+def test_a_fingerprint_depends_on_shapes_donation_and_specs() -> None:
     shape = jax.ShapeDtypeStruct((8,), jnp.float32)
     program = capture(jnp.tanh, shape, passes=False)
     calls = [

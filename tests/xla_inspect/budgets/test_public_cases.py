@@ -40,7 +40,7 @@ def test_bytes_communicated_are_counted_whether_collectives_are_synchronous_or_n
     assert step.collectives("all-gather").bytes != 0
 
 
-def test_what_is_one_kernel_stays_one_whatever_the_order_of_lines() -> None:
+def test_one_kernel_stays_one_kernel_for_any_order_of_lines() -> None:
     """jax#34434: a regular expression broke when two lines of HLO swapped."""
 
     def swish(x: jax.Array, *, swapped: bool) -> jax.Array:
@@ -75,7 +75,7 @@ def test_a_checkpoint_saves_memory_whatever_the_optimized_text_looks_like() -> N
     assert saved.temporaries < other_saved.temporaries
 
 
-def test_what_a_dump_holds_is_asked_without_a_dump() -> None:
+def test_sharding_is_checked_without_a_dump() -> None:
     """pytorch/xla#8855: a test dumps into a temporary folder and reads the files, to see what is sharded."""
 
     def step(x: jax.Array, w: jax.Array) -> jax.Array:

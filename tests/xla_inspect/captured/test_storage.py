@@ -47,7 +47,7 @@ def test_json_shares_the_lines_of_the_passes(layers: Captures) -> None:
     assert {line for change in capture.passes for line in change.text.split("\n")} <= set(lines)
 
 
-def test_a_capture_is_read_where_there_is_no_jax(layers: Captures, tmp_path: Path) -> None:
+def test_a_capture_is_read_without_jax(layers: Captures, tmp_path: Path) -> None:
     for target, layer in layers.items():
         (tmp_path / target).write_text(layer.to_json(), encoding="utf-8")
     command = [sys.executable, "-c", READ, *(str(tmp_path / target) for target in layers)]
@@ -56,7 +56,7 @@ def test_a_capture_is_read_where_there_is_no_jax(layers: Captures, tmp_path: Pat
 
 
 @pytest.mark.parametrize("text", ["", "not JSON", "[]", "{}", '{"format":999}'])
-def test_what_is_no_capture_is_refused(text: str) -> None:
+def test_an_invalid_capture_is_rejected(text: str) -> None:
     with pytest.raises(InspectError):
         Capture.from_json(text)
 
@@ -69,6 +69,6 @@ def test_a_capture_with_a_missing_part_is_refused(layers: Captures) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", "a", "a\n", "a\nb\na\nb\n\nc", "\n\n\n"])
-def test_a_line_table_gives_back_what_it_took(text: str) -> None:
+def test_a_line_table_round_trips(text: str) -> None:
     table = LineTable(["b", "a"])
     assert table.get(table.add(text)) == text

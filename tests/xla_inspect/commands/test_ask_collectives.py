@@ -36,7 +36,7 @@ def test_each_line_fits_a_terminal(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_saved_capture_is_asked_likewise(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_saved_capture_gives_the_same_answer(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     saved = tmp_path / "exchange.xla.json"
     arguments = [
         "show",

@@ -74,7 +74,7 @@ UNEVEN = "import jax, numpy as np\nstep = jax.jit(lambda x: x * 2)\nfor n in (8,
 @pytest.mark.parametrize(
     ("at_most", "status", "message"), [("2", 0, "1 function"), ("1", 1, "more than 1 time: <lambda>")]
 )
-def test_the_answer_fits_in_80_columns_and_is_no_where_more_is_compiled_than_is_allowed(
+def test_the_answer_fits_80_columns_and_fails_if_too_much_is_compiled(
     at_most: str, status: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = tmp_path / "uneven.py"
@@ -179,7 +179,7 @@ def test_a_compile_is_charged_to_the_function_that_jax_names(
     assert sum(charged.values()) + own == caplog.text.count("Finished XLA compilation of")
 
 
-def test_a_function_is_no_script(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_function_is_not_a_script(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = ask(capsys, "recompiles", f"{FOLDER / 'digits.py'}:train_step")
     assert (status, out) == (2, "")
     assert "needs a whole script" in err

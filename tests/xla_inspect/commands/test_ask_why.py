@@ -23,7 +23,7 @@ def ask(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     return answer
 
 
-def test_what_is_named_stands_behind_the_subject_also_after_options(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_can_follow_the_subject_after_options(capsys: pytest.CaptureFixture[str]) -> None:
     first = ask(capsys, LAYERNORM, "mean")
     assert first == ask(capsys, "--what", "mean", LAYERNORM)
     options = command_line.parse(["why", LAYERNORM, "--target", "cpu", "mean"])
@@ -44,9 +44,7 @@ def test_a_change_is_tried_and_what_it_changes_is_counted(capsys: pytest.Capture
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_compiler_that_ends_its_process_over_a_change_ends_no_more(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_compiler_crash_ends_only_one_trial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "caches.py"
     file.write_text(
         "import jax, jax.numpy as jnp\n"
@@ -84,7 +82,7 @@ def test_a_saved_capture_says_what_it_lacks_and_cannot_be_tried(
     assert "is a saved capture, which cannot be compiled with changes" in capsys.readouterr().err
 
 
-def test_a_dump_tells_how_to_get_the_reasons_that_it_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dump_without_reasons_explains_how_to_get_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from programs.layernorm import EXAMPLE, layernorm
 
     dump = tmp_path / "dump.hlo"
@@ -108,7 +106,9 @@ def test_a_dump_tells_how_to_get_the_reasons_that_it_lacks(tmp_path: Path, capsy
         (["dump.txt"], "there is no file or folder dump.txt"),
     ],
 )
-def test_what_cannot_be_answered_is_told(words: list[str], message: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unanswerable_question_is_reported(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert command_line.run_here(["why", "--target", "cpu", *words]) == 2
     output = capsys.readouterr()
     assert output.out == ""

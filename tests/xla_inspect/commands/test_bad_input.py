@@ -64,9 +64,7 @@ def test_arguments_that_cannot_work_are_told(case: str, capsys: pytest.CaptureFi
         ("def f(x):\n    while True:\n        x = x + 1\n", 25, "loop.py:3: tracing f"),
     ],
 )
-def test_what_hangs_as_it_is_loaded_or_traced_is_ended_and_its_line_told(
-    text: str, limit: int, message: str, tmp_path: Path
-) -> None:
+def test_code_that_hangs_is_ended_and_its_line_reported(text: str, limit: int, message: str, tmp_path: Path) -> None:
     (tmp_path / "loop.py").write_text(text, encoding="utf-8")
     result = ask("memory", "loop.py:f", "--args", "f32[2]", "--target", "cpu", "--load-limit", str(limit))
     assert result.returncode == 2
@@ -111,7 +109,7 @@ def test_an_answer_that_cannot_be_written_is_no_success() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes as these")
-def test_the_process_ends_where_the_one_that_started_it_is_killed(tmp_path: Path) -> None:
+def test_the_process_ends_if_its_parent_is_killed(tmp_path: Path) -> None:
     text = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(60)\n"
     (tmp_path / "wait.py").write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "xla_inspect.commands", "memory", "wait.py:f"]
@@ -126,7 +124,7 @@ def test_the_process_ends_where_the_one_that_started_it_is_killed(tmp_path: Path
     assert not Path(f"/proc/{child}").exists()
 
 
-def test_a_target_that_is_none_is_told_before_the_file_is_loaded(tmp_path: Path) -> None:
+def test_an_unknown_target_is_reported_before_the_file_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "m.py").write_text("print('loaded')\n", encoding="utf-8")
     result = ask("memory", "m.py:f", "--target", "mi300")
     assert (result.returncode, "loaded" in result.stderr) == (2, False)
@@ -148,7 +146,7 @@ def test_a_target_that_is_not_installed_has_a_status_of_its_own(
     assert "libtpu" in capsys.readouterr().err
 
 
-def test_what_the_code_prints_is_no_part_of_the_answer(tmp_path: Path) -> None:
+def test_output_of_the_code_is_not_part_of_the_answer(tmp_path: Path) -> None:
     text = f"import os\nprint('loaded')\nos.system('echo from the shell')\n{GOOD}"
     (tmp_path / "m.py").write_text(text, encoding="utf-8")
     result = ask("m.py:f", "--target", "cpu", "--json")

@@ -61,7 +61,7 @@ def edit(old: str, new: str, path: Path = Path("model.py")) -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_who_broke_a_budget_decides_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_cause_of_a_broken_budget_decides_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["check"]) == 0
     assert capsys.readouterr().out.splitlines()[-5:] == [
         "  gate     cpu      128 KiB   128 KiB  holds    peak recorded",
@@ -128,7 +128,7 @@ def test_an_answer_is_printed_as_json_too(capsys: pytest.CaptureFixture[str]) ->
     ],
 )
 @pytest.mark.usefixtures("project")
-def test_what_is_wrong_is_said_in_clear_words(
+def test_an_error_has_a_clear_message(
     path: Path, old: str, new: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     edit(old, new, path)
@@ -151,7 +151,7 @@ def test_an_unrecorded_program_does_not_hide_what_is_broken_behind_it(capsys: py
     assert "nothing was recorded of peak of gate on CPU: " in output
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:  # noqa: ANN001
+def test_a_missing_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:  # noqa: ANN001
     monkeypatch.chdir(tmp_path)
     assert command_line.main(["check"]) == 2
     assert "no file xla-budget.toml; write one such as:" in capsys.readouterr().err

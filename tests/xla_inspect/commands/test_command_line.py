@@ -147,7 +147,9 @@ def test_the_whole_traceback_comes_when_asked_for(tmp_path: Path, capsys: pytest
     assert "Traceback (most recent call last)" in capsys.readouterr().err
 
 
-def test_what_a_file_leaves_running_keeps_nobody_waiting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_threads_that_a_file_leaves_running_do_not_block_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "model.py"
     file.write_text(
         "import atexit, os, threading, time\nEXAMPLE = (1.0,)\natexit.register(lambda: os._exit(5))\n"
@@ -223,7 +225,7 @@ def test_a_command_that_is_terminated_takes_its_process_and_its_dumps_with_it(tm
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no `head` on Windows")
-def test_a_reader_that_has_enough_hears_nothing_more() -> None:
+def test_a_closed_pipe_ends_the_command_silently() -> None:
     shown_command = shlex.join(
         [sys.executable, "-m", "xla_inspect.commands", "show", f"{LAYER}:layer", "--stage", "before"]
     )

@@ -109,7 +109,9 @@ def test_the_command_line_says_which_two_are_compared(words: str, first: diff.Si
     ],
 )
 @pytest.mark.usefixtures("project")
-def test_what_cannot_be_compared_is_said(words: list[str], message: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_impossible_comparison_is_reported(
+    words: list[str], message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     try:
         status = command_line.main(["diff", *words])
     except SystemExit as ended:

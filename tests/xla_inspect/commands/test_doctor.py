@@ -94,7 +94,7 @@ def test_a_compiler_that_fails_is_a_trouble(monkeypatch: pytest.MonkeyPatch) -> 
     assert "A small program did not compile for cpu (RuntimeError: no such thing)" in " ".join(out.getvalue().split())
 
 
-def test_nothing_is_compiled_where_it_shall_be_quick() -> None:
+def test_the_quick_check_compiles_nothing() -> None:
     out = io.StringIO()
     doctor.run_command(Namespace(json=True, quick=True), out)
     record = json.loads(out.getvalue())

@@ -90,7 +90,7 @@ def test_an_error_says_what_to_do_and_whether_something_is_missing_here(message:
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_temporary_folder_that_takes_no_files_is_told_as_one(
+def test_an_unwritable_temporary_folder_is_reported(
     program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XLA_INSPECT_CACHE", "off")

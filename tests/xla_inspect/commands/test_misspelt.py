@@ -74,7 +74,7 @@ def test_help_of_a_command_is_that_commands_own(capsys: pytest.CaptureFixture[st
     assert capsys.readouterr().out.startswith("usage: xla-inspect memory ")
 
 
-def test_an_error_of_the_tool_itself_is_not_the_readers_to_mend(
+def test_an_error_of_the_tool_is_not_blamed_on_the_user(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:

@@ -96,14 +96,14 @@ def ask(*words: str) -> tuple[int, str]:
     return command_line.run_here(words, out), out.getvalue()
 
 
-def test_what_is_missing_is_told_as_text_and_as_json(dump: Path) -> None:
+def test_missing_parts_are_reported_as_text_and_as_json(dump: Path) -> None:
     _, text = ask("why", str(dump))
     assert "These files lack: the compiler's reasons (a dump holds nothing of" in " ".join(text.split())
     _, output = ask("why", str(dump), "--json")
     assert json.loads(output)["absent"]["log"].startswith("a dump holds nothing of")
 
 
-def test_what_was_compiled_again_is_told_with_the_arguments_that_differ(tmp_path: Path) -> None:
+def test_a_recompilation_is_reported_with_the_arguments_that_differ(tmp_path: Path) -> None:
     for number, size in ((1, 4), (3, 8), (5, 8)):
         header = f"HloModule jit_step, is_scheduled=true, entry_computation_layout={{(f32[{size}]{{0}}, s32[])->f32[]}}"
         write_module(tmp_path / "d", number, "jit_step", f"{header}\n\nENTRY e {{\n  ROOT c = f32[] constant(1)\n}}\n")
@@ -123,7 +123,7 @@ def test_a_stage_that_a_dump_lacks_is_named(dump: Path, capsys: pytest.CaptureFi
 
 
 @pytest.mark.parametrize("words", [["--xla", "a=1"], ["--args", "f32[3]"], ["--donate", "0"], ["--grad"]])
-def test_what_would_compile_it_again_is_refused(
+def test_an_option_that_needs_another_compilation_is_rejected(
     dump: Path, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ask("memory", str(dump), *words)[0] == 2

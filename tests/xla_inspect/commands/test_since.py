@@ -115,7 +115,7 @@ def test_a_program_that_no_release_changed_is_no_alarm(
         (["step.py:step", "--issue", "no/folder.md"], 2, "there is no folder no"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_in_words(
+def test_an_impossible_question_is_rejected_with_a_message(
     words: list[str], status: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command_line.main(["since", *words]) == status

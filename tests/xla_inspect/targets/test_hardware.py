@@ -69,6 +69,6 @@ def test_float32_products_run_on_the_units_that_multiply_them() -> None:
     assert (tpu.gap != "", gpu.gap) == (True, "")
 
 
-def test_a_description_without_a_figure_is_refused() -> None:
+def test_a_device_description_with_a_missing_figure_is_rejected() -> None:
     with pytest.raises(ValueError, match="no field 'core_count'"):
         read_description("h100", "gpu_device_info {\n}\n")

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("all_targets")
 
 
-def test_each_generation_has_the_layer_as_one_kernel_of_its_line_and_three_programs_around_it(
+def test_each_generation_compiles_the_layer_to_one_kernel_and_three_programs_around_it(
     generations: Captures,
 ) -> None:
     for target, generation in generations.items():
@@ -38,7 +38,7 @@ def test_a_kernel_has_as_many_bundles_as_the_compiler_counts(generations: Captur
             assert kernel.schedule.empty <= sum(not bundle.units for bundle in kernel.bundles)
 
 
-def test_the_cycles_of_a_kernel_are_at_least_its_bundles_and_its_longest_chain(generations: Captures) -> None:
+def test_a_kernel_takes_at_least_as_many_cycles_as_bundles_and_as_its_longest_chain(generations: Captures) -> None:
     for generation in generations.values():
         for entry in read_below(generation):
             assert entry.cycles is not None
@@ -50,7 +50,7 @@ def test_the_cycles_of_a_kernel_are_at_least_its_bundles_and_its_longest_chain(g
         assert BundledKernel(bare, None, None).cycles is None
 
 
-def test_an_operation_that_nobody_knows_is_told(generations: Captures) -> None:
+def test_an_unknown_operation_is_reported(generations: Captures) -> None:
     capture = generations["tpu-v5e"]
     altered = tuple(replace(low, bundles=low.bundles.replace("vmatmul", "vmystery")) for low in capture.low_level)
     kernel, *_ = read_below(capture.retold(low_level=altered))
@@ -58,5 +58,5 @@ def test_an_operation_that_nobody_knows_is_told(generations: Captures) -> None:
     assert sum(kernel.unknown.values()) == kernel.units["unknown"] == 8
 
 
-def test_what_was_not_collected_is_not_there() -> None:
+def test_a_capture_without_low_level_code_has_no_kernels_below_hlo() -> None:
     assert read_below(capture(abs, 1.0, target="tpu-v5e")) == ()

@@ -20,7 +20,7 @@ def on_tpu(all_targets: None) -> Capture:  # noqa: ARG001 - it asks for them
     return capture(program.rnn, *program.EXAMPLE, target="tpu-v5e", machine=True, passes=False)
 
 
-def test_bundles_cycles_loops_and_steps_are_those_that_were_read(on_tpu: Capture) -> None:
+def test_the_listing_has_the_bundles_cycles_loops_and_steps_of_the_dump(on_tpu: Capture) -> None:
     kernels = read_below(on_tpu)
     assert kernels
     for listing, kernel in zip(describe_below(on_tpu), kernels, strict=True):

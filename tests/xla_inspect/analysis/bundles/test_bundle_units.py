@@ -48,7 +48,7 @@ def test_at_least_99_of_100_operations_are_known(programs: list[Captures]) -> No
             assert unknown <= 0.01 * sum(sum(kernel.units.values()) for kernel in kernels), (capture.program, target)
 
 
-def test_what_is_issued_to_each_unit_is_what_libtpu_counts(programs: list[Captures]) -> None:
+def test_the_operations_issued_to_each_unit_match_libtpus_count(programs: list[Captures]) -> None:
     total = differing = 0
     for captures in programs:
         for capture in captures.values():
@@ -83,13 +83,13 @@ def _differences(kernel: BundledKernel) -> list[int]:
         ("vpop.f32.mrb[3].mxu0", "pop"),
     ],
 )
-def test_the_longest_name_that_is_known_counts(operation: str, unit: str) -> None:
+def test_the_longest_known_prefix_of_a_mnemonic_decides(operation: str, unit: str) -> None:
     mnemonic = find_mnemonic(operation)
     assert mnemonic is not None
     assert mnemonic.unit.key == unit
 
 
-def test_a_name_that_only_begins_like_a_known_one_is_not_known() -> None:
+def test_a_name_that_only_starts_like_a_known_one_is_unknown() -> None:
     assert find_mnemonic("vaddle.f32") is None
 
 

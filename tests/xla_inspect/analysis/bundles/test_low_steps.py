@@ -21,6 +21,6 @@ def test_every_step_of_every_generation_is_known(generations: Captures) -> None:
     assert {name for name in steps if find_step(name) is None} == set()
 
 
-def test_a_repetition_is_the_same_step() -> None:
+def test_a_repeated_step_has_the_same_sentence() -> None:
     assert find_step("post-GVN") is find_step("post-GVN-3") is not None
     assert find_step("post-mystery") is None

@@ -32,7 +32,7 @@ def test_sass_is_counted_by_kind_without_predicates_and_modifiers() -> None:
     assert (mix.unknown, mix.padding, mix.total) == ({"BRANDNEW": 1}, 1, 5)
 
 
-def test_mnemonic_modifiers_and_operands_are_told_apart() -> None:
+def test_mnemonics_modifiers_and_operands_are_separated() -> None:
     listed = list(list_instructions("sass", SASS))
     assert listed[3] == ("HMMA", ".1688.F32.TF32", "R8, R16, R12, RZ")
     assert next(list_instructions("asm", "f:\n    rep stosq    qword ptr [rdi]\n"))[0] == "stosq"

@@ -87,7 +87,7 @@ def calculator(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("target", CAPABILITY)
-def test_blocks_of_a_multiprocessor_are_those_of_the_makers_calculator(target: str, calculator: Path) -> None:
+def test_the_blocks_per_multiprocessor_match_nvidias_calculator(target: str, calculator: Path) -> None:
     limits = read_limits(read_spec(target))
     device = (
         limits.warp, limits.registers, limits.block_registers, limits.threads, limits.multiprocessors, limits.shared,
@@ -107,7 +107,7 @@ def test_blocks_of_a_multiprocessor_are_those_of_the_makers_calculator(target: s
 
 
 @pytest.mark.parametrize("target", CAPABILITY)
-def test_a_multiprocessor_has_what_the_guides_table_says_of_its_capability(target: str) -> None:
+def test_the_limits_of_a_multiprocessor_match_the_table_of_the_cuda_guide(target: str) -> None:
     limits = read_limits(read_spec(target))
     # The table "Technical Specifications per Compute Capability" of the CUDA programming guide.
     assert (limits.warp, limits.threads, limits.warps, limits.blocks) == (32, 2048, 64, 32)
@@ -128,7 +128,7 @@ def test_a_multiprocessor_has_what_the_guides_table_says_of_its_capability(targe
         ({"threads": 64, "registers": 16, "shared": 0, "barriers": 16}, 0.125, ("barriers",)),
     ],
 )
-def test_what_a_kernel_takes_most_of_binds_it(
+def test_the_scarcest_resource_limits_occupancy(
     resources: dict[str, int], share: float, bound_by: tuple[str, ...]
 ) -> None:
     occupancy = find_occupancy(read_limits(read_spec("h100")), **resources)
@@ -141,6 +141,6 @@ def test_a_grid_that_fills_the_gpu_twice_runs_in_two_waves() -> None:
     assert (occupancy.blocks, occupancy.waves) == (2, 2.0)
 
 
-def test_a_description_without_a_figure_is_refused() -> None:
+def test_a_device_description_with_a_missing_figure_is_rejected() -> None:
     with pytest.raises(KeyError, match="major"):
         read_limits("gpu_device_info {}")

@@ -40,11 +40,11 @@ def test_each_instruction_counts_for_the_widest_register_that_it_names() -> None
         ("vcvtps2pd    ymm0, xmm1", "ymm"),
     ],
 )
-def test_what_works_on_one_element_is_told_from_what_works_on_several(line: str, name: str) -> None:
+def test_scalar_instructions_are_distinguished_from_vector_instructions(line: str, name: str) -> None:
     assert count_widths(f"f:\n    {line}\n").by_register == {name: 1}
 
 
-def test_registers_of_arm_are_vectors_where_they_are_named_with_their_lanes() -> None:
+def test_arm_registers_are_vectors_if_they_are_named_with_lanes() -> None:
     widths = count_widths(
         "f:\n    ldr          q0, [x0]\n    fadd         v0.4s, v0.4s, v1.4s\n    fadd         s0, s0, s1\n"
     )

@@ -48,7 +48,7 @@ PARAMETER = "%p = f32[8]{0} parameter(0)"
         ("[rsqrt(x) * rsqrt(x) => 1/x], for x >= 0", "%m = f32[] multiply(%r, %r)", "%divide = f32[] divide(%o, %x)"),
     ],
 )
-def test_the_rule_tried_last_is_the_one_that_makes_what_came_out(rule: str, old: str, new: str) -> None:
+def test_the_last_rule_tried_is_the_rule_that_made_the_result(rule: str, old: str, new: str) -> None:
     name = old.partition(" ")[0].removeprefix("%")
     (applied,) = find(attempt("[0 + A => A]", name), attempt(rule, name), replace(old, new))
     assert applied.rule == rule
@@ -81,19 +81,19 @@ def test_the_rule_tried_last_is_the_one_that_makes_what_came_out(rule: str, old:
         ),
     ],
 )
-def test_a_rule_that_makes_something_else_is_not_taken_for_the_reason(rule: str, old: str, new: str, kind: str) -> None:
+def test_a_rule_with_another_result_is_not_given_as_the_reason(rule: str, old: str, new: str, kind: str) -> None:
     name = old.partition(" ")[0].removeprefix("%")
     (applied,) = find(attempt(rule, name), replace(old, new))
     assert (applied.rule, applied.decision.kind) == ("", kind)
     assert applied.sentence == applied.decision.sentence
 
 
-def test_rules_tried_on_other_instructions_are_not_taken() -> None:
+def test_rules_tried_on_other_instructions_are_ignored() -> None:
     (applied,) = find(attempt("[A + 0 => A]", "add.2"), replace(ADD, PARAMETER))
     assert applied.rule == ""
 
 
-def test_rules_tried_without_a_name_are_of_the_instruction_named_last() -> None:
+def test_rules_tried_without_a_name_belong_to_the_last_named_instruction() -> None:
     (applied,) = find(
         attempt("[A + 0 => A]", "add.1"),
         (TRIED, "trying transform [Const + A => A + Const]"),

@@ -23,7 +23,7 @@ def attempts() -> Attempts:
     return Attempts(Histories(program), read_reasons(program))
 
 
-def test_what_was_refused_between_two_kernels_is_found_by_them() -> None:
+def test_a_refused_fusion_is_found_by_the_two_kernels() -> None:
     kernels = KernelParts(attempts().histories.capture.module)
     tanh = next(launch for launch in kernels.launches if kernels.hero(launch).opcode == "tanh")
     dot = next(launch for launch in kernels.launches if launch.opcode in {"dot", "fusion"} and launch is not tanh)
@@ -34,7 +34,7 @@ def test_what_was_refused_between_two_kernels_is_found_by_them() -> None:
     assert attempts().between(kernels.parts(dot), kernels.parts(dot)) == []
 
 
-def test_what_was_said_of_an_instruction_is_found_after_it_was_fused() -> None:
+def test_decisions_about_an_instruction_are_found_after_it_was_fused() -> None:
     module = attempts().histories.capture.module
     multiply = next(instruction for instruction in module.walk() if instruction.opcode == "multiply")
     assert {instruction.topic for instruction in attempts().about([multiply])} >= {"fusion"}

@@ -125,7 +125,9 @@ def captures() -> Mapping[str, Captures]:
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_nearly_all_that_compilers_say_is_explained(captures: Mapping[str, Captures], name: str, target: str) -> None:
+def test_nearly_all_messages_of_compilers_are_explained(
+    captures: Mapping[str, Captures], name: str, target: str
+) -> None:
     reasons = read_reasons(captures[name][target])
     for topics in (FUSION, PASSES):
         explained = sum(find_topics().get(event.source) in topics for event in captures[name][target].log)
@@ -141,7 +143,7 @@ def test_nearly_all_that_compilers_say_is_explained(captures: Mapping[str, Captu
     }
 
 
-def test_a_tpu_brings_arguments_into_its_fast_memory_and_says_so() -> None:
+def test_a_tpu_prefetches_arguments_into_its_fast_memory_and_logs_it() -> None:
     reasons = read_reasons(capture(attention.attention, *attention.EXAMPLE, target="tpu-v5e", reasons=True))
     prefetches = {decision.instruction: decision for decision in find(reasons, "prefetch-inserted")}
     assert any(name.startswith("copy-start") for name in prefetches)
@@ -149,7 +151,7 @@ def test_a_tpu_brings_arguments_into_its_fast_memory_and_says_so() -> None:
     assert not any(reasons.of(topic) for topic in reasons.silent)
 
 
-def test_a_tpu_that_is_too_small_computes_activations_twice() -> None:
+def test_a_tpu_with_too_little_memory_recomputes_activations() -> None:
     batch, weights = jax.ShapeDtypeStruct((1 << 21, 256), jnp.float32), jax.ShapeDtypeStruct((256, 256), jnp.float32)
     step = jax.grad(train_deeply, argnums=tuple(range(1, 9)))
     reasons = read_reasons(capture(step, batch, *[weights] * 8, target="tpu-v5e", reasons=True))
@@ -171,7 +173,7 @@ def find_about(reasons: Reasons, instruction: str, *, verdict: str = "refused") 
     }
 
 
-def test_each_target_says_why_softmax_is_the_kernels_that_it_is(captures: Mapping[str, Captures]) -> None:
+def test_each_target_gives_the_reasons_for_the_kernels_of_softmax(captures: Mapping[str, Captures]) -> None:
     of = {target: read_reasons(captured) for target, captured in captures["programs.softmax"].items()}
     # Two kernels of XLA's beside the library's: the division would be computed for each of the row's elements.
     assert find_about(of["cpu"], "divide") & {("not-profitable", ("broadcast_multiply_fusion",))}
@@ -183,7 +185,9 @@ def test_each_target_says_why_softmax_is_the_kernels_that_it_is(captures: Mappin
     assert ("tpu-not-with-elementwise", ("sub.6",)) in find_about(of["tpu-v5e"], "reduce_max.7")
 
 
-def test_each_target_says_why_the_layers_bias_is_in_the_matmuls_kernel_or_not(captures: Mapping[str, Captures]) -> None:
+def test_each_target_gives_the_reason_why_the_bias_is_fused_with_the_matmul_or_not(
+    captures: Mapping[str, Captures],
+) -> None:
     of = {target: read_reasons(captured) for target, captured in captures["programs.layer"].items()}
     assert "library-takes" in {decision.kind for decision in of["cpu"].of("matmul")}
     assert {kind for kind, _ in find_about(of["cpu"], "ynn_fusion")} == {"reads-more-when-repeated"}

@@ -41,7 +41,7 @@ EXP = "%exp.1 = f32[8,8]{1,0} exponential(%sub.7)"
 
 
 @pytest.mark.parametrize("words", [*FUSION_WORDS["words"], *PASS_WORDS["words"]], ids=lambda words: words["kind"])
-def test_words_of_a_compiler_are_read_as_what_they_decide(words: dict[str, Any]) -> None:
+def test_a_message_of_a_compiler_is_read_as_its_decision(words: dict[str, Any]) -> None:
     (decision,) = read((words["source"], words["text"]))
     decision_parts = decision.topic, decision.kind, decision.verdict, decision.instruction, list(decision.others)
     assert decision_parts == tuple(words[key] for key in ("topic", "kind", "verdict", "instruction", "others"))
@@ -50,7 +50,7 @@ def test_words_of_a_compiler_are_read_as_what_they_decide(words: dict[str, Any])
     assert decision.place
 
 
-def test_nine_kinds_of_ten_that_decide_something_are_among_the_words() -> None:
+def test_at_least_nine_of_ten_kinds_of_deciding_messages_are_known() -> None:
     kinds = {message.kind for message in list_messages() if message.verdict not in {"nothing", "context"}}
     known_kinds = {words["kind"] for words in PASS_WORDS["words"]}
     assert known_kinds <= kinds
@@ -74,7 +74,7 @@ def test_each_reason_of_the_cost_log_is_explained_on_its_own(
     assert (decision.instruction, decision.others, decision.words) == ("exp.1", others, reason)
 
 
-def test_what_names_nothing_is_about_the_pair_that_was_named_before() -> None:
+def test_a_message_without_names_is_about_the_pair_named_before() -> None:
     messages = (
         ("tpu_instruction_fusion", f"Pre-considering\n  producer={EXP}\n  consumer={ADD}"),
         ("tpu_instruction_fusion", "No fusing; output fusion is disabled."),
@@ -83,21 +83,21 @@ def test_what_names_nothing_is_about_the_pair_that_was_named_before() -> None:
     assert (decision.kind, decision.instruction, decision.others) == ("tpu-after-matmul-only", "exp.1", ("add.7",))
 
 
-def test_the_user_that_was_considered_before_has_a_part_in_a_refusal_that_names_none() -> None:
+def test_a_refusal_without_names_includes_the_last_considered_user() -> None:
     considered = ("cpu_instruction_fusion", f"Considering for fusion: operand 0 of {ADD}")
     refused = ("instruction_fusion", f"not fusing operand {EXP} because Producer is not loop-fusible.")
     (decision,) = read(considered, refused)
     assert (decision.instruction, decision.others) == ("exp.1", ("add.7",))
 
 
-def test_what_goes_to_a_library_goes_there_with_the_operation_that_it_was_begun_for() -> None:
+def test_a_library_call_belongs_to_the_operation_that_started_it() -> None:
     messages = [("library_rewriter", "Starting a fusion with: %dot.7 = f32[8] dot(%a, %b)")]
     messages += [("library_rewriter", f"  Up: Fusing with: %{name} = f32[8] negate(%c)") for name in ("neg.1", "neg.2")]
     decisions = [(decision.instruction, decision.others) for decision in read(*messages)]
     assert decisions == [("dot.7", ()), ("neg.1", ("dot.7",)), ("neg.2", ("dot.7",))]
 
 
-def test_a_refusal_in_other_words_right_after_is_not_told_again() -> None:
+def test_a_refusal_repeated_in_other_words_is_reported_once() -> None:
     first = (
         "instruction_fusion",
         "Fusion rejected: producer 'exp.1' is too expensive to duplicate into 'add.7'.",
@@ -108,7 +108,7 @@ def test_a_refusal_in_other_words_right_after_is_not_told_again() -> None:
     assert [decision.kind for decision in read(again, again)] == ["expensive-repeated"]
 
 
-def test_what_a_pass_comes_back_to_is_told_once_and_what_it_does_each_time() -> None:
+def test_a_reconsidered_fusion_is_reported_once_and_each_performed_fusion_each_time() -> None:
     tried = ("instruction_fusion", "Evaluating fusion: producer 'exp.1' into consumer 'add.7'.")
     fusing_message = ("instruction_fusion", f"Fusing {EXP} into {ADD}")
     assert Counter(decision.verdict for decision in read(tried, tried, fusing_message, fusing_message)) == {
@@ -118,25 +118,25 @@ def test_what_a_pass_comes_back_to_is_told_once_and_what_it_does_each_time() -> 
 
 
 @pytest.mark.parametrize("message", list_messages(), ids=lambda message: message.kind)
-def test_each_message_has_a_place_and_what_decides_a_sentence_of_what_it_found(message: Message) -> None:
+def test_each_message_has_a_place_and_each_decision_a_sentence(message: Message) -> None:
     assert bool(message.sentence) == (message.verdict not in {"nothing", "context"})
     assert message.place or message.kind == "stack"
     field_names = {name for _, name, _, _ in Formatter().parse(message.sentence) if name}
     assert field_names <= {*message.pattern.groupindex, "instruction", "other", "asker"}
 
 
-def test_no_two_messages_have_one_key() -> None:
+def test_each_message_has_its_own_key() -> None:
     assert [kind for kind, times in Counter(message.kind for message in list_messages()).items() if times > 1] == []
 
 
-def test_the_tables_list_the_files_whose_words_they_explain() -> None:
+def test_the_tables_list_the_source_files_whose_messages_they_explain() -> None:
     explained = {(source, message.topic) for message in list_messages() for source in message.sources}
     # Of one file that is listed no words are known.
     assert explained == {*find_topics().items()} - {("sharding_propagation", "sharding")}
 
 
 @pytest.mark.parametrize("source", find_topics())
-def test_words_that_nobody_knows_are_not_explained(source: str) -> None:
+def test_unknown_messages_are_not_explained(source: str) -> None:
     reasons = tell((source, "Frobnicating %add.7 because the moon is full"))
     assert dict(reasons.unexplained) == {source: 1}
 
@@ -171,14 +171,16 @@ SET = (
         ("Propagating ComputationLayoutConstraint (status=3): ()->f32[]", (), "parameters and results"),
     ],
 )
-def test_a_layout_is_asked_for_by_whom_the_pass_named_last(message: str, others: tuple[str, ...], asker: str) -> None:
+def test_a_layout_is_requested_by_the_instruction_that_the_pass_named_last(
+    message: str, others: tuple[str, ...], asker: str
+) -> None:
     (decision,) = read(("layout_assignment", message), ("layout_assignment", SET))
     assert (decision.kind, decision.instruction, decision.others) == ("layout-set", "multiply.1", others)
     assert decision.sentence.startswith("multiply.1 is written in the layout {0,1}, asked for by ")
     assert asker in decision.sentence
 
 
-def test_what_a_file_said_before_does_not_belong_to_another_file_that_no_pass_ran() -> None:
+def test_a_message_outside_of_passes_does_not_use_names_of_another_source_file() -> None:
     messages = (
         ("copy_removal", "TryElideCopy starting for: copy.5"),
         ("algorithm", "Allocation result = Success"),
@@ -188,7 +190,7 @@ def test_what_a_file_said_before_does_not_belong_to_another_file_that_no_pass_ra
     assert names == ["", "copy.5"]
 
 
-def test_collectives_are_told_with_what_was_partitioned() -> None:
+def test_collectives_are_reported_with_the_partitioned_instruction() -> None:
     decisions = read(
         (
             "spmd_partitioner",
@@ -204,7 +206,7 @@ def test_collectives_are_told_with_what_was_partitioned() -> None:
     ]
 
 
-def test_a_target_says_of_what_its_compiler_is_silent() -> None:
+def test_a_target_lists_the_topics_that_its_compiler_does_not_log() -> None:
     log = (LogEvent(0, "p", "a-pass", "jit_f", "hlo_dce", 1, "x"),)
     capture_with_log = capture(layer.layer, *layer.EXAMPLE).retold(log=log)
     silent = {
