@@ -1,4 +1,4 @@
-"""What every test may ask for: the project's root, a browser, every target; and what happens where one is missing.
+"""Fixtures and hooks of all tests: the project's root, a browser, every target, and skips for missing parts.
 
 Where a test needs something that this machine lacks it is skipped, and the reason says how to get it;
 with REQUIRE_TARGETS=all or REQUIRE_BROWSER=1, as in continuous integration, it fails instead. With both, a test that is
@@ -57,7 +57,7 @@ MACOS_BROWSERS = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add what `scripts/test` hands on."""
+    """Add the options that `scripts/test` passes."""
     parser.addoption(
         "--page", action="append", default=[], metavar="PATH", help="check only this page of docs/; may repeat"
     )
@@ -66,7 +66,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the long tests out where that was asked for; begin with what takes longest, and leaves a core to others."""
+    """Leave out long tests on request, and start with the tests that take longest."""
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
     if config.getoption("--short"):
         left_out = [item for item in items if is_long(item)]
@@ -76,19 +76,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Where several processes share the work, each finds the same tests: tell the one that reports how many."""
+    """Send the number of left-out tests from a worker process to the process that reports it."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, 0)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:  # noqa: ANN401 - a class of pytest-xdist
-    """Hear how many tests a process left out."""
+    """Receive the number of tests that a worker process left out."""
     node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say how many tests were left out, and what took longest; a fixture counts with the test that it was made for."""
+    """Report the number of left-out tests and the slowest ones; a fixture counts with its first test."""
     if left_out := config.stash.get(LEFT_OUT, 0):
         terminalreporter.write_line(f"{left_out} long tests were left out: `scripts/test --all` runs them too")
     if not (most := config.getoption("--slowest")):
@@ -116,19 +116,19 @@ def is_long(test: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup() -> Generator[None]:
-    """Skip a test whose fixtures need a target that is not available here."""
+    """Skip a test with a fixture whose target is not available here."""
     yield from _skip_unavailable()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None]:
-    """Skip a test that needs a target that is not available here."""
+    """Skip a test whose target is not available here."""
     yield from _skip_unavailable()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let a test fail that is skipped although everything is there."""
+    """Fail a skipped test if all requirements are available."""
     report = yield
     if report.skipped and TARGETS_REQUIRED and BROWSER_REQUIRED and isinstance(report.longrepr, tuple):
         reason = report.longrepr[2].removeprefix("Skipped: ")

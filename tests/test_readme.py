@@ -1,4 +1,4 @@
-"""What the README shows runs, and what it says of licences is what the packages say."""
+"""The code of the README runs, and its licenses match the packages' metadata."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Where everything is required, no test is skipped but for a reason that is written down."""
+"""No test is skipped if everything is required, except for documented reasons."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What scripts measured and recorded is as they wrote it, and says of which versions it is."""
+"""Sealed files of measured data: their hashes and versions."""
 
 from __future__ import annotations
 

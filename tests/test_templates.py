@@ -1,4 +1,4 @@
-"""What GitHub reads beside the workflows is of the form that it takes, and says what the project says elsewhere."""
+"""GitHub's templates have the required form and agree with the project."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What holds for every tracked file: no path or host of the machine that built it, and modules of a readable length."""
+"""Rules for every tracked file: no local paths or hosts, and modules of limited length."""
 
 from __future__ import annotations
 

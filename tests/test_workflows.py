@@ -1,4 +1,4 @@
-"""The workflow files are valid, have no more rights than they need, and do what they do through `scripts/`."""
+"""The workflow files are valid, have minimal rights, and call `scripts/`."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def run(command: str, *arguments: str | Path) -> subprocess.CompletedProcess[str
 
 
 def validate(*paths: Path, schema: str = "vendor.github-workflows") -> str:
-    """Return what the schema of such files finds wrong, or an empty string."""
+    """Return the errors that the schema of such files reports, or an empty string."""
     result = run("check-jsonschema", "--builtin-schema", schema, *paths)
     return result.stdout if result.returncode else ""
 
 
 def audit(*paths: Path) -> list[str]:
-    """Return the names of what zizmor finds, with the strictest eyes it has."""
+    """Return the names of zizmor's findings in its strictest mode."""
     result = run("zizmor", "--offline", "--no-progress", "--persona=auditor", "--format=plain", "--color=never", *paths)
     assert result.returncode in {0, 11, 12, 13, 14}, result.stderr  # from 11 on it tells how bad the worst finding is
     return re.findall(r"^\w+\[([\w-]+)\]", result.stdout, re.MULTILINE)

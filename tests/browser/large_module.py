@@ -1,4 +1,4 @@
-"""The explorer's data of a module as large as one wants, and the page that shows it."""
+"""The explorer's data for a module of any size, and the page that shows it."""
 
 from __future__ import annotations
 

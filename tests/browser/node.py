@@ -22,7 +22,7 @@ class RunNode(Protocol):
 
 
 def prepare(root: Path) -> RunNode:
-    """Run programs beside the pinned npm packages, which are installed into .cache/node on first use."""
+    """Return a runner of the pinned npm packages, which are installed into .cache/node on first use."""
     here = Path(sys.executable).parent
     outside = {**os.environ, "PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}"}
     node, npm = (shutil.which(name, path=outside["PATH"]) for name in ("node", "npm"))

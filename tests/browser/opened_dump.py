@@ -1,4 +1,4 @@
-"""The page that opens a dump, as tests use it: opened once for many of them, or anew for one."""
+"""The page that opens a dump, loaded once for several tests or again for one test."""
 
 from __future__ import annotations
 
@@ -32,21 +32,21 @@ HLO = (
 
 @dataclass
 class Opened:
-    """The page, with what it asked for and what went wrong."""
+    """The page, with its requests and its errors."""
 
     page: Page
     requests: list[Request] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
     def give(self, *paths: Path | dict[str, Any]) -> None:
-        """Choose files, or a folder, and wait until they are read or refused."""
+        """Choose files, or a folder, and wait until they are read or rejected."""
         folder = len(paths) == 1 and not isinstance(paths[0], dict) and paths[0].is_dir()
         path = paths[0] if folder else [*paths]
         self.page.locator(f"input[name={'folder' if folder else 'files'}]").set_input_files(path)  # type: ignore[arg-type]
         self.settle()
 
     def settle(self) -> None:
-        """Wait until nothing is under way."""
+        """Wait until no work is in progress."""
         wait_until(self.page, READY)
         wait_for_rest(self.page)
 
@@ -72,13 +72,13 @@ class Opened:
 
     @property
     def refused(self) -> str:
-        """What the page says is wrong."""
+        """The error message of the page."""
         return self.page.locator(".refused").first.inner_text()
 
 
 @contextmanager
 def visit(browser: Browser, site: Site) -> Generator[Opened]:
-    """Go to the page in a window of its own, and listen from the beginning."""
+    """Go to the page in a new window, and record its requests and errors from the start."""
     context = browser.new_context(viewport={"width": WIDE, "height": 900}, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()
@@ -108,7 +108,7 @@ def dump_site(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
 
 @pytest.fixture(scope="module")
 def dump_page(dump_site: Site, browser: Browser) -> Generator[Opened]:
-    """The page, whose reader is loaded once for these tests."""
+    """The page, with a reader of dumps that is loaded once for these tests."""
     with visit(browser, dump_site) as dump_driver:
         yield dump_driver
     assert dump_driver.faults == []
@@ -116,6 +116,6 @@ def dump_page(dump_site: Site, browser: Browser) -> Generator[Opened]:
 
 @pytest.fixture
 def dump_anew(dump_site: Site, browser: Browser) -> Generator[Opened]:
-    """The page, as nobody has used it yet."""
+    """The page in its initial state."""
     with visit(browser, dump_site) as dump_driver:
         yield dump_driver

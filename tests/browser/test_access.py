@@ -1,4 +1,4 @@
-"""Everyone can use each page: axe judges it, and the keyboard gets everywhere."""
+"""Accessibility of every page: axe finds no violation, and the keyboard reaches every control."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ NOTE = """() => {
 
 
 def judge(page: Page, part: str = "") -> list[str]:
-    """Return what axe finds on a page, or in a part of it, through shadow roots."""
+    """Return the violations that axe finds on a page, or in a part of it, through shadow roots."""
     page.evaluate(Axe().axe_script)
     options = {"runOnly": {"type": "tag", "values": RULES}, "resultTypes": ["violations"]}
     if part:

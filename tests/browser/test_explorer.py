@@ -1,4 +1,4 @@
-"""In a browser the explorer shows what the capture says: lines, passes, launches and the memory plan."""
+"""The explorer in a browser agrees with the capture: lines, passes, launches and the memory plan."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In a browser the explorer's code belongs to its instruction and line, and an instruction tells reasons."""
+"""The explorer's code in a browser is linked to instructions and lines, and shows reasons for them."""
 
 from __future__ import annotations
 

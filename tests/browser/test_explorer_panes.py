@@ -1,4 +1,4 @@
-"""In a browser two panes stand beside each other: matched, scrolled and linked together, and taken away as they are."""
+"""Two panes of the explorer in a browser: matching, scrolling, links, and saved texts and pictures."""
 
 from __future__ import annotations
 
@@ -266,7 +266,7 @@ def test_axe_finds_no_violation_in_two_panes(show: Show, layer: Captures, scheme
 
 
 def fits(page: Page) -> bool:
-    """Return whether nothing runs out of the window, the bar's first row neither."""
+    """Return whether no element of the window overflows, including the first row of the toolbar."""
     inside = f"[...{INSIDE}.querySelectorAll('.bar *')].every(it => it.getBoundingClientRect().right <= innerWidth + 1)"
     return bool(page.evaluate(f"document.documentElement.scrollWidth <= innerWidth && {inside}"))
 

@@ -1,4 +1,4 @@
-"""In a browser the explorer's pictures fill their panes, their labels overlap nothing, and zoom and help do as said."""
+"""The explorer's pictures in a browser: they fill their panes without overlaps, and zoom works."""
 
 from __future__ import annotations
 

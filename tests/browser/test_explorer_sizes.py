@@ -1,4 +1,4 @@
-"""In a browser the explorer of a large module opens, scrolls and steps with little in the page at a time."""
+"""The explorer of a large module in a browser: it opens, scrolls and steps with few elements in the page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""In a browser the explorer leads where a link says, takes no name for HTML, shuts nobody out, and is quick."""
+"""Use of the explorer in a browser: links, escaped names, accessibility and speed."""
 
 from __future__ import annotations
 
@@ -118,7 +118,7 @@ def test_html_in_names_is_shown_as_text(show: Show) -> None:
 
 @pytest.fixture(scope="module")
 def reasoned(all_targets: None) -> Captures:  # noqa: ARG001 - it asks for them
-    """The transformer block with its machine code, and what the compiler said of its reasons."""
+    """The transformer block with its machine code and the compiler's reasons."""
     return capture_all(large.transformer_block, *large.EXAMPLE, targets=("h100",), machine=True, reasons=True)
 
 

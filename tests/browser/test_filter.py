@@ -1,4 +1,4 @@
-"""Opcodes and passes are filtered as one types, by keyboard alone, and said aloud; without JavaScript all is there."""
+"""Filters of opcodes and passes: typing, keyboard, screen readers, and the full list without JavaScript."""
 
 from __future__ import annotations
 

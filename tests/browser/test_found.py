@@ -1,4 +1,4 @@
-"""The built site is found and taken away: by its search, its sitemap, its description, as text, and on paper."""
+"""Ways to find and save the built site: search, sitemap, descriptions, Markdown and print."""
 
 from __future__ import annotations
 

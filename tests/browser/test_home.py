@@ -1,4 +1,4 @@
-"""Home shows what the site is on its first screen, links Python and graphs, and opens the explorer in place."""
+"""The home page: its first screen, the links between Python and graphs, and the explorer in place."""
 
 from __future__ import annotations
 

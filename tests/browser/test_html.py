@@ -1,4 +1,4 @@
-"""Every page, and the report that stands alone, is valid HTML, and every link leads somewhere."""
+"""The HTML of every page and of the stand-alone report is valid, and every link has a target."""
 
 from __future__ import annotations
 

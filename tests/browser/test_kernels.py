@@ -1,4 +1,4 @@
-"""In a browser the kernels are those of the capture, and choosing one chooses its lines of Python."""
+"""The kernels in a browser match the capture, and choosing a kernel chooses its lines of Python."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The ledger in the browser: found by words, by verdict or by number, each claim at an address of its own."""
+"""The ledger in a browser: filters by words, verdict and number, and an address for each claim."""
 
 from __future__ import annotations
 

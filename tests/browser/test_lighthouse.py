@@ -1,4 +1,4 @@
-"""Lighthouse, as on a phone with a slow network: full marks for access, practices and search."""
+"""Lighthouse, as on a phone with a slow network: full scores for accessibility, practices and search."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ pytestmark = pytest.mark.long("tools of others judge every page")
 
 
 def find_failures(run_node: RunNode, chromium: str, addresses: list[str]) -> dict[str, list[str]]:
-    """Return what has less than full marks at each address, speed left out."""
+    """Return the scores below 100 at each address, without the performance score."""
     result = run_node("audit.mjs", chromium, *addresses)
     assert result.returncode == 0, result.stderr[-2000:]
     failures_by_page: dict[str, list[str]] = json.loads(result.stdout)

@@ -1,4 +1,4 @@
-"""The look follows the reader: the scheme of the system, a chosen tab everywhere, folds that say what they hold."""
+"""The look of pages: the system's color scheme, a tab chosen everywhere, and labeled folds."""
 
 from __future__ import annotations
 

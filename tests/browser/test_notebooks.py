@@ -1,4 +1,4 @@
-"""The notebooks of the practice: light, linked, and whole when they are taken away."""
+"""The pages and downloads of the practice notebooks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page that opens a dump cannot take is told in words, and nothing of it stays in the way of the next."""
+"""Rejected inputs of the page that opens a dump: each gets a message and does not affect the next dump."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every page is self-contained, valid and light, and whole without JavaScript."""
+"""Every page is self-contained, valid, small, and complete without JavaScript."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The playground: what is typed is compiled and shown, faults stand at their lines, and edits are compared."""
+"""The playground: code is compiled as it is typed, errors are shown at their lines, and edits are compared."""
 
 from __future__ import annotations
 

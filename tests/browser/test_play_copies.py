@@ -1,4 +1,4 @@
-"""What leaves the playground, and comes back: links with the code in them, tests, issues, commands and files."""
+"""Exports and imports of the playground: links with code, tests, issues, commands and files."""
 
 from __future__ import annotations
 

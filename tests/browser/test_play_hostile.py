@@ -1,4 +1,4 @@
-"""A page of another site, in a real browser, makes a playground run nothing and reads nothing of it."""
+"""A page of another site, in a real browser, cannot run code in a playground or read from it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def f(x):
 
 
 class Evil:
-    """Another site, which hears when code that it sent has run."""
+    """Another site, which is notified when code that it sent runs."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -77,17 +77,17 @@ class Evil:
 
     @property
     def ran(self) -> list[str]:
-        """How code was sent that ran."""
+        """The ways in which code was sent that ran."""
         return [path.partition("?")[2] for path in self.asked if path.startswith("/ran")]
 
     def code(self, how: str) -> str:
-        """Code that tells this site when it runs."""
+        """Code that notifies this site when it runs."""
         return CODE.format(port=self.port, how=how)
 
 
 @pytest.fixture(scope="module")
 def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
-    """The playground that the reader has open."""
+    """The playground that the user has open."""
     with play(folder=tmp_path_factory.mktemp("play")) as started:
         yield started
 
@@ -103,7 +103,7 @@ def evil(playground: Playground) -> Iterator[Evil]:
 
 @pytest.fixture(scope="module")
 def unguarded(chromium: str, chromiums: BrowserType) -> Iterator[Browser]:
-    """A browser that leaves the protection of what listens on this machine to what listens there."""
+    """A browser without its own protection of local servers, so that the servers must protect themselves."""
     launched = chromiums.launch(executable_path=chromium, args=[*QUIET, *UNGUARDED])
     yield launched
     launched.close()

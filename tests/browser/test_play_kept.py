@@ -1,4 +1,4 @@
-"""Nothing of an edit is lost, whatever ends: the window, its process, or the server."""
+"""Edits survive the end of the window, of its process and of the server."""
 
 from __future__ import annotations
 

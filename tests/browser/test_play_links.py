@@ -1,4 +1,4 @@
-"""Code that came by a link is shown, and runs when its reader says so; a link of anything breaks nothing."""
+"""Code from a link is shown and runs only when the user starts it; an invalid link breaks nothing."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The playground is everyone's: by the keyboard alone, in each look, on a phone; and nothing of an edit is lost."""
+"""The playground by keyboard, in each color scheme and on a phone."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ __all__ = ["context"]  # a fixture
 
 
 def tab_to(page: Page, name: str, key: str = "Tab") -> None:
-    """Go on by Tab to what has a word in its name."""
+    """Press Tab until the focused control has a word in its name."""
     focused = []
     for _ in range(150):
         page.keyboard.press(key)
@@ -93,7 +93,7 @@ def test_the_keyboard_alone_edits_compiles_steps_compares_and_copies_a_link(
 
 
 def widths(page: Page) -> tuple[int, int]:
-    """Return how wide what is on the page is, and the page."""
+    """Return the width of the page's content and of the window."""
     widths: list[int] = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
     return widths[0], widths[1]
 

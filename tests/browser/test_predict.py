@@ -1,4 +1,4 @@
-"""A question is guessed before it is answered, by pointer or keyboard, and with JavaScript the guess is kept."""
+"""Predictions by mouse and keyboard, which are stored if JavaScript runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def guess(page: Page, place: int, choice: str) -> None:
 
 
 def count(page: Page, place: int = 0) -> str:
-    """Return what a question says of how many were predicted."""
+    """Return the number of predictions that a question reports."""
     return question(page, place).locator(".predict-count").inner_text()
 
 

@@ -1,4 +1,4 @@
-"""From static files alone an explorer, and whatever asks a compiler, gets its answers of recorded captures."""
+"""Explorer and playground from static files: recorded captures replace the compiler."""
 
 from __future__ import annotations
 

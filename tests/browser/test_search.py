@@ -1,4 +1,4 @@
-"""The search in the browser: what readers type leads to the page that answers, and what it shows are sentences."""
+"""The search in the browser: queries lead to the page that answers them, and results show sentences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ FOUND = 36
 
 
 def find(page: Page, words: str) -> list[str]:
-    """Type words into the search, and return the pages that it lists, the best first."""
+    """Type words into the search, and return the listed pages, the best first."""
     box, result_text = page.locator("input[name=query]"), page.locator(".md-search-result__meta")
     page.keyboard.press("/")
     box.fill("")

@@ -1,4 +1,4 @@
-"""Ten tasks of readers are each two clicks away from home, by the links that somebody would take.
+"""Ten tasks of readers, each at most two clicks from the home page.
 
 A task is done where a heading that answers it is in the window. What the search finds is the subject of `test_search`.
 """
@@ -91,7 +91,7 @@ TASKS = [
 
 
 def find(page: Page, says: str) -> Locator:
-    """Return the first link or button that is seen and says what it must.
+    """Return the first visible link or button with the given text.
 
     Raises:
         AssertionError: There is none.

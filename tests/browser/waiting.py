@@ -1,4 +1,4 @@
-"""Waiting for the state that a page is to reach: no test of the browser waits a fixed time."""
+"""Waits for the state of a page: no browser test waits a fixed time."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def wait_for(page: Page, condition: Callable[[], bool], seconds: float = PATIENC
 
 
 def expect_value(page: Page, read_value: Callable[[], Any], expected: object) -> None:
-    """Assert that a value read from a page becomes the one that is wanted."""
+    """Assert that a value read from a page becomes the expected value."""
     try:
         wait_for(page, lambda: bool(read_value() == expected))
     except TimeoutError:

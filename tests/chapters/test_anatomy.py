@@ -1,4 +1,4 @@
-"""Lines and shapes taken apart, beside what the compilers wrote."""
+"""Parts of HLO lines and shapes, compared with the text of real modules."""
 
 from __future__ import annotations
 

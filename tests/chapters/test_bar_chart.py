@@ -1,4 +1,4 @@
-"""Charts say in numbers what they draw in lengths."""
+"""Bar charts: numbers, lengths, lanes and missing targets."""
 
 from __future__ import annotations
 

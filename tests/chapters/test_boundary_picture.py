@@ -1,4 +1,4 @@
-"""The picture of boundaries has a box for each kernel, and below it the compiler's words on the next one."""
+"""The picture of kernel boundaries: a box for each kernel and the compiler's reason below it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Equal buffers shared by values that never live at once."""
+"""Sharing of equal buffers between values that are never live at the same time."""
 
 from __future__ import annotations
 

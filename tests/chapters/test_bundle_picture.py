@@ -1,4 +1,4 @@
-"""Pictures of a TPU's kernels say in numbers what they draw in lengths."""
+"""Pictures and tables of TPU kernels: units, chains, steps and bundles."""
 
 from __future__ import annotations
 
@@ -21,14 +21,14 @@ pytestmark = pytest.mark.usefixtures("all_targets")
 
 @pytest.fixture(scope="module")
 def captures(all_targets: None) -> Captures:  # noqa: ARG001 - a fixture that skips
-    """Attention on two generations."""
+    """The captures of attention for two TPU generations."""
     targets = ("tpu-v5e", "tpu-v6e")
     return capture_all(attention.attention, *attention.EXAMPLE, targets=targets, machine=True, passes=False)
 
 
 @pytest.fixture(scope="module")
 def kernel(captures: Captures) -> BundledKernel:
-    """Its kernel with two matmuls on a TPU v5e."""
+    """The kernel of attention with two matmuls on a TPU v5e."""
     return next(kernel for kernel in read_below(captures["tpu-v5e"]) if kernel.low.kernel == "fusion.37")
 
 

@@ -1,4 +1,4 @@
-"""Counts over printed programs, beside those of JAX and MLIR over the programs themselves."""
+"""Counts in printed programs, compared with the counts of JAX and MLIR."""
 
 from __future__ import annotations
 

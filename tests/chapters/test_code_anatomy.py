@@ -1,4 +1,4 @@
-"""A line of generated code in its parts is the line again, and each part is called what it is."""
+"""Parts of a line of generated code: together they are the line, and each has its name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One table says how many kernels each compiler runs for each of the programs that all of them were given."""
+"""The table of kernels that each compiler launches for each shared program."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture of a fusion holds its operations, and marks the one it is built around."""
+"""The picture of a fusion: its operations and its hero."""
 
 from __future__ import annotations
 

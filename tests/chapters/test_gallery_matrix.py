@@ -1,4 +1,4 @@
-"""The gallery's matrices and lists show each capture's number, mark what changes, and hide no gap."""
+"""The matrices and lists of the gallery: numbers, marked changes and visible gaps."""
 
 from __future__ import annotations
 

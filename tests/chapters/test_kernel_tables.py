@@ -1,4 +1,4 @@
-"""Tables of kernels hold what their machine code takes."""
+"""Tables of kernels with the resources of their machine code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drawing of a layout numbers each cell by its place in memory."""
+"""The drawing of a layout, with each cell numbered by its position in memory."""
 
 from __future__ import annotations
 

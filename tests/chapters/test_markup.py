@@ -1,4 +1,4 @@
-"""No drawing or table takes a name or a caption for markup."""
+"""Escaping of names and captions in all drawings and tables."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations of matrix units are counted by the element type that they name."""
+"""Counts of matrix-unit operations by element type."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bars of instructions are in parts as long as their shares, and say in words what they show."""
+"""Bars of instruction kinds: widths, labels and descriptions."""
 
 from __future__ import annotations
 

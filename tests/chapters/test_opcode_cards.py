@@ -18,7 +18,7 @@ HAND = parse_module("HloModule m\n\nENTRY main {\n  x = f32[8] parameter(0)\n  R
 
 @pytest.fixture(scope="module")
 def catalog() -> OpcodeCatalog:
-    """What two programs reach on the CPU, one of them by primitives of our own."""
+    """The opcodes of two programs on the CPU, one with primitives of its own."""
     rows = {opcode: OpcodeRow(opcode, "One & only.", by="Because of `a < b`.") for opcode in CATEGORY}
     rows["or"] = OpcodeRow("or", "Either.", call="i | j")
     rows["logistic"] = OpcodeRow(

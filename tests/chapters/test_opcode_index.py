@@ -1,4 +1,4 @@
-"""An opcode is found where it is, from the Python that asked for it, at the stage where a compiler has it."""
+"""The index of opcodes: the Python expression and the stages of each opcode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CALLS = {"sine": "jnp.sin(y)", "conditional": "lax.cond(p, jnp.sin, jnp.cos, x)"
 
 @pytest.fixture(scope="module")
 def control() -> Sightings:
-    """What the program with a branch, a loop, a call and a fence reaches on the CPU."""
+    """The opcodes of a program with a branch, a loop, a call and a barrier on the CPU."""
     function, example = opcodes.PROGRAMS["control"]
     return find_sightings([("control", capture(function, *example))], CALLS)
 

@@ -1,4 +1,4 @@
-"""A function's operations are found by what names them, and what a page shows of it is its text and no more."""
+"""The operations of a function in its source, and the part of the source that a page shows."""
 
 from __future__ import annotations
 

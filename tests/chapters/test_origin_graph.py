@@ -1,4 +1,4 @@
-"""A graph has a box for each launch, in it its operations by the Python they came from, and bytes on its arrows."""
+"""The graph of launches: a box for each launch with its operations, and bytes on the arrows."""
 
 from __future__ import annotations
 

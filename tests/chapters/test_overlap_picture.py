@@ -1,4 +1,4 @@
-"""Overlap: the kernels of a schedule, and what is exchanged beside them."""
+"""The picture of overlap: kernels of a schedule and concurrent collectives."""
 
 from __future__ import annotations
 

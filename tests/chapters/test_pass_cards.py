@@ -17,7 +17,7 @@ LINE = '%a = f32[8] custom-call(%x), custom_call_target="<script>"'
 
 @pytest.fixture(scope="module")
 def catalog() -> pass_cards.PassCatalog:
-    """Four passes: of all targets, of one GPU, a closed one, and a pipeline that changes nothing."""
+    """Four passes: one on all targets, one on a GPU, a closed one, and a pipeline that changes nothing."""
     rows = {
         "algsimp": PassRow("algsimp", "Simplifies a < b.", ("xla/algebraic_simplifier.cc",)),
         "late": PassRow("late", "Fuses.", ("xla/service/instruction_fusion.cc",)),

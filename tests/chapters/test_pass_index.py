@@ -1,4 +1,4 @@
-"""A pass is found on each target that runs it, with how often it changed something and one change that is shown."""
+"""The index of passes: targets, counts of changes and an example for each pass."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def program() -> Capture:
 
 
 def rewrite(one: Capture, before: str, *steps: tuple[str, str]) -> Captures:
-    """Return a capture whose passes, of these names, left these lines."""
+    """Return a capture with passes of these names that produced these lines."""
     passes = tuple(PassChange("all", name, MODULE.format(body=body)) for name, body in steps)
     runs = tuple(PassRun("all", name, changed=True) for name, _ in steps)
     return Captures({"cpu": replace(one, before=MODULE.format(body=before), passes=passes, runs=runs)}, {}, ("cpu",))

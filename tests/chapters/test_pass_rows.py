@@ -33,7 +33,7 @@ def write(tmp_path: Path) -> Writer:
 
 
 def see(name: str, **uses: PassUse) -> dict[str, PassRecord]:
-    """Return a pass that was seen."""
+    """Return the record of a pass that ran."""
     return {name: PassRecord(name, uses or {"cpu": PassUse(runs=1)}, ["all"])}
 
 

@@ -1,4 +1,4 @@
-"""A question is asked with choices and a key that were computed, or the build fails and says what to do."""
+"""Predictions with computed choices and keys; an invalid one fails the build with an explanation."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ CHOICE = re.compile(r'<summary>(.*?)</summary><p class="(right|wrong)"><b>(.*?)<
 
 
 def read(html: str) -> list[tuple[str, str, str]]:
-    """Return each choice: what it says, right or wrong, and what it opens to."""
+    """Return each choice: its text, its verdict and its explanation."""
     strip = re.compile(r"<[^>]*>")
     return [
         (unescape(strip.sub("", says)), verdict, unescape(strip.sub("", feedback)).strip())
@@ -28,7 +28,7 @@ def read(html: str) -> list[tuple[str, str, str]]:
 
 
 def find_key(html: str) -> str:
-    """Return what the right choice says."""
+    """Return the text of the right choice."""
     (key,) = (says for says, verdict, _ in read(html) if verdict == "right")
     return key
 

@@ -1,4 +1,4 @@
-"""Lines of a page's program: one is changed where it stands, and what became of one is found by what it says."""
+"""Lines of a page's program: changed in place, and found by their text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What pytest prints on a page is the same wherever the page is made."""
+"""Independence of pytest's output on a page from the environment of the build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Quotes of reasons name target, pass and verdict, keep the compiler's words whole, and link what can be read."""
+"""Quotes of reasons: target, pass, verdict, the compiler's message and links to its source."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Cuts: each array with the part of it that one device holds."""
+"""The drawing of sharded arrays with the part of one device."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from xla_inspect import Capture, capture
 
 @pytest.fixture(scope="module")
 def halved() -> Capture:
-    """A sum of two matrices cut over eight CPU devices: the first by rows, the second in both directions."""
+    """A sum of two matrices over eight CPU devices, sharded by rows and in both dimensions."""
     matrix = jax.ShapeDtypeStruct((64, 256), jnp.float32)
     specs = (P("a"), P("a", "b"))
     return capture(lambda x, y: x + y, matrix, matrix, target="cpu:8", mesh={"a": 4, "b": 2}, specs=specs)

@@ -1,4 +1,4 @@
-"""No check is one that cannot fail: in a world that is otherwise, each comes to another verdict or stops."""
+"""Every check can fail: in an altered world, each check gives another verdict or stops."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ USUAL = ("cpu", "h100", "tpu-v5e")
 
 
 def forget() -> None:
-    """Make every check look again."""
+    """Clear the results of all checks."""
     for module in (evidence, *MODULES):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
@@ -125,7 +125,7 @@ def busy_jax(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def other_opcodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """HLO has other operations."""
+    """HLO has different opcodes."""
     other_opcodes = sorted(operations.opcodes() - {"dot"})
     ours = [*other_opcodes[: len(other_opcodes) // 3], "conv", "matmul", "reduce"]
     monkeypatch.setattr(operations, "opcodes", lambda: frozenset(ours))
@@ -220,7 +220,7 @@ def other_records(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class _Metadata(dict[str, str]):
-    """The metadata of a package that is otherwise."""
+    """Altered metadata of a package."""
 
     @property
     def json(self) -> dict[str, str]:
@@ -249,7 +249,7 @@ WORLDS = (
 
 
 def survivors(claims: list[Claim], change: Callable[[pytest.MonkeyPatch], None]) -> list[Claim]:
-    """Return the claims of which a world that is otherwise says the same."""
+    """Return the claims with the same verdict in an altered world."""
     same = []
     with pytest.MonkeyPatch.context() as monkeypatch:
         change(monkeypatch)

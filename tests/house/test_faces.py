@@ -1,4 +1,4 @@
-"""Every room shows a face: what others may use stands in its `__init__`, and nothing else is used."""
+"""Each package exports its public names in `__init__`, and other packages use only these."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module", autouse=True)
 def _read_once() -> Iterator[None]:
-    """What the project's files take from each other is read once for all of these tests."""
+    """Read the imports between the project's files once for all of these tests."""
     import_list = [*package_graph.list_imports()]
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(package_graph, "list_imports", lambda: import_list)
@@ -89,7 +89,7 @@ def test_no_two_modules_have_one_name_but_the_parts_of_a_question() -> None:
 
 
 def test_a_deep_import_and_an_idle_name_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the tests above look at is there."""
+    """The conditions that the tests above check do occur."""
     import_list = list(package_graph.list_imports())
     assert {"docs", "scripts", "snippets", "tests"} == {use.place.partition("/")[0] for use in import_list}
     assert package_graph.find_package("xla_inspect.report.explorer.embed") == "xla_inspect.report.explorer"

@@ -1,4 +1,4 @@
-"""Imports go the way that `pyproject.toml` lays down, and one that does not is named with both modules."""
+"""The import contracts of `pyproject.toml` hold, and a violation names both modules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINT = str(Path(sys.executable).with_name("lint-imports"))
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Hold the imports of a copy against the contracts."""
+    """Check the imports of a copy against the contracts."""
     path = os.pathsep.join(str(folder / name) for name in ("snippets", "scripts"))
     return subprocess.run(
         [LINT, "--no-logo", "--no-cache"],

@@ -1,4 +1,4 @@
-"""What the page asks of the reader, asked here: files are read as far as they are needed, and failures are told."""
+"""The dump reader of the page, called directly: partial reads of files, answers and failures."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class Given(bytes):
 
 
 def give(files: dict[str, bytes], requests: list[int]) -> tuple[str, Callable[[int, int, int], Given]]:
-    """Return what the page hands over of some files; `asked` becomes how many bytes it was asked for each time."""
+    """Return the page's files as the reader gets them; `requests` collects the sizes of its reads."""
     contents = [*files.values()]
 
     def read(number: int, start: int, end: int) -> Given:

@@ -1,4 +1,4 @@
-"""Captures say which packages made them, in words."""
+"""Statements about the packages that made captures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VERSIONS = {"jaxlib": "2", "jax": "1"}
 
 
 class Capture:
-    """What has the name and the parts of a capture."""
+    """A stand-in for a capture with the same name and parts."""
 
     def __init__(self, target: str, options: dict[str, int] | None = None) -> None:
         self.target, self.options, self.versions = target, options or {}, VERSIONS

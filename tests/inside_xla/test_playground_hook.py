@@ -1,4 +1,4 @@
-"""On a served page, *Edit* opens the playground on the program; a page of another site opens nothing."""
+"""The *Edit* link of a served page opens the playground; a page of another site cannot."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Beside each program's listing stands how a reader edits it, and what it says works with what they take away."""
+"""The *Edit* link next to each listing, its command, and the files that a reader downloads."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What this site adds: a notebook that was taken away runs where nothing of the project is installed, and so on."""
+"""Additions of this site to the engine, such as notebooks that run without the project."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ get_ipython().run_cell_magic("exercise", "jaxpr/follow", find_exercise("jaxpr/fo
 
 @pytest.fixture
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment that has all that the project needs, and not the project."""
+    """The Python of an environment with the project's dependencies but without the project."""
     folder = tmp_path_factory.mktemp("bare") / "env"
     subprocess.run(["uv", "venv", "--quiet", f"--python={sys.executable}", str(folder)], check=True)
     packages = next(folder.rglob("site-packages"))

@@ -1,4 +1,4 @@
-"""The glossary and the tables of opcodes and passes hand their terms to the build, each with one sentence."""
+"""The terms of the glossary, opcodes and passes for the build, each with one sentence."""
 
 from __future__ import annotations
 

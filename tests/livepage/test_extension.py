@@ -1,4 +1,4 @@
-"""The extension needs no MkDocs: any builder that hands it a page gets the same page, or an exception."""
+"""The extension without MkDocs: any builder gets the same page, or an exception."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What still runs in another process stays marked until it is there."""
+"""The mark of unfinished work in another process."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Another site can use the engine: three pages and a notebook that know of no compiler, and find none to import."""
+"""The engine on another site: three pages and a notebook without compilers."""
 
 from __future__ import annotations
 

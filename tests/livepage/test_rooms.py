@@ -1,4 +1,4 @@
-"""The engine keeps its borders: rooms use each other by what these export, and nothing in it is about compilers."""
+"""The borders of the engine: packages use each other's exports only, and none mentions compilers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Pages that need slow work run in processes of their own, each page once, and the build is what it is without them."""
+"""Slow pages run in worker processes, once each, with the same result as without workers."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ while True:
 
 @pytest.fixture
 def tooled(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Site]]:
-    """What writes pages of a site with a tool of its own, for which pages run in other processes."""
+    """A function that writes pages of a site with a slow tool, whose pages run in worker processes."""
     folders = [str(site.root / "snippets"), str(PROJECT / "scripts")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
     monkeypatch.setattr(project, "root", site.root)
@@ -85,7 +85,7 @@ def tooled(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[...
 
 @pytest.fixture
 def pool(tooled: Callable[..., Site]) -> Iterator[Callable[..., workers.Workers]]:
-    """What starts the processes for the pages of a site, and ends them at last."""
+    """A function that starts the worker processes for a site's pages, and ends them after the test."""
     started: list[workers.Workers] = []
 
     def start(**pages: str) -> workers.Workers:

@@ -1,4 +1,4 @@
-"""All compilers are given the same: what JAX exports, numbers that do not change, and results that JAX has too."""
+"""Equal inputs for all compilers: exported programs, fixed numbers and JAX's results."""
 
 from __future__ import annotations
 

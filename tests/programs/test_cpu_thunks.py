@@ -1,4 +1,4 @@
-"""The CPU's log names the thunks of a program, when it is asked before Python starts."""
+"""The CPU's log of thunks, requested before Python starts."""
 
 from __future__ import annotations
 

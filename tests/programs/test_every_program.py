@@ -1,4 +1,4 @@
-"""Every program stands alone, and every program is used."""
+"""Every program runs alone and is used."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The programs of real size trace, keep their state's form, and are as large as the models that they are named for."""
+"""The programs of real size: they trace, keep the structure of their state, and match their models' sizes."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`scripts/serve` and `scripts/test` find a uv that works, or fetch one, and say what is wrong when they cannot."""
+"""`scripts/serve` and `scripts/test` find or fetch a working uv, or explain why they cannot."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def without_uv(path: str) -> bool:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """What a fresh clone has of the scripts."""
+    """The scripts of a fresh clone."""
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", ".python-version"):
         shutil.copy(ROOT / name, tmp_path)

@@ -1,4 +1,4 @@
-"""The scripts lie where their purpose is, under names of their own, and only their packages can be imported."""
+"""The scripts are in folders by purpose, with unique names, and only their packages can be imported."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Name the pages of the site in the current folder that would run again, for each planted change on standard input.
+"""A list of the pages of the current folder's site that would run again after each planted change.
 
 A change is a JSON object on a line of its own: `{"file": ..., "old": ..., "new": ...}`, `{"file": ..., "made": ...}`
 for a file that was not there, `{"package": ...}` for another version of an installed package, or `{}` for none. It is
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def list_stale(config: MkDocsConfig) -> list[str]:
-    """Return the pages of which nothing is kept that still holds; none of them runs."""
+    """Return the pages without a valid stored result; none of them runs."""
     stale: list[str] = []
 
     build = Build(elsewhere=stale.append)  # which would run a page, and returns that it still waits for that
@@ -42,7 +42,7 @@ def list_stale(config: MkDocsConfig) -> list[str]:
 
 @contextmanager
 def planted(change: dict[str, str]) -> Iterator[None]:
-    """Make a change, and take it back."""
+    """Make a change, and revert it afterwards."""
     with ExitStack() as undo:
         if name := change.get("package"):
             undo.enter_context(_other_version(name))

@@ -1,4 +1,4 @@
-"""No sentence that claims something changes without a look at what backs it, nor a check without its sentences."""
+"""Changed claims and changed checks need a new affirmation."""
 
 from __future__ import annotations
 
@@ -127,7 +127,7 @@ def accept_all(prose: Prose) -> None:
 
 @pytest.fixture
 def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Judge:
-    """Affirm a page of its own, and return what is said of it once its text is another."""
+    """Affirm a page, change its text, and return the messages about the change."""
     monkeypatch.setattr(project, "root", tmp_path)
     (tmp_path / backing.WORDS).parent.mkdir(parents=True)
     shutil.copy(ROOT / backing.WORDS, tmp_path / backing.WORDS)

@@ -1,4 +1,4 @@
-"""All pages that say how many kernels a program has say the same number."""
+"""All pages give the same number of kernels for a program."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("all_targets")
 
 @cache
 def count(program: str, target: str) -> int:
-    """Return how many kernels a program has, by the one definition."""
+    """Return the number of kernels of a program by the project's definition."""
     function, example = PROGRAMS[program]
     return len(list_kernels(capture(function, *example, target=target)))
 
@@ -44,12 +44,12 @@ def render(page: str) -> str:
 
 
 def expect(program: str, page_counts: dict[str, int], *targets: str) -> None:
-    """Hold numbers that a page states, by target, to the definition."""
+    """Compare the numbers that a page states, by target, with the definition."""
     assert page_counts == {target: count(program, target) for target in targets or USUAL}
 
 
 def read_bars(html: str, label: str, unit: str = "") -> dict[str, int]:
-    """Return the numbers that a drawing of bars has under a label, by target."""
+    """Return the numbers in a bar chart under a label, by target."""
     titles = re.findall(rf"<title>{re.escape(label)}, ([^:<]*): ([\d,]+){unit}</title>", html)
     targets = {title(target): target for target in TARGETS}
     return {targets[name]: int(number.replace(",", "")) for name, number in titles if name in targets}

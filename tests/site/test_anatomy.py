@@ -1,4 +1,4 @@
-"""The parts of a chapter are right where it has them; `lint.chapter_parts` recommends those that it lacks."""
+"""The parts of a chapter are correct; `lint.chapter_parts` recommends missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Half of the questions ask why, and no reason gives itself away: each is computed, and none is much the longest."""
+"""Half of the predictions ask for a reason, and all offered reasons are computed and of similar length."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ pytest_generate_tests = parametrize_asking
 
 
 def asks_why(call: ast.Call) -> bool:
-    """Return whether a question offers reasons, and asks in so many words why."""
+    """Return whether a question asks "why" and offers reasons."""
     question = " ".join(str(node.value) for node in ast.walk(call.args[0]) if isinstance(node, ast.Constant))
     return name_call(call.func) == "ask_reason" and re.search(r"\bwhy\b", question, re.IGNORECASE) is not None
 
 
 def list_deciding(holds: ast.expr) -> Iterator[ast.expr]:
-    """Yield what decides whether a reason holds: the parts that `and`, `or`, `not` and `if` join, and no arguments."""
+    """Yield the operands of `and`, `or`, `not` and `if` that decide whether a reason holds."""
     if isinstance(holds, ast.BoolOp | ast.UnaryOp | ast.IfExp):
         for part in ast.iter_child_nodes(holds):
             if isinstance(part, ast.expr):
@@ -41,7 +41,7 @@ def list_deciding(holds: ast.expr) -> Iterator[ast.expr]:
 
 
 def find_faults(code: str) -> Iterator[str]:
-    """Yield what is wrong with the reasons that code offers: how many there are, what decides, how long they are."""
+    """Yield the faults of the reasons that code offers: their number, their operands and their lengths."""
     for call in list_calls(ast.parse(code)):
         if name_call(call.func) != "ask_reason":
             continue

@@ -1,4 +1,4 @@
-"""The foot of a page leads to its source and to a report where the repository is known, and nowhere else otherwise."""
+"""The foot of a page links to its source and to an issue form if the repository is known."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REPOSITORY = "https://repository.example/inside-xla"
 
 
 def link_texts(repository: str, *, feed: bool = True) -> dict[str, str]:
-    """Return the links of a page's foot, by what they say."""
+    """Return the links of a page's foot by their texts."""
     environment = Environment(loader=FileSystemLoader(PARTIALS), autoescape=False)  # noqa: S701 - as MkDocs does
     environment.filters.update(url=lambda address: address, urlencode=quote)
     page = SimpleNamespace(

@@ -1,4 +1,4 @@
-"""The glossary is in alphabetical order, and each term leads to where it is shown."""
+"""The glossary: alphabetical order, and a link to a section for each term."""
 
 from __future__ import annotations
 

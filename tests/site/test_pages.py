@@ -1,4 +1,4 @@
-"""Every page of the site runs, as in the build: blocks, values, checks and the fences that would silently not run."""
+"""Every page of the site runs as in the build: blocks, values, checks and ignored fences."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ def test_a_page_that_runs_again_comes_to_the_same(page: Path) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def elsewhere(pages: list[Path]) -> Iterator[other_machine.Twin]:
-    """A process in which it is another day, on a machine with other cores; a named page runs in both at once."""
+    """A process with another date on a machine with other cores; a page runs in both at the same time."""
     with other_machine.Twin(ROOT, ["jax", "xla_inspect"]) as twin:
         for page in pages:
             if page.suffix == ".md":

@@ -1,4 +1,4 @@
-"""The whole site, and the same built from nothing in a clone: the same bytes, and nothing of the machine in them."""
+"""Reproducible builds: a build in a fresh clone gives the same bytes, without traces of the machine."""
 
 from __future__ import annotations
 
@@ -116,14 +116,14 @@ VARIABLES = {
 
 
 def ask_git(folder: Path, *words: str) -> list[str]:
-    """Return the lines that git says of a folder."""
+    """Return the output lines of git in a folder."""
     result = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
     return result.stdout.splitlines()
 
 
 @pytest.fixture(scope="module")
 def clone(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of a clone: nothing cached, one core, other hash seed, time zone and locale, a folder hard to quote."""
+    """A clone's site: no cache, one core, other hash seed, time zone and locale, and a name that needs quotes."""
     folder = tmp_path_factory.mktemp("clone") / AWKWARD
     ask_git(root, "clone", "--quiet", "--no-hardlinks", str(root), str(folder))
     # With what was not committed yet, as the build of the project had it.
@@ -182,7 +182,7 @@ def test_what_is_kept_of_all_pages_is_what_a_new_run_comes_to(built_site: Path, 
 
 @pytest.fixture(scope="module")
 def stale(clone: Path) -> list[list[str]]:
-    """The pages that would run again after each of `PLANTED`, in that order."""
+    """The pages that would run again after each of `PLANTED`, in the same order."""
     lines = "".join(json.dumps(change) + "\n" for _, change, _ in PLANTED)
     result = run_in(clone.parent, str(Path(__file__).with_name("stale_pages.py")), input=lines)
     assert result.returncode == 0, result.stderr

@@ -1,4 +1,4 @@
-"""What a value of a page shows is text."""
+"""The values of a page are shown as text."""
 
 from __future__ import annotations
 

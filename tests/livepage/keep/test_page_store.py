@@ -1,4 +1,4 @@
-"""What was made of a page is taken as long as all that it read is as it was, and made anew when any of it is not."""
+"""Reuse of stored pages: a page runs again if any of its inputs changed, and only then."""
 
 from __future__ import annotations
 
@@ -89,13 +89,13 @@ FILES = {
 
 
 class Builds:
-    """Builds of one site, each in a process of its own, and whether the page ran in them."""
+    """Builds of one site, each in its own process, which report whether the page ran."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
 
     def run(self, **environment: str) -> str:
-        """Return what a build says of the page."""
+        """Return the build's message about the page."""
         folders = [str(self.site.root / "snippets"), str(PROJECT / "snippets"), str(PROJECT / "scripts")]
         result = subprocess.run(
             [sys.executable, "-m", "mkdocs", "build", "--strict"],
@@ -129,7 +129,7 @@ def builds(shared_site: Site) -> Builds:
 
 @pytest.fixture
 def copy(builds: Builds, tmp_path: Path, make_site: Callable[[Path], Site]) -> Builds:
-    """A copy of the built site, to be changed; what is kept names no folder."""
+    """A copy of the built site for edits; stored results do not depend on the folder's name."""
     shutil.copytree(builds.site.root, tmp_path / "copy", copy_function=shutil.copy2)
     site = make_site(tmp_path / "copy")
     return Builds(site)

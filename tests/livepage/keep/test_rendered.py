@@ -1,4 +1,4 @@
-"""A rebuild converts again the pages that changed, and no others; what it takes over is as if converted."""
+"""A rebuild converts only changed pages again, and reused pages are equal to converted ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Notebooks become pages like the others: run, checked, kept until something they depend on changes."""
+"""Notebooks become checked pages, which are stored until one of their inputs changes."""
 
 from __future__ import annotations
 

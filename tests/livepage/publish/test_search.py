@@ -1,4 +1,4 @@
-"""The search index holds prose, names, opcodes and terms, and none of the compiler's text."""
+"""The search index: prose, names, opcodes and terms, without the compiler's text."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_listings_are_on_the_page_and_not_in_the_index(site: Site) -> None:
 
 
 def index(content: str, entries: tuple[SearchEntry, ...] = ()) -> dict[str, tuple[str, str]]:
-    """Return what the search plugin makes of a page's HTML: title and text of each entry, by its id."""
+    """Return the search entries of a page's HTML: title and text of each entry, by its id."""
     parser = Parser()
     parser.feed(to_index(content, entries))
     parser.close()

@@ -1,4 +1,4 @@
-"""The picture that a link to a page shows elsewhere: its title, its description and a figure of its own."""
+"""Social cards: title, description and a figure of each page."""
 
 from __future__ import annotations
 

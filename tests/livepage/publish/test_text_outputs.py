@@ -1,4 +1,4 @@
-"""What reads no HTML finds each page as Markdown, a list of them, and what changed as a feed."""
+"""Outputs for machines: each page as Markdown, a list of pages, a feed and a sitemap."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A check is a mark at the end of the sentence that it backs, wherever Markdown lets a check stand."""
+"""The mark of a check at the end of its sentence, in every Markdown element."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TABBED = """=== "One"
 
 
 class _Hosts(HTMLParser):
-    """Notes what stands before each mark in the innermost element with an end of its own."""
+    """A parser that records the text before each mark in its innermost block element."""
 
     def __init__(self) -> None:
         super().__init__()

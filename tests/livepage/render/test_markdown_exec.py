@@ -61,7 +61,7 @@ PLAIN = (
 
 
 def show_plainly(text: str) -> str:
-    """Return what markdown-exec shows of a page without this engine."""
+    """Return the output of plain markdown-exec for a page."""
     fences = [{"name": name, "class": name, "validator": validator, "format": formatter} for name in formatters]
     configs = {"pymdownx.superfences": {"custom_fences": fences}, "pymdownx.tabbed": {"alternate_style": True}}
     return markdown.markdown(text, extensions=[*PLAIN], extension_configs=configs)

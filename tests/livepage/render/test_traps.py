@@ -1,4 +1,4 @@
-"""What other set-ups let pass in silence fails a strict build here, and names page and line."""
+"""Mistakes that other engines ignore fail a strict build here, with page and line."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ TRAPS = {
 
 @pytest.fixture(scope="module")
 def warnings(shared_site: Site) -> Iterator[list[str]]:
-    """What one build of a site with every trap warned of."""
+    """The warnings of one build of a site with every trap."""
     shared_site.write({f"docs/{name}.md": text for name, (text, _) in TRAPS.items()})
     shared_site.write(
         {

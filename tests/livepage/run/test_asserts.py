@@ -1,4 +1,4 @@
-"""Checks: claims beside the asserts that hold them."""
+"""Checks: claims with the asserts that support them."""
 
 from __future__ import annotations
 

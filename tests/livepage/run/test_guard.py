@@ -1,4 +1,4 @@
-"""What a block must not do is refused, told with page and line, and undone where it would reach the next page."""
+"""Forbidden actions of a block: rejected with page and line, and undone before the next page."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sessions: one namespace for a page, run again when, and only when, something it depends on changed."""
+"""Sessions: one namespace for each page, which runs again only if a dependency changed."""
 
 from __future__ import annotations
 

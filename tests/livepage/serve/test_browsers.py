@@ -1,4 +1,4 @@
-"""A browser reloads when the page that it shows was built again, and waits only for what is being built."""
+"""A browser reloads if its page was rebuilt, and waits only for pages in progress."""
 
 from __future__ import annotations
 

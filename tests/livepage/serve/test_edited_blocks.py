@@ -1,4 +1,4 @@
-"""While a site is served an edited block is shown, and the page is that of a full build, byte for byte."""
+"""An edited block of a served site gives the same page as a full build."""
 
 from __future__ import annotations
 

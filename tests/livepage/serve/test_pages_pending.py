@@ -1,4 +1,4 @@
-"""A served site is there at once: what takes long arrives page by page, and the page that is open comes first."""
+"""A served site is available at once; slow pages follow, and the open page comes first."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A page that is edited while the site is served is built alone, and the folder is what a full build makes of it."""
+"""An edited page of a served site is built alone, with the same result as a full build."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ ALONE = {edit for edit, (name, *_) in EDITS.items() if name.endswith(".md")} - {
 
 
 def same_as_a_full_build(served: Served, heard: list[str], folder: Path) -> None:
-    """Hold the folder that is served, and what was warned of, against a full build."""
+    """Assert that the served folder and its warnings equal those of a full build."""
     edits, expected, warnings = served.compare(folder)
     assert "search/search_index.json" in expected
     assert sorted(edits) == sorted(expected)

@@ -1,4 +1,4 @@
-"""What every program compiles to on every target is what the files under tests/expected say."""
+"""The compilation of every program on every target matches the files in tests/expected."""
 
 from __future__ import annotations
 
@@ -89,7 +89,7 @@ def test_what_a_target_refuses_is_said_in_its_words() -> None:
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A copy of what compiling the dense layer takes."""
+    """A copy of the files that compiling the dense layer needs."""
     ignored = shutil.ignore_patterns("__pycache__")
     for name in ("snippets", "scripts"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)

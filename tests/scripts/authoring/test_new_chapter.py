@@ -1,4 +1,4 @@
-"""`scripts/new-chapter` begins a chapter that passes its checks, or says why it cannot and changes nothing."""
+"""`scripts/new-chapter` creates a chapter that passes its checks, or explains why it cannot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECTION = "Use it well"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """What planning a chapter reads."""
+    """The files that planning a chapter reads."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "snippets" / "programs").mkdir(parents=True)
     for name in ("docs/fusion.md", "snippets/programs/softmax.py", "mkdocs.yml"):

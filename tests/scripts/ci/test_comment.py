@@ -1,4 +1,4 @@
-"""A pull request is told what the compiler does differently, in one comment that nothing in it can leave."""
+"""The comment on a pull request about changed compiler output, with all text escaped."""
 
 from __future__ import annotations
 

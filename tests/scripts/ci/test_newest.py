@@ -1,4 +1,4 @@
-"""The newest JAX is found, pinned, and reported on with the sentences that it makes false."""
+"""The newest JAX is found, pinned and reported with the sentences that it makes false."""
 
 from __future__ import annotations
 

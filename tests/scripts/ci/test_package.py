@@ -1,4 +1,4 @@
-"""The wheel holds the package and nothing else, and works in an empty environment, in a folder that it leaves alone."""
+"""The wheel contains only the package, and works in an empty environment."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The pages build with another builder, and the script that says so notices what that builder's exit code hides."""
+"""The pages build with another builder, and the script finds errors that its exit code hides."""
 
 from __future__ import annotations
 

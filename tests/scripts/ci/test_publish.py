@@ -1,4 +1,4 @@
-"""Versions of the site lie side by side, a failing page is never one of them, and the package is what its tag says."""
+"""Published versions of the site and the package."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The prose of pages keeps the house style, and what checks it finds what does not."""
+"""The house style of prose, and the lint that checks it."""
 
 from __future__ import annotations
 

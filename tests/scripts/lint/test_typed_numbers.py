@@ -1,4 +1,4 @@
-"""No number is typed into the prose of a page, and the lint that says so finds those that are."""
+"""Typed numbers in the prose of pages, and the lint that finds them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What browsers load is made of pinned packages, and what is made is what is on record."""
+"""The bundles that browsers load: pinned packages, and files that match the record."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=BUNDLES.values(), ids=BUNDLES)
 def bundle(request: pytest.FixtureRequest) -> BrowserBundle:
-    """Each of them."""
+    """Each bundle."""
     bundle_builder: BrowserBundle = request.param
     return bundle_builder
 

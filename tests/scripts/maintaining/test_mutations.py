@@ -1,4 +1,4 @@
-"""The trial that falsifies pages notices what it must, and says so where nothing would."""
+"""The trial that falsifies pages notices false sentences, and reports unnoticed ones."""
 
 from __future__ import annotations
 

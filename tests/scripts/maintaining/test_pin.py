@@ -1,4 +1,4 @@
-"""Nothing floats, and the pins resolve on every platform that the README names."""
+"""Every dependency is pinned, and the pins resolve on all platforms of the README."""
 
 from __future__ import annotations
 

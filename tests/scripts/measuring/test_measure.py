@@ -1,4 +1,4 @@
-"""`scripts/measure` records what a device really launched, and where there is no GPU it says so and writes nothing."""
+"""`scripts/measure` records real launches of a device, and writes nothing without a GPU."""
 
 from __future__ import annotations
 

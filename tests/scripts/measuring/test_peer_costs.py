@@ -1,4 +1,4 @@
-"""What the contributing page says of a download was measured, of every compiler."""
+"""The measured download sizes of all compilers on the contributing page."""
 
 from __future__ import annotations
 

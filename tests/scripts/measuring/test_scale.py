@@ -1,4 +1,4 @@
-"""What the programs of real size cost was measured as the benchmark says, and what they compute is plausible."""
+"""The measured costs of the programs of real size, and their plausibility."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The probe compiles under an environment's own JAX, says what it came to, and goes on where it was stopped."""
+"""The probe compiles under an environment's JAX, reports the results, and resumes after an interruption."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Here:
 
 @pytest.fixture(scope="module")
 def messages(here: Here) -> list[str]:
-    """What the probe says of one program, measured for real."""
+    """The output of the probe for one measured program."""
     heard: list[str] = []
     measuring.measure_release(here, TASKS, heard.append)
     return heard

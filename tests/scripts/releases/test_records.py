@@ -1,4 +1,4 @@
-"""The newest record is of the compilers that are pinned, and says what the expected outputs say."""
+"""The newest release record: the pinned compilers and the expected outputs."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def count_passes(lines: list[str]) -> dict[str, int]:
 
 
 def differ(parts: dict[str, list[str]], outcome: ReleaseOutcome | None) -> bool:
-    """Return whether a record's outcome is another than the expected one."""
+    """Return whether a record's outcome differs from the expected one."""
     if outcome is None or "refused" in parts or outcome.failed:
         return outcome is None or ("refused" in parts) != bool(outcome.failed)
     numbers = [line.partition(": ") for line in parts["memory in bytes"]]
