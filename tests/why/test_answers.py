@@ -1,4 +1,4 @@
-"""The command answers the questions of public issues: a right pass, a right line, a change that removes it."""
+"""The command answers the questions of public issues with a correct pass, line and change."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def ask(question: Question, capsys: pytest.CaptureFixture[str], *options: str) -
 def name_change(  # noqa: PLR0911 - one for each kind of change
     question: Question, change: Mapping[str, Any]
 ) -> tuple[str, str]:
-    """Return the kind of a change of `removed_by`, and a pattern of how the command tells of it."""
+    """Return the kind of a change of `removed_by`, and a pattern of its description in the answer."""
     match change:
         case {"change": "donate", "arguments": numbers}:
             return "donate", rf"donate arguments? {', '.join(map(str, numbers))}"

@@ -1,4 +1,4 @@
-"""The trial questions hold: each program compiles to what it asks about, and what is said to remove that does."""
+"""The trial questions are valid: each program has the effect in question, and each change removes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Compile the programs of `cases` and keep the dumps: `python corpus.py FOLDER TARGET`."""
+"""The compilation of the programs of `cases` with dumps: `python corpus.py FOLDER TARGET`."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ def compile_program(program: Program, target: str, folder: Path) -> None:
 
 
 def _keep_distinct(folder: Path) -> None:
-    """Delete what is no text or proto of a module or memory plan, and texts that were there before."""
+    """Delete repeated texts, and files other than texts and protos of modules or memory plans."""
     texts: set[str] = set()
     kept_paths: set[Path] = set()
     for path in sorted(folder.glob("*.txt"), key=lambda path: path.stat().st_mtime_ns):
@@ -76,7 +76,7 @@ def _keep_distinct(folder: Path) -> None:
 
 
 def main(folder: str, target: str) -> None:
-    """Compile every program for a target into FOLDER/PROGRAM; the folder is there when all are."""
+    """Compile every program for a target into FOLDER/PROGRAM; the folder appears when all are compiled."""
     unfinished = Path(f"{folder}.tmp")
     for program in PROGRAMS:
         if target in program.targets:

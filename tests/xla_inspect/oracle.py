@@ -1,4 +1,4 @@
-"""What the reader made of a text against what the compiler's own proto of the same module says."""
+"""Comparison of a parsed module with the compiler's own proto of the same module."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Proto = Any
 
 
 def compare(module: Module, proto: Proto) -> list[str]:
-    """Every difference between a parsed module and an `HloModuleProto`, one line each; none when they agree."""
+    """Return each difference between a parsed module and an `HloModuleProto` as a line."""
     return list(_Comparison(module, proto).differences())
 
 
@@ -102,7 +102,7 @@ class _Comparison:
             yield from _unequal(f"{where}number", instruction.parameter_number, proto.parameter_number)
 
     def _name(self, proto: Proto, by_name: Container[str]) -> str:
-        """The name of an instruction; text that picks an element where it is used gives it that of XLA's parser."""
+        """Return the name of an instruction; a selected tuple element gets its name from XLA's parser."""
         if proto.opcode != "get-tuple-element" or proto.name in by_name:
             return proto.name
         return f"{self._name(self._instructions[proto.operand_ids[0]], by_name)}_{proto.tuple_index}"
@@ -151,7 +151,7 @@ def _config(value: str | bytes) -> object:
 
 
 def _facts(shape: Shape) -> tuple[Any, ...]:
-    """A shape as plain values, for comparison."""
+    """Return a shape as plain values for comparison."""
     if shape.is_tuple:
         return ("tuple", *map(_facts, shape.elements))
     layout = shape.layout

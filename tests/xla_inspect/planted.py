@@ -1,4 +1,4 @@
-"""Mistakes that people make, each with the program as it was, what a test asserts of it, and the mistake.
+"""Common mistakes, each with the correct program, an assertion about it, and the wrong program.
 
 Each pair is called with the same arguments; what is asserted holds of the first and not of the second.
 """
@@ -24,7 +24,7 @@ ROWS = S((256, 128), jnp.float32)
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake.
+    """A common mistake.
 
     Attributes:
         name: What it is.

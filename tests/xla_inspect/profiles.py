@@ -1,4 +1,4 @@
-"""Profiles as the profilers of devices that are not here would write them, of a program that was compiled for them.
+"""Profiles of compiled programs in the formats of devices that are not available here.
 
 The message is written by jaxlib from its text form, so the fields are those of XLA's own `xplane.proto`.
 """
@@ -31,7 +31,7 @@ STREAM, OPS, MODULES = "Stream #20(Compute)", "XLA Ops", "XLA Modules"
 
 @dataclass(frozen=True)
 class Ran:
-    """One event: nanoseconds, what it is called for short, and what is said of it."""
+    """One event: its nanoseconds, short name and statistics."""
 
     name: str
     start: float
@@ -44,14 +44,14 @@ type Lines = Mapping[str, Sequence[Ran]]
 
 
 def write_xspace(path: Path, planes: Mapping[str, Lines]) -> Path:
-    """Write planes of lines of events as XLA's profiler does."""
+    """Write planes of lines of events in the format of XLA's profiler."""
     text = "".join(_write_plane(number, name, lines) for number, (name, lines) in enumerate(planes.items(), 1))
     path.write_bytes(ProfileData.text_proto_to_serialized_xspace(text))
     return path
 
 
 def write_chrome(path: Path, planes: Mapping[str, Lines]) -> Path:
-    """Write the same as JAX writes its `trace.json.gz`."""
+    """Write the same events in the format of JAX's `trace.json.gz`."""
     records: list[dict[str, Any]] = []
     for process, (name, lines) in enumerate(planes.items(), 1):
         records.append({"ph": "M", "pid": process, "name": "process_name", "args": {"name": name}})
@@ -68,7 +68,7 @@ def write_chrome(path: Path, planes: Mapping[str, Lines]) -> Path:
 
 
 def write_nsight(path: Path, planes: Mapping[str, Lines]) -> Path:
-    """Write what `nsys stats --report cuda_gpu_trace --format csv` prints of the same: symbols and no names of HLO."""
+    """Write the same events as `nsys stats --report cuda_gpu_trace --format csv`: symbols without HLO names."""
     head = (
         "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),"
         "Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name"
@@ -84,7 +84,7 @@ def write_nsight(path: Path, planes: Mapping[str, Lines]) -> Path:
 
 
 def profile_gpu(capture: Capture, steps: int = 2) -> dict[str, Lines]:
-    """What a GPU's profile holds: kernels on a stream by their symbols, and the same again by operation."""
+    """Return a GPU's profile: kernels on a stream by symbol, and again by operation."""
     module = capture.module.name
     stream: list[Ran] = [Ran(HOST_COPY, 0, 1000), Ran(LIBRARY, 1000, 3000)]
     at = 4000.0
@@ -102,7 +102,7 @@ def profile_gpu(capture: Capture, steps: int = 2) -> dict[str, Lines]:
 
 
 def profile_tpu(capture: Capture, steps: int = 2) -> dict[str, Lines]:
-    """What a TPU's profile holds of a program: its operations by their text, those of loops within them."""
+    """Return a TPU's profile of a program: operations by text, with those of loops nested."""
     ops: list[Ran] = []
     modules: list[Ran] = []
     at = 0.0

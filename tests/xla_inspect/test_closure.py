@@ -1,4 +1,4 @@
-"""What a piece of code depends on: every file that it imports, the data that it names, and nothing else."""
+"""The dependencies of code: imported files and named data files, and nothing else."""
 
 from __future__ import annotations
 

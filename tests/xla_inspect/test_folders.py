@@ -1,4 +1,4 @@
-"""Captures are kept where the user's system keeps caches, and nowhere near what the user works on."""
+"""Captures are stored in the system's cache folder, never near the user's files."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is said to install or to run is what can be typed: by pip for the wheel, by uv in the project's checkout."""
+"""Suggested install and run commands work: with pip for the wheel, with uv in the checkout."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The private names of JAX: which releases have them."""
+"""The private names of JAX and the releases that have them."""
 
 from __future__ import annotations
 

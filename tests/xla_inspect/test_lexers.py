@@ -1,4 +1,4 @@
-"""The lexers mark no error on anything that was captured, and name the parts that a reader looks for."""
+"""The lexers mark no error in captured text, and name its parts."""
 
 from __future__ import annotations
 

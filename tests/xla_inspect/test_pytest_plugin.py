@@ -1,4 +1,4 @@
-"""The plugin in a project of its own: what passes, fails, is skipped, recorded and told, and that nothing leaks."""
+"""The pytest plugin in a separate project: passes, failures, skips, records and isolation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ type Run = Callable[..., str]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Runs tests in a project that holds them alone, as its user does."""
+    """A function that runs tests in a separate project, as a user does."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "200", "CI": "1"}
     environment |= {name: os.environ[name] for name in ("XLA_INSPECT_CACHE",) if name in os.environ}
@@ -52,7 +52,7 @@ def run(tmp_path: Path) -> Run:
 
 
 def find_plugin() -> list[str]:
-    """Return what tells pytest of the plugin where this environment was made before there was one."""
+    """Return the options that load the plugin in an environment without its entry point."""
     from importlib.metadata import entry_points
 
     return [] if "xla_inspect" in entry_points(group="pytest11").names else ["-p", "pytest_xla_inspect"]

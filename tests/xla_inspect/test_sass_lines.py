@@ -1,4 +1,4 @@
-"""Lines of machine code are traced to lines of PTX by the assembler's table or not at all, and kept by content."""
+"""Lines of machine code are traced to PTX by the assembler's table or not at all, and cached by content."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Suggestions for misspelt names, files and subjects."""
+"""Suggestions for misspelled names, files and subjects."""
 
 from __future__ import annotations
 

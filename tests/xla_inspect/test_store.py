@@ -1,4 +1,4 @@
-"""A file is there whole or not at all, and those that were not used for longest go over a limit."""
+"""Files are written atomically, and the least recently used are evicted above a limit."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ def names(folder: Path) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Three entries of four bytes, the last in the alphabet the oldest, and a file of somebody else."""
+    """Three entries of four bytes, of which the alphabetically last is the oldest, and an unrelated file."""
     for days, name in enumerate(("a.gz", "b.gz", "c.gz", "mine.txt")):
         (tmp_path / name).write_bytes(b"1234")
         age(tmp_path / name, 86400 * days)

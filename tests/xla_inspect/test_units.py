@@ -1,4 +1,4 @@
-"""Bytes in few characters, which know how many they are."""
+"""Short texts for sizes, which keep the exact number of bytes."""
 
 from __future__ import annotations
 

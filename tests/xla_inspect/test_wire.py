@@ -1,4 +1,4 @@
-"""The encoding of protocol buffers, against the library that the field keeps for it."""
+"""The decoding of protocol buffers, compared with the official library."""
 
 from __future__ import annotations
 

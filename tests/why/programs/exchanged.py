@@ -1,4 +1,4 @@
-"""Programs of public issues in which devices exchange values, each written anew from what its issue says."""
+"""Programs of public issues in which devices exchange values, each rewritten from its issue."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -22,7 +22,7 @@ def set_first_rows(x: jax.Array, rows: jax.Array) -> jax.Array:
 
 
 def iterate(x: jax.Array) -> jax.Array:
-    """Return each element after as many steps as it needs."""
+    """Return each element after its own number of steps."""
 
     def one(value: jax.Array) -> jax.Array:
         return jax.lax.while_loop(lambda v: v < 100.0, lambda v: v * 1.5 + 1.0, value)

@@ -1,4 +1,4 @@
-"""Programs of public issues in which the compiler copies, each written anew from what its issue says.
+"""Held-out programs of public issues in which the compiler copies, each rewritten from its issue.
 
 They are kept out while `xla-inspect why` is built.
 """
@@ -8,13 +8,13 @@ import jax.numpy as jnp
 
 
 def read_then_add(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return a matrix with its first element raised, and what that was before."""
+    """Return a matrix with its first element increased, and the previous value of that element."""
     first = x[0, 0]
     return x.at[0, 0].add(1.0), first
 
 
 def advance(clock: jax.Array, terrain: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return a state of which only one of two arrays changes."""
+    """Return a state of two arrays, only one of which changes."""
     return clock * 2.0, terrain
 
 

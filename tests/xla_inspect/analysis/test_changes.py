@@ -1,4 +1,4 @@
-"""What a pass changed is found whatever the names, and said in one line."""
+"""Changes of a pass are found independently of names, and summarized in one line."""
 
 from __future__ import annotations
 
@@ -200,7 +200,7 @@ def test_sharing_meanings_between_modules_does_not_change_a_comparison() -> None
 
 
 def summaries(paths: list[Path]) -> dict[str, list[str]]:
-    """What each run of each pass did, in order, by the part of the file's name that names the pass."""
+    """Return the summary of each run of each pass, in order, by the pass name in the file name."""
     modules = [parse_module(path.read_text()) for path in paths]
     summaries_by_pass: dict[str, list[str]] = {}
     for path, before, after in zip(paths[1:], modules, modules[1:], strict=False):

@@ -1,4 +1,4 @@
-"""Code is the same whatever its values are called, and a loop more weighs more than a compiler's other order."""
+"""Code compares equal under renaming, and an added loop weighs more than another instruction order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def in_loop(x: jax.Array) -> jax.Array:
 
 
 def rewriting(x: jax.Array) -> jax.Array:
-    """The whole array is written in each trip, as a release did with an update in place."""
+    """Return the array after iterations that each rewrite it completely, as one release compiled an in-place update."""
     places = jnp.arange(LENGTH)
     return jax.lax.fori_loop(0, 100, lambda at, held: jnp.where(places == at, held[at] * 2, held), x)
 

@@ -1,4 +1,4 @@
-"""Collectives: what devices send each other, read from real modules of eight devices."""
+"""Collectives of real modules for eight devices."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Values are followed through what only packs and renames."""
+"""Dataflow through tuples and bitcasts."""
 
 from __future__ import annotations
 

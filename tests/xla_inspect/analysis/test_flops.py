@@ -1,4 +1,4 @@
-"""Work is counted by the rules of XLA's own cost analysis, and where it is not, on purpose."""
+"""Floating-point operations are counted by the rules of XLA's cost analysis, with intended exceptions."""
 
 from __future__ import annotations
 

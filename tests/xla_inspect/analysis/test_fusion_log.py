@@ -1,4 +1,4 @@
-"""The fusion log says what was fused, what it was reckoned to cost, and what was refused."""
+"""The fusion log: fused instructions, estimated costs and refused fusions."""
 
 from __future__ import annotations
 

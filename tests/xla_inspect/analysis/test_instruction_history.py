@@ -1,4 +1,4 @@
-"""The history of an instruction: who brought it, changed it, fused it and removed it, whatever its name."""
+"""The history of an instruction: its origin, changes, fusion and removal, independent of its name."""
 
 from __future__ import annotations
 

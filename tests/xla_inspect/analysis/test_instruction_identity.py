@@ -1,4 +1,4 @@
-"""An instruction keeps its number through every pass, and its line of Python."""
+"""An instruction keeps its number and its line of Python through every pass."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What kernels consist of, and who reads what whom writes."""
+"""The parts of kernels, and the readers of their results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What is launched has the work, the bytes and the lines of the capture, and no least time that its parts exceed."""
+"""Launches have the work, bytes and lines of the capture, and a consistent least time."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Launches are counted by one definition, in order, with the loops and branches around them and how often they run."""
+"""Launches: one definition, their order, the loops and branches around them, and their number of runs."""
 
 from __future__ import annotations
 

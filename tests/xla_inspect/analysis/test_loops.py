@@ -1,4 +1,4 @@
-"""The trips of a loop are counted where the compiler does not say them, and not guessed where nobody can."""
+"""Trip counts of loops that the compiler does not report; unknown ones are not guessed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Buffer assignments and live ranges are read, joined, and refused with their place."""
+"""Buffer assignments and live ranges are parsed and joined, or rejected with the place of the error."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Elements that launches need of their operands: held against the elements on which results depend."""
+"""The elements that launches need of their operands, compared with those that affect the results."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ INDICES = [np.zeros(5, np.int32), np.arange(5, dtype=np.int32), np.array([3, 39,
 
 
 def count_read(capture: Capture) -> tuple[int, int]:
-    """Return the elements that the launches need of the first argument together: those asked for, and the least."""
+    """Return the elements of the first argument that all launches request, and the least that they need."""
     (table,) = (value for value in capture.module.entry.parameters if value.parameter_number == 0)
     requested = least = 0
     for launch in list_launches(capture):

@@ -1,4 +1,4 @@
-"""Where operations come from, read from the locations that MLIR prints."""
+"""Source lines of operations, from the locations that MLIR prints."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The memory that a compiler ran out of is called by its name, with its size, its limit, its line and its remedy."""
+"""Out-of-memory errors with the memory's name, size, limit, line and remedy."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who removed an operation: read from modules written for the purpose."""
+"""The pass that removed an operation, in modules written for the tests."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def module(lines: str) -> str:
 
 
 def leave(*texts: str) -> Capture:
-    """Return a capture whose passes `p0`, `p1` and so on left these modules, the first before any pass."""
+    """Return a capture whose passes `p0`, `p1`, ... produced these modules, the first before any pass."""
     before, *after = texts
     passes = tuple(PassChange("pipeline", f"p{place}", text) for place, text in enumerate(after))
     return capture(layer.layer, *layer.EXAMPLE).retold(

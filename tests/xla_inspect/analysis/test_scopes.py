@@ -1,4 +1,4 @@
-"""The scopes of a name stack, with what JAX adds to it."""
+"""Scopes of a name stack without the parts that JAX adds."""
 
 import pytest
 

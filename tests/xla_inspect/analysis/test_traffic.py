@@ -1,4 +1,4 @@
-"""Traffic is what each launch reads and writes, by memory."""
+"""The bytes that each launch reads and writes, by memory."""
 
 from __future__ import annotations
 

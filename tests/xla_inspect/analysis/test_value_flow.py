@@ -1,4 +1,4 @@
-"""The maker of a value is found behind loops, tuples, copies and stacks, and whether the backward pass reads it."""
+"""The producer of a value behind loops, tuples, copies and stacks, and its use in the backward pass."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ LENGTH = 1500
 
 
 def make_chain(opcode: str, *, first: str = "x", shape: str = "s32[]") -> str:
-    """Return instructions `link0` to the last, each of which has the one before as its operand."""
+    """Return instructions `link0`, `link1`, ..., each with the previous one as its operand."""
     names = [first, *(f"link{number}" for number in range(LENGTH))]
     lines = (f"  %{name} = {shape} {opcode}(%{before})" for before, name in pairwise(names))
     return "\n".join(lines)

@@ -1,4 +1,4 @@
-"""Commands are printed so that they can be copied: in one line, or in lines that a shell takes for one."""
+"""Commands are printed for copying: on one line, or folded for the shell."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Launches of a line are summed, and the largest lines are told."""
+"""Totals of launches by line, and the largest lines."""
 
 from __future__ import annotations
 

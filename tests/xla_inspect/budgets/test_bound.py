@@ -1,4 +1,4 @@
-"""Bounds are read from numbers and text, and what is none is refused with what one looks like."""
+"""Bounds from numbers and text; an invalid bound is rejected with an example."""
 
 from __future__ import annotations
 

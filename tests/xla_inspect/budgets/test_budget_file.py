@@ -1,4 +1,4 @@
-"""A file of budgets is read whole before anything is compiled; what is wrong in it is named with what is nearest."""
+"""A budget file is validated completely before any compilation; errors suggest the nearest name."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record is read back as it was written; another's stay, and what is no record is refused, or written anew."""
+"""Budget records round-trip, keep entries of other programs, and are rejected if invalid."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Who broke a bound is told from what the program, its files, its call and its compiler were when it was recorded."""
+"""The cause of a broken bound, from recorded fingerprints of program, files, call and compiler."""
 
 from __future__ import annotations
 

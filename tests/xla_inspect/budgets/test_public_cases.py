@@ -1,4 +1,4 @@
-"""Tests that others wrote of HLO's text, written anew of its meaning: each fails where what it means is lost.
+"""Public tests of HLO text, rewritten as assertions: each fails if its property is lost.
 
 The threads stand in docs/hold.md.
 """
@@ -22,7 +22,7 @@ FOUR = {"mesh": {"data": 4}}
 
 @pytest.fixture(autouse=True)
 def _no_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pass is named in other tests: it takes a compile more for each failure."""
+    """Skip the search for the pass, because it needs another compilation for each failure."""
     monkeypatch.setattr(Causes, "finder", None)
 
 

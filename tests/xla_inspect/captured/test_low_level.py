@@ -1,4 +1,4 @@
-"""What is below HLO is stored, and read back the same."""
+"""Low-level code of a capture round-trips through its storage."""
 
 from __future__ import annotations
 

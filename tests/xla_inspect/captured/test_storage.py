@@ -1,4 +1,4 @@
-"""A capture as JSON."""
+"""Captures as JSON."""
 
 from __future__ import annotations
 

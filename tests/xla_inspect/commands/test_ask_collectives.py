@@ -1,4 +1,4 @@
-"""`xla-inspect collectives`: asked for on the command line, with the program's own mesh and with one that is given."""
+"""`xla-inspect collectives` with the program's own mesh and with a given one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xla-inspect kernels`, and with a profile what was measured."""
+"""`xla-inspect kernels`, with and without a profile."""
 
 from __future__ import annotations
 

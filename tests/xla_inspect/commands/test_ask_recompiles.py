@@ -1,4 +1,4 @@
-"""Training scripts, written as others write theirs, through the command: as they are."""
+"""`xla-inspect recompiles` on unchanged training scripts."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ SCRIPTS: Mapping[str, Mapping[str, list[tuple[str, str]]]] = {
 
 @pytest.fixture(autouse=True)
 def _started() -> None:
-    """JAX has as many devices as in other tests, whichever of them runs first."""
+    """Start JAX with the same number of devices in any order of tests."""
     jax.devices()
 
 

@@ -1,4 +1,4 @@
-"""`xla-inspect why`: what is named behind the subject, what is tried, and what is said of what there is not."""
+"""`xla-inspect why`: names after the subject, trials of changes, and errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""No input is answered with silence, a traceback or a hang: one line says what is wrong, one what to do."""
+"""Invalid input gets one line for the error and one for the remedy, never silence, a traceback or a hang."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xla-inspect check`: budgets that hold, that your code breaks, that another compiler breaks, each with its exit."""
+"""`xla-inspect check`: budgets that hold or are broken by code or compiler, with the exit statuses."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def project(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same, to be changed."""
+    """A copy of the recorded project for changes."""
     for name in ("model.py", FILE, RECORD):
         shutil.copy(recorded / name, tmp_path)
     monkeypatch.chdir(tmp_path)

@@ -1,4 +1,4 @@
-"""`xla-inspect diff`: which two are compared, and that a commit is read without touching the checkout."""
+"""`xla-inspect diff`: the compared sides, and a commit that is read without touching the checkout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXAMPLE = (jax.ShapeDtypeStruct((64, 128), jnp.float32),)
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository whose last commit computes a sine, and whose files sort besides."""
+    """A repository whose last commit computes a sine, and whose current files also sort."""
     (tmp_path / "train.py").write_text(TRAIN, encoding="utf-8")
     (tmp_path / "helper.py").write_text(ACT.format("jnp.sin(x)"), encoding="utf-8")
     for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "one"]):

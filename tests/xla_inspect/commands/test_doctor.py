@@ -1,4 +1,4 @@
-"""What a machine can compile for is tried; what does not go together is named with what to type."""
+"""`xla-inspect doctor`: trial compilations, conflicting packages, and the commands that fix them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An error of one target leaves the answers of the others, and is blamed on the machine where that is at fault."""
+"""An error of one target does not affect the others, and names the machine if it is the cause."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question imports few modules of ours before JAX, in the command and in the process that runs the reader's file."""
+"""A command imports few of our modules before JAX, also in the process that runs the user's file."""
 
 from __future__ import annotations
 

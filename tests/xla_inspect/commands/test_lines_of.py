@@ -1,4 +1,4 @@
-"""Answers name the lines of a package that the reader asks for, as JAX records them."""
+"""Answers name the lines of a package that the user selects, as JAX records them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ ARGS: tuple[Any, ...] = ([jax.ShapeDtypeStruct((64, 64), jnp.float32)] * 2, jax.
 
 @pytest.fixture(params=["site-packages", "elsewhere"])
 def net(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A program that calls a package, which is installed or imported from its source."""
+    """A program that calls a package, either installed or imported from source."""
     package = tmp_path / request.param / "deep"
     (package / "nn").mkdir(parents=True)
     for name, text in {"__init__.py": "", "nn/__init__.py": "", "nn/dense.py": DENSE, "update.py": UPDATE}.items():
@@ -90,7 +90,7 @@ def _load() -> Any:  # noqa: ANN401 - a module of the test's own
 
 
 def _list_recorded(jaxpr: Any, package: str) -> set[tuple[str, int]]:  # noqa: ANN401 - of JAX's private class
-    """Return the innermost line in a package of each equation, or in the program's file where it has none there."""
+    """Return the innermost line of each equation in a package, or else in the program's file."""
     places = set()
     for equation in jaxpr.eqns:
         frames = [(file, line) for file, _, line in jax_private.walk_frames(equation)]

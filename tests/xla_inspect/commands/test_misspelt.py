@@ -1,4 +1,4 @@
-"""Misspelt command lines, and the first screen."""
+"""Misspelled command lines, and the overview of the commands."""
 
 from __future__ import annotations
 
@@ -91,5 +91,5 @@ def test_an_error_of_the_tool_is_not_blamed_on_the_user(
 
 
 def _place_in_package(function: FunctionType) -> FunctionType:
-    """Return a function with the same code, as if a file of the package held it."""
+    """Return a function with the same code that seems to be defined in the package."""
     return FunctionType(function.__code__.replace(co_filename=question.__file__), {"__builtins__": __builtins__})

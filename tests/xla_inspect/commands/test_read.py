@@ -1,4 +1,4 @@
-"""Dumps as subjects: the table of their modules, each question of one, no JAX, and no input that breaks it."""
+"""Dumps as subjects: the table of modules, each question without JAX, and robust reading."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ print("##", statuses)
 
 @pytest.fixture(scope="module")
 def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What JAX alone dumps of a step for the CPU, with the modules between passes."""
+    """A dump of a step for the CPU by JAX alone, with the modules between passes."""
     folder = tmp_path_factory.mktemp("dumps") / "dump"
     options = {"xla_dump_to": str(folder), "xla_dump_hlo_as_text": True, "xla_dump_hlo_pass_re": ".*"}
 

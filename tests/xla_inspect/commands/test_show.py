@@ -1,4 +1,4 @@
-"""The stage code says first what the machine code takes and does, as text or as JSON."""
+"""`xla-inspect show --stage code`: a summary of resources and instructions, as text and JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xla-inspect since`: the release, the pass and the line that changed a program, from the command to its files.
+"""`xla-inspect since`: the release, pass and line that changed a program.
 
 The project's own environment stands for each release, and a pass that is switched off for what an older one lacks.
 """
@@ -43,7 +43,7 @@ EXAMPLE = (jax.ShapeDtypeStruct((32, 16), f32), jax.ShapeDtypeStruct((8, 32), f3
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a program, and four releases of which the last two fuse and the second does not install."""
+    """A folder with a program, and four releases: the last two fuse, and the second cannot be installed."""
     (tmp_path / "step.py").write_text(PROGRAM, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 

@@ -1,4 +1,4 @@
-"""What a capture holds, of any function that JAX takes."""
+"""The contents of a capture, for any function that JAX accepts."""
 
 from __future__ import annotations
 

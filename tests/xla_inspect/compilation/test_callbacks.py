@@ -1,4 +1,4 @@
-"""Calls of Python on the host: compiled for every target, and shown as what they are."""
+"""Python callbacks on the host: compiled for every target, and shown as callbacks."""
 
 from __future__ import annotations
 

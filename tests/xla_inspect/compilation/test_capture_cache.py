@@ -1,4 +1,4 @@
-"""The capture cache: what hits, what misses, and what nothing can break."""
+"""The capture cache: hits, misses and damaged entries."""
 
 from __future__ import annotations
 

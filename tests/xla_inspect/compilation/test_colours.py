@@ -1,4 +1,4 @@
-"""What a capture prints does not depend on where it prints it."""
+"""Captured text does not depend on the terminal."""
 
 from __future__ import annotations
 

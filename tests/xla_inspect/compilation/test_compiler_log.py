@@ -1,4 +1,4 @@
-"""Messages: what compilers write past Python to the standard error."""
+"""Messages that compilers write to the standard error stream, bypassing Python."""
 
 from __future__ import annotations
 

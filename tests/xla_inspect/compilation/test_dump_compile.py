@@ -1,4 +1,4 @@
-"""Where dumps lie while a program is compiled: gone after it, and after a process that could not clear up."""
+"""The temporary folders of dumps, which are removed after compilations and after killed processes."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ capture(deep, jax.ShapeDtypeStruct((64, 64), jnp.float32))
 
 @pytest.fixture
 def parents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The two places of dumps, which are this test's own."""
+    """The two parent folders of dumps, private to this test."""
     folders = [tmp_path / "memory", tmp_path / "disk"]
     for folder in folders:
         folder.mkdir()

@@ -1,4 +1,4 @@
-"""Jaxprs as steps, and primitives counted, beside what JAX itself holds."""
+"""Jaxprs as steps, and counted primitives, compared with JAX."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A program that closes over large arrays: they are listed, left out of every text, and told apart all the same."""
+"""Large closed-over arrays: listed, omitted from texts, and still distinguished."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What libtpu makes below HLO is collected in a process of its own, that leaves nothing behind."""
+"""The low-level output of libtpu is collected in a separate process that leaves no files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GENERATIONS = ("tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
 
 @pytest.fixture(scope="module")
 def call(all_targets: None) -> CompileCall:  # noqa: ARG001 - a fixture that skips
-    """What asks for the layer on a TPU v5e."""
+    """The request that compiles the layer for a TPU v5e."""
     program = describe_program(layer.layer, layer.EXAMPLE, {})
     target = targets.find_target("tpu-v5e")
     with lowering.held_settings(program.project):

@@ -1,4 +1,4 @@
-"""The compilers' log as events: whose words, while which pass ran."""
+"""The compilers' log as events: each message with the pass that was running."""
 
 from __future__ import annotations
 

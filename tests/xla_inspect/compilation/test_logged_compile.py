@@ -1,4 +1,4 @@
-"""What compilers say of their reasons: collected in another process, for the compile that a capture holds."""
+"""The compilers' reasons, collected in another process for the compilation of a capture."""
 
 from __future__ import annotations
 

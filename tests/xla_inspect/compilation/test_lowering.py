@@ -1,4 +1,4 @@
-"""A program has one text whoever asked before, is lowered once for all targets of a kind, and compiled as it stands."""
+"""A program has one StableHLO text, is lowered once per kind of target, and is compiled unchanged."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Meshes: one program partitioned over a target's devices."""
+"""Meshes: one program partitioned over the devices of a target."""
 
 from __future__ import annotations
 
@@ -85,7 +85,7 @@ MARKS = {"cpu:8": "dot-library-rewriter", "h100:8": "priority-fusion", "tpu-v5e:
 
 
 def make_mesh() -> Mesh:
-    """A mesh over the devices that a reader without accelerators has."""
+    """Return a mesh over the CPU devices of a user without accelerators."""
     auto = (AxisType.Auto,) * 2
     return jax.make_mesh((4, 2), ("data", "model"), auto, devices=jax.devices("cpu")[:8])
 
@@ -143,7 +143,7 @@ def test_a_program_spread_over_the_readers_devices_is_compiled_for_those_of_the_
 
 
 def which(capture: Capture) -> str:
-    """The target whose compiler made a capture, by the passes that ran."""
+    """Return the target whose compiler made a capture, identified by its passes."""
     ran = {run.name for run in capture.runs}
     return " ".join(target for target, mark in MARKS.items() if mark in ran)
 

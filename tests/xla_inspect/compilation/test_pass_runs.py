@@ -1,4 +1,4 @@
-"""Which passes ran: what the profiler lists, beside what the compilers record of themselves."""
+"""Pass runs in the profiler's record, compared with the compilers' own records."""
 
 from __future__ import annotations
 

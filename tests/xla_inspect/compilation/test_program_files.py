@@ -1,4 +1,4 @@
-"""What a program's file offers: its own function, several under names, or one spread over devices in several ways."""
+"""The programs of a file: one function, several named ones, or one with several shardings."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The registers of a kernel are those that its machine code uses."""
+"""The registers of a kernel are those of its machine code."""
 
 from __future__ import annotations
 

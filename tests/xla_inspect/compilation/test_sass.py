@@ -1,4 +1,4 @@
-"""What a kernel takes is what the header of its machine code says, spilled registers among it."""
+"""The resources of a kernel match the header of its machine code, including spilled registers."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def assembled(program: Capture) -> dict[str, str]:
 
 
 def read_header(code: Code, folder: Path) -> dict[str, int]:
-    """Return registers and stack of a kernel as its binary's own header has them."""
+    """Return the registers and stack size of a kernel from the header of its binary."""
     source, binary = folder / "kernel.ptx", folder / "kernel.cubin"
     source.write_text(code.text)
     match = sass.ARCHITECTURE.search(code.text)

@@ -1,4 +1,4 @@
-"""Several processes share the capture cache: nobody sees half an entry, and what two ask for is compiled once."""
+"""Processes share the capture cache without partial entries or duplicate compilations."""
 
 from __future__ import annotations
 

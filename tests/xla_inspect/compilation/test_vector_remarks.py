@@ -1,4 +1,4 @@
-"""LLVM's remarks on the CPU's kernels are asked for, told apart by kernel, and the same in each run."""
+"""LLVM's remarks on the CPU's kernels, by kernel and reproducible."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def test_a_remark_is_of_the_kernel_whose_code_is_generated_next() -> None:
 
 
 def collect(text: str) -> dict[str, list[str]]:
-    """Return what LLVM says of a function's kernels, by kernel."""
+    """Return LLVM's remarks on a function's kernels, by kernel."""
     functions = {
         "sum": lambda x: jnp.tanh(x @ x.T + 1).sum(0),
         "double": lambda x: x * 2,

@@ -1,4 +1,4 @@
-"""A capture that the cache has: lowered once for each kind of target, and read as far as it is asked for."""
+"""A cached capture: lowered once per kind of target, and loaded in parts on demand."""
 
 from __future__ import annotations
 

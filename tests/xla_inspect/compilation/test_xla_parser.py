@@ -1,4 +1,4 @@
-"""What XLA's own parser takes and what it refuses."""
+"""Texts that XLA's own parser accepts and rejects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Archives and folders give the same files, and none leads out, links away or unpacks without end."""
+"""Archives and folders give the same files; unsafe paths, links and decompression bombs are rejected."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def test_links_of_a_folder_are_left_out_those_too_that_go_in_circles(tmp_path: P
 
 
 def bomb(size: int) -> bytes:
-    """Return a compressed tar file of one member of zeros, made piece by piece."""
+    """Return a compressed tar file with one member of zeros, written piece by piece."""
     stream = io.BytesIO()
     with gzip.GzipFile(fileobj=stream, mode="wb") as packed:
         member = tarfile.TarInfo("module_0001.f.before_optimizations.txt")

@@ -1,4 +1,4 @@
-"""A dump tells what a capture of the same program tells, as far as its files go, and names the rest."""
+"""A dump gives the same answers as a capture of the program, and lists missing parts."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ TARGETS = ("cpu", "h100", "tpu-v5e")
 def pair(
     request: pytest.FixtureRequest, all_targets: None, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Capture, Capture, Path]:
-    """A capture of a program, one that was read from its dump, and the folder of that."""
+    """A capture of a program, the capture read from its dump, and the folder of the dump."""
     del all_targets
     folder = tmp_path_factory.mktemp("dump")
     target = request.param
@@ -151,7 +151,7 @@ def test_a_module_that_no_file_holds_is_an_error() -> None:
 
 
 def ring(state: jax.Array, weights: jax.Array) -> jax.Array:
-    """Sums of every device's part, in a loop that keeps what it made in each of its trips."""
+    """Return sums over devices, computed in a loop that stores the result of each iteration."""
     turn = jax.shard_map(
         lambda part, whole: jax.lax.psum(jnp.tanh(part @ whole), "d"), in_specs=(P("d"), P()), out_specs=P()
     )

@@ -1,4 +1,4 @@
-"""Which modules a dump holds, told from names: with dots, several of one number, parts missing, other files between."""
+"""The modules of a dump, identified by file names with dots, shared numbers and missing parts."""
 
 from __future__ import annotations
 

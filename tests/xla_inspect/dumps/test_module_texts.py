@@ -1,4 +1,4 @@
-"""A dump whose modules are protobufs alone tells what one of texts tells."""
+"""A dump of protobufs alone gives the same answers as a dump of texts."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def read(folder: Path, *endings: str) -> Capture:
-    """The dump in the files of a folder whose names end so."""
+    """Return the dump in the files of a folder whose names have the given endings."""
     paths = [path for path in folder.iterdir() if path.name.startswith("module_") and path.name.endswith(endings)]
     files = Files.from_mapping({path.name: path.read_bytes() for path in paths})
     return read_capture(files, pick_module(list_modules(files), "", "it"))
 
 
 def without_head(text: str) -> str:
-    """A module without its first line, where text has settings of the compiler."""
+    """Return a module without its first line, which contains compiler settings in text form."""
     return text.partition("\n")[2]
 
 

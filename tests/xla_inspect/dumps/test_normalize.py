@@ -1,4 +1,4 @@
-"""Dumps of one compile name their call chains alike, however each numbers them, and hold every instruction."""
+"""Dumps of one compilation use the same ids for call chains and contain every instruction."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record of pass runs that is damaged tells what is left of it."""
+"""A damaged record of pass runs gives its remaining entries."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The stage of a dumped module is part of each answer, and no answer takes it for the optimized one."""
+"""The stage of a dumped module is part of each answer and never mistaken for the optimized one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every dump of a varied corpus is read, and read as the compiler's own protos have it."""
+"""Every dump of the corpus is read in agreement with the compiler's own protos."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ def test_the_corpus_reaches_what_is_hard_to_read(corpus: Corpus, target: str) ->
 
 
 def hard_things(module: Module) -> list[str]:
-    """What a module holds of the forms that are easily misread."""
+    """Return the forms in a module that are easy to misread."""
     features = ["schedule"] if module.is_scheduled else []
     features += ["frames"] if module.frames() else []
     features += ["bare names"] if not any("%" in i.attribute_text for i in module.walk()) else []

@@ -1,4 +1,4 @@
-"""The stack-frame tables at the head of a module: taken off its text, and read to call chains."""
+"""The stack-frame tables in the header of a module: removed from its text, and read as call chains."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Damaged text ends in a module or in an error with a place inside the text, and soon."""
+"""Damaged text quickly gives a module or an error with a place inside the text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECONDS = 2.0
 
 
 def damage(text: str, dice: random.Random) -> str:
-    """The text cut off, or with pieces deleted, doubled, moved or overwritten."""
+    """Return the text truncated, or with pieces deleted, duplicated, moved or overwritten."""
     start = dice.randrange(len(text))
     end = min(len(text), start + dice.choice((1, 1, 2, 10, 100, 1000)))
     piece = text[start:end]

@@ -1,4 +1,4 @@
-"""HLO as people write it is read as XLA's own parser reads it, and what is wrong in it is told where it stands."""
+"""Handwritten HLO is read as by XLA's own parser, and errors have their place."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ WRONG = {
 
 
 def tell(module: Module) -> list[list[tuple[str, str, tuple[str, ...], str, bool]]]:
-    """Return of each instruction name, opcode, operands, sizes and whether it is the root, by computation.
+    """Return the name, opcode, operands, sizes and root flag of each instruction, by computation.
 
     XLA prints in an order of its own, so this is sorted.
     """

@@ -1,4 +1,4 @@
-"""The opcodes are those of the pinned compiler, each in one category."""
+"""The opcodes of the pinned compiler, each in one category."""
 
 from __future__ import annotations
 

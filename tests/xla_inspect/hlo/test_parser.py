@@ -1,4 +1,4 @@
-"""HLO text in every form becomes modules, and what is no HLO is refused with its place."""
+"""HLO text in every form is parsed, and invalid text is rejected with its place."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Shapes are read with layout, tiles and memory space, and know their bytes."""
+"""Shapes with layout, tiles, memory space and size in bytes."""
 
 from __future__ import annotations
 

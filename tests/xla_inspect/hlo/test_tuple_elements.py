@@ -1,4 +1,4 @@
-"""Elements of tuples that text picks where they are used are instructions, named as XLA's own parser names them."""
+"""Tuple elements selected in operand position are instructions, named as by XLA's own parser."""
 
 from __future__ import annotations
 

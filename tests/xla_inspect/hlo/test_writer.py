@@ -1,4 +1,4 @@
-"""A module that is written as text is read by XLA's own parser to what was read."""
+"""A module written as text is read back by XLA's own parser."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ ENTRY %e {
 
 
 def squeeze(text: str) -> str:
-    """Return a printed module without white space, its computations numbered: those without a name XLA names itself."""
+    """Return a printed module without white space and with numbered computations."""
     names = re.findall(r"^(?:ENTRY )?%(\S+) \(.*\{$", text, re.MULTILINE)
     numbers = {name: f"%{number}" for number, name in enumerate(names)}
     return re.sub(r"\s+", "", re.sub(r"%([\w.\-]+)", lambda match: numbers.get(match[1], match[0]), text))

@@ -1,4 +1,4 @@
-"""What a serialized module gives, and what is said of bytes that are none."""
+"""Serialized modules, and errors for other bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def varint(number: int) -> bytes:
 
 
 def field(number: int, value: int | bytes) -> bytes:
-    """A field of a message, a number or bytes."""
+    """Return the bytes of a message field with a number or bytes."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     return varint(number << 3 | 2) + varint(len(value)) + value
@@ -40,7 +40,7 @@ def computation(*instructions: bytes, name: bytes = b"main") -> bytes:
 
 
 def module(*computations: bytes) -> bytes:
-    """An `HloModuleProto` whose entry is its computation with the id 1."""
+    """Return an `HloModuleProto` with a computation of id 1 as its entry."""
     return field(1, b"made") + b"".join(field(3, computation) for computation in computations) + field(6, 1)
 
 
@@ -112,7 +112,7 @@ def nest(depth: int) -> bytes:
 
 
 def burrow(depth: int) -> bytes:
-    """An HloModuleProto whose arrays a module recovers, whose arrays another does, and so on."""
+    """Return an HloModuleProto with nested `original_value` recovery modules."""
     inner = module(computation(PARAMETER))
     for _ in range(depth):
         entry = field(1, field(1, b"a")) + field(2, field(1, b"b")) + field(3, inner)

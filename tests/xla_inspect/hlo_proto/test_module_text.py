@@ -1,4 +1,4 @@
-"""Modules as protos against the compiler's own texts of the same modules."""
+"""Texts written from protos, compared with the compiler's own texts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def text_beside(path: Path) -> Path:
 
 
 def protos(folder: Path) -> list[Path]:
-    """The protos with a text beside them; the texts of `compact` leave instructions out."""
+    """The protos that have a text, except texts of `compact`, which omit instructions."""
     return [
         path
         for path in sorted(folder.glob("*/*.hlo.pb"))

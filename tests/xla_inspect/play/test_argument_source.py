@@ -1,4 +1,4 @@
-"""Arguments become Python that needs JAX alone."""
+"""Arguments as Python source that needs only JAX."""
 
 from __future__ import annotations
 

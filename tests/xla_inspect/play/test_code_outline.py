@@ -1,4 +1,4 @@
-"""What code defines is read without running it."""
+"""The definitions in code, read without running it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each example compiles on three targets, and an edit that answers its question shows where the page says."""
+"""Each example compiles on three targets, and the solution to its question has the stated effect."""
 
 from __future__ import annotations
 
@@ -73,7 +73,7 @@ def compile_code(example: dict[str, Any], code: str, target: str, donate: str = 
 
 
 def answer(example: dict[str, Any]) -> str:
-    """Return the code with the answer in the place of what the function does."""
+    """Return the code with the function's body replaced by the solution."""
     tree = ast.parse(example["code"])
     [function] = [node for node in tree.body if getattr(node, "name", "") == example["function"]]
     assert isinstance(function, ast.FunctionDef)

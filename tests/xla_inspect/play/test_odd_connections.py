@@ -1,4 +1,4 @@
-"""Bodies, lengths and connections as no page sends them: each is refused in words, and holds nobody up."""
+"""Invalid bodies, lengths and connections are rejected with a message and block nobody."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
-    """One server for all of them."""
+    """One server for all tests."""
     home = tmp_path_factory.mktemp("odd")
     with play(folder=home, environment={"HOME": str(home)}) as playground:
         yield playground
@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
 
 @pytest.fixture(autouse=True)
 def is_left_as_it_was(server: Playground) -> Iterator[None]:
-    """Whatever a test sent, the page is served after it, and a text is described."""
+    """Assert after each test that the page is served and a text is described."""
     yield
     assert server.process.poll() is None
     assert server.ask("/", headers={}, patience=PATIENCE).status == 200
@@ -157,7 +157,7 @@ def test_bodies_that_come_a_byte_at_a_time_hold_nobody_up(server: Playground) ->
 
 
 def count_settled(server: Playground) -> int:
-    """Return how many processes there are once none comes or goes: one is made ahead of the next edit."""
+    """Return the number of processes once it is stable; one is started ahead of the next edit."""
     counts = [len(server.processes())]
     while len(set(counts[-20:])) > 1 or len(counts) < 20:
         time.sleep(0.1)

@@ -1,4 +1,4 @@
-"""Requests as no page sends them: each is refused in words, tells nothing, and leaves the server as it was."""
+"""Invalid requests are rejected with a message, reveal nothing, and leave the server unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
-    """One server for all of them."""
+    """One server for all tests."""
     home = tmp_path_factory.mktemp("odd")
     with play(folder=home, environment={"HOME": str(home)}) as playground:
         yield playground
@@ -27,7 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
 
 @pytest.fixture(autouse=True)
 def is_left_as_it_was(server: Playground) -> Iterator[None]:
-    """Whatever a test sent, the page is served after it, and a text is described."""
+    """Assert after each test that the page is served and a text is described."""
     yield
     assert server.process.poll() is None
     assert server.ask("/", headers={}, patience=PATIENCE).status == 200

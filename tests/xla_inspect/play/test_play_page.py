@@ -1,4 +1,4 @@
-"""The page loads every script that it needs from its own server, and no file but its own is given away."""
+"""The page loads all scripts from its own server, which serves no other file."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""However a playground is ended, it ends cleanly: nothing of it runs on, and nothing of it lies about."""
+"""A playground ends cleanly in every case: no process and no file is left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SOON = 30
 
 
 def await_end(playground: Playground, temporary: Path) -> None:
-    """Hold that a playground which was told to end leaves nothing."""
+    """Assert that a playground leaves nothing after it was told to end."""
     assert playground.process.wait(10) == 0
     end = time.monotonic() + SOON
     while playground.processes() and time.monotonic() < end:

@@ -1,4 +1,4 @@
-"""Edits are compiled, each fault is told with its line, and nothing is left of them."""
+"""The process pool compiles edits, reports errors with their lines, and leaves no files."""
 
 from __future__ import annotations
 

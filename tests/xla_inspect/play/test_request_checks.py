@@ -1,4 +1,4 @@
-"""A request is of the page, or nothing is done for it."""
+"""Only requests from the page are answered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GOOD = {"Host": "127.0.0.1:8484", "X-Play-Token": "secret", "Origin": "http://12
 
 
 def make(**headers: str) -> Message:
-    """Headers, the good ones unless others are given."""
+    """Return headers: the valid ones, unless others are given."""
     message = Message()
     for name, value in {**GOOD, **{name.replace("_", "-"): value for name, value in headers.items()}}.items():
         message[name] = value

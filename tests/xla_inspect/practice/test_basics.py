@@ -1,4 +1,4 @@
-"""Phase 1: what is shown beside PyTorch agrees with it."""
+"""Phase 1: the comparison with PyTorch is correct."""
 
 from __future__ import annotations
 

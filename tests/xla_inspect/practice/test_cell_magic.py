@@ -1,4 +1,4 @@
-"""The cell of an exercise is marked in a notebook, and no file of the reader's is read or written."""
+"""The cell of an exercise is marked in a notebook without reading or writing the user's files."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ KEY = "jaxpr/follow"
 
 @pytest.fixture(scope="module")
 def shell() -> InteractiveShell:
-    """IPython, with the magic as a notebook loads it."""
+    """An IPython shell with the magic loaded as in a notebook."""
     shell = start_ipython()
     shell.run_line_magic("load_ext", "xla_inspect.practice.cell_magic")
     return shell
 
 
 def said_of(shell: InteractiveShell, text: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """Return what is printed when a cell with this text is run."""
+    """Return the printed output of a cell with this text."""
     capsys.readouterr()
     shell.run_cell_magic("exercise", KEY, text)
     return capsys.readouterr().out

@@ -1,4 +1,4 @@
-"""How commands end, and what their help is made of."""
+"""Exit statuses and help texts of commands."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each command of the practice, run by itself in a pipe: what it prints, and how it ends when it is misused."""
+"""Each command of the practice in a pipe: its output, and its errors."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The GPU of this machine as a target, on machines that have none."""
+"""The local GPU as a target, tested on machines without one."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The second capstone: faults are found in the dump, proved by its lines, and mended."""
+"""The second capstone: faults are found in a dump, proved by its lines, and fixed."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def before() -> Capture:
 
 @pytest.fixture(scope="module")
 def proofs(before: Capture) -> dict[str, str]:
-    """The name of an instruction for each fault, looked up in the dump that is made here."""
+    """The name of an instruction for each fault, from a dump made here."""
     return {fault: FAULTS[fault](before)[0].name for fault in EXPECTED}
 
 

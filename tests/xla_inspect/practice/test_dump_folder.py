@@ -1,4 +1,4 @@
-"""Each file that a compiler dumps is known, and described."""
+"""Every file of a compiler's dump is known and described."""
 
 from __future__ import annotations
 

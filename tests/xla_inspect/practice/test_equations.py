@@ -1,4 +1,4 @@
-"""A jaxpr in rows."""
+"""A jaxpr as rows."""
 
 from __future__ import annotations
 

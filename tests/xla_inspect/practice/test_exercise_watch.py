@@ -1,4 +1,4 @@
-"""A file is marked as it is saved, in a terminal and in a pipe, and a warm process sees the file as it is now."""
+"""A file is marked when it is saved, in a terminal and in a pipe, always in its current version."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ PATIENCE = 120.0
 
 
 class Learner:
-    """Somebody in front of a terminal that watches.
+    """A user at a terminal that watches the exercises.
 
     Args:
         folder: The folder of the exercises.
@@ -47,7 +47,7 @@ class Learner:
         self.seen = ""
 
     def wait_for(self, *texts: str) -> str:
-        """Return what the screen showed since the last time, once all of these texts stand in it."""
+        """Return the new output of the screen once it contains all of these texts."""
         end = time.monotonic() + PATIENCE
         output = ""
         while time.monotonic() < end:

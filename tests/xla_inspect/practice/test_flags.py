@@ -1,4 +1,4 @@
-"""XLA_FLAGS: what is read of them, and what is said of those that XLA would not take."""
+"""XLA_FLAGS: parsing, and messages about flags that XLA rejects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Hints come one more each time, a solution on request, and the list says what is done."""
+"""Hints one by one, a solution on request, and a list of solved exercises."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Phase 3: dumps for reading by hand."""
+"""Phase 3: dumps for reading."""
 
 from __future__ import annotations
 

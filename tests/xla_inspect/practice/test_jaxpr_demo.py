@@ -1,4 +1,4 @@
-"""Phases 2 and 5: what is said of jaxprs is counted in them."""
+"""Phases 2 and 5: statements about jaxprs are counted in them."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each equation of a jaxpr stands beside the instructions that came of it, and of no other."""
+"""Each equation of a jaxpr is listed next to the instructions made from it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole practice as one command."""
+"""The practice as one command."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Every solution passes, what is not written is named, and wrong answers fail, also those with right numbers."""
+"""Marks: solutions pass, missing answers are named, and wrong programs fail even with right numbers."""
 
 from __future__ import annotations
 

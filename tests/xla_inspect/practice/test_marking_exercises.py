@@ -1,4 +1,4 @@
-"""What the exercises say of themselves is so: tasks, hints, what is given, and the commands and numbers they name."""
+"""Statements of the exercises: tasks, hints, given code, commands and numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def name(exercise: Exercise) -> str:
 
 
 def given(text: str) -> dict[str, str]:
-    """Return the functions and classes of a file, by name, as Python reads them."""
+    """Return the functions and classes of a file by name, as parsed by Python."""
     nodes = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef))
     return {node.name: ast.dump(node) for node in nodes}
 

@@ -1,4 +1,4 @@
-"""Files that are broken, that break the process they run in, or that never end: each is told with its place."""
+"""Broken, crashing and endless exercise files are each reported with their place."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def try_out(sandbox: Sandbox, folder: Path, curve: str, before: str = "") -> tup
 
 
 def line_of(folder: Path, text: str) -> str:
-    """Return the file and the line where some text stands."""
+    """Return the file and the line that contain a text."""
     file = folder / "practice" / "transforms" / "hessian_vector.py"
     number = next(n for n, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1) if text in line)
     return f"{file.as_posix()}:{number}"

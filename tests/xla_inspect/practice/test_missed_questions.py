@@ -1,4 +1,4 @@
-"""Questions that are asked once more are about other programs, and their answers are counted from what is shown."""
+"""Repeated questions use other programs, and their answers are computed from the shown output."""
 
 from __future__ import annotations
 

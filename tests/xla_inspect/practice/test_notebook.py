@@ -1,4 +1,4 @@
-"""What notebooks show beside values is Markdown that any of them renders, and an exercise is shown whole."""
+"""Notebook output as portable Markdown, and complete exercises."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ X = jax.ShapeDtypeStruct((8, 4), jnp.float32)
 
 
 def shown(piece: notebook.Shown) -> str:
-    """Return what IPython gets."""
+    """Return the representation that IPython displays."""
     return piece._repr_markdown_()
 
 

@@ -1,4 +1,4 @@
-"""A prediction is asked for before its listing, takes nothing but an answer, and holds up nobody who is not there."""
+"""A prediction is requested before its listing, accepts only answers, and never blocks a script."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def sit_down(typed: str, monkeypatch: pytest.MonkeyPatch, phase: str = "") -> tuple[Forecast, Terminal]:
-    """Return questions that are answered by these lines, of a phase where one is named, and the screen."""
+    """Return questions with these typed answers, for a phase if one is named, and the screen."""
     screen = Terminal()
     monkeypatch.setattr(sys, "stdin", Terminal(typed))
     return Forecast(Paper(screen), PHASES.get(phase)), screen
@@ -74,7 +74,7 @@ def test_where_nobody_is_there_nothing_waits(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def answer(typed: str, phase: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return what is shown when the first question of phase 1 is put in a phase and closed with these answers."""
+    """Return the output after the first question of phase 1 is asked in a phase with these answers."""
     forecast, screen = sit_down(typed, monkeypatch, phase)
     if phase == "basics":
         forecast.reveal(forecast.commit("How often?"), 2, "so it is.", "traces")

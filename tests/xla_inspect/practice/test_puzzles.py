@@ -1,4 +1,4 @@
-"""A puzzle is marked by its score: what is slow, wrong or hidden fails, and the best known is what compilers say."""
+"""Puzzles are marked by score: slow, wrong and hidden code fails, and the best known score is compiled."""
 
 from __future__ import annotations
 

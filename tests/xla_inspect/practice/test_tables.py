@@ -1,4 +1,4 @@
-"""What tables say of a capture is what the capture holds."""
+"""Tables agree with their capture."""
 
 from __future__ import annotations
 

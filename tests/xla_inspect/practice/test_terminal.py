@@ -1,4 +1,4 @@
-"""What is printed suits where it is printed."""
+"""Output fits its terminal or pipe."""
 
 from __future__ import annotations
 

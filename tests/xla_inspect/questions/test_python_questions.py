@@ -1,4 +1,4 @@
-"""The questions are functions too, and shown in a notebook."""
+"""The questions as Python functions, displayed in a notebook."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An environment is whole or not there, made once by whoever comes first, and gone when others need the room."""
+"""An environment is complete or absent, created once, and evicted for space."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CPU = {"cpu": ["jax==0.9.2"]}
 
 @pytest.fixture
 def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a uv that installs nothing."""
+    """The folder of a fake uv that installs nothing."""
     folder = tmp_path / "uv"
     folder.mkdir()
     (folder / "fake.py").write_text(FAKE_UV, encoding="utf-8")

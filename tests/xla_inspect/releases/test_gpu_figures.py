@@ -1,4 +1,4 @@
-"""A CUDA plugin is given the figures of GPUs that it has a field for, as its own descriptions say."""
+"""A CUDA plugin gets only the GPU figures for which its descriptors have a field."""
 
 from __future__ import annotations
 

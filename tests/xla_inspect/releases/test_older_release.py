@@ -1,4 +1,4 @@
-"""A release of last year, and of years ago, is installed, compiles, and is read with its lines."""
+"""Older releases are installed, compile, and are read with their lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A pass that has another name is told from one that is new."""
+"""A renamed pass is distinguished from a new one."""
 
 from __future__ import annotations
 

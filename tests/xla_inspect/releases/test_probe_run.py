@@ -1,4 +1,4 @@
-"""The probe compiles what a capture does, and says what went wrong where; that costs no other task."""
+"""The probe gives the same results as a capture, and an error affects only its own task."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def probed(file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[dict, dict]]:
-    """What the probe leaves of the program as it is, and with a pass switched off, as in an older release."""
+    """The probe's results for a program, and for the same with a disabled pass, as in an older release."""
     probes = {}
     for name, flags in (("new", {}), ("old", {"xla_disable_hlo_passes": "fusion", "xla_made_up_flag": "1"})):
         place = tmp_path_factory.mktemp(name)

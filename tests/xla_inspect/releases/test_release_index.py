@@ -1,4 +1,4 @@
-"""Which releases lie between two, and what is said of those that are none."""
+"""The releases between two given ones, and messages about invalid ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Records of releases are whole, small, and read back as they were; a planted change is reported and nothing else."""
+"""Release records are complete, small and round-trip; only planted changes are reported."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def release() -> Release:
 
 
 def plant(release: Release, program: str, target: str, **outcome_changes: object) -> Release:
-    """The record with one outcome told otherwise."""
+    """Return the record with one changed outcome."""
     release_program = release.programs[program]
     outcome = replace(release_program.outcomes[target], **outcome_changes)
     changed_program = replace(release_program, outcomes={**release_program.outcomes, target: outcome})

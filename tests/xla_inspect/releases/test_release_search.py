@@ -1,4 +1,4 @@
-"""Where an answer changes is found with few releases measured, whatever else changes and whatever fails."""
+"""The release that changed an answer is found with few measurements, despite failures."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ RELEASES = [f"0.{number}.0" for number in range(30)]
 
 
 class Known:
-    """What thirty releases come to, and which of them were asked."""
+    """The results of thirty releases, and a list of the measured ones."""
 
     def __init__(self, values: dict[int, int | None]) -> None:
-        """Take the bytes of temporaries from a release on; None for one that fails, alone."""
+        """Store the bytes of temporaries from each release on; None marks a single failing release."""
         self.values = values
         self.asked: list[str] = []
 

@@ -1,4 +1,4 @@
-"""Scripts that run unchanged, and which of their functions can be asked about."""
+"""Scripts that run unchanged, and the functions in them that can be inspected."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ JITTED = {
 
 @pytest.fixture(autouse=True)
 def _started() -> None:
-    """JAX has as many devices as in other tests, whichever of them runs first."""
+    """Start JAX with the same number of devices in any order of tests."""
     jax.devices()
 
 

@@ -1,4 +1,4 @@
-"""What one asks about is found: functions of files and packages, methods, models, with arguments given in any way."""
+"""Subjects: functions of files and packages, methods and models, with arguments in any form."""
 
 from __future__ import annotations
 

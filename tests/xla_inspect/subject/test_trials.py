@@ -1,4 +1,4 @@
-"""What may save memory is tried as it is traced: the reader's code stays, and what it comes to is told."""
+"""Changes that may save memory are applied during tracing, without touching the user's code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets: which there are, their devices, and why one is missing."""
+"""Targets, their devices, and reasons for missing ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The environment: JAX is quiet and compiles for every target, whoever is imported first."""
+"""JAX is quiet and compiles for every target in any order of imports."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Peaks are those that the makers publish, for one device."""
+"""Peak figures of one device match the vendors' published ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Titles: what a reader knows a target by."""
+"""The titles of targets."""
 
 from __future__ import annotations
 

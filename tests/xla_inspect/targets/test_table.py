@@ -1,4 +1,4 @@
-"""The table: every entry is whole, what is asked for by another name is refused, and figures are those of XLA."""
+"""The table of targets: complete entries, errors for unknown names, and figures that match XLA's."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Chrome traces are read event by event, in each of the forms that the format allows."""
+"""Chrome traces are read event by event in every form of the format."""
 
 from __future__ import annotations
 

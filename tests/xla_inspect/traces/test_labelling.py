@@ -1,4 +1,4 @@
-"""A profile is written again with labels in the events that have one, and all else as it was."""
+"""A profile is rewritten with labels on matched events and without other changes."""
 
 from __future__ import annotations
 

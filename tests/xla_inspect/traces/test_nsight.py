@@ -1,4 +1,4 @@
-"""The tables of Nsight Systems are read in each unit, with what it prints around them, and as sums."""
+"""Tables of Nsight Systems in each unit, with surrounding output, and as sums."""
 
 from __future__ import annotations
 

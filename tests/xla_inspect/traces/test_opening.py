@@ -1,4 +1,4 @@
-"""What a profile is shows in the file; what is none, damaged or cut off is refused in two lines."""
+"""The format of a profile is detected from its content; invalid files are rejected in two lines."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each nanosecond of a profile counts once, for what ran then and not for what ran around it."""
+"""Each nanosecond of a profile counts once, for the innermost event."""
 
 from __future__ import annotations
 

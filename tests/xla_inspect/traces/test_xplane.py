@@ -1,4 +1,4 @@
-"""A profile of XLA's profiler is read as JAX's own reader reads it."""
+"""Profiles of XLA's profiler are read as by JAX's own reader."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ RUNS = 2
 
 @pytest.fixture(scope="module")
 def profiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What jax.profiler writes of two runs on this machine's CPU."""
+    """The files that jax.profiler writes for two runs on this machine's CPU."""
     folder = tmp_path_factory.mktemp("profile")
     with jax.default_device(jax.devices("cpu")[0]):
         arrays = jax.tree.map(lambda shape: jnp.full(shape.shape, 0.01, shape.dtype), EXAMPLE)

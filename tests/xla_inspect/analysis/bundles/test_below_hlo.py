@@ -1,4 +1,4 @@
-"""What a TPU runs below HLO is told kernel by kernel, with the line of Python that it is from."""
+"""The low-level kernels of a TPU, each with its line of Python."""
 
 from __future__ import annotations
 

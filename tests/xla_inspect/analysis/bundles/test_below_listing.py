@@ -1,4 +1,4 @@
-"""A TPU's kernel below HLO as plain data says what libtpu says."""
+"""The low-level code of a TPU's kernel as plain data agrees with libtpu."""
 
 from __future__ import annotations
 

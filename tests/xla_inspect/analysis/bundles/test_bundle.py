@@ -1,4 +1,4 @@
-"""A listing of bundles is read slot by slot, and its loops are found."""
+"""Listings of bundles: slots, labels and loops."""
 
 from __future__ import annotations
 

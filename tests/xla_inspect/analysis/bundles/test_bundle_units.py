@@ -1,4 +1,4 @@
-"""The table of what operations are for agrees with what libtpu counts, bundle by bundle."""
+"""The table of operations and units agrees with libtpu's counts for each bundle."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def test_the_operations_issued_to_each_unit_match_libtpus_count(programs: list[C
 
 
 def _differences(kernel: BundledKernel) -> list[int]:
-    """Return in how many bundles of a kernel each of the slots is taken otherwise than libtpu counts."""
+    """Return the number of bundles of a kernel whose slot counts differ from libtpu's, by slot."""
     columns, difference_counts = list(kernel.utilization.slots), Counter[str]()
     for bundle, row in zip(kernel.bundles, kernel.utilization.rows, strict=True):
         if any(slot.operation in ALL_AT_ONCE for slot in bundle.slots):

@@ -1,4 +1,4 @@
-"""Each step of libtpu below HLO has its sentence."""
+"""Each low-level step of libtpu has a sentence."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What libtpu says of units, chains and schedules is read as it prints it."""
+"""Libtpu's reports on units, critical paths and schedules are parsed."""
 
 from __future__ import annotations
 

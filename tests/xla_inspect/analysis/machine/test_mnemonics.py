@@ -1,4 +1,4 @@
-"""Every instruction of machine code has a kind, or is said to have none that is known."""
+"""Kinds of machine instructions, including unknown ones."""
 
 from __future__ import annotations
 

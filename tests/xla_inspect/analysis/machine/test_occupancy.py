@@ -1,4 +1,4 @@
-"""Occupancy is what NVIDIA's own calculator says, and what the tables of its guide give for known cases."""
+"""Occupancy agrees with NVIDIA's calculator and the tables of the CUDA guide."""
 
 from __future__ import annotations
 

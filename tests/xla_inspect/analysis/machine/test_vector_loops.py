@@ -1,4 +1,4 @@
-"""Loops of LLVM IR are those that its jumps make, with the vectors that their own instructions have."""
+"""Loops of LLVM IR, found by their jumps, with the vector widths of their instructions."""
 
 from __future__ import annotations
 

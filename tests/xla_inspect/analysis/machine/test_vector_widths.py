@@ -1,4 +1,4 @@
-"""The width of vectors is that of the registers that instructions on several elements name."""
+"""Vector widths, from the registers of instructions on several elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which rule rewrote an instruction: the last that was tried on it, where that rule makes what came out."""
+"""The rule that rewrote an instruction: the last one tried, if it gives the observed result."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ TRIED, REPLACED = "algebraic_simplifier", "dfs_hlo_visitor_with_default"
 
 
 def find(*messages: tuple[str, str]) -> list[AppliedRule]:
-    """Return the rules that were applied according to texts, each with the file that says it."""
+    """Return the rules that texts of the log show as applied, each text with its source file."""
     log = tuple(LogEvent(3, "p", "algsimp", "jit_f", source, 1, text) for source, text in messages)
     return list(find_rules(read_reasons(capture(layer.layer, *layer.EXAMPLE).retold(log=log)).decisions))
 

@@ -1,4 +1,4 @@
-"""Decisions are found by the instructions of the optimized program, whatever these were called when they were made."""
+"""Decisions are found by instructions of the optimized program, even if they were renamed."""
 
 from __future__ import annotations
 

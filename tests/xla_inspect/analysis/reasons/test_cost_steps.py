@@ -1,4 +1,4 @@
-"""The steps of the GPU's fusion cost model stand in the log where the pass took them, and no fusion twice."""
+"""The steps of the GPU's fusion cost model are placed in the log at their pass, each fusion once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What compilers decide about real programs: what is fused, who asked for a layout, which rule rewrote what."""
+"""Decisions of compilers about real programs: fusions, layouts, rewrites and copies."""
 
 from __future__ import annotations
 
@@ -165,7 +165,7 @@ def test_a_tpu_with_too_little_memory_recomputes_activations() -> None:
 
 
 def find_about(reasons: Reasons, instruction: str, *, verdict: str = "refused") -> set[tuple[str, tuple[str, ...]]]:
-    """Return the kinds of decisions about an instruction, with the others that had a part."""
+    """Return the kinds of decisions about an instruction, with the other instructions involved."""
     return {
         (decision.kind, decision.others)
         for decision in reasons.about(instruction)

@@ -1,4 +1,4 @@
-"""What compilers say is read as decisions, and each kind of words has a plain sentence."""
+"""Messages of compilers are read as decisions, and each kind of message has a plain sentence."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ FUSION_WORDS, PASS_WORDS = (
 
 
 def tell(*messages: tuple[str, str], run: int = 3) -> Reasons:
-    """Return what is read of texts, each with the file that says it, in one run of a pass."""
+    """Return the decisions read from texts of one pass run, each text with its source file."""
     log = tuple(LogEvent(run, "p", "a-pass", "jit_f", source, 1, text) for source, text in messages)
     return read_reasons(capture(layer.layer, *layer.EXAMPLE).retold(log=log))
 

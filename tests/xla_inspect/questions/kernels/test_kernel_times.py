@@ -1,4 +1,4 @@
-"""The names of a profile are joined to launches, each nanosecond once, and what belongs to none is told."""
+"""Profile events are matched to launches, each nanosecond once, and unmatched ones are listed."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Each launch of a program is told with its line, its work and its least time, those first that take longest."""
+"""The launches of a program with line, work and least time, the longest first."""
 
 from __future__ import annotations
 

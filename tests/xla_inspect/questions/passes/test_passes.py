@@ -1,4 +1,4 @@
-"""Where the time of a compile goes, and which part of the program makes the work."""
+"""The time of a compilation by phase and pass, and the part of the program that causes it."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Why a script compiles again: each cause named, with the argument and what it was."""
+"""The causes of a script's recompilations, with the argument and its previous value."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ CASES = {
 
 @pytest.fixture(autouse=True)
 def _started() -> None:
-    """JAX has as many devices as in other tests, whichever of them runs first."""
+    """Start JAX with the same number of devices in any order of tests."""
     jax.devices()
 
 

@@ -1,4 +1,4 @@
-"""The sentence about releases agrees with the table below it, also where a difference is too small to count."""
+"""The sentence about releases agrees with its table, even for very small differences."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An instruction, a line, a variable, an argument and a name of JAX's are found; of anything else, what is nearest."""
+"""Lookup of instructions, lines, variables, arguments and JAX names, with suggestions for unknown ones."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A refusal is told as a clause: in words of its own where its message is known, else by the table's sentence."""
+"""A refusal as a clause: from its message if that is known, or else from the table's sentence."""
 
 from __future__ import annotations
 

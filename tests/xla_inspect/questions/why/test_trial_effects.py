@@ -1,4 +1,4 @@
-"""Whether a change removes what was asked about is counted in both compiles, by lines."""
+"""The effect of a change, counted by line in both compilations."""
 
 from __future__ import annotations
 

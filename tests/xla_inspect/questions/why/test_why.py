@@ -1,4 +1,4 @@
-"""Why something is as it is: the verdict first, in few lines, all where that is asked for, and as JSON by a schema."""
+"""The answer to `why`: the verdict first, in few lines, complete on request, and as valid JSON."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Two kernels are told with both lines, the pass that left them apart and its reason."""
+"""Two unfused kernels with both lines, the pass that separated them and its reason."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An operation that a pass rewrote is told with what is there instead, and with the rule where the log names one."""
+"""A rewritten operation with its replacement, and the rule if the log names one."""
 
 from __future__ import annotations
 
