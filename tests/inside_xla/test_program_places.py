@@ -76,7 +76,7 @@ def test_what_is_no_program_for_the_compiler_gets_no_place(title: str) -> None:
 
 
 def test_a_place_is_closed_and_holds_no_other_of_its_kind() -> None:
-    """What drops it from the search finds its end at the first."""
+    """The search removes the element up to its first closing tag, so it must not contain another one."""
     match = re.search(r'<div class="program-edit".*?</div>', place("snippets/programs/gelu.py", "gelu"), re.DOTALL)
     assert match is not None
     opened: list[str] = []

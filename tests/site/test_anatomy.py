@@ -46,7 +46,7 @@ def test_a_chapter_that_shows_a_gpu_says_at_its_foot_that_nothing_was_tuned(page
 
 
 def test_a_question_stands_above_what_answers_it(page: Path) -> None:
-    """What a question leads to stands below it, or in the section that the question stands in."""
+    """The link of a question leads to a place below it, or to the section that contains it."""
     html = render(page)
     questions = [*QUESTION.finditer(html)]
     late = []

@@ -205,7 +205,7 @@ def test_a_variable_that_compilers_read_lets_every_page_run(clone: Path, variabl
 
 
 def test_dates_and_names_are_those_of_the_commit(built_site: Path, root: Path) -> None:
-    """Where TZ is another than UTC, git's own dates are too."""
+    """In a time zone other than UTC, git prints other dates."""
     [name, seconds] = ask_git(root, "log", "-1", "--format=%h %ct", "--abbrev=12")[0].split()
     release_date = datetime.fromtimestamp(int(seconds), UTC)
     assert f"{name} of {release_date:%Y-%m-%d %H:%M} UTC" in (built_site / "build" / "index.md").read_text(

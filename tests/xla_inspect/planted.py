@@ -27,14 +27,14 @@ class Mistake:
     """A common mistake.
 
     Attributes:
-        name: What it is.
-        before: The program without it.
-        after: The program with it.
-        args: What both are called with.
-        holds: What asserts.
-        says: What the failure has to name.
-        call: How both are called.
-        call_after: How the second is called besides.
+        name: A short description of the mistake.
+        before: The correct program.
+        after: The program with the mistake.
+        args: The arguments of both programs.
+        holds: The assertion that the correct program fulfills.
+        says: A text that the failure must contain.
+        call: The options of both calls.
+        call_after: Further options of the second call.
     """
 
     name: str

@@ -17,8 +17,8 @@ def roll(x: jax.Array) -> jax.Array:
 def set_first_rows(x: jax.Array, rows: jax.Array) -> jax.Array:
     """Return a matrix with its first rows replaced."""
     changed = x.at[0:3].set(rows)
-    kept: jax.Array = jax.lax.with_sharding_constraint(changed, P("data"))
-    return kept
+    result: jax.Array = jax.lax.with_sharding_constraint(changed, P("data"))
+    return result
 
 
 def iterate(x: jax.Array) -> jax.Array:
@@ -33,8 +33,8 @@ def iterate(x: jax.Array) -> jax.Array:
 def project(x: jax.Array, w: jax.Array) -> jax.Array:
     """Return a dense layer of a batch, its weights spread over the same devices as the batch."""
     y = x @ w
-    kept: jax.Array = jax.lax.with_sharding_constraint(jnp.tanh(y), P("data"))
-    return kept
+    result: jax.Array = jax.lax.with_sharding_constraint(jnp.tanh(y), P("data"))
+    return result
 
 
 def blur(x: jax.Array, kernel: jax.Array) -> jax.Array:

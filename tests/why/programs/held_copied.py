@@ -40,10 +40,10 @@ def learn_sometimes(weights: jax.Array, batches: jax.Array) -> tuple[jax.Array, 
     """Return weights after a scan that updates them in those steps whose batch has a positive sum."""
 
     def step(weights: jax.Array, batch: jax.Array) -> tuple[jax.Array, jax.Array]:
-        def update(held: jax.Array) -> jax.Array:
-            return held - 0.1 * jnp.outer(batch, batch) @ held
+        def update(w: jax.Array) -> jax.Array:
+            return w - 0.1 * jnp.outer(batch, batch) @ w
 
         loss = jnp.sum(weights @ batch)
-        return jax.lax.cond(loss > 0, update, lambda held: held, weights), loss
+        return jax.lax.cond(loss > 0, update, lambda w: w, weights), loss
 
     return jax.lax.scan(step, weights, batches)

@@ -34,8 +34,8 @@ def gradient(w: jax.Array, x: jax.Array) -> jax.Array:
     def loss(w: jax.Array) -> jax.Array:
         return jnp.sum(jnp.tanh(x @ w))
 
-    kept: jax.Array = jax.lax.with_sharding_constraint(jax.grad(loss)(w), P("data"))
-    return kept
+    result: jax.Array = jax.lax.with_sharding_constraint(jax.grad(loss)(w), P("data"))
+    return result
 
 
 def look_up(table: jax.Array, tokens: jax.Array) -> jax.Array:

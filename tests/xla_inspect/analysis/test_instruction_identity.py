@@ -89,8 +89,8 @@ def products_of_vectors(w: jax.Array, x: jax.Array) -> jax.Array:
 
 def convolution_beside_sines(x: jax.Array, kernel: jax.Array) -> jax.Array:
     sines = jnp.sin(x)
-    made = jax.lax.conv(sines, kernel, (1, 1), "SAME")
-    return jnp.tanh(made)
+    convolved = jax.lax.conv(sines, kernel, (1, 1), "SAME")
+    return jnp.tanh(convolved)
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
@@ -101,7 +101,7 @@ def convolution_beside_sines(x: jax.Array, kernel: jax.Array) -> jax.Array:
         (
             convolution_beside_sines,
             ((8, 16, 32, 32), (16, 16, 3, 3)),
-            {'made = jax.lax.conv(sines, kernel, (1, 1), "SAME")'},
+            {'convolved = jax.lax.conv(sines, kernel, (1, 1), "SAME")'},
         ),
     ],
 )

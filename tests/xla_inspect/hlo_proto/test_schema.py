@@ -79,7 +79,7 @@ def test_each_value_of_an_enumeration_is_as_jaxlib_describes_it() -> None:
 
 
 def test_no_field_of_an_instruction_has_come_without_being_seen() -> None:
-    """What a newer XLA adds would be missing from every text: it is written, or named here as said elsewhere."""
+    """A new field of XLA would be missing from every text, so each is written, or listed here as redundant."""
     messages, _ = descriptions()
     passed_over = {"all_reduce_id", "is_cross_program_prefetch"}
     covered = {field.name for field in FIELDS["HloInstructionProto"]} | passed_over

@@ -90,7 +90,7 @@ def test_two_lengths_and_a_chunked_body_are_refused(server: Playground) -> None:
 
 
 def test_one_request_hidden_in_another_is_not_answered(server: Playground) -> None:
-    """What is behind a body that was refused must not be read as a request of its own."""
+    """The bytes after a rejected body must not be read as another request."""
     hidden = head(server, "GET /start HTTP/1.1")
     for outer in (
         post(server, "/describe", hidden, X_Play_Token="x", Connection=None),  # noqa: S106 - a wrong one

@@ -27,7 +27,7 @@ class Learner:
 
     Args:
         folder: The folder of the exercises.
-        asked: What is watched.
+        name: The exercise or phase to watch.
         environment: Variables that differ.
     """
 

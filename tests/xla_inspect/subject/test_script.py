@@ -251,7 +251,7 @@ def test_jax_is_as_it_was_when_a_script_has_run(tmp_path: Path) -> None:
 
 
 def test_calls_of_what_is_compiled_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a loop of many steps costs is what it costs without."""
+    """Listening must add no cost to each step of a long loop."""
     from xla_inspect.subject import compile_listener
 
     looked: list[str] = []

@@ -95,14 +95,14 @@ def test_a_failed_compilation_is_reported_and_does_not_hold() -> None:
 
 
 def factor(x: jax.Array) -> jax.Array:
-    made: jax.Array = jnp.linalg.cholesky(x @ x.T)
-    return made
+    result: jax.Array = jnp.linalg.cholesky(x @ x.T)
+    return result
 
 
 def product(x: jax.Array) -> jax.Array:
     low = x.astype(jnp.float8_e4m3fn)
-    made: jax.Array = jax.lax.dot_general(low, low, (((1,), (0,)), ((), ())), preferred_element_type=jnp.float32)
-    return made
+    result: jax.Array = jax.lax.dot_general(low, low, (((1,), (0,)), ((), ())), preferred_element_type=jnp.float32)
+    return result
 
 
 @pytest.mark.parametrize(

@@ -20,8 +20,8 @@ def step(x: jax.Array, w: jax.Array) -> jax.Array:
         x,
         axis=0,
     )
-    gone = x / 1.0
-    return jnp.tanh(gone @ w) * total[:1]
+    quotient = x / 1.0
+    return jnp.tanh(quotient @ w) * total[:1]
 
 
 @cache
@@ -60,7 +60,7 @@ def test_a_variable_is_the_lines_that_assign_it() -> None:
 
 
 def test_a_line_of_which_nothing_is_left_has_what_was_removed() -> None:
-    selection = select("gone")
+    selection = select("quotient")
     assert {removal.opcode for removal in selection.removed} >= {"divide"}
 
 

@@ -54,8 +54,8 @@ def looped(x: jax.Array) -> jax.Array:
         inner = jnp.tanh(value)
         return inner * 2.0
 
-    made: jax.Array = jax.lax.fori_loop(0, 8, body, x)
-    return made
+    final: jax.Array = jax.lax.fori_loop(0, 8, body, x)
+    return final
 
 
 @cache

@@ -24,8 +24,8 @@ def spread(x: jax.Array) -> jax.Array:
 
 def held(x: jax.Array) -> jax.Array:
     scaled = x * 3.0 + 1.0
-    kept = jax.lax.optimization_barrier(scaled)
-    return jnp.tanh(kept)
+    guarded = jax.lax.optimization_barrier(scaled)
+    return jnp.tanh(guarded)
 
 
 @cache
@@ -57,7 +57,7 @@ def test_where_both_are_one_kernel_that_is_told_with_both_lines() -> None:
 def test_a_barrier_is_told_with_its_line_before_those_of_the_kernels() -> None:
     finding = explain(WhyFinder(capture(held, X, reasons=True)), "scaled", "tanh")
     assert "two kernels: an optimization_barrier (test_why_not_fused.py:" in finding.verdict
-    assert finding.lines[0].text == "kept = jax.lax.optimization_barrier(scaled)"
+    assert finding.lines[0].text == "guarded = jax.lax.optimization_barrier(scaled)"
     assert len(finding.lines) == 3
 
 
