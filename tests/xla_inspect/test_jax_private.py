@@ -27,7 +27,7 @@ SEEN = ("0.12.0.1",)
 PACKAGE = Path(xla_inspect.__file__).parent
 
 
-def test_the_installed_releases_were_seen_to_have_the_private_names() -> None:
+def test_the_private_names_are_verified_for_the_installed_releases() -> None:
     assert (version("jax"), version("jaxlib")) in {(release, release) for release in SEEN}
 
 
@@ -67,7 +67,7 @@ def test_each_private_name_is_there() -> None:
     assert jax_private.find_devices(lowered.compile()) == tuple(lowered._lowering._device_list)  # noqa: SLF001
 
 
-def test_one_room_uses_private_names_of_jax() -> None:
+def test_only_one_package_uses_private_names_of_jax() -> None:
     users = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -82,7 +82,7 @@ def test_one_room_uses_private_names_of_jax() -> None:
     assert users == {"jax_private"}
 
 
-def test_threads_that_lower_lend_each_other_their_context(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lowering_threads_share_their_mlir_contexts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each lowering has a thread of its own, and JAX would make each thread a context."""
     contexts = note(monkeypatch, mlir, "_create_ir_context", lambda: "a context")
     monkeypatch.setattr("xla_inspect.jax_private.programs._contexts", [])

@@ -61,7 +61,7 @@ def find_plugin() -> list[str]:
 PLUGIN = find_plugin()
 
 
-def test_what_holds_passes_and_what_does_not_is_told_with_line_and_pass(run: Run) -> None:
+def test_a_true_assertion_passes_and_a_false_one_is_reported_with_line_and_pass(run: Run) -> None:
     result = run("""
 def test_holds(hlo):
     step = hlo(gate, ROWS)
@@ -89,7 +89,7 @@ def test_typo(hlo):
     assert "selection.py" not in result
 
 
-def test_a_test_that_asserts_nothing_fails_and_one_that_fails_otherwise_is_left_alone(run: Run) -> None:
+def test_a_test_without_assertions_fails_and_other_failures_are_unchanged(run: Run) -> None:
     result = run("""
 def test_bare(hlo):
     step = hlo(gate, ROWS)
@@ -117,7 +117,7 @@ def test_unused(hlo):
     assert "ValueError: mine" in result
 
 
-def test_what_is_recorded_is_held_by_each_process_and_a_change_is_told(run: Run, tmp_path: Path) -> None:
+def test_records_apply_in_each_process_and_a_change_is_reported(run: Run, tmp_path: Path) -> None:
     text = """
 import pytest
 
@@ -140,7 +140,7 @@ def test_recorded(hlo, rows):
     assert "has format 99, but this xla-inspect reads format 1; record it again" in run(text)
 
 
-def test_the_environment_and_the_settings_of_jax_are_the_readers_before_and_after(run: Run) -> None:
+def test_environment_and_jax_settings_are_restored_after_a_test(run: Run) -> None:
     own = """
 def own():
     names = ("JAX_PLATFORMS", "JAX_NUM_CPU_DEVICES", "TPU_ACCELERATOR_TYPE", "XLA_FLAGS")
@@ -175,9 +175,7 @@ test_after = test_before
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("words", [(), ("-n2",)])
-def test_other_targets_are_there_though_jax_started_while_tests_were_collected(
-    run: Run, words: tuple[str, ...]
-) -> None:
+def test_other_targets_are_available_if_jax_started_during_collection(run: Run, words: tuple[str, ...]) -> None:
     result = run(
         """
 def test_targets(hlo):
@@ -208,7 +206,7 @@ def test_missing(hlo, monkeypatch):
     assert "2 failed" in run(text, REQUIRE_TARGETS="all")
 
 
-def test_it_works_beside_other_options_and_without_the_plugin_the_tests_run(run: Run) -> None:
+def test_it_works_with_other_options_and_can_be_disabled(run: Run) -> None:
     text = """
 def test_much(hlo):
     assert hlo(gate, ROWS).peak < "100 KiB", "my own words"
@@ -238,7 +236,7 @@ def test_pytest_starts_without_the_package_and_without_jax() -> None:
     assert Path(sys.modules["xla_inspect"].__file__).parent.parent.joinpath("pytest_xla_inspect.py").is_file()
 
 
-def test_the_platform_that_the_reader_chose_stays(run: Run, tmp_path: Path) -> None:
+def test_the_users_platform_stays(run: Run, tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text("import os\n\nos.environ['JAX_PLATFORMS'] = 'cpu'\n", encoding="utf-8")
     assert "1 passed" in run("""
 def test_plain():
@@ -246,7 +244,7 @@ def test_plain():
 """)
 
 
-def test_a_failure_is_told_with_the_comparison_that_failed_and_no_other(run: Run) -> None:
+def test_a_failure_reports_only_the_failed_comparison(run: Run) -> None:
     result = run("""
 def test_other(hlo):
     step = hlo(gate, ROWS)
@@ -263,7 +261,7 @@ def test_own(hlo):
     assert "must be > 7" in result
 
 
-def test_who_imports_the_package_keeps_what_it_sets(run: Run, tmp_path: Path) -> None:
+def test_importing_the_package_keeps_its_settings(run: Run, tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text("import xla_inspect\n", encoding="utf-8")
     result = run("""
 def test_before():

@@ -38,11 +38,11 @@ def kernel(all_targets: None) -> tuple[str, str]:  # noqa: ARG001 - it asks for 
     return texts["ptx"], texts["sass"]
 
 
-def test_a_mark_holds_until_the_next_one_and_for_instructions_alone() -> None:
+def test_a_line_mark_applies_to_instructions_until_the_next_mark() -> None:
     assert read_marks(MARKED, PLAIN) == (0, 0, 16, 0, 16)
 
 
-def test_other_code_than_that_which_is_known_is_not_traced() -> None:
+def test_unknown_code_is_not_traced() -> None:
     assert read_marks(MARKED.replace("EXIT", "NOP"), PLAIN) == ()
     assert read_marks("", "") == ()
 
@@ -55,12 +55,12 @@ def test_each_instruction_comes_from_a_line_of_the_ptx(kernel: tuple[str, str]) 
     assert [text for line, text in zip(lines, sass.splitlines(), strict=True) if line and "/*" not in text] == []
 
 
-def test_ptx_that_is_none_or_that_the_assembler_refuses_is_not_traced(kernel: tuple[str, str]) -> None:
+def test_invalid_ptx_is_not_traced(kernel: tuple[str, str]) -> None:
     assert trace_sass("no code", kernel[1]) == ()
     assert trace_sass(kernel[0].replace("mov", "moo"), kernel[1]) == ()
 
 
-def test_what_is_kept_is_read_again_and_made_anew_where_it_is_damaged(
+def test_a_stored_table_is_reused_and_recreated_if_damaged(
     kernel: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XLA_INSPECT_CACHE", str(tmp_path))

@@ -19,7 +19,7 @@ from xla_inspect.units import format_amount, format_bytes, format_duration, form
         (1 << 50, "1024 TiB", f"{1 << 50:,} bytes"),
     ],
 )
-def test_a_size_is_what_prose_says_and_knows_its_bytes(number: int, expected: str, exact: str) -> None:
+def test_a_size_is_short_and_keeps_its_exact_bytes(number: int, expected: str, exact: str) -> None:
     assert (size(number), size(number).exact) == (expected, exact)
     assert size(number) == format_bytes(number)
 
@@ -38,7 +38,7 @@ def test_a_size_is_what_prose_says_and_knows_its_bytes(number: int, expected: st
         (1.25, 0, "125%"),
     ],
 )
-def test_only_nothing_is_0_percent_and_only_the_whole_is_100_percent(share: float, digits: int, expected: str) -> None:
+def test_only_zero_is_0_percent_and_only_the_whole_is_100_percent(share: float, digits: int, expected: str) -> None:
     assert format_share(share, digits) == expected
 
 

@@ -61,7 +61,7 @@ def test_generated_code_is_there_by_language(layers: Captures, target: str, lang
     assert Counter(code.language for code in layers[target].code) == languages
 
 
-def test_cpu_code_keeps_to_the_instruction_set_that_it_is_held_to(layers: Captures) -> None:
+def test_cpu_code_uses_only_the_fixed_instruction_set(layers: Captures) -> None:
     (assembly,) = (code.text for code in layers["cpu"].code if code.language == "asm")
     assert layers["cpu"].options["xla_cpu_max_isa"] == "AVX2"
     assert assembly.startswith("broadcast_maximum_fusion:\n    push         rbp\n")
@@ -69,7 +69,7 @@ def test_cpu_code_keeps_to_the_instruction_set_that_it_is_held_to(layers: Captur
     assert re.findall(r"zmm|[xy]mm(?:1[6-9]|2\d|3[01])\b|\bk[0-7]\b", assembly) == []
 
 
-def test_a_jump_in_assembly_goes_to_a_label_that_is_there(layers: Captures) -> None:
+def test_every_jump_in_assembly_has_its_label(layers: Captures) -> None:
     (assembly,) = (code.text for code in layers["cpu"].code if code.language == "asm")
     jumps = set(re.findall(r"^ +j\w+ +(\.L\d+)$", assembly, re.MULTILINE))
     assert jumps
@@ -84,7 +84,7 @@ def test_a_gpus_thunks_have_a_grid_and_no_other_target_has_any(layers: Captures)
     assert (layers["cpu"].thunks, layers["tpu-v5e"].thunks) == ((), ())
 
 
-def test_what_a_gpu_launches_in_a_loop_stands_behind_the_loop_by_its_instructions_name() -> None:
+def test_gpu_launches_in_a_loop_are_listed_after_the_loop() -> None:
     def grow(x: jax.Array) -> jax.Array:
         return jax.lax.while_loop(lambda y: y.sum() < 100, lambda y: y * 2, x)
 
@@ -103,7 +103,7 @@ def test_the_fusion_log_says_what_was_fused_at_what_price_and_why_not(layers: Ca
     assert (layers["cpu"].fusion_log, layers["tpu-v5e"].fusion_log) == ((), ())
 
 
-def test_instructions_lead_to_the_python_line_with_the_call_chain() -> None:
+def test_instructions_have_their_python_line_and_call_chain() -> None:
     from programs import transformer_block
 
     program = capture(transformer_block.transformer_block, *transformer_block.EXAMPLE)
@@ -128,7 +128,7 @@ def test_each_change_differs_from_the_state_before_it(layers: Captures, target: 
 
 
 @pytest.mark.parametrize(("target", "undumped"), [("cpu", []), ("h100", []), ("tpu-v5e", ["copy-start", "copy-done"])])
-def test_the_last_change_leads_to_the_optimized_module_but_for_what_a_tpu_adds_after_its_passes(
+def test_the_last_change_gives_the_optimized_module_except_for_later_tpu_additions(
     layers: Captures, target: str, undumped: list[str]
 ) -> None:
     layer = layers[target]
@@ -203,7 +203,7 @@ def fail(x: jax.Array) -> jax.Array:
     raise KeyError(x.shape)
 
 
-def test_what_the_function_raises_is_raised_unchanged_with_its_own_frames() -> None:
+def test_an_exception_of_the_function_is_raised_unchanged() -> None:
     with pytest.raises(KeyError) as caught:
         capture(fail, X)
     assert caught.value.args == ((4, 8),)
@@ -216,7 +216,7 @@ def test_an_unknown_option_is_named(target: str) -> None:
         capture(jnp.sin, X, target=target, options={"xla_nonsense": True})
 
 
-def test_what_cannot_be_called_is_refused() -> None:
+def test_an_object_that_is_not_callable_is_rejected() -> None:
     with pytest.raises(InspectError, match="takes a function"):
         capture(3, X)  # type: ignore[arg-type]  # that is the point
 
@@ -238,7 +238,7 @@ def test_no_dump_and_no_changed_setting_is_left_behind(tmp_path: Path, monkeypat
     assert [getattr(jax.config, name) for name in names] == before
 
 
-def test_captures_from_several_threads_are_those_from_one() -> None:
+def test_captures_from_several_threads_equal_those_from_one() -> None:
     def tangent(x: jax.Array) -> jax.Array:
         return jnp.sin(x) / jnp.cos(x)
 
@@ -255,7 +255,7 @@ def test_captures_from_several_threads_are_those_from_one() -> None:
     assert captures == dict(expected)
 
 
-def test_a_target_that_is_not_available_stays_as_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_target_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = {name: find_version(name) for name in ("jax", "jaxlib")}
     monkeypatch.setattr("xla_inspect.targets.devices.find_version", installed.get)
     captures = capture_all(jnp.sin, X, targets=("tpu-v5e", "cpu"))
@@ -268,7 +268,7 @@ def test_a_target_that_is_not_available_stays_as_a_gap(monkeypatch: pytest.Monke
         captures["h100"]
 
 
-def test_what_is_handed_to_another_core_is_not_taken_for_the_program() -> None:
+def test_a_module_for_another_core_is_not_mistaken_for_the_program() -> None:
     from programs import scatter_update as program
 
     captured_program = capture(program.scatter_update, *program.EXAMPLE, target="tpu7x")

@@ -79,7 +79,7 @@ def test_another_target_misses(compiles: list[str]) -> None:
 
 
 @pytest.mark.usefixtures("folder")
-def test_nothing_else_misses(compiles: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_other_changes_hit_the_cache(compiles: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     capture(double, 1.0)
     monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=elsewhere --xla_cpu_max_isa=SSE4_2")
     monkeypatch.chdir(tmp_path)
@@ -117,7 +117,7 @@ def change(file: Path, line: str = "# changed") -> None:
 
 
 @pytest.mark.parametrize("module", [compiler_run, *map(import_module, BELOW)])
-def test_the_key_changes_with_what_makes_a_capture_here_or_in_another_room(package: Path, module: ModuleType) -> None:
+def test_the_key_depends_on_the_code_of_all_packages_that_make_a_capture(package: Path, module: ModuleType) -> None:
     before = hash_anew(package)
     change(package / Path(module.__file__ or "").relative_to(PACKAGE))
     assert hash_anew(package) != before
@@ -131,7 +131,7 @@ def test_the_key_changes_with_the_figures_of_a_device(package: Path) -> None:
 
 
 @pytest.mark.parametrize("room", ["report", "practice"])
-def test_the_key_stays_whatever_changes_in_an_unrelated_room(package: Path, room: str) -> None:
+def test_the_key_does_not_depend_on_unrelated_packages(package: Path, room: str) -> None:
     before = hash_anew(package)
     for file in (package / room).rglob("*.py"):
         change(file)
@@ -149,7 +149,7 @@ def test_the_key_changes_with_a_module_that_a_new_import_brings_in(package: Path
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x1f\x8b", b"garbage", gzip.compress(b"{}", mtime=0), None])
-def test_a_damaged_entry_is_a_miss_and_is_written_anew_with_one_line_that_says_so(
+def test_a_damaged_entry_is_a_miss_and_is_rewritten_with_a_warning(
     damage: bytes | None, folder: Path, compiles: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     good = capture(double, 1.0)
@@ -166,7 +166,7 @@ def test_a_damaged_entry_is_a_miss_and_is_written_anew_with_one_line_that_says_s
     assert compiling == "compiling double for cpu"
 
 
-def test_an_entry_of_another_key_is_a_miss_and_is_written_anew(
+def test_an_entry_with_another_key_is_a_miss_and_is_rewritten(
     folder: Path, compiles: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     programs: list[Callable[[float], float]] = [double, lambda x: x * 3]
@@ -186,7 +186,7 @@ def test_an_entry_of_another_key_is_a_miss_and_is_written_anew(
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "swapped"])
-def test_a_kept_text_that_is_not_its_keys_is_made_again_with_one_line_that_says_so(
+def test_a_stored_text_with_another_key_is_recreated_with_a_warning(
     damage: str, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert [capture_cache.recall_text({"n": n}, lambda n=n: f"text {n}") for n in (1, 2)] == ["text 1", "text 2"]  # type: ignore[misc]  # the idiom for a loop's variable
@@ -201,7 +201,7 @@ def test_a_kept_text_that_is_not_its_keys_is_made_again_with_one_line_that_says_
     ]
 
 
-def test_what_was_not_used_for_longest_is_evicted(
+def test_the_least_recently_used_entry_is_evicted(
     layers: Captures, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for age, key in enumerate(("used", "old", "new")):
@@ -221,7 +221,7 @@ def test_the_cache_can_be_switched_off(compiles: list[str], tmp_path: Path, monk
     assert (compiles, list(tmp_path.iterdir())) == (["cpu", "cpu"], [])
 
 
-def test_a_cache_that_cannot_be_written_costs_one_line_and_no_capture(
+def test_an_unwritable_cache_logs_one_line_and_loses_no_capture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """No warning: the captures are right, and a warning would fail a strict build."""
@@ -248,7 +248,7 @@ for _ in range(2):
 """
 
 
-def test_a_package_that_is_imported_anew_finds_what_it_compiled(folder: Path) -> None:
+def test_a_reimported_package_finds_its_compilations(folder: Path) -> None:
     """As `mkdocs serve` does when one of its files is saved."""
     result = subprocess.run([sys.executable, "-c", AFTER_RELOAD], check=True, capture_output=True, text=True)
     isa = "AVX2" if platform.machine().lower() in {"x86_64", "amd64"} else "host"

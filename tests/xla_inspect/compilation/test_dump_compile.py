@@ -132,7 +132,7 @@ def test_a_compile_that_is_refused_before_it_begins_leaves_no_capture() -> None:
     ],
     ids=["no flags", "flags"],
 )
-def test_dumps_that_are_missing_are_put_down_to_the_flags_only_where_there_are_such(
+def test_missing_dumps_are_blamed_on_flags_only_if_there_are_flags(
     flags: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     dump_folder = dump_compile.read_dump_folder
@@ -184,7 +184,7 @@ def test_a_plugin_without_the_cost_models_option_compiles_as_before(monkeypatch:
     assert capture(multiply, matrix, matrix, target="h100", passes=False).options == PINNED["gpu"]
 
 
-def test_no_other_target_and_no_gpu_of_this_machine_is_given_tiles_by_the_cost_model() -> None:
+def test_the_cost_model_chooses_tiles_only_for_absent_gpus() -> None:
     assert [name for name in ENTRIES if ENTRIES[name].has_tiling_model] == GPUS
     assert dump_compile.pin_options(find_target("tpu-v5e")) == {}
     assert dump_compile.pin_options(find_target("cpu")) == PINNED["cpu"]

@@ -45,7 +45,7 @@ def test_no_text_holds_a_large_literal(target: str) -> None:
     assert capture.cost.bytes_accessed >= SIZE * 4
 
 
-def test_two_tables_that_no_text_tells_apart_are_two_programs() -> None:
+def test_two_tables_with_equal_texts_are_two_programs() -> None:
     one, other = capture_with(1), capture_with(2)
     assert (one.stablehlo, one.before) == (other.stablehlo, other.before)
     assert one.identity != other.identity

@@ -42,7 +42,7 @@ def call(all_targets: None) -> CompileCall:  # noqa: ARG001 - a fixture that ski
 
 
 @pytest.mark.parametrize("target", GENERATIONS)
-def test_each_generation_leaves_its_kernels_with_all_that_is_said_of_them(target: str) -> None:
+def test_each_generation_gives_its_kernels_with_all_reports(target: str) -> None:
     kernels = capture(layer.layer, *layer.EXAMPLE, target=target, machine=True, passes=False).low_level
     assert [entry.kernel for entry in kernels] == ["fusion", "<late-finalization>", "<late-initialization>", PROGRAM]
     for entry in kernels:
@@ -59,14 +59,14 @@ def test_each_generation_leaves_its_kernels_with_all_that_is_said_of_them(target
     assert {stage.is_changed for stage in kernel.stages} == {True, False, None}
 
 
-def test_two_processes_leave_the_same(call: CompileCall) -> None:
+def test_two_processes_give_the_same_output(call: CompileCall) -> None:
     first, second = llo_dumps.DumpingProcess(llo_dumps.ALL), llo_dumps.DumpingProcess(llo_dumps.ALL)
     executable = first.compile(call, "tpu-v5e")
     assert executable == second.compile(call, "tpu-v5e") == first.compile(call, "tpu-v5e")
     assert len(executable) == 4
 
 
-def test_nothing_of_the_clock_or_the_machine_is_kept(call: CompileCall) -> None:
+def test_the_output_contains_no_time_and_no_machine_name(call: CompileCall) -> None:
     texts = "\n".join(_texts(llo_dumps.DumpingProcess(llo_dumps.ALL).compile(call, "tpu-v5e")))
     # A name as short as `vm` is a word of the listings too.
     assert len(platform.node()) < 4 or platform.node() not in texts
@@ -89,7 +89,7 @@ def test_the_folder_is_empty_after_each_compile(call: CompileCall) -> None:
     assert [path.name for path in Path(process._folder.name).iterdir()] == [LOCK]  # noqa: SLF001
 
 
-def test_a_compile_that_leaves_too_much_is_ended_and_leaves_nothing(
+def test_a_compilation_with_too_much_output_is_ended_and_leaves_no_files(
     call: CompileCall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(llo_dumps, "INTERVAL", 0.001)
@@ -100,7 +100,7 @@ def test_a_compile_that_leaves_too_much_is_ended_and_leaves_nothing(
     assert [path.name for path in Path(process._folder.name).iterdir()] == [LOCK]  # noqa: SLF001
 
 
-def test_of_a_program_that_is_too_large_the_finished_kernels_are_kept(
+def test_a_program_that_is_too_large_keeps_its_finished_kernels(
     call: CompileCall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     everything = llo_dumps.collect_low_level(call, "tpu-v5e")
@@ -176,7 +176,7 @@ def test_files_that_are_still_written_are_waited_for(tmp_path: Path) -> None:
     assert (tmp_path / "100-TLP-01-critical-path.txt").exists()
 
 
-def test_the_last_attempt_of_a_compiler_that_began_anew_counts(tmp_path: Path) -> None:
+def test_the_last_attempt_of_a_restarted_compiler_counts(tmp_path: Path) -> None:
     for time_of, text in ((100, "first"), (300, "second")):
         (tmp_path / f"{time_of}-TLP-07-final_bundles.txt").write_text(text, encoding="utf-8")
         (tmp_path / f"{time_of + 5}-all-reduce-12.3-07-final_bundles.txt").write_text(text, encoding="utf-8")

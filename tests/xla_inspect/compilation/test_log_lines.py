@@ -30,7 +30,7 @@ def say(text: str, where: str = "instruction_fusion.cc:691") -> tuple[str, str]:
     return where, text
 
 
-def test_words_are_of_the_pass_that_runs_and_of_its_pipeline() -> None:
+def test_a_message_belongs_to_the_running_pass_and_its_pipeline() -> None:
     log = write(
         pipeline("fusion"), begin("dce"), end("dce"), begin("priority-fusion"), say("no"), end("priority-fusion")
     )
@@ -57,17 +57,17 @@ def test_each_thread_runs_its_own_passes() -> None:
     assert modules == {"mine": "jit_f", "other": "jit_g"}
 
 
-def test_what_is_said_where_no_pass_runs_comes_last_and_in_order() -> None:
+def test_messages_outside_of_passes_come_last_and_in_order() -> None:
     log = write(say("b"), say("a"), pipeline("p"), begin("dce"), say("c"), end("dce"))
     assert [(event.run, event.text) for event in read_log(log, SOURCES)] == [(0, "c"), (-1, "b"), (-1, "a")]
 
 
-def test_what_several_threads_say_where_no_pass_runs_is_sorted() -> None:
+def test_messages_of_several_threads_outside_of_passes_are_sorted() -> None:
     log = "\n".join((write(say("b"), thread=1), write(say("a"), thread=2)))
     assert [event.text for event in read_log(log, SOURCES)] == ["a", "b"]
 
 
-def test_what_emitters_say_is_sorted_though_one_thread_says_it() -> None:
+def test_messages_of_emitters_are_sorted_even_from_one_thread() -> None:
     log = write(say("b", "llo_schedulers.cc:1"), say("a", "llo_schedulers.cc:1"))
     assert [event.text for event in read_log(log, frozenset({"llo_schedulers"}))] == ["a", "b"]
 
@@ -77,7 +77,7 @@ def test_a_message_of_several_lines_is_one() -> None:
     assert [event.text for event in read_log(log, SOURCES)] == ["because:\n  one\n  two", "next"]
 
 
-def test_files_that_nobody_asked_for_are_left_out() -> None:
+def test_messages_of_other_source_files_are_left_out() -> None:
     log = write(pipeline("p"), begin("dce"), say("Current working directory /home", "b295d63588a.cc:882"), end("dce"))
     assert read_log(log, SOURCES) == ()
 
@@ -99,17 +99,17 @@ def test_files_that_nobody_asked_for_are_left_out() -> None:
         ("no tiles\n=== Source Location Trace: === \nxla/a.cc:12\n, so a loop", "no tiles , so a loop"),
     ],
 )
-def test_nothing_of_the_machine_or_the_process_is_left_in_the_words(message: str, expected: str) -> None:
+def test_messages_contain_no_trace_of_the_machine_or_process(message: str, expected: str) -> None:
     (event,) = read_log(write(pipeline("p"), begin("dce"), say(message), end("dce")), SOURCES)
     assert event.text == expected
 
 
 @pytest.mark.parametrize("time", ["12 us", "3.5 ms", "4.61 s"])
-def test_what_was_only_timed_is_left_out(time: str) -> None:
+def test_timing_messages_are_left_out(time: str) -> None:
     assert read_log(write(pipeline("p"), begin("dce"), say(f"Run time: {time} ({time})"), end("dce")), SOURCES) == ()
 
 
-def test_attempts_that_came_to_nothing_are_in_the_same_order_whichever_came_first() -> None:
+def test_failed_attempts_have_a_deterministic_order() -> None:
     one = [say("Pre-considering\n producer=a"), say("no: a")]
     two = [say("Pre-considering\n producer=b"), say("no: b")]
     lines = [say("Pre-considering\n producer=c"), say("created new fusion: c")]
@@ -123,27 +123,27 @@ def test_attempts_that_came_to_nothing_are_in_the_same_order_whichever_came_firs
     "first",
     ["HloModule jit_f", "module changed HloModule jit_f", "CopyRemover:", "LayoutConstraints for computation main.1"],
 )
-def test_what_prints_whole_states_is_left_out_with_all_its_lines(first: str) -> None:
+def test_messages_that_print_whole_states_are_left_out(first: str) -> None:
     lines = [say(text, "algebraic_simplifier.cc:109") for text in ("before:", first, "ENTRY %main {", "}")]
     log = write(pipeline("p"), begin("algsimp"), *lines, say("trying", "algebraic_simplifier.cc:942"), end("algsimp"))
     assert [event.text for event in read_log(log, SOURCES)] == ["trying"]
 
 
-def test_a_log_of_another_kind_or_cut_off_loses_nothing_that_is_whole() -> None:
+def test_a_truncated_log_keeps_its_complete_messages() -> None:
     assert read_log("", SOURCES) == ()
     assert read_log("Traceback (most recent call last):\n  File", SOURCES) == ()
     cut = write(pipeline("p"), begin("dce"), say("whole"), say("cut"))[:-2]
     assert [event.text for event in read_log(cut, SOURCES)] == ["whole", "c"]
 
 
-def test_of_whole_states_only_the_first_line_is_kept_while_the_log_is_written() -> None:
+def test_only_the_first_line_of_whole_states_is_written() -> None:
     lines = [say(text, "copy_removal.cc:1336") for text in ("CopyRemover:", "  Buffer", "    <3 add>\n      more")]
     log = write(say("one"), *lines, *lines, say("two", "copy_removal.cc:9")).encode().splitlines(keepends=True)
     kept_lines = [line.decode().partition("] ")[2].strip() for line in drop_states(log)]
     assert kept_lines == ["one", "CopyRemover:", "CopyRemover:", "two"]
 
 
-def test_a_thread_that_helps_a_pass_speaks_of_that_pass() -> None:
+def test_messages_of_helper_threads_belong_to_their_pass() -> None:
     """Or the pass's own thread does: which of them differs from run to run."""
     sources = frozenset({"support"})
     start = write(pipeline("fusion"), begin("priority-fusion"), thread=1)

@@ -43,7 +43,7 @@ def test_each_compiler_says_which_fusions_it_made_and_which_rules_it_tried(
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_what_the_log_calls_a_pass_is_a_pass_that_ran(captures: dict[str, Capture], target: str) -> None:
+def test_every_pass_of_the_log_ran(captures: dict[str, Capture], target: str) -> None:
     ran = {(run.pipeline, run.name) for run in captures[target].runs}
     fusion_passes = {(event.pipeline, event.name) for event in captures[target].log if event.source == FUSION[target]}
     assert fusion_passes
@@ -51,7 +51,7 @@ def test_what_the_log_calls_a_pass_is_a_pass_that_ran(captures: dict[str, Captur
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_what_the_log_fuses_are_instructions_of_the_capture(captures: dict[str, Capture], target: str) -> None:
+def test_the_fused_instructions_of_the_log_are_in_the_capture(captures: dict[str, Capture], target: str) -> None:
     fused = {
         event.text.removeprefix("Fusing %").split(" ")[0] for event in captures[target].log if " into %" in event.text
     }
@@ -60,13 +60,13 @@ def test_what_the_log_fuses_are_instructions_of_the_capture(captures: dict[str, 
 
 
 @pytest.mark.parametrize("topic", ["fusion", "matmul"])
-def test_each_file_that_is_asked_to_speak_of_fusion_or_matmuls_has_words_that_are_explained(topic: str) -> None:
+def test_each_logging_source_file_on_fusions_or_matmuls_has_explained_messages(topic: str) -> None:
     explained = {source for message in list_messages() if message.topic == topic for source in message.sources}
     # The steps of the GPU's cost model are no file's words.
     assert explained - {"fusion_log"} == logged_compile.TOPICS[topic].keys()
 
 
-def test_each_file_that_is_asked_to_speak_has_words_that_are_known() -> None:
+def test_each_logging_source_file_has_known_messages() -> None:
     sources = {source for message in list_messages() for source in message.sources}
     assert {*logged_compile.LEVELS} - {*logged_compile.TOPICS["passes"]} - sources == set()
 
@@ -86,7 +86,7 @@ def test_reasons_are_kept_and_found_again(folder: Path, monkeypatch: pytest.Monk
     assert (first, calls) == (second, ["cpu"])
 
 
-def test_a_process_that_was_killed_is_told_with_what_it_said_and_the_next_compile_has_another() -> None:
+def test_a_killed_process_is_reported_with_its_output_and_replaced() -> None:
     capture(layer.layer, *layer.EXAMPLE, reasons=True)
     child = logged_compile._process()._child  # noqa: SLF001 - what a crash would end
     assert child
@@ -96,7 +96,7 @@ def test_a_process_that_was_killed_is_told_with_what_it_said_and_the_next_compil
     assert capture(layer.layer, *layer.EXAMPLE, reasons=True).log
 
 
-def test_a_compile_that_fails_has_what_was_said_until_then() -> None:
+def test_a_failed_compilation_has_its_messages_up_to_the_failure() -> None:
     too_large = jax.ShapeDtypeStruct((1 << 17, 1 << 17), jnp.float32)
     with pytest.raises(jax.errors.JaxRuntimeError) as failed:
         capture(lambda x, y: x @ y, too_large, too_large, target="tpu-v5e", reasons=True)

@@ -82,14 +82,14 @@ double(1.0)
 """
 
 
-def test_what_the_reader_compiled_is_not_compiled_again_for_a_capture() -> None:
+def test_a_capture_does_not_affect_the_users_own_jit_cache() -> None:
     """Also where the package is imported anew, as `mkdocs serve` does when one of its files is saved."""
     result = subprocess.run([sys.executable, "-c", ONCE], check=True, capture_output=True, text=True)
     assert [line for line in result.stderr.splitlines() if "ompiling" in line] == []
 
 
 @pytest.mark.parametrize("kind", ["gpu", "tpu"])
-def test_what_was_lowered_once_is_compiled_for_each_target_as_if_it_were_lowered_for_it(kind: str) -> None:
+def test_a_shared_lowering_compiles_as_one_made_for_each_target(kind: str) -> None:
     program = describe("softmax")
     once = lower(program, KINDS[kind][0])
     before = once.stablehlo_locations
@@ -102,7 +102,7 @@ def test_what_was_lowered_once_is_compiled_for_each_target_as_if_it_were_lowered
     assert once.stage.as_text(debug_info=True) == before
 
 
-def test_a_rule_that_asks_for_its_client_is_given_that_of_each_target(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lowering_rule_gets_the_client_of_each_target(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pallas lowers a kernel otherwise for each generation of a TPU, and so is lowered for each."""
 
     def double(x: jax.Array) -> jax.Array:

@@ -38,7 +38,7 @@ def test_a_program_is_partitioned_over_the_devices_of_a_mesh() -> None:
     assert shapes == {"x": "f32[4,4]", "w['by']": "f32[4,4]", "w['bias']": "f32[16,8]"}
 
 
-def test_one_spec_may_stand_for_a_whole_pytree() -> None:
+def test_one_spec_can_apply_to_a_whole_pytree() -> None:
     program = capture(
         scale, MATRIX, {"by": MATRIX, "bias": MATRIX}, target="cpu:8", mesh={"x": 8}, specs=(P("x"), P("x"))
     )
@@ -70,7 +70,7 @@ def test_specs_that_do_not_fit_the_examples_are_refused(specs: tuple[object, ...
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_what_is_refused_for_one_target_is_an_error_or_by_wish_a_gap() -> None:
+def test_a_program_rejected_by_one_target_is_an_error_or_optionally_a_gap() -> None:
     square = jax.ShapeDtypeStruct((8, 8), jnp.float32)
     with pytest.raises(NotImplementedError, match="'eig' not found for platform tpu"):
         capture_all(jnp.linalg.eigvals, square, targets=("cpu", "tpu-v4"))
@@ -210,7 +210,7 @@ def test_a_device_of_a_tpu_is_what_jax_has_on_the_hardware() -> None:
     assert {target: capture.module.num_partitions for target, capture in captures.items()} == chips
 
 
-def test_an_axis_may_be_a_part_of_a_physical_one() -> None:
+def test_a_mesh_axis_can_be_part_of_a_physical_axis() -> None:
     mesh = meshes.make_mesh({"fsdp": 128, "tensor": 4}, find_target("tpu-v5p:8x8x8"))
     assert dict(mesh.shape) == {"fsdp": 128, "tensor": 4}
     assert [device.coords for device in mesh.devices[0]] == [[at, 0, 0] for at in range(4)], "neighbours"

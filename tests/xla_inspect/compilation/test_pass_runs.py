@@ -67,7 +67,7 @@ def test_a_tpus_own_record_marks_the_runs_that_dumped_the_module() -> None:
     assert change_counts == Counter((file[1], file[2]) for file in files if file and file[2] != "pipeline-start")
 
 
-def test_a_profile_that_is_being_taken_already_is_named_as_the_obstacle(tmp_path: Path) -> None:
+def test_an_active_profile_is_reported_as_the_obstacle(tmp_path: Path) -> None:
     jax.profiler.start_trace(tmp_path)
     try:
         with pytest.raises(InspectError, match="stop the profile that this process is taking"):

@@ -41,7 +41,7 @@ def test_arguments_are_told_to_every_capture() -> None:
     assert list_program_members(several, "own")["one"].arguments == arguments
 
 
-def test_layouts_are_the_same_function_told_otherwise() -> None:
+def test_layouts_are_the_same_function_with_other_shardings() -> None:
     layouts = {"data": {"mesh": {"x": 8}}}
     members = list_program_members(module(own=own, EXAMPLE=EXAMPLE, LAYOUTS=layouts), "own")
     assert members == {"": Member("", own, EXAMPLE), "data": Member("data", own, EXAMPLE, layouts["data"])}
@@ -67,7 +67,7 @@ def test_programs_are_offered_by_name_each_for_its_targets() -> None:
         ({"own": own, "EXAMPLE": [1.0]}, "let EXAMPLE be a tuple"),
     ],
 )
-def test_what_is_missing_is_told(names: dict[str, Any], message: str) -> None:
+def test_a_missing_part_is_reported(names: dict[str, Any], message: str) -> None:
     with pytest.raises(InspectError, match=message):
         find_function(module(**names), "own")
 

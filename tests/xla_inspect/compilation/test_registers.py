@@ -11,7 +11,7 @@ from xla_inspect.compilation import count_registers, disassemble, sass
 from xla_inspect.errors import TargetUnavailableError
 
 
-def test_each_kernel_takes_what_the_assembler_writes_above_its_machine_code() -> None:
+def test_the_resources_of_a_kernel_match_the_assemblers_header() -> None:
     program = capture(scanned, *EXAMPLE, target="h100")
     resources_by_kernel = {code.kernel: read_resources(code.text) for code in disassemble(program)}
     expected = {
@@ -30,7 +30,7 @@ def test_only_the_kernels_that_are_asked_for_are_assembled() -> None:
     assert not count_registers(capture(scanned, *EXAMPLE, target="cpu"))
 
 
-def test_without_the_assembler_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_assembler_is_reported_with_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
     program = capture(scanned, *EXAMPLE, target="h100")
     monkeypatch.setattr(sass.importlib.metadata, "files", lambda _: [])
     with pytest.raises(TargetUnavailableError, match="nvidia-cuda-nvcc is not installed"):

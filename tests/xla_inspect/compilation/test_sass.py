@@ -90,7 +90,7 @@ def test_shared_memory_of_the_code_is_what_its_ptx_declares(program: Capture, as
         assert resources.shared == 0 or 0 < resources.shared - declared[kernel] + 1024 <= 2048
 
 
-def test_code_without_the_assemblers_words_says_nothing() -> None:
+def test_code_without_the_assemblers_header_has_no_resources() -> None:
     assert read_resources("\t.target\tsm_90a\n") is None
 
 

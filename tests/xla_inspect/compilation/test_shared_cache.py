@@ -28,7 +28,7 @@ print(len(capture(lambda x: x * 3 + 1, 2.0).after), flush=True)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no locks of this kind on Windows")
 @pytest.mark.usefixtures("folder")
-def test_what_two_processes_ask_for_at_once_is_compiled_once() -> None:
+def test_a_concurrent_request_of_two_processes_is_compiled_once() -> None:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     processes = [subprocess.Popen([sys.executable, "-c", COMPILE_SLOWLY], **pipes) for _ in range(2)]  # type: ignore[call-overload]  # one dict
     assert [process.stdout.readline() for process in processes] == ["ready\n"] * 2

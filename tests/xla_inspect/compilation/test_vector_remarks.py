@@ -25,7 +25,7 @@ remark: <unknown>:0:0: vectorized loop (vectorization width: 2, interleaved coun
 """
 
 
-def test_a_remark_is_of_the_kernel_whose_code_is_generated_next() -> None:
+def test_a_remark_belongs_to_the_next_generated_kernel() -> None:
     assert [(event.module, event.text) for event in vector_remarks.read_remarks(LOG)] == [
         ("a", "a: vectorized loop (vectorization width: 8, interleaved count: 4)"),
         ("a", "a: 8 stack bytes"),

@@ -32,7 +32,7 @@ def halve(x: jax.Array) -> jax.Array:
 
 
 @pytest.mark.usefixtures("folder")
-def test_what_the_cache_has_is_traced_once_and_lowered_once_for_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cached_program_is_traced_once_and_lowered_once_for_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     first = capture_all(halve, MATRIX, targets=SOME)
     calls = note(monkeypatch, lowering, "run_fresh", lambda work: work.__qualname__.partition(".<")[0])
     lowered = note(monkeypatch, lowering, "_lower_traced", lambda _, target, __: target.kind)
@@ -60,7 +60,7 @@ def test_the_cache_reads_long_parts_when_they_are_asked_for(layers: Captures, mo
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
-def test_what_is_kept_beside_the_parts_is_what_they_say(layers: Captures, target: str) -> None:
+def test_the_index_of_a_stored_capture_agrees_with_its_parts(layers: Captures, target: str) -> None:
     layer = layers[target]
     counts = [
         layer.unoptimized_module.instruction_count(),

@@ -65,7 +65,7 @@ def probed(file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tu
     return probes
 
 
-def test_what_the_probe_leaves_is_what_a_capture_holds(file: Path, probed: dict[str, tuple[dict, dict]]) -> None:
+def test_the_result_of_the_probe_matches_a_capture(file: Path, probed: dict[str, tuple[dict, dict]]) -> None:
     probe = read_probe(*probed["new"], {"jax": "0.1.0"})
     module = load_file(file)
     captured = capture(module.step, *module.EXAMPLE)
@@ -76,7 +76,7 @@ def test_what_the_probe_leaves_is_what_a_capture_holds(file: Path, probed: dict[
     assert {run.name for run in probe.runs} >= {"fusion", "algsimp", "dce"}
 
 
-def test_a_pass_that_one_compile_has_not_is_named_and_makes_what_differs(probed: dict[str, tuple[dict, dict]]) -> None:
+def test_a_pass_missing_from_one_compilation_explains_the_difference(probed: dict[str, tuple[dict, dict]]) -> None:
     old, new = (read_probe(*probed[name], {}) for name in ("old", "new"))
     difference = find_difference(old, new, QUESTIONS["kernels"].count)
     assert (difference.stage, difference.blamed, difference.maker) == ("pass", "fusion", "fusion")
@@ -85,7 +85,7 @@ def test_a_pass_that_one_compile_has_not_is_named_and_makes_what_differs(probed:
     assert back.blamed == "fusion", "a pass that is gone is to blame for what it no longer does"
 
 
-def test_two_compiles_of_the_same_do_not_differ(probed: dict[str, tuple[dict, dict]]) -> None:
+def test_two_compilations_of_one_program_do_not_differ(probed: dict[str, tuple[dict, dict]]) -> None:
     probe = read_probe(*probed["new"], {})
     assert find_difference(probe, probe).stage == "below HLO"
     values = measure_capture(probe)
@@ -101,7 +101,7 @@ def test_two_compiles_of_the_same_do_not_differ(probed: dict[str, tuple[dict, di
         ("hangs", "not done after 8 s", "tracing", ""),
     ],
 )
-def test_what_goes_wrong_is_told_with_the_stage_and_costs_no_other_task(  # noqa: PLR0913, PLR0917 - a row of a table
+def test_an_error_is_reported_with_its_stage_and_affects_no_other_task(  # noqa: PLR0913, PLR0917 - a row of a table
     file: Path, tmp_path: Path, name: str, failed: str, stage: str, place: str
 ) -> None:
     here = make_here("0.1.0", tmp_path)
@@ -148,7 +148,7 @@ def test_the_probe_ends_when_the_process_that_waits_for_it_is_killed(file: Path,
     assert (bool(probes), [probe for probe in probes if Path(f"/proc/{probe}").exists()]) == (True, [])
 
 
-def test_the_probe_stands_alone_on_an_old_python() -> None:
+def test_the_probe_runs_alone_on_an_old_python() -> None:
     """It is run by the Python of a release of years ago, beside JAX and nothing of ours."""
     for path in sorted((Path(probe_run.__file__).parent / "release_probe").glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))

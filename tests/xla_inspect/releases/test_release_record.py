@@ -55,7 +55,7 @@ def test_releases_are_ordered_by_number_and_not_by_letter() -> None:
     assert order("0.9.2") < order("0.10.0") < order("0.12.0") < order("0.12.0.1")
 
 
-def test_each_release_compiled_with_compilers_of_its_own() -> None:
+def test_each_release_compiled_with_its_own_compilers() -> None:
     for package in ("jaxlib", "jax-cuda13-plugin"):
         assert len({record.versions[package] for record in RECORDS}) == len(RECORDS)
     # Of a release that only mends another, `jax[tpu]` may ask for the same.
@@ -104,7 +104,7 @@ def test_planted_bytes_are_reported_with_both_numbers(release: Release) -> None:
     )  # fmt: skip
 
 
-def test_code_reads_back_as_it_is_written_and_none_is_told_from_what_nobody_looked_at(release: Release) -> None:
+def test_code_round_trips_and_missing_code_differs_from_unrecorded_code(release: Release) -> None:
     code = {0: {"llvm.exp": 2, "store": 1}, 1: {"fmul of vectors": 3}}
     for code_record in (code, {}, None):
         planted = plant(release, "layer", "cpu", code=code_record)
@@ -123,7 +123,7 @@ def test_other_code_of_a_program_that_launches_the_same_is_reported_with_its_ope
     assert change.share == pytest.approx(0.8 * 8 / 9)
 
 
-def test_code_that_is_arranged_a_little_otherwise_or_that_other_launches_explain_is_not_reported(
+def test_slightly_rearranged_code_and_code_of_other_launches_are_not_reported(
     release: Release,
 ) -> None:
     old = plant(release, "layer", "cpu", code={1: {"fmul": 2, "fadd": 2}})
@@ -141,7 +141,7 @@ def test_code_of_fewer_kernels_than_before_is_not_compared(release: Release) -> 
     assert [change.program for change in Drift(old, same).rewritten] == ["layer"]
 
 
-def test_a_program_that_no_longer_compiles_is_reported_with_the_error_and_is_no_change_of_launches(
+def test_a_program_that_no_longer_compiles_is_reported_with_the_error_only(
     release: Release,
 ) -> None:
     drift = Drift(release, plant(release, "gelu", "tpu-v5e", failed="Unimplemented: erf", launches={}))
@@ -150,7 +150,7 @@ def test_a_program_that_no_longer_compiles_is_reported_with_the_error_and_is_no_
     assert Drift(drift.new, release).newly_compiling == {("gelu", "tpu-v5e"): "Unimplemented: erf"}
 
 
-def test_a_public_name_that_is_gone_is_named_with_its_module(release: Release) -> None:
+def test_a_removed_public_name_is_listed_with_its_module(release: Release) -> None:
     names = {**release.names, "jax.lax": tuple(name for name in release.names["jax.lax"] if name != "cumsum")}
     assert Drift(release, replace(release, names=names)).names == {"jax.lax": SetChange((), ("cumsum",))}
     without = {module: public for module, public in release.names.items() if module != "jax.tree"}

@@ -64,19 +64,19 @@ def test_ends_that_fail_are_passed_over() -> None:
     assert [end.version for end in ends] == ["0.1.0", "0.28.0"]
 
 
-def test_where_both_ends_answer_alike_nothing_more_is_measured() -> None:
+def test_equal_answers_at_both_ends_stop_the_search() -> None:
     measured, search = find({0: 0, 10: 1 << 20, 11: 0})
     assert search.find_boundary(QUESTIONS["memory"]) is None
     assert measured.asked == ["0.0.0", "0.29.0"]
 
 
-def test_what_changed_and_changed_back_is_seen_where_each_release_is_measured() -> None:
+def test_a_reverted_change_is_found_if_each_release_is_measured() -> None:
     _, search = find({0: 0, 10: 1 << 20, 11: 0})
     search.measure_all()
     assert [boundary.after.version for boundary in search.list_boundaries(QUESTIONS["memory"])] == ["0.10.0", "0.11.0"]
 
 
-def test_the_counters_of_a_loop_are_no_change_of_memory() -> None:
+def test_loop_counters_are_not_a_change_of_memory() -> None:
     _, search = find({0: 196, 9: 200})
     assert search.find_boundary(QUESTIONS["memory"]) is None
 

@@ -40,7 +40,7 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_what_is_saved_for_the_backward_pass_is_less_with_checkpoints_and_the_code_is_as_it_was(file: Path) -> None:
+def test_checkpoints_reduce_saved_values_without_changing_the_users_code(file: Path) -> None:
     subject = read_function(Request((f"{file}:step",)))
     before = subject.capture("h100")
     assert subject.call is not None
@@ -65,7 +65,7 @@ def test_what_is_saved_for_the_backward_pass_is_less_with_checkpoints_and_the_co
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_the_command_tells_what_each_change_comes_to(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_the_effect_of_each_change(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_here(["memory", f"{file}:step", "--target", "h100", "--try", "batch", "--json"]) == 0
     [trial] = json.loads(capsys.readouterr().out)["trials"]
     assert (trial["change"], trial["fits"], trial["note"]) == ("a batch of 512 in the place of 1024", True, "")
@@ -87,7 +87,7 @@ def unrolled(x, weights):
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_the_cpus_scheduler_for_little_memory_delays_values_and_a_gpu_has_no_such_option(tmp_path: Path) -> None:
+def test_the_memory_scheduler_of_the_cpu_delays_values_and_a_gpu_has_none(tmp_path: Path) -> None:
     path = tmp_path / f"early_{abs(hash(tmp_path)) % 10**9}.py"
     path.write_text(EARLY, encoding="utf-8")
     subject = read_function(Request((f"{path}:unrolled",)))
@@ -123,7 +123,7 @@ def list_changes(subject: Subject, *kinds: str, passes: tuple[str, ...] = ()) ->
     return [*list_trials(subject, kinds, subject.capture("cpu"), passes=passes, asked=True)]
 
 
-def test_a_barrier_is_left_out_while_the_program_is_traced_and_stands_again_afterwards(
+def test_a_barrier_is_removed_only_during_tracing(
     barrier_subject: Subject,
 ) -> None:
     [trial] = list_changes(barrier_subject, "barrier")
@@ -142,7 +142,7 @@ def test_a_pass_is_left_out_unless_the_program_would_be_wrong_without_it(barrier
     assert "fusion" in str(trial.capture("cpu").options["xla_disable_hlo_passes"]).split(",")
 
 
-def test_arguments_and_results_are_laid_out_otherwise(barrier_subject: Subject) -> None:
+def test_other_layouts_of_arguments_and_results_are_tried(barrier_subject: Subject) -> None:
     trials = list_changes(barrier_subject, "layout")
     assert [trial.change.partition(" laid")[0] for trial in trials] == ["argument 0", "argument 1", "the result"]
     layouts = [trial.capture("cpu").module.entry_computation_layout for trial in trials]
@@ -153,7 +153,7 @@ def test_arguments_and_results_are_laid_out_otherwise(barrier_subject: Subject) 
     ]
 
 
-def test_batches_types_and_precisions_are_those_that_go_together(barrier_subject: Subject) -> None:
+def test_batches_types_and_precisions_are_tried_in_valid_combinations(barrier_subject: Subject) -> None:
     changes = [change.change for change in list_changes(barrier_subject, "batch", "precision")]
     assert changes == [
         "a batch of 1 in the place of 64",
@@ -170,7 +170,7 @@ def test_batches_types_and_precisions_are_those_that_go_together(barrier_subject
     assert "bf16[64,32]" in by_change["float32 arguments as bfloat16"].capture("cpu").jaxpr
 
 
-def test_arguments_on_a_mesh_are_sharded_otherwise(barrier_subject: Subject) -> None:
+def test_other_shardings_of_arguments_on_a_mesh_are_tried(barrier_subject: Subject) -> None:
     assert barrier_subject.call is not None
     spread = replace(barrier_subject.call, settings={"mesh": {"data": 8}, "specs": (jax.P("data"), jax.P())})
     subject = Subject("step", spread)

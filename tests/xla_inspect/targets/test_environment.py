@@ -44,7 +44,7 @@ def test_two_processes_compile_for_every_target_at_once_and_print_nothing_on_std
     assert [process.communicate() for process in both] == [(expected, "")] * 2
 
 
-def test_jax_imported_first_and_not_used_yet_is_no_obstacle() -> None:
+def test_importing_jax_first_works_if_it_was_not_used() -> None:
     script = "import jax, xla_inspect; print(xla_inspect.capture(lambda x: x + 1, 1.0).options['xla_cpu_max_isa'])"
     feature = "AVX2" if platform.machine().lower() in {"x86_64", "amd64"} else "host"
     assert run(script, XLA_INSPECT_CACHE="off").communicate() == (f"{feature}\n", "")

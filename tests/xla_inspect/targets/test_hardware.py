@@ -19,7 +19,7 @@ DATASHEETS = {
 
 
 @pytest.mark.parametrize("target", DATASHEETS)
-def test_what_a_device_description_says_is_what_the_datasheet_says(target: str) -> None:
+def test_device_descriptions_match_the_datasheets(target: str) -> None:
     bandwidth, products, single = DATASHEETS[target]
     hardware = find_hardware(target)
     assert hardware is not None
@@ -30,7 +30,7 @@ def test_what_a_device_description_says_is_what_the_datasheet_says(target: str) 
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("target", [name for name in targets.TARGETS if name.startswith("tpu")])
-def test_a_tpus_device_has_its_share_of_the_chip(target: str) -> None:
+def test_a_tpu_device_has_the_figures_of_its_share_of_the_chip(target: str) -> None:
     hardware = find_hardware(target)
     assert hardware is not None
     topology = targets.find_target(target).topology
@@ -39,7 +39,7 @@ def test_a_tpus_device_has_its_share_of_the_chip(target: str) -> None:
     assert hardware.source.startswith("https://docs.cloud.google.com/tpu/docs/")
 
 
-def test_a_share_is_that_of_bandwidth_and_of_operations() -> None:
+def test_a_share_applies_to_bandwidth_and_operations() -> None:
     hardware = find_hardware("tpu7x")
     assert hardware is not None
     assert (hardware.devices, hardware.bandwidth * 2, hardware.matrix["bf16"] * 2) == (2, 7380e9, 2307e12)

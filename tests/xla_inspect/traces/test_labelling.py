@@ -49,7 +49,7 @@ def test_labels_are_in_name_and_arguments_and_the_times_stay(form: str, out: str
     assert sorted(names) == ["/host:CPU", "first", "second"]
 
 
-def test_sums_have_nothing_to_draw(tmp_path: Path) -> None:
+def test_a_profile_of_sums_has_no_labels(tmp_path: Path) -> None:
     path = tmp_path / "sum.csv"
     path.write_text("Time (%),Total Time (ns),Instances,Name\n100,5,1,k\n", encoding="utf-8")
     with pytest.raises(InspectError, match="holds sums"):
@@ -65,7 +65,7 @@ def test_a_damaged_profile_leaves_no_file(tmp_path: Path) -> None:
     assert [leftover.name for leftover in tmp_path.iterdir()] == ["in.json"]
 
 
-def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_an_unwritable_file_is_reported(tmp_path: Path) -> None:
     path = profiles.write_chrome(tmp_path / "in.json", PLANES)
     with pytest.raises(InspectError, match="cannot write"):
         write_labelled(open_trace(path), tmp_path / "none" / "out.json", find)

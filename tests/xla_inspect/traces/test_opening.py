@@ -40,7 +40,7 @@ NO_TRACE = {
 
 
 @pytest.mark.parametrize("content", NO_TRACE.values(), ids=NO_TRACE)
-def test_what_is_no_profile_is_refused_in_two_lines(content: bytes, tmp_path: Path) -> None:
+def test_an_invalid_profile_is_rejected_in_two_lines(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "trace"
     path.write_bytes(content)
     with pytest.raises(InspectError) as raised:
@@ -57,7 +57,7 @@ def test_no_file_and_a_folder_without_a_profile_are_refused(tmp_path: Path) -> N
             open_trace(path)
 
 
-def test_a_folder_stands_for_the_newest_profile_in_it(tmp_path: Path) -> None:
+def test_a_folder_means_the_newest_profile_in_it(tmp_path: Path) -> None:
     profile = profiles.profile_gpu(capture(scanned, *EXAMPLE, target="h100"))
     for at, name in enumerate(("old", "new")):
         folder = tmp_path / "plugins" / "profile" / name

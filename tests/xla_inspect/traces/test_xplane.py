@@ -35,7 +35,7 @@ def profiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder
 
 
-def test_every_event_is_that_which_jax_reads(profiled: Path) -> None:
+def test_every_event_matches_jaxs_reader(profiled: Path) -> None:
     (file,) = profiled.rglob("*.xplane.pb")
     source = open_trace(file)
     events = [
@@ -55,7 +55,7 @@ def test_every_event_is_that_which_jax_reads(profiled: Path) -> None:
         assert time == pytest.approx(reference[4:], abs=2)
 
 
-def test_what_is_said_of_events_is_that_which_jax_reads(profiled: Path) -> None:
+def test_the_statistics_of_events_match_jaxs_reader(profiled: Path) -> None:
     (file,) = profiled.rglob("*.xplane.pb")
     details = [event.details for event in open_trace(file).events(detailed=True)]
     expected = [
@@ -70,7 +70,7 @@ def test_what_is_said_of_events_is_that_which_jax_reads(profiled: Path) -> None:
         }
 
 
-def test_a_real_profile_is_joined_whole_from_either_file_and_from_the_folder(profiled: Path) -> None:
+def test_a_real_profile_is_matched_completely_from_each_file_and_the_folder(profiled: Path) -> None:
     program = capture(scanned, *EXAMPLE, target="cpu")
     (other,) = profiled.rglob("*.trace.json.gz")
     answers = [join_times(program, measure_times(open_trace(path))) for path in (profiled, other)]

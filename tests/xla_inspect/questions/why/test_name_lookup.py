@@ -48,23 +48,23 @@ def test_an_instruction_is_found_by_its_name(form: str) -> None:
 
 
 @pytest.mark.parametrize("form", ["{}", ":{}", "test_name_lookup.py:{}", "why/test_name_lookup.py:{}"])
-def test_a_line_is_all_that_came_of_it(form: str) -> None:
+def test_a_line_selects_all_instructions_made_from_it(form: str) -> None:
     selection = select(form.format(number("total = jnp.sum(")))
     assert "reduce" in {instruction.opcode for instruction in selection.instructions}
     assert not selection.is_one
 
 
-def test_a_variable_is_the_lines_that_assign_it() -> None:
+def test_a_variable_selects_the_lines_that_assign_it() -> None:
     first = number("total = jnp.sum(")
     assert [line for _, line in select("total").lines] == [first, first + 1, first + 2, first + 3]
 
 
-def test_a_line_of_which_nothing_is_left_has_what_was_removed() -> None:
+def test_a_line_without_remaining_instructions_lists_the_removed_ones() -> None:
     selection = select("quotient")
     assert {removal.opcode for removal in selection.removed} >= {"divide"}
 
 
-def test_an_opcode_is_every_instruction_of_it() -> None:
+def test_an_opcode_selects_all_of_its_instructions() -> None:
     assert {instruction.opcode for instruction in select("reduce").instructions} == {"reduce"}
 
 
@@ -73,7 +73,7 @@ def test_an_argument_and_a_name_of_jax_are_found() -> None:
     assert {instruction.opcode for instruction in select("tanh").instructions} >= {"tanh"}
 
 
-def test_what_an_instruction_of_an_earlier_state_came_to_is_found() -> None:
+def test_the_result_of_an_earlier_instruction_is_found() -> None:
     former = next(division for division in selector().capture.unoptimized_module.walk() if division.opcode == "divide")
     assert [division.opcode for division in select(former.name).removed] == ["divide"]
 
@@ -87,7 +87,7 @@ def test_what_an_instruction_of_an_earlier_state_came_to_is_found() -> None:
         ("%", "the name is empty"),
     ],
 )
-def test_what_there_is_not_is_told_with_what_is_nearest(what: str, message: str) -> None:
+def test_an_unknown_name_is_reported_with_the_nearest_one(what: str, message: str) -> None:
     with pytest.raises(InspectError) as caught:
         select(what)
     assert message in str(caught.value)

@@ -34,7 +34,7 @@ def test_a_refusal_is_a_clause(kind: str, sentence: str, clause: str) -> None:
     assert write_clause(refuse(kind, sentence), "first", "second") == clause
 
 
-def test_each_clause_is_of_a_message_that_refuses() -> None:
+def test_each_clause_belongs_to_a_refusing_message() -> None:
     short = [message for message in list_messages() if message.clause]
     assert short
     assert [message.kind for message in short if message.verdict not in {"refused", "echo"}] == []

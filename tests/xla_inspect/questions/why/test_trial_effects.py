@@ -46,11 +46,11 @@ def test_donation_has_fewer_copies() -> None:
     assert "kernels that only move data at test_trial_effects.py:" in comparison.effect
 
 
-def test_the_same_program_keeps_them() -> None:
+def test_the_same_program_keeps_its_copies() -> None:
     assert effect().compare(made(), made(), "donate", "donate").outcome == "keeps"
 
 
-def test_a_compile_that_gave_up_is_no_effect() -> None:
+def test_a_failed_compilation_is_not_an_effect() -> None:
     failed = made().retold(error="INTERNAL: no room\nmore")
     comparison = effect().compare(made(), failed, "donate", "donate")
     assert (comparison.outcome, comparison.note) == ("failed", "INTERNAL: no room")

@@ -75,7 +75,7 @@ def answer(what: str, *, full: bool = False) -> Why:
     return finder("weighted").answer("model.py:weighted", what, full=full)
 
 
-def test_two_kernels_are_told_with_the_refusal_both_lines_and_what_it_costs() -> None:
+def test_two_kernels_are_reported_with_the_refusal_both_lines_and_the_cost() -> None:
     answer = finder("weighted").answer("model.py:weighted", "", apart=("weights", "total"))
     first = answer.findings[0]
     assert first.kind in {"apart", "together"}
@@ -96,7 +96,7 @@ def test_a_copy_before_a_loop_protects_an_argument_that_was_not_donated() -> Non
     assert finding.line.text.startswith("filled: jax.Array = jax.lax.fori_loop(")
 
 
-def test_an_argument_is_told_with_whether_a_result_takes_its_place() -> None:
+def test_an_argument_is_reported_with_its_aliasing() -> None:
     assert finder("fill").answer("", "values").findings[0].verdict == (
         "The argument values is not donated although a result has its shape, so its memory is occupied for the whole "
         "run."
@@ -105,7 +105,7 @@ def test_an_argument_is_told_with_whether_a_result_takes_its_place() -> None:
     assert donated == "The argument values is donated, and a result reuses its memory."
 
 
-def test_it_is_short_unless_all_is_asked_for_and_each_line_fits_a_terminal() -> None:
+def test_the_answer_is_short_by_default_and_fits_a_terminal() -> None:
     for what in ("weights", "total", "dot", "w"):
         short = [line for line in str(answer(what)).splitlines() if line and not line.startswith("  xla-inspect")]
         assert len(short) <= 24
@@ -161,7 +161,7 @@ def test_a_capture_without_reasons_or_passes_says_what_is_missing() -> None:
     assert finder("weighted").answer("", "total").missing == ()
 
 
-def test_what_a_compiler_is_silent_about_is_said_where_it_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unlogged_decision_is_reported_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
     finder = WhyFinder(capture(weighted, X, X, reasons=True))
     silent = {"fusion": "No fusion pass speaks.", "copies": "Copies are not spoken of."}
     monkeypatch.setitem(vars(finder.evidence), "reasons", SimpleNamespace(silent=silent, decisions=()))
@@ -187,13 +187,11 @@ def test_a_variable_inside_a_fusion_is_named_before_the_kernel_around_it(target:
         ("rooted", "sqrt", r"`sqrt` \(sqrt\S+ test_why.py:\d+\) is computed inside"),
     ],
 )
-def test_a_value_is_told_with_its_instruction_and_the_kernel_that_computes_it(
-    function: str, what: str, start: str
-) -> None:
+def test_a_value_is_reported_with_its_instruction_and_kernel(function: str, what: str, start: str) -> None:
     assert re.match(start, finder(function).answer("", what).value)
 
 
-def test_a_value_that_another_line_computes_too_is_told_with_that_line() -> None:
+def test_a_value_computed_by_two_lines_is_reported_with_both() -> None:
     findings = [finding for what in ("one", "again") for finding in finder("doubled").answer("", what).findings]
     verdicts = " ".join(finding.verdict for finding in findings if finding.kind == "removed")
     assert re.search(r"cse removed sine\(x\) because the sine \S+ \(test_why.py:\d+\) computes the same", verdicts)
@@ -205,6 +203,6 @@ def test_what_jax_dropped_is_not_blamed_on_the_compiler() -> None:
     assert answer.parts == ()
 
 
-def test_a_python_value_is_refused_with_its_line_and_not_with_itself() -> None:
+def test_a_python_value_is_rejected_with_its_line() -> None:
     with pytest.raises(InspectError, match=r"no operation of doubled comes from test_why.py:\d+, where 'number' is"):
         finder("doubled").answer("", "number")

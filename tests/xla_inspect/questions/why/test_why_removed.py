@@ -39,13 +39,13 @@ def explain(function: object, *args: jax.ShapeDtypeStruct) -> Finding:
     return finding
 
 
-def test_a_division_by_a_constant_is_told_as_what_it_became() -> None:
+def test_a_division_by_a_constant_is_reported_with_its_replacement() -> None:
     finding = explain(back, X)
     assert (finding.kind, finding.pass_name, finding.rule) == ("removed", "algsimp", "")
     assert "rewrote x / 7 as x * 0.142857149, by a rule that its log does not name" in finding.verdict
 
 
-def test_what_the_rule_made_of_other_operands_is_not_called_a_constant() -> None:
+def test_the_result_of_a_rule_for_other_operands_is_not_called_a_constant() -> None:
     finding = explain(normalize, X, X)
     assert "rewrote x / sqrt(y) as x * rsqrt(y)" in finding.verdict
     assert "constant" not in finding.verdict
