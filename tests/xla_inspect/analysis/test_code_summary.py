@@ -84,7 +84,7 @@ def test_missing_code_is_not_compared() -> None:
     assert summarize_code([]) is None
 
 
-def test_the_kernels_of_a_gpu_are_counted_however_many_a_file_holds() -> None:
+def test_all_gpu_kernels_of_a_file_are_counted() -> None:
     kernel = ".visible .entry {}(\n\t.param .u64 {}_param_0\n)\n{{\n\tret;\n}}\n"
     text = "".join(kernel.format(name, name) for name in ("sort_1", "loop_fusion"))
     on_cpu = "define ptr @loop_fusion(ptr %0) {\n  ret ptr null\n}\n"

@@ -122,7 +122,7 @@ def test_operations_on_one_element_count_as_xla_counts_them(opcode: str) -> None
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_whole_programs_have_the_sums_of_xla_on_every_target_before_and_after(name: str) -> None:
+def test_the_flops_of_whole_programs_match_xla_on_every_target(name: str) -> None:
     function, example = PROGRAMS[name]
     for program in capture_all(function, *example).values():
         expect_the_same(program.before)

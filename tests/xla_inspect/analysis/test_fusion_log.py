@@ -25,7 +25,7 @@ def test_each_kind_of_step_is_read() -> None:
     )
 
 
-def test_a_gain_is_what_fusing_saves() -> None:
+def test_the_gain_of_a_fusion_is_its_saved_time() -> None:
     log = parse_log(["a into b: 1.5 us fused, 2 us apart", "c into d: 2 us fused, 0.5 us apart"])
     assert [estimate.gain for estimate in log.estimates] == [0.5, -1.5]
 

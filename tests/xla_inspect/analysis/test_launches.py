@@ -78,7 +78,7 @@ def test_a_module_launches_kernels_collectives_and_copies_each_once_where_it_sta
     ]
 
 
-def test_what_is_scheduled_is_the_start_of_what_runs() -> None:
+def test_the_scheduled_instruction_is_the_start_of_an_asynchronous_launch() -> None:
     starts = [launch.scheduled.name for launch in list_launches(parse_module(MODULE)) if launch.is_async]
     assert starts == ["start", "slice-start", "fusion-start", "call-start"]
 
@@ -105,7 +105,7 @@ def test_the_role_of_an_instruction_follows_from_its_recorded_name(sort: str, ro
     assert find_role(sort) == role
 
 
-def test_the_glossary_defines_launches_in_the_words_of_the_code() -> None:
+def test_the_glossary_uses_the_codes_definition_of_launches() -> None:
     definition = " ".join((launches.__doc__ or "").splitlines()[2:])
     assert definition in (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
 

@@ -172,7 +172,7 @@ def test_another_error_is_not_out_of_memory_and_its_first_line_is_reported() -> 
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_the_vmem_of_a_kernel_that_fits_is_that_of_its_blocks_held_twice() -> None:
+def test_a_fitting_kernel_uses_vmem_for_two_copies_of_its_blocks() -> None:
     rows = rank_launches(capture(lambda x: call_blocks(x, 128), X, target="tpu-v5e", passes=False)).launches
     # A block of 128 rows in, one out, each twice: in one the kernel works while the other is copied.
     assert [row.vmem_bytes for row in rows] == [2 * 2 * 128 * 2048 * 4]

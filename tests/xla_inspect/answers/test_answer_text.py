@@ -17,7 +17,7 @@ def test_a_command_that_fits_stays_in_a_line() -> None:
     assert fold_command("xla-inspect why model.py:norm 9", 40) == ["xla-inspect why model.py:norm 9"]
 
 
-def test_a_longer_one_is_folded_with_options_beside_their_values() -> None:
+def test_a_long_command_is_folded_with_options_next_to_their_values() -> None:
     lines = fold_command(LONG, 78)
     assert len(lines) > 1
     assert max(map(len, lines)) <= 78

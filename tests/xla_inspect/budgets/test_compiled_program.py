@@ -71,7 +71,7 @@ def test_a_number_compares_with_numbers_and_text_on_either_side() -> None:
     assert (int(held().kernels), float(held().kernels)) == (held().kernels.number, held().kernels.number)
 
 
-def test_a_number_that_is_asserted_without_a_bound_is_refused() -> None:
+def test_a_number_asserted_without_a_bound_is_rejected() -> None:
     with pytest.raises(TypeError, match=r"kernels is \d+: compare it with something"):
         bool(held().kernels)
     with pytest.raises(InspectError, match="peak '9' has no unit"):
@@ -90,7 +90,7 @@ def test_parts_are_named_by_scope_function_variable_line_and_piece_of_a_line() -
     held("h100").one_kernel("top", f"{line}")
 
 
-def test_a_part_that_is_not_there_is_refused_with_those_that_are() -> None:
+def test_an_unknown_part_is_rejected_with_the_known_ones() -> None:
     with pytest.raises(InspectError) as raised:
         held().one_kernel("softmx")
     assert "the nearest are softmax" in str(raised.value)
@@ -138,7 +138,7 @@ def test_an_argument_is_found_in_a_tree_and_among_any_number() -> None:
     assert "rest[0] (64 KiB): no result takes its place" in break_it(lambda: program.in_place(1))
 
 
-def test_an_argument_that_holds_functions_too_keeps_its_place() -> None:
+def test_an_argument_with_functions_in_it_keeps_its_position() -> None:
     def call(model: dict[str, Any], x: jax.Array) -> jax.Array:
         return model["act"](x) * model["scale"]
 
@@ -292,7 +292,7 @@ def write(cache: jax.Array, row: jax.Array) -> jax.Array:
     ("name", "arguments"),
     [("donated", [0]), ("in_place", [0]), ("no_copies", []), ("none", []), ("fits", []), ("one_kernel", ["write"])],
 )
-def test_an_assertion_may_stand_behind_assert(name: str, arguments: list[int | str]) -> None:
+def test_an_assertion_can_follow_the_assert_keyword(name: str, arguments: list[int | str]) -> None:
     program = hold_call(write, "f32[1024,128], f32[1,128]", donate=0, target="tpu-v5e")
     assert getattr(program, name)(*arguments)
     assert program.same_as(program)

@@ -68,7 +68,7 @@ def test_a_fingerprint_depends_on_shapes_donation_and_specs() -> None:
     assert Fingerprint.of(program, calls[-1]).call == Fingerprint.of(program, calls[-1]).call
 
 
-def test_a_fingerprint_is_read_back_and_anything_else_is_refused() -> None:
+def test_a_fingerprint_round_trips_and_other_text_is_rejected() -> None:
     assert Fingerprint.read(KEPT.to_json(), "file") == KEPT
     for data in ({}, None, {**KEPT.to_json(), "more": ""}, {**KEPT.to_json(), "versions": 3}):
         with pytest.raises(InspectError, match="file has no fingerprint"):

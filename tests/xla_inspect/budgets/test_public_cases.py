@@ -58,7 +58,7 @@ def test_one_kernel_stays_one_kernel_for_any_order_of_lines() -> None:
         assert step.kernels == 1
 
 
-def test_a_checkpoint_saves_memory_whatever_the_optimized_text_looks_like() -> None:
+def test_a_checkpoint_saves_memory_with_any_optimized_text() -> None:
     """jax#26221: JAX took out its own test of optimized HLO, "too strict"."""
 
     def loss(x: jax.Array, ws: jax.Array, *, remat: bool) -> jax.Array:

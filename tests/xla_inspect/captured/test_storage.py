@@ -29,13 +29,13 @@ for path in map(Path, sys.argv[1:]):
 """
 
 
-def test_a_capture_comes_back_from_json_without_loss(layers: Captures) -> None:
+def test_a_capture_round_trips_through_json(layers: Captures) -> None:
     back = {target: Capture.from_json(layer.to_json()) for target, layer in layers.items()}
     assert back == dict(layers)
     assert [layer.identity for layer in back.values()] == [layer.identity for layer in layers.values()]
 
 
-def test_a_capture_that_no_cache_has_named_keeps_its_identity_too(layers: Captures) -> None:
+def test_an_uncached_capture_keeps_its_identity(layers: Captures) -> None:
     without_code = replace(layers["cpu"], after="")
     assert Capture.from_json(without_code.to_json()).identity == without_code.identity != layers["cpu"].identity
 
@@ -61,7 +61,7 @@ def test_an_invalid_capture_is_rejected(text: str) -> None:
         Capture.from_json(text)
 
 
-def test_a_capture_with_a_missing_part_is_refused(layers: Captures) -> None:
+def test_a_capture_with_a_missing_part_is_rejected(layers: Captures) -> None:
     record = json.loads(layers["cpu"].to_json())
     del record["thunks"]
     with pytest.raises(InspectError, match="damaged"):

@@ -185,7 +185,7 @@ def test_a_function_is_not_a_script(capsys: pytest.CaptureFixture[str]) -> None:
     assert "needs a whole script" in err
 
 
-def test_a_script_that_raises_is_told_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_exception_in_a_script_is_reported_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "raises.py"
     script.write_text("import jax\njax.jit(lambda x: x)(1.0)\nraise ValueError('so')\n", encoding="utf-8")
     status, out, err = ask(capsys, "recompiles", "run", str(script))
@@ -207,7 +207,7 @@ os._exit(0)
 
 
 @pytest.mark.parametrize("subject", ["", "--many", "--target=tpu-v5e:2x2"])
-def test_a_script_starts_jax_as_it_says_and_else_with_the_devices_of_the_target(
+def test_a_script_starts_jax_with_its_own_settings_or_the_devices_of_the_target(
     subject: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a process of its own, where JAX is not imported yet."""
@@ -239,7 +239,7 @@ jax.jit(lambda x: x)(1.0)
 """
 
 
-def test_a_script_sees_what_it_sees_when_python_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_script_has_the_same_environment_as_under_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("XLA_FLAGS", "JAX_NUM_CPU_DEVICES"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)

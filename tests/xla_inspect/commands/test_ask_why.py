@@ -37,7 +37,7 @@ def test_without_a_name_the_questions_come_with_commands_that_work(capsys: pytes
     assert command_line.run_here([*words[1:], "--json"]) == 0
 
 
-def test_a_change_is_tried_and_what_it_changes_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_change_is_tried_and_its_effects_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     trials = ask(capsys, "--apart", "mean,variance", "--try", "batch,precision", LAYERNORM)["trials"]
     assert {trial["kind"] for trial in trials} <= {"batch", "precision"}
     assert all("kernels" in trial["effect"] for trial in trials if trial["outcome"] != "failed")
@@ -66,7 +66,7 @@ def test_a_compiler_crash_ends_only_one_trial(tmp_path: Path, capsys: pytest.Cap
     assert "the compiler ended its process" in trial["note"]
 
 
-def test_a_saved_capture_says_what_it_lacks_and_cannot_be_tried(
+def test_a_saved_capture_reports_missing_parts_and_allows_no_trials(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from programs.layernorm import EXAMPLE, layernorm

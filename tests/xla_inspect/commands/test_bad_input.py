@@ -35,9 +35,7 @@ def check(message: str, expected: str) -> None:
 
 
 @pytest.mark.parametrize("case", CODE)
-def test_code_that_cannot_work_is_told_with_its_line(
-    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_code_is_reported_with_its_line(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text, name, expected = CODE[case]
     (tmp_path / "m.py").write_bytes((EXAMPLE + text + "\n").encode("utf-8", "surrogateescape"))
     status = command_line.run_here(["memory", f"m.py:{name}", "--target", "cpu"])
@@ -48,7 +46,7 @@ def test_code_that_cannot_work_is_told_with_its_line(
 
 
 @pytest.mark.parametrize("case", ARGUMENTS)
-def test_arguments_that_cannot_work_are_told(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_arguments_are_reported(case: str, capsys: pytest.CaptureFixture[str]) -> None:
     words, expected = ARGUMENTS[case]
     status = command_line.run_here(["memory", *words, *([] if "--target" in words else ["--target", "cpu"])])
     output = capsys.readouterr()
@@ -89,9 +87,7 @@ def test_the_advice_names_the_file_or_the_name_that_helps(name: str, text: str, 
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_an_answer_is_written_whatever_the_encoding_lacks(
-    encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_is_written_in_any_encoding(encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "\u03bb.py").write_text(GOOD, encoding="utf-8")
     monkeypatch.setenv("PYTHONIOENCODING", encoding)
     result = ask("memory", "\u03bb.py:f", "--target", "cpu")
@@ -100,7 +96,7 @@ def test_an_answer_is_written_whatever_the_encoding_lacks(
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
-def test_an_answer_that_cannot_be_written_is_no_success() -> None:
+def test_an_unwritable_answer_is_a_failure() -> None:
     command = [sys.executable, "-m", "xla_inspect.commands", "memory", "m.py:f", "--target", "cpu"]
     with Path("/dev/full").open("w", encoding="utf-8") as full:
         result = subprocess.run(command, check=False, stdout=full, stderr=subprocess.PIPE, text=True)

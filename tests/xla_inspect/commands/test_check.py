@@ -139,7 +139,7 @@ def test_an_error_has_a_clear_message(
 
 
 @pytest.mark.usefixtures("project")
-def test_an_unrecorded_program_does_not_hide_what_is_broken_behind_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unrecorded_program_does_not_hide_later_broken_budgets(capsys: pytest.CaptureFixture[str]) -> None:
     RECORD.unlink()
     edit("in_place = 0", "in_place = 1\nno_copies = true", FILE)
     assert command_line.main(["check"]) == 2

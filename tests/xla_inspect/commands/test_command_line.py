@@ -70,7 +70,7 @@ def test_report_writes_one_file_and_plans_the_memory_with_an_argument_donated(
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_report_holds_code_and_reasons_unless_they_are_left_out(tmp_path: Path) -> None:
+def test_a_report_contains_code_and_reasons_by_default(tmp_path: Path) -> None:
     sizes = []
     for options in ([], ["--no-machine"], ["--no-machine", "--no-reasons"]):
         path = tmp_path / f"{len(options)}.html"
@@ -82,7 +82,7 @@ def test_a_report_holds_code_and_reasons_unless_they_are_left_out(tmp_path: Path
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_report_is_written_without_what_the_compiler_will_not_give_and_says_so(
+def test_a_report_lists_parts_that_the_compiler_did_not_give(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -98,7 +98,7 @@ def test_a_report_is_written_without_what_the_compiler_will_not_give_and_says_so
     assert f"{path} with " in output
 
 
-def test_each_compile_is_named_while_it_lasts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_running_compilation_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["show", f"{LAYER}:layer"]) == 0
     # A machine that is slow to load the file says that too, before.
     assert capsys.readouterr().err.splitlines()[-1] == "compiling layer for cpu ..."
@@ -125,7 +125,7 @@ DOES = {
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
 @pytest.mark.parametrize("deed", DOES)
-def test_a_file_that_ends_its_process_is_answered_with_what_where_and_what_to_do(
+def test_a_file_that_ends_its_process_is_reported_with_place_and_remedy(
     deed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text, what, to_do = DOES[deed]
@@ -140,7 +140,7 @@ def test_a_file_that_ends_its_process_is_answered_with_what_where_and_what_to_do
     assert len(lines) == 2
 
 
-def test_the_whole_traceback_comes_when_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_whole_traceback_is_shown_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "model.py"
     file.write_text("EXAMPLE = (1.0,)\ndef f(x):\n    raise ValueError('so')\n", encoding="utf-8")
     assert command_line.run_here(["show", f"{file}:f", "--debug"]) == 2
@@ -170,7 +170,7 @@ def large(x):
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize(("stage", "start"), [("memory", "Memory Space: default"), ("after", "HloModule jit_large")])
-def test_a_compile_that_runs_out_of_memory_shows_the_stage_and_what_the_compiler_said(
+def test_an_out_of_memory_compilation_shows_the_stage_and_the_compilers_message(
     stage: str, start: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "model.py"
@@ -183,7 +183,7 @@ def test_a_compile_that_runs_out_of_memory_shows_the_stage_and_what_the_compiler
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_report_has_the_other_targets_where_one_gives_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_contains_the_other_targets_if_one_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, page = tmp_path / "model.py", tmp_path / "page.html"
     file.write_text(LARGE, encoding="utf-8")
     options = ["--target", "tpu-v5e", "--target", "cpu", "-o", str(page)]
@@ -204,7 +204,7 @@ def waits_to_be_ended(x):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM on Windows")
-def test_a_command_that_is_terminated_takes_its_process_and_its_dumps_with_it(tmp_path: Path) -> None:
+def test_a_terminated_command_ends_its_process_and_removes_its_dumps(tmp_path: Path) -> None:
     file = tmp_path / "slow.py"
     file.write_text(SLOW, encoding="utf-8")
     command = [sys.executable, "-m", "xla_inspect.commands", "show", f"{file}:waits_to_be_ended"]

@@ -59,7 +59,7 @@ def test_a_saved_capture_is_a_side(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_one_side_may_have_another_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_side_can_have_another_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["diff", "train.py:step", "--with", "xla_disable_hlo_passes=fusion"]) in {0, 1}
     assert "xla_disable_hlo_passes cpu-parallel-task-assigner -> fusion" in " ".join(capsys.readouterr().out.split())
 
@@ -91,7 +91,7 @@ def test_one_side_may_have_another_option(capsys: pytest.CaptureFixture[str]) ->
         ),
     ],
 )
-def test_the_command_line_says_which_two_are_compared(words: str, first: diff.Side, right: diff.Side) -> None:
+def test_the_command_line_selects_the_two_sides(words: str, first: diff.Side, right: diff.Side) -> None:
     assert diff.find_sides(command_line.parse(["diff", *words.split()])) == (first, right)
 
 

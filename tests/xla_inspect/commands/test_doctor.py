@@ -34,7 +34,7 @@ if TYPE_CHECKING:
         ("", "7", True),
     ],
 )
-def test_a_version_lies_in_bounds_by_its_numbers(bounds: str, version: str, expected: bool) -> None:  # noqa: FBT001
+def test_versions_are_compared_with_bounds_numerically(bounds: str, version: str, expected: bool) -> None:  # noqa: FBT001
     assert doctor.admits(bounds, version) is expected
 
 
@@ -48,19 +48,19 @@ def test_a_version_lies_in_bounds_by_its_numbers(bounds: str, version: str, expe
         ({"XLA_FLAGS": "--xla_dump_to=x"}, ["XLA_FLAGS has --xla_dump_to"]),
     ],
 )
-def test_settings_that_keep_compilers_away_are_named(environment: dict[str, str], messages: list[str]) -> None:
+def test_settings_that_disable_compilers_are_listed(environment: dict[str, str], messages: list[str]) -> None:
     troubles = [trouble.what for trouble in doctor.find_settings(environment)]
     assert [what[: len(start)] for what, start in zip(troubles, messages, strict=True)] == messages
 
 
-def test_packages_of_other_releases_than_they_ask_for_are_named() -> None:
+def test_mismatched_package_versions_are_listed() -> None:
     versions = {"jax": "0.12.0.1", "jaxlib": "0.10.2", "jax-cuda13-plugin": "0.11.2"}
     messages = [trouble.what for trouble in doctor.find_mismatches(versions)]
     assert any(what.startswith("jax 0.12") and "jaxlib" in what for what in messages)
     assert "jax-cuda13-plugin 0.11.2 and jaxlib 0.10.2 are different releases" in messages
 
 
-def test_this_environment_goes_together() -> None:
+def test_this_environment_is_consistent() -> None:
     versions = {name: version for name in doctor.CHECKED if (version := doctor.find_version(name))}
     assert list(doctor.find_mismatches(versions)) == []
 

@@ -83,7 +83,7 @@ def test_the_other_target_is_answered_for(  # noqa: PLR0913, PLR0917 - what is a
         ("no such luck", 2, "fix this error"),
     ],
 )
-def test_an_error_says_what_to_do_and_whether_something_is_missing_here(message: str, status: int, advice: str) -> None:
+def test_an_error_gives_a_remedy_and_missing_packages(message: str, status: int, advice: str) -> None:
     error = RuntimeError(message)
     assert user_code.find_status(error) == status
     assert advice in user_code.explain_user_error(error, "model.py")

@@ -159,7 +159,7 @@ def test_the_text_of_another_version_is_not_shown(net: Path) -> None:
 
 
 @pytest.mark.parametrize("question", ["summary", "memory", "kernels", "why", "passes"])
-def test_each_question_takes_the_package_and_repeats_it_in_what_to_ask_next(
+def test_each_question_accepts_a_package_and_repeats_it_in_suggested_commands(
     net: Path, question: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [question, f"{net}:step", "--args-from", f"{net}:make", "--target", "cpu", "--lines-of", "deep.nn"]
@@ -196,7 +196,7 @@ def test_two_programs_are_compared_by_lines_of_the_package(net: Path, capsys: py
         (".", "there is no package '.' here"),
     ],
 )
-def test_a_package_without_lines_is_refused_with_those_that_there_are(
+def test_a_package_without_lines_is_rejected_with_the_available_ones(
     net: Path, package: str, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["memory", f"{net}:step", "--args-from", f"{net}:make", "--target", "cpu", "--lines-of", package]
@@ -209,13 +209,13 @@ def test_a_package_without_lines_is_refused_with_those_that_there_are(
     assert ("did you mean 'deep'?" in line) == (is_installed and package == "deeep")
 
 
-def test_each_question_and_what_compares_or_shows_programs_takes_a_package() -> None:
+def test_each_question_and_comparison_accepts_a_package() -> None:
     helps = {name: build_parser(name)[1].format_help() for name in list_questions()}
     takers = {name for name, text in helps.items() if "--lines-of" in text}
     assert takers == {*QUESTIONS, "diff", "since", "show", "report"}
 
 
-def test_a_script_as_a_whole_takes_no_package(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_whole_script_accepts_no_package(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_here(["recompiles", "--lines-of", "deep", "run", str(net)]) == BAD_INPUT
     assert "remove --lines-of" in capsys.readouterr().err
 
@@ -238,7 +238,7 @@ def _layers(x: jax.Array) -> jax.Array:
     return x
 
 
-def test_scopes_are_shown_where_no_line_of_the_reader_is_known() -> None:
+def test_scopes_are_shown_if_no_line_of_the_user_is_known() -> None:
     relabeled = capture(_layers, jax.ShapeDtypeStruct((64, 64), jnp.float32), passes=False).retold(sources={})
     memory, kernels, summary = (
         xla_inspect.memory(relabeled),
@@ -256,7 +256,7 @@ def test_scopes_are_shown_where_no_line_of_the_reader_is_known() -> None:
     assert xla_inspect.memory(relabeled, by="scope").scopes == ()
 
 
-def test_collectives_are_shown_by_scope_where_one_line_has_most() -> None:
+def test_collectives_are_shown_by_scope_if_one_line_dominates() -> None:
     shapes = [jax.ShapeDtypeStruct((64, 64), jnp.float32)] * 2
 
     def step(x: jax.Array, w: jax.Array) -> jax.Array:

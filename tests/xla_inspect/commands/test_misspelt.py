@@ -26,7 +26,7 @@ if TYPE_CHECKING:
         ("memory model.py::layer", "'model.py::layer' is no subject; did you mean model.py:layer?"),
     ],
 )
-def test_a_misspelt_command_line_is_answered_with_what_was_meant(
+def test_a_misspelled_command_line_gets_a_suggestion(
     typed: str, message: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert command_line.main(typed.split()) == 2
@@ -45,7 +45,7 @@ def test_a_misspelt_command_line_is_answered_with_what_was_meant(
         ("doctor now", "xla-inspect doctor: there is no argument 'now'"),
     ],
 )
-def test_a_misspelt_option_is_answered_with_the_usage_of_its_command(
+def test_a_misspelled_option_gets_the_usage_of_its_command(
     typed: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
@@ -68,7 +68,7 @@ def test_the_first_screen_shows_three_examples_and_every_command(
     assert sorted(set(options) - {"xla-inspect"}) == sorted(command_list.list_questions())
 
 
-def test_help_of_a_command_is_that_commands_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_of_a_command_is_specific_to_it(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         command_line.main(["help", "memory"])
     assert capsys.readouterr().out.startswith("usage: xla-inspect memory ")

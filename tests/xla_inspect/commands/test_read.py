@@ -117,7 +117,7 @@ def test_a_recompilation_is_reported_with_the_arguments_that_differ(tmp_path: Pa
     assert json.loads(output)["functions"][0]["modules"][0]["arguments"] == ["f32[4]", "s32[]"]
 
 
-def test_a_stage_that_a_dump_lacks_is_named(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stage_missing_from_a_dump_is_reported(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ask("show", str(dump), "--stage", "jaxpr") == (2, "")
     assert capsys.readouterr().err == "xla-inspect: jit_step has no jaxpr: a dump begins below JAX\n"
 
@@ -132,7 +132,7 @@ def test_an_option_that_needs_another_compilation_is_rejected(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other links, pipes and file names")
 @pytest.mark.parametrize("case", DUMPS)
-def test_a_dump_that_cannot_be_read_is_told(
+def test_an_unreadable_dump_is_reported(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make, subject, expected = DUMPS[case]
@@ -169,7 +169,7 @@ print(status, open("/proc/self/status").read().partition("VmHWM:")[2].split()[0]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is counted in other units")
-def test_the_table_of_gigabytes_takes_little_memory(tmp_path: Path) -> None:
+def test_the_table_of_a_dump_of_gigabytes_takes_little_memory(tmp_path: Path) -> None:
     """The files have holes, which take no room on the disk; their sizes and beginnings are those of a large dump."""
     for number in range(40):
         write_module(tmp_path / "d", number)

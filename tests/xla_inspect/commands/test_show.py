@@ -53,7 +53,7 @@ def test_one_kernel_alone_is_summed_up_and_listed_alone(capsys: pytest.CaptureFi
         ("code", "--machine", "--machine needs --stage capture; without it, the stage code is already complete"),
     ],
 )
-def test_an_option_of_another_stage_is_refused_with_what_it_is_of(
+def test_an_option_of_another_stage_is_rejected_with_its_stage(
     stage: str, option: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command_line.run_here(["show", LAYER, "--stage", stage, option]) == 2
@@ -61,7 +61,7 @@ def test_an_option_of_another_stage_is_refused_with_what_it_is_of(
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_all_of_a_tpus_code_is_told_with_the_steps_below_hlo(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_full_code_of_a_tpu_includes_the_low_level_steps(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.run_here([*CODE, "--target", "tpu-v5e", "--full"]) == 0
     output = capsys.readouterr().out
     assert output.startswith("layer on TPU v5e: 1 kernel with ")
@@ -85,7 +85,7 @@ def save(target: str, saved: Path, *options: str) -> list[str]:
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize(("target", "saved"), [("tpu-v5e", "fusion"), ("h100", "loop_maximum_fusion")])
-def test_a_capture_saved_with_both_answers_why_and_shows_its_code_without_a_compile(
+def test_a_capture_saved_with_reasons_and_code_needs_no_compilation(
     target: str, saved: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
     saved_path = save(target, tmp_path / "layer.json", "--reasons", "--machine")
@@ -101,7 +101,9 @@ def test_a_capture_saved_with_both_answers_why_and_shows_its_code_without_a_comp
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_capture_saved_without_says_how_to_save_it_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_capture_saved_without_code_explains_how_to_save_it(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     saved = save("tpu-v5e", tmp_path / "layer.json")
     assert command_line.run_here(["show", *saved, "--stage", "code"]) == 0
     assert "show SUBJECT --stage capture --machine -o FILE.json" in capsys.readouterr().err
@@ -119,7 +121,7 @@ def test_a_kernel_that_is_not_there_is_answered_with_the_nearest(capsys: pytest.
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_code_for_a_tpu_is_told_kernel_by_kernel_and_then_bundle_by_bundle(capsys: pytest.CaptureFixture[str]) -> None:
+def test_tpu_code_is_listed_by_kernel_and_then_by_bundle(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.run_here(["show", LAYER, "--target", "tpu-v5e", "--stage", "code"]) == 0
     output = capsys.readouterr().out
     assert output.startswith("fusion ")
@@ -129,7 +131,7 @@ def test_code_for_a_tpu_is_told_kernel_by_kernel_and_then_bundle_by_bundle(capsy
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_where_libtpu_fails_below_hlo_its_words_are_told_and_the_code_is_shown_without(
+def test_a_low_level_failure_of_libtpu_is_reported_with_the_remaining_code(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -154,7 +156,7 @@ def test_where_libtpu_fails_below_hlo_its_words_are_told_and_the_code_is_shown_w
         ("h100", "nvidia-cuda-nvdisasm", "no SASS: nvidia-cuda-nvdisasm is not installed"),
     ],
 )
-def test_code_that_cannot_be_disassembled_is_shown_as_far_as_it_can_and_what_is_missing_is_told(
+def test_partly_disassembled_code_is_shown_with_the_missing_parts(
     target: str,
     missing: str,
     message: str,

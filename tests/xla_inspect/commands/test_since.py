@@ -64,9 +64,7 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_release_the_pass_and_the_line_are_told_and_written(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_release_pass_and_line_are_reported_and_saved(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["since", "step.py:step", "--from", "0.90.0", "--to", "0.93.0", "--ask", "kernels"]
     assert command_line.main([*words, "--html", "found.html", "--issue", "found.md"]) == 1
     output = capsys.readouterr()
@@ -85,7 +83,7 @@ def test_the_release_the_pass_and_the_line_are_told_and_written(
     assert sorted(path.name for path in project.iterdir() if path.suffix) == ["found.html", "found.md", "step.py"]
 
 
-def test_a_program_that_no_release_changed_is_no_alarm(
+def test_a_program_that_no_release_changed_raises_no_alarm(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert project
@@ -135,7 +133,7 @@ def test_a_machine_that_no_compiler_exists_for_is_a_missing_target(
 
 
 @pytest.mark.usefixtures("project")
-def test_without_the_index_what_is_installed_serves(
+def test_the_installed_releases_are_used_without_the_package_index(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse() -> tuple[str, ...]:

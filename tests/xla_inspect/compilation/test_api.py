@@ -94,7 +94,7 @@ def test_gpu_launches_in_a_loop_are_listed_after_the_loop() -> None:
     assert all(f"%{thunk.name} = " in program.after for thunk in program.thunks)
 
 
-def test_the_fusion_log_says_what_was_fused_at_what_price_and_why_not(layers: Captures) -> None:
+def test_the_fusion_log_gives_fusions_costs_and_refusals(layers: Captures) -> None:
     log = layers["h100"].fusion_log
     assert list(log) == sorted(log)
     assert "fused reduce.1 into add.7.0 as fusion.1" in log
@@ -144,7 +144,7 @@ def test_the_work_of_a_gpu_program_is_counted_by_jaxlib_and_labelled(layers: Cap
     }
 
 
-def test_a_pytree_and_keyword_arguments_are_taken() -> None:
+def test_pytrees_and_keyword_arguments_are_accepted() -> None:
     program = capture(lambda p, *, bias: p["w"] @ p["x"] + bias, {"w": X, "x": X.update(shape=(8, 4))}, bias=1.0)
     assert "{ lambda ; a:f32[4,8] b:f32[8,4] c:f32[]. let" in program.jaxpr
 

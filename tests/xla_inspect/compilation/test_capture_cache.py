@@ -62,7 +62,7 @@ CHANGES: dict[str, Callable[[pytest.MonkeyPatch], object]] = {
 
 @pytest.mark.usefixtures("folder")
 @pytest.mark.parametrize("change", CHANGES)
-def test_a_change_of_what_goes_into_a_compile_misses(
+def test_a_change_of_a_compilation_input_misses_the_cache(
     change: str, compiles: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     capture(double, 1.0)
@@ -72,7 +72,7 @@ def test_a_change_of_what_goes_into_a_compile_misses(
 
 
 @pytest.mark.usefixtures("all_targets", "folder")
-def test_another_target_misses(compiles: list[str]) -> None:
+def test_another_target_misses_the_cache(compiles: list[str]) -> None:
     for target in ("tpu-v5e", "tpu-v5p", "tpu-v5e"):
         capture(double, 1.0, target=target)
     assert compiles == ["tpu-v5e", "tpu-v5p"]

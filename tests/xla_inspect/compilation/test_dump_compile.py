@@ -84,7 +84,7 @@ def test_the_first_compile_of_a_process_sweeps(parents: list[Path], monkeypatch:
     assert [list(parent.iterdir()) for parent in parents] == [[], []]
 
 
-def test_a_folder_that_is_no_dump_stays(parents: list[Path]) -> None:
+def test_a_folder_that_is_not_a_dump_stays(parents: list[Path]) -> None:
     for name in (f"{dump_compile.PREFIX}being_made", "xla_inspect_tpu_logs"):
         (parents[0] / name).mkdir()
         os.utime(parents[0] / name, (0, 0))
@@ -93,7 +93,7 @@ def test_a_folder_that_is_no_dump_stays(parents: list[Path]) -> None:
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_compile_that_runs_out_of_memory_leaves_a_capture_of_what_there_was(parents: list[Path]) -> None:
+def test_an_out_of_memory_compilation_leaves_a_partial_capture(parents: list[Path]) -> None:
     from programs import buffers
 
     with pytest.raises(jax.errors.JaxRuntimeError, match="Ran out of memory on HBM") as caught:
@@ -118,7 +118,7 @@ def test_a_compile_that_runs_out_of_memory_leaves_a_capture_of_what_there_was(pa
     assert [list(parent.iterdir()) for parent in parents] == [[], []]
 
 
-def test_a_compile_that_is_refused_before_it_begins_leaves_no_capture() -> None:
+def test_a_compilation_rejected_before_its_start_leaves_no_capture() -> None:
     with pytest.raises(Exception, match="xla_nonsense") as caught:
         capture(jnp.sin, 1.0, options={"xla_nonsense": True})
     assert not hasattr(caught.value, "capture")
@@ -177,14 +177,14 @@ def test_the_cost_model_chooses_the_tiles_of_each_gpus_matmuls(target: str) -> N
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_plugin_without_the_cost_models_option_compiles_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plugin_without_the_option_for_the_cost_model_compiles_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump_compile, "knows_gpu_option", lambda _: False)
     assert dump_compile.pin_options(find_target("h100")) == PINNED["gpu"]
     matrix = jax.ShapeDtypeStruct((512, 512), jnp.bfloat16)
     assert capture(multiply, matrix, matrix, target="h100", passes=False).options == PINNED["gpu"]
 
 
-def test_the_cost_model_chooses_tiles_only_for_absent_gpus() -> None:
+def test_the_cost_model_chooses_tiles_only_for_gpus_of_the_table() -> None:
     assert [name for name in ENTRIES if ENTRIES[name].has_tiling_model] == GPUS
     assert dump_compile.pin_options(find_target("tpu-v5e")) == {}
     assert dump_compile.pin_options(find_target("cpu")) == PINNED["cpu"]

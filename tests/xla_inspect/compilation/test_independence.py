@@ -59,7 +59,7 @@ def one_core() -> tuple[str, ...]:
     return ("taskset", "-c", core) if shutil.which("taskset") else ()
 
 
-def test_another_folder_order_seed_core_count_instruction_set_and_use_of_jax_before_give_the_same_bytes(
+def test_captures_do_not_depend_on_folder_order_seed_cores_or_earlier_use_of_jax(
     usual: dict[str, str], elsewhere: Path, tmp_path: Path
 ) -> None:
     reproduce(

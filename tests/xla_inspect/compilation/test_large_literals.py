@@ -36,7 +36,7 @@ def capture_with(seed: int, target: str = "cpu") -> Capture:
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
-def test_no_text_holds_a_large_literal(target: str) -> None:
+def test_no_text_contains_a_large_literal(target: str) -> None:
     capture = capture_with(1, target)
     longest = max(max(map(len, text.split("\n"))) for text in (capture.stablehlo, capture.before, capture.after))
     assert longest < SIZE / 4

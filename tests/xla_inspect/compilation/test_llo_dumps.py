@@ -119,7 +119,7 @@ def test_a_program_that_is_too_large_keeps_its_finished_kernels(
     ]
 
 
-def test_a_process_that_is_killed_is_told_and_the_next_compile_starts_another(call: CompileCall) -> None:
+def test_a_killed_process_is_reported_and_replaced(call: CompileCall) -> None:
     process = llo_dumps.DumpingProcess(llo_dumps.ALL)
     _, child = process._start()  # noqa: SLF001 - as above
     killer = threading.Timer(0.3, child.end)
@@ -151,7 +151,7 @@ if {killed}:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such lock")
 @pytest.mark.parametrize("killed", [False, True])
-def test_a_process_that_ends_leaves_no_folder_and_one_that_is_killed_none_that_the_next_does_not_remove(
+def test_folders_of_ended_and_killed_processes_are_removed(
     killed: bool,  # noqa: FBT001 - a case
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
@@ -195,12 +195,14 @@ def test_a_folder_without_a_finished_program_has_no_kernels(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100"])
-def test_other_targets_have_none_and_are_not_compiled_again(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_targets_have_no_low_level_code_and_are_not_compiled_again(
+    target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(llo_dumps, "collect_low_level", pytest.fail)
     assert capture(jnp.sin, jnp.ones(8), target=target, machine=True, passes=False).low_level == ()
 
 
-def test_what_was_collected_is_kept_in_the_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_collected_low_level_code_is_cached(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e", machine=True, passes=False)
     assert any(folder.iterdir())
     monkeypatch.setattr(llo_dumps, "collect_low_level", pytest.fail)

@@ -39,7 +39,7 @@ def test_a_message_belongs_to_the_running_pass_and_its_pipeline() -> None:
     assert (event.source, event.line, event.text) == ("instruction_fusion", 691, "no")
 
 
-def test_a_pipeline_inside_another_ends_with_the_pass_that_it_is() -> None:
+def test_a_nested_pipeline_ends_with_its_pass() -> None:
     log = write(
         pipeline("outer"), begin("inner"), pipeline("inner"), begin("algsimp"), say("one"), end("algsimp"),
         end("inner"), begin("dce"), say("two"), end("dce"),

@@ -35,9 +35,7 @@ def captures() -> dict[str, Capture]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_each_compiler_says_which_fusions_it_made_and_which_rules_it_tried(
-    captures: dict[str, Capture], target: str
-) -> None:
+def test_each_compiler_logs_its_fusions_and_tried_rules(captures: dict[str, Capture], target: str) -> None:
     sources = {event.source for event in captures[target].log}
     assert {FUSION[target], "algebraic_simplifier", "layout_assignment", "copy_insertion"} - sources == set()
 
@@ -71,7 +69,7 @@ def test_each_logging_source_file_has_known_messages() -> None:
     assert {*logged_compile.LEVELS} - {*logged_compile.TOPICS["passes"]} - sources == set()
 
 
-def test_a_capture_is_the_same_with_its_reasons_and_without() -> None:
+def test_a_capture_is_the_same_with_and_without_reasons() -> None:
     plain = capture(layer.layer, *layer.EXAMPLE)
     with_reasons = capture(layer.layer, *layer.EXAMPLE, reasons=True)
     assert plain.log == ()
@@ -79,7 +77,7 @@ def test_a_capture_is_the_same_with_its_reasons_and_without() -> None:
     assert with_reasons.retold(log=()) == plain
 
 
-def test_reasons_are_kept_and_found_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reasons_are_cached(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del folder
     calls = note(monkeypatch, logged_compile, "collect_log", lambda _, target: target)
     first, second = (capture(softmax.softmax, *softmax.EXAMPLE, reasons=True).log for _ in range(2))
@@ -103,7 +101,7 @@ def test_a_failed_compilation_has_its_messages_up_to_the_failure() -> None:
     assert failed.value.capture.log  # type: ignore[attr-defined]  # added by capture
 
 
-def test_a_log_that_never_ends_is_cut_and_the_compile_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_log_is_truncated_and_the_compilation_continues(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logged_compile, "LIMIT", 10_000)
     whole = capture(softmax.softmax, *softmax.EXAMPLE, target="h100", reasons=True)
     assert 0 < sum(len(event.text) for event in whole.log) < 10_000

@@ -58,7 +58,7 @@ def second(x: jax.Array) -> jax.Array:
     return jax.lax.scan(lambda carry, row: (carry * row, carry), x[0], x)[1]
 
 
-def test_the_lines_of_a_function_that_another_traced_before_are_those_of_its_own_call() -> None:
+def test_a_function_traced_earlier_by_another_keeps_the_lines_of_its_own_call() -> None:
     jax.jit(first).lower(VECTOR)
     described = [lowering.describe_call(function, (VECTOR,), {}, {}) for function in (first, second)]
     texts = [lower(program, "cpu").stablehlo_locations for program in described]
@@ -82,7 +82,7 @@ double(1.0)
 """
 
 
-def test_a_capture_does_not_affect_the_users_own_jit_cache() -> None:
+def test_a_capture_does_not_make_the_users_function_compile_again() -> None:
     """Also where the package is imported anew, as `mkdocs serve` does when one of its files is saved."""
     result = subprocess.run([sys.executable, "-c", ONCE], check=True, capture_output=True, text=True)
     assert [line for line in result.stderr.splitlines() if "ompiling" in line] == []

@@ -53,18 +53,18 @@ def test_a_program_may_name_the_axes_of_its_mesh() -> None:
     assert program.module.opcode_counts()["all-reduce"] == 1
 
 
-def test_a_mesh_of_another_size_than_the_target_is_refused() -> None:
+def test_a_mesh_with_another_size_than_the_target_is_rejected() -> None:
     with pytest.raises(InspectError, match=r"a mesh of 2 x 2 takes 4 devices, and target 'cpu:8' has 8"):
         capture(jnp.sin, MATRIX, target="cpu:8", mesh={"x": 2, "y": 2}, specs=(P("x"),))
 
 
-def test_specs_without_a_mesh_are_refused() -> None:
+def test_specs_without_a_mesh_are_rejected() -> None:
     with pytest.raises(InspectError, match="give mesh too"):
         capture(jnp.sin, MATRIX, target="cpu:8", specs=(P("x"),))
 
 
 @pytest.mark.parametrize("specs", [(), (P("y"),), ((P("x"), P()),), (P(None, None, "x"),)])
-def test_specs_that_do_not_fit_the_examples_are_refused(specs: tuple[object, ...]) -> None:
+def test_specs_that_do_not_fit_the_examples_are_rejected(specs: tuple[object, ...]) -> None:
     with pytest.raises(InspectError, match="specs holds a PartitionSpec, or a pytree of them, for each positional"):
         capture(jnp.sin, MATRIX, target="cpu:8", mesh={"x": 8}, specs=specs)
 
@@ -172,7 +172,7 @@ def test_an_example_on_one_device_of_the_readers_is_compiled_for_one_of_the_targ
 @pytest.mark.parametrize(
     ("target", "instead"), [("cpu", "'cpu:8'"), ("h100:4", "'h100:8'"), ("tpu-v5e", "tpu-v5e with a grid of 8")]
 )
-def test_a_mesh_of_the_readers_of_another_size_than_the_target_is_refused(target: str, instead: str) -> None:
+def test_a_users_mesh_with_another_size_than_the_target_is_rejected(target: str, instead: str) -> None:
     has = {"cpu": 1, "h100:4": 4, "tpu-v5e": 4}[target]
     message = f"over 8 devices, and target '{target}' has {has}; take {instead} for the target, or make a mesh of {has}"
     for function, example in (WAYS["an example"](), WAYS["a constraint inside"]()):
@@ -180,21 +180,21 @@ def test_a_mesh_of_the_readers_of_another_size_than_the_target_is_refused(target
             capture(function, example, target=target)
 
 
-def test_an_example_on_a_mesh_of_other_axes_than_the_one_given_is_refused() -> None:
+def test_an_example_on_a_mesh_with_other_axes_is_rejected() -> None:
     with pytest.raises(
         InspectError, match=r"an example lies on a mesh of \{'data': 4, 'model': 2\}, and mesh is \{'x': 8"
     ):
         capture(gram, lie(spread("data")), target="cpu:8", mesh={"x": 8})
 
 
-def test_meshes_that_do_not_agree_are_refused_in_the_words_of_jax() -> None:
+def test_conflicting_meshes_are_rejected_with_jaxs_message() -> None:
     backwards = NamedSharding(Mesh(make_mesh().devices[::-1], ("data", "model")), P("data"))
     with pytest.raises(ValueError, match="incompatible devices"):
         capture(jnp.add, lie(spread("data")), lie(backwards), target="cpu:8")
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_compile_for_other_devices_than_the_targets_is_no_capture(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_compilation_for_other_devices_is_not_accepted_as_a_capture(monkeypatch: pytest.MonkeyPatch) -> None:
     """Whatever lets the reader's devices through, as they are left here."""
     monkeypatch.setattr(jax_private, "place", lambda stage, _: stage)
     with pytest.raises(InspectError, match=r"'gram' was compiled for cpu and not for target 'h100:8'"):
@@ -202,7 +202,7 @@ def test_a_compile_for_other_devices_than_the_targets_is_no_capture(monkeypatch:
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_device_of_a_tpu_is_what_jax_has_on_the_hardware() -> None:
+def test_a_tpu_device_is_the_same_as_on_the_hardware() -> None:
     """JAX takes meshes of whole chips only on v4 and v5p, and one device for each of a TPU7x's two dies."""
     chips = {"tpu-v4:2x2x2": 8, "tpu-v5e:2x4": 8, "tpu-v5p:2x2x2": 8, "tpu-v6e:2x4": 8, "tpu7x:2x2x1": 8}
     arguments = {"mesh": {"x": 8}, "specs": (P("x"),)}

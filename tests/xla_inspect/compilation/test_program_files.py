@@ -34,7 +34,7 @@ def test_a_file_offers_the_function_of_its_name_with_its_example() -> None:
     assert list_program_members(module(own=own, other=other, EXAMPLE=EXAMPLE), "own") == {"": Member("", own, EXAMPLE)}
 
 
-def test_arguments_are_told_to_every_capture() -> None:
+def test_every_capture_gets_the_options_of_its_file() -> None:
     arguments = {"donate_argnums": 0}
     assert list_program_members(module(own=own, EXAMPLE=EXAMPLE, ARGUMENTS=arguments), "own")[""].arguments == arguments
     several = module(PROGRAMS={"one": (own, EXAMPLE)}, ARGUMENTS=arguments)

@@ -69,7 +69,7 @@ def test_the_stages_are_those_of_a_capture(pair: tuple[Capture, Capture, Path]) 
     assert [thunk.name for thunk in restored.thunks] == [thunk.name for thunk in program.thunks]
 
 
-def test_what_a_dump_does_not_tell_is_missing_with_its_reason(pair: tuple[Capture, Capture, Path]) -> None:
+def test_a_part_missing_from_a_dump_has_a_reason(pair: tuple[Capture, Capture, Path]) -> None:
     program, restored, _ = pair
     assert not program.missing
     assert {"jaxpr", "source", "cost", "log"} <= {*restored.missing}
@@ -78,7 +78,7 @@ def test_what_a_dump_does_not_tell_is_missing_with_its_reason(pair: tuple[Captur
     assert Capture.from_json(restored.to_json()) == restored
 
 
-def test_an_archive_of_it_is_read_to_the_same_capture(pair: tuple[Capture, Capture, Path], tmp_path: Path) -> None:
+def test_an_archive_of_a_dump_gives_the_same_capture(pair: tuple[Capture, Capture, Path], tmp_path: Path) -> None:
     _, restored, folder = pair
     packed = shutil.make_archive(str(tmp_path / "dump"), "gztar", folder)
     again = read_whole(Files.from_archive(packed))
@@ -95,7 +95,7 @@ def read_without(folder: Path, *parts: str) -> Capture:
     return read_whole(Files.from_mapping({name: (folder / name).read_bytes() for name in names}))
 
 
-def test_parts_that_are_not_there_are_named_and_the_rest_is_read(pair: tuple[Capture, Capture, Path]) -> None:
+def test_missing_parts_are_listed_and_the_rest_is_read(pair: tuple[Capture, Capture, Path]) -> None:
     _, restored, folder = pair
     bare = read_without(folder, "buffer-assignment", "live-range", r"\.\d{4}\.", "thunk_")
     assert bare.after == restored.after
@@ -113,7 +113,7 @@ def test_parts_that_are_not_there_are_named_and_the_rest_is_read(pair: tuple[Cap
     assert last.module.instruction_count() > 5
 
 
-def test_more_modules_between_passes_than_are_read_are_named_and_the_rest_is_read(
+def test_modules_above_the_limit_are_listed_and_the_rest_is_read(
     pair: tuple[Capture, Capture, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     _, restored, folder = pair
@@ -123,7 +123,7 @@ def test_more_modules_between_passes_than_are_read_are_named_and_the_rest_is_rea
     assert less.missing["passes"].endswith("and no more than 5,000 are read")
 
 
-def test_files_that_make_no_sense_are_named_with_the_reason(pair: tuple[Capture, Capture, Path]) -> None:
+def test_invalid_files_are_listed_with_the_reason(pair: tuple[Capture, Capture, Path]) -> None:
     _, _, folder = pair
     content = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     broken = {name: data[: len(data) // 2] if "-assignment.txt" in name else data for name, data in content.items()}
@@ -132,7 +132,7 @@ def test_files_that_make_no_sense_are_named_with_the_reason(pair: tuple[Capture,
     assert "holds no text" in read_whole(Files.from_mapping(binary)).missing["files"]
 
 
-def test_lines_that_stand_in_metadata_without_tables_are_known() -> None:
+def test_lines_in_metadata_are_used_without_frame_tables() -> None:
     text = (
         b"HloModule f, is_scheduled=true\n\nENTRY %main (x: f32[4]) -> f32[4] {\n  %x = f32[4]{0} parameter(0)\n"
         b"  ROOT %n = f32[4]{0} negate(%x), "
@@ -144,7 +144,7 @@ def test_lines_that_stand_in_metadata_without_tables_are_known() -> None:
     assert (frame.file, frame.line, [*restored.sources]) == ("/home/me/m.py", 7, ["/home/me/m.py"])
 
 
-def test_a_module_that_no_file_holds_is_an_error() -> None:
+def test_a_module_without_files_is_an_error() -> None:
     files = Files.from_mapping({"module_0001.f.cpu_after_optimizations.txt": b"\0\0"})
     with pytest.raises(InspectError, match=r"module_0001.f: .* holds no text"):
         read_capture(files, list_modules(files)[0])
@@ -164,7 +164,7 @@ def ring(state: jax.Array, weights: jax.Array) -> jax.Array:
 
 
 @pytest.mark.parametrize("target", ["cpu:4", "h100:4", "tpu-v5e:2x2"])
-def test_elements_that_a_dump_picks_where_they_are_used_change_no_answer(
+def test_inline_tuple_elements_do_not_change_an_answer(
     all_targets: None, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del all_targets
@@ -189,7 +189,7 @@ def test_elements_that_a_dump_picks_where_they_are_used_change_no_answer(
 
 
 @pytest.mark.parametrize("flags", [{}, {"xla_dump_hlo_as_text": True, "xla_dump_hlo_pass_re": "fusion"}])
-def test_what_jax_alone_dumps_is_read(flags: dict[str, bool | str], tmp_path: Path) -> None:
+def test_a_dump_made_by_jax_alone_is_read(flags: dict[str, bool | str], tmp_path: Path) -> None:
     options = {"xla_dump_to": str(tmp_path), **flags}
     for number in range(2):
         function = jax.jit(lambda x, number=number: jnp.tanh(x @ x) + number)
@@ -260,9 +260,7 @@ def test_a_plan_and_live_ranges_in_one_file_are_read_as_xla_wrote_them_until_202
         ({}, "unknown", "unknown hardware"),
     ],
 )  # fmt: skip
-def test_hardware_that_nothing_is_compiled_for_here_is_named_as_its_files_do(
-    files: dict[str, str], target: str, title: str
-) -> None:
+def test_unknown_hardware_has_the_name_in_its_files(files: dict[str, str], target: str, title: str) -> None:
     text = "HloModule f, is_scheduled=true\n\nENTRY e (x: f32[4]) -> f32[4] {\n  ROOT x = f32[4]{0} parameter(0)\n}\n"
     content = {f"module_0001.f.{name}": data.encode() for name, data in files.items()}
     content["module_0001.f.after_optimizations.txt"] = text.encode()
@@ -277,7 +275,7 @@ STEPS = "HloModule f\n\nENTRY e {{\n  ROOT c = f32[] constant({})\n}}\n"
 
 
 @pytest.mark.parametrize("form", ["a mapping", "an archive"])
-def test_a_change_is_put_down_to_both_passes_where_the_file_between_them_cannot_be_read(form: str) -> None:
+def test_a_change_is_attributed_to_both_passes_if_the_file_between_is_unreadable(form: str) -> None:
     texts = {"before_optimizations": 1, "0001.p.after_fusion.before_dce": None, "0002.p.after_dce.before_cse": 3}
     texts |= {"0003.p.after_cse.before_end": 4, "cpu_after_optimizations": 4}
     content = {
@@ -290,7 +288,7 @@ def test_a_change_is_put_down_to_both_passes_where_the_file_between_them_cannot_
 
 @pytest.mark.parametrize("ending", ["hlo", "txt", "bin", "pb"])
 @pytest.mark.parametrize("kind", ["text", "proto", "compressed text", "compressed proto"])
-def test_a_file_is_read_by_what_it_holds_whatever_it_is_called(ending: str, kind: str) -> None:
+def test_a_file_is_read_by_its_content_and_not_its_name(ending: str, kind: str) -> None:
     text = STEPS.format(1)
     proto = bytes(_hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto())
     data = text.encode() if "text" in kind else proto

@@ -41,7 +41,7 @@ def test_a_dump_of_protos_alone_gives_the_capture_of_one_of_texts(corpus: Corpus
     assert [without_head(change.text) for change in protos.passes] == [without_head(c.text) for c in texts.passes]
 
 
-def test_a_text_is_taken_before_a_proto_and_a_plan_from_the_proto_where_there_is_no_other(corpus: Corpus) -> None:
+def test_a_text_is_preferred_to_a_proto_and_the_proto_gives_a_missing_plan(corpus: Corpus) -> None:
     folder = corpus.wait("cpu") / "scan"
     whole = read(folder, ".txt")
     joined = read(folder, "_optimizations.txt", "_optimizations.hlo.pb")

@@ -104,14 +104,14 @@ def test_memory_before_the_partitioner_is_that_of_the_shards(sharding: str) -> N
     assert "per device: " not in text
 
 
-def test_what_has_no_known_sharding_counts_whole_and_is_said_to() -> None:
+def test_a_value_of_unknown_sharding_counts_completely_and_is_reported() -> None:
     memory = explain_memory(read_files({FIRST: spread(GIVEN, "{odd}").encode()}), "")
     assert memory.unknown_shards == 2
     assert "at most: the module does not say how 2 arguments and results are sharded" in tell(memory)
 
 
 @pytest.mark.parametrize("files", [{FIRST: spread(GIVEN)}, {DUMPED: PARTITIONED}, {"pasted.txt": LOOSE}])
-def test_before_fusion_no_answer_has_kernels_and_each_has_the_stage(files: dict[str, str]) -> None:
+def test_answers_before_fusion_have_no_kernels_and_state_the_stage(files: dict[str, str]) -> None:
     capture = read_files({name: text.encode() for name, text in files.items()})
     stage = find_stage(capture)
     kernels, numbers = rank_launches(capture), summarize("jit_step", [capture], "")
@@ -123,14 +123,14 @@ def test_before_fusion_no_answer_has_kernels_and_each_has_the_stage(files: dict[
         assert f'"name": "{stage.name}"' in write_json(answer)
 
 
-def test_collectives_before_the_partitioner_are_not_there_yet() -> None:
+def test_there_are_no_collectives_before_the_partitioner() -> None:
     text = tell(find_exchanges("jit_step", read_files({FIRST: spread(GIVEN).encode()}), {}))
     assert "no collectives yet" in text
     assert "The partitioner decides later what the 8 devices exchange" in text
     assert "nothing is exchanged" not in text
 
 
-def test_the_members_of_groups_are_told_and_what_nothing_explains_is_a_sentence() -> None:
+def test_the_members_of_groups_are_listed_and_unknown_groups_described() -> None:
     answer = find_exchanges("loose", read_files({"pasted.txt": LOOSE.encode()}), {})
     assert {exchange.groups for exchange in answer.exchanges} == {((0, 1), (2, 3), (4, 5), (6, 7)), ()}
     text = tell(answer)
@@ -191,7 +191,7 @@ def test_each_file_of_a_set_is_listed_or_left_out_with_a_reason(*, pack: bool) -
         '"builtin.module"() ({\n}) : () -> ()\n',
     ],
 )
-def test_mlir_is_not_taken_for_hlo(text: str) -> None:
+def test_mlir_is_not_mistaken_for_hlo(text: str) -> None:
     with pytest.raises(
         InspectError, match=r'is MLIR, as StableHLO is, and no HLO\nJAX writes HLO with .*dialect="hlo"'
     ):
@@ -206,7 +206,7 @@ def test_mlir_is_not_taken_for_hlo(text: str) -> None:
         ("ROOT %s =", "in the middle of computation 'add', which starts on line 3"),
     ],
 )
-def test_a_text_that_is_cut_off_is_said_to_be(end: str, message: str) -> None:
+def test_a_truncated_text_is_reported_as_truncated(end: str, message: str) -> None:
     text = LOOSE.replace("loose,", "loose, entry_computation_layout={(f32[16]{0})->f32[16]{0}},")
     with pytest.raises(InspectError, match="the text is cut off") as refused:
         parse_module(text[: text.index(end)])

@@ -50,7 +50,7 @@ def test_every_dump_is_read_as_the_compilers_own_proto_has_it(corpus: Corpus, ta
 
 
 @for_each_target
-def test_the_corpus_reaches_what_is_hard_to_read(corpus: Corpus, target: str) -> None:
+def test_the_corpus_covers_the_forms_that_are_hard_to_read(corpus: Corpus, target: str) -> None:
     features: set[str] = set()
     for path in corpus.texts(target):
         text = path.read_text()
@@ -106,7 +106,7 @@ def test_every_memory_plan_is_read_and_adds_up(corpus: Corpus, target: str) -> N
 
 
 @for_each_target
-def test_arrays_take_the_bytes_that_their_shape_says(corpus: Corpus, target: str) -> None:
+def test_arrays_have_the_size_that_their_shape_implies(corpus: Corpus, target: str) -> None:
     off = total = 0
     for path in corpus.wait(target).glob("*/*-buffer-assignment.txt"):
         for _, value in parse_buffers(path.read_text()).values():

@@ -63,7 +63,7 @@ def refusal(read_text: Callable[[str], object], text: str) -> HloSyntaxError | N
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_a_damaged_module_is_read_or_refused_with_its_place(corpus: Corpus, target: str, program: str) -> None:
+def test_a_damaged_module_is_read_or_rejected_with_its_place(corpus: Corpus, target: str, program: str) -> None:
     dice = random.Random(f"{target} {program}")  # noqa: S311 - the same damage each time, and no secret
     texts = [path.read_text() for path in corpus.passes(target, program)]
     for _ in range(120):
@@ -71,7 +71,7 @@ def test_a_damaged_module_is_read_or_refused_with_its_place(corpus: Corpus, targ
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_damaged_memory_plan_is_read_or_refused_with_its_place(corpus: Corpus, target: str) -> None:
+def test_a_damaged_memory_plan_is_read_or_rejected_with_its_place(corpus: Corpus, target: str) -> None:
     dice = random.Random(target)  # noqa: S311 - the same damage each time, and no secret
     buffers = corpus.find(target, "scan", "-buffer-assignment.txt").read_text()
     ranges = corpus.find(target, "scan", "-live-range.txt").read_text()
@@ -99,7 +99,7 @@ def test_a_damaged_memory_plan_is_read_or_refused_with_its_place(corpus: Corpus,
         "  a = f32[] x(), b=\n{\n",
     ],
 )
-def test_endless_repetition_takes_no_longer_than_its_length(noise: str) -> None:
+def test_long_repetitions_take_linear_time(noise: str) -> None:
     many = noise * (200_000 // len(noise))
     frame = "HloModule m\n\nENTRY %main (x: f32[]) -> f32[] {\n"
     for text in (

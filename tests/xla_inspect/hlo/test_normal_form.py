@@ -55,17 +55,17 @@ def tell(module: Module) -> list[list[tuple[str, str, tuple[str, ...], str, bool
 
 
 @written
-def test_a_written_module_is_read_as_xla_reads_it(text: str) -> None:
+def test_a_handwritten_module_is_read_as_xla_reads_it(text: str) -> None:
     assert tell(parse_module(text)) == tell(parse_module(read_back(text)))
 
 
 @written
-def test_a_written_module_holds_something_that_xla_does_not_print(text: str) -> None:
+def test_each_handwritten_module_has_a_form_that_xla_does_not_print(text: str) -> None:
     assert read_back(text).split() != text.split()
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_what_is_wrong_is_told_with_line_and_column_and_what_was_expected(text: str) -> None:
+def test_an_error_is_reported_with_line_column_and_expected_text(text: str) -> None:
     line, column, message = WRONG[text]
     with pytest.raises(InspectError, match="error"):
         read_back(text)
@@ -77,7 +77,7 @@ def test_what_is_wrong_is_told_with_line_and_column_and_what_was_expected(text: 
     assert message in place[3]
 
 
-def test_a_configuration_of_several_lines_becomes_one_with_the_blanks_that_its_author_put_within_a_line() -> None:
+def test_a_multiline_configuration_becomes_one_line_with_its_inner_blanks() -> None:
     text = """ENTRY e {
       x = f32[] parameter(0)
       ROOT y = f32[] negate(x), frontend_attributes={a={n = 1 : i32, t = [0, 1]}}, backend_config={

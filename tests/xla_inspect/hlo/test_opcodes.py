@@ -40,12 +40,12 @@ def test_there_are_ten_categories() -> None:
         ("all-to-all-update", "async-update", "all-to-all", "communication"),
     ],
 )
-def test_an_asynchronous_form_is_that_of_what_it_wraps(
+def test_an_asynchronous_opcode_belongs_to_its_wrapped_opcode(
     spelling: str, opcode: str, inner: str | None, category: str
 ) -> None:
     assert (resolve(spelling), categorise(spelling)) == ((opcode, inner), category)
 
 
-def test_an_unknown_opcode_is_refused() -> None:
+def test_an_unknown_opcode_is_rejected() -> None:
     with pytest.raises(ValueError, match="unknown opcode 'frobnicate-start'"):
         resolve("frobnicate-start")

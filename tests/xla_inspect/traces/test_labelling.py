@@ -49,7 +49,7 @@ def test_labels_are_in_name_and_arguments_and_the_times_stay(form: str, out: str
     assert sorted(names) == ["/host:CPU", "first", "second"]
 
 
-def test_a_profile_of_sums_has_no_labels(tmp_path: Path) -> None:
+def test_a_profile_of_sums_cannot_be_labelled(tmp_path: Path) -> None:
     path = tmp_path / "sum.csv"
     path.write_text("Time (%),Total Time (ns),Instances,Name\n100,5,1,k\n", encoding="utf-8")
     with pytest.raises(InspectError, match="holds sums"):

@@ -73,6 +73,6 @@ def test_a_step_taken_twice_is_reported_once() -> None:
     assert [event.text for event in woven if event.source == SOURCE] == ["e stays: no"]
 
 
-def test_without_a_log_there_are_no_steps_and_without_steps_the_log_is_as_it_is() -> None:
+def test_cost_steps_need_a_log_and_a_log_without_steps_is_unchanged() -> None:
     assert weave_log(told("fused a into b as b", log=())) == ()
     assert weave_log(told()) == (OTHER, FUSING, LATER)

@@ -83,7 +83,7 @@ def test_the_transpose_of_the_matmul_is_done_by_the_matmul(turned: dict[str, Rea
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_loop_that_swaps_its_carry_copies_arguments_and_what_it_hands_on(target: str) -> None:
+def test_a_loop_that_swaps_its_carry_copies_arguments_and_results(target: str) -> None:
     reasons = read_reasons(capture(swap, MATRIX, MATRIX, target=target, reasons=True))
     read_only = {decision.instruction.partition(".")[0] for decision in find(reasons, "copied-read-only")}
     assert {"x", "y"} <= read_only
@@ -107,7 +107,7 @@ def test_a_donated_value_is_copied_for_the_update_that_writes_into_it(target: st
 
 
 @pytest.mark.parametrize("target", ["cpu:8", "h100:8", "tpu-v5e:2x4"])
-def test_a_gather_was_made_for_the_matmul_that_reads_parts(target: str) -> None:
+def test_an_all_gather_is_inserted_for_the_matmul_that_reads_shards(target: str) -> None:
     examples = (jax.ShapeDtypeStruct((1024, 512), jnp.bfloat16), jax.ShapeDtypeStruct((512, 2048), jnp.bfloat16))
     specs = (P("data", None), P("data", None))
     program = capture(lambda x, w: x @ w, *examples, target=target, reasons=True, mesh={"data": 8}, specs=specs)
