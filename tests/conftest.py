@@ -1,4 +1,4 @@
-"""What every test may ask for: the project's root, a browser, every target; and what happens where one is missing.
+"""Fixtures and hooks of all tests: the project's root, a browser, every target, and skips for missing parts.
 
 Where a test needs something that this machine lacks it is skipped, and the reason says how to get it;
 with REQUIRE_TARGETS=all or REQUIRE_BROWSER=1, as in continuous integration, it fails instead. With both, a test that is
@@ -57,7 +57,7 @@ MACOS_BROWSERS = (
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Add what `scripts/test` hands on."""
+    """Add the options that `scripts/test` passes."""
     parser.addoption(
         "--page", action="append", default=[], metavar="PATH", help="check only this page of docs/; may repeat"
     )
@@ -66,7 +66,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Leave the long tests out where that was asked for; begin with what takes longest, and leaves a core to others."""
+    """Leave out long tests on request, and start with the tests that take longest."""
     items.sort(key=lambda item: not item.nodeid.startswith(FIRST))
     if config.getoption("--short"):
         left_out = [item for item in items if is_long(item)]
@@ -76,19 +76,19 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
 
 
 def pytest_sessionfinish(session: pytest.Session) -> None:
-    """Where several processes share the work, each finds the same tests: tell the one that reports how many."""
+    """Send the number of left-out tests from a worker process to the process that reports it."""
     if hasattr(session.config, "workeroutput"):
         session.config.workeroutput["left_out"] = session.config.stash.get(LEFT_OUT, 0)
 
 
 @pytest.hookimpl(optionalhook=True)
 def pytest_testnodedown(node: Any) -> None:  # noqa: ANN401 - a class of pytest-xdist
-    """Hear how many tests a process left out."""
+    """Receive the number of tests that a worker process left out."""
     node.config.stash[LEFT_OUT] = getattr(node, "workeroutput", {}).get("left_out", 0)
 
 
 def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: pytest.Config) -> None:
-    """Say how many tests were left out, and what took longest; a fixture counts with the test that it was made for."""
+    """Report the number of left-out tests and the slowest ones; a fixture counts with its first test."""
     if left_out := config.stash.get(LEFT_OUT, 0):
         terminalreporter.write_line(f"{left_out} long tests were left out: `scripts/test --all` runs them too")
     if not (most := config.getoption("--slowest")):
@@ -101,9 +101,9 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter, config: p
     files: Counter[str] = Counter()
     for name, seconds in tests.items():
         files[name.partition("::")[0]] += seconds
-    for what, counted in (("files", files), ("tests", tests)):
-        terminalreporter.section(f"the {most} slowest {what}, of {sum(counted.values()):.0f} s")
-        for name, seconds in counted.most_common(most):
+    for what, entries in (("files", files), ("tests", tests)):
+        terminalreporter.section(f"the {most} slowest {what}, of {sum(entries.values()):.0f} s")
+        for name, seconds in entries.most_common(most):
             terminalreporter.write_line(f"{seconds:7.1f} s  {name}")
 
 
@@ -116,19 +116,19 @@ def is_long(test: pytest.Item) -> bool:
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup() -> Generator[None]:
-    """Skip a test whose fixtures need a target that is not available here."""
+    """Skip a test with a fixture whose target is not available here."""
     yield from _skip_unavailable()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call() -> Generator[None]:
-    """Skip a test that needs a target that is not available here."""
+    """Skip a test whose target is not available here."""
     yield from _skip_unavailable()
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """Let a test fail that is skipped although everything is there."""
+    """Fail a skipped test if all requirements are available."""
     report = yield
     if report.skipped and TARGETS_REQUIRED and BROWSER_REQUIRED and isinstance(report.longrepr, tuple):
         reason = report.longrepr[2].removeprefix("Skipped: ")
@@ -165,10 +165,10 @@ def built_site(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
     It fails with the build's own words when the strict build fails.
     """
-    if named := os.environ.get("SITE_DIR"):
-        if problem := site_checksum.check_checksum(Path(named)):
+    if site_path := os.environ.get("SITE_DIR"):
+        if problem := site_checksum.check_checksum(Path(site_path)):
             pytest.fail(problem, pytrace=False)
-        return Path(named).resolve()
+        return Path(site_path).resolve()
     folder = tmp_path_factory.mktemp("site")
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--site-dir", str(folder)]
     build = subprocess.run(command, cwd=root, capture_output=True, text=True, check=False)
@@ -206,13 +206,15 @@ def captures() -> Captures:
 @pytest.fixture(scope="session")
 def chromium() -> str:
     """The path of a Chromium or Chrome; skips (or fails, with REQUIRE_BROWSER=1) where there is none."""
-    named = os.environ.get("CHROMIUM")
-    found = (named and shutil.which(named)) or next(filter(None, map(shutil.which, BROWSERS)), None)
-    found = found or next((str(path) for path in MACOS_BROWSERS if path.exists()), None)
-    if not found:
+    chromium_path = os.environ.get("CHROMIUM")
+    browser_path = (chromium_path and shutil.which(chromium_path)) or next(
+        filter(None, map(shutil.which, BROWSERS)), None
+    )
+    browser_path = browser_path or next((str(path) for path in MACOS_BROWSERS if path.exists()), None)
+    if not browser_path:
         _miss(
             "no Chromium found: install it (Debian: `apt-get install chromium`) "
             "or name one in the environment variable CHROMIUM",
             required=BROWSER_REQUIRED,
         )
-    return str(found)
+    return str(browser_path)

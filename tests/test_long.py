@@ -1,4 +1,4 @@
-"""`scripts/test` leaves out the tests that are marked as long, and says how many; each mark has its reason."""
+"""`scripts/test` leaves out tests marked as long and reports their number; each mark has a reason."""
 
 from __future__ import annotations
 

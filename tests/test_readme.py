@@ -1,4 +1,4 @@
-"""What the README shows runs, and what it says of licences is what the packages say."""
+"""The code of the README runs, and its licenses match the packages' metadata."""
 
 from __future__ import annotations
 
@@ -32,17 +32,17 @@ LICENCES = {
 def test_the_five_lines_of_python_run_as_shown(tmp_path: Path) -> None:
     [code] = re.findall(r"```python\n(.*?)```", TEXT, re.DOTALL)
     assert len(code.strip().replace("\n\n", "\n").splitlines()) == 5
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", code], cwd=tmp_path, check=False, capture_output=True, text=True, timeout=120
     )
-    assert (done.returncode, done.stderr) == (0, "")
-    assert re.match(r"\d+ passes ran, \d+ changed the module\nHloModule ", done.stdout)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert re.match(r"\d+ passes ran, \d+ changed the module\nHloModule ", result.stdout)
 
 
 @pytest.mark.usefixtures("all_targets")
 def test_the_licences_of_the_compilers_are_what_their_metadata_states() -> None:
-    found = {name: metadata(name).get("License-Expression") or metadata(name).get("License") for name in LICENCES}
-    assert found == LICENCES
+    licenses = {name: metadata(name).get("License-Expression") or metadata(name).get("License") for name in LICENCES}
+    assert licenses == LICENCES
 
 
 def test_the_readme_opens_with_the_two_commands() -> None:
@@ -54,9 +54,9 @@ def test_the_readme_opens_with_the_two_commands() -> None:
 @pytest.mark.parametrize("page", ["README.md", "docs/contributing.md", "docs/contributing-reference.md"])
 def test_every_file_and_folder_that_a_contributor_is_sent_to_is_there(page: str) -> None:
     text = (ROOT / page).read_text(encoding="utf-8")
-    named = set(re.findall(r"\b(?:docs|snippets|scripts|tests)/[\w/-]*(?:\.\w+)*", text))
+    paths = set(re.findall(r"\b(?:docs|snippets|scripts|tests)/[\w/-]*(?:\.\w+)*", text))
     # The walk writes a chapter of this name.
-    assert [name for name in sorted(named) if not (ROOT / name).exists() and "reduced" not in name] == []
+    assert [name for name in sorted(paths) if not (ROOT / name).exists() and "reduced" not in name] == []
 
 
 def test_the_readme_names_every_command_that_people_type() -> None:

@@ -1,4 +1,4 @@
-"""Where everything is required, no test is skipped but for a reason that is written down."""
+"""No test is skipped if everything is required, except for documented reasons."""
 
 from __future__ import annotations
 
@@ -54,9 +54,9 @@ def test_a_test_that_is_skipped_although_everything_is_required_fails(
     shutil.copy(TESTS / "conftest.py", tmp_path)
     (tmp_path / "test_few.py").write_text(SKIPPED, encoding="utf-8")
     command = [sys.executable, "-m", "pytest", "-p", "no:cacheprovider", "-rs", "test_few.py"]
-    done = subprocess.run(
+    result = subprocess.run(
         command, cwd=tmp_path, env={**os.environ, **required}, check=False, capture_output=True, text=True
     )
-    found = re.findall(r"(\d+) (passed|failed|error|skipped)", done.stdout.splitlines()[-1])
-    assert {name: int(count) for count, name in found} == expected
-    assert done.stdout.count("skipped although everything is required: nothing to ") == 3 * ("failed" in expected)
+    counts = re.findall(r"(\d+) (passed|failed|error|skipped)", result.stdout.splitlines()[-1])
+    assert {name: int(count) for count, name in counts} == expected
+    assert result.stdout.count("skipped although everything is required: nothing to ") == 3 * ("failed" in expected)

@@ -1,4 +1,4 @@
-"""What scripts measured and recorded is as they wrote it, and says of which versions it is."""
+"""Sealed files of measured data: their hashes and versions."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ def name(path: Path) -> str:
 
 
 def find_pin(package: str) -> str:
-    found = re.search(rf'"{package}==([\d.]+)', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
-    assert found
-    return found[1]
+    pinned_version = re.search(rf'"{package}==([\d.]+)', (ROOT / "pyproject.toml").read_text(encoding="utf-8"))
+    assert pinned_version
+    return pinned_version[1]
 
 
 @pytest.fixture
@@ -74,12 +74,12 @@ def test_line_ends_and_indentation_of_another_system_are_no_change(sealed: Path)
     assert stamps.read_sealed(sealed) == content
 
 
-@pytest.mark.parametrize("lost", ["script", "versions", stamps.SEAL])
-def test_a_file_that_no_script_sealed_is_refused(sealed: Path, lost: str) -> None:
+@pytest.mark.parametrize("name", ["script", "versions", stamps.SEAL])
+def test_a_file_that_no_script_sealed_is_refused(sealed: Path, name: str) -> None:
     content = json.loads(sealed.read_text(encoding="utf-8"))
-    del content[lost]
+    del content[name]
     sealed.write_text(json.dumps(content), encoding="utf-8")
-    with pytest.raises(stamps.SealError, match=f"times.json has no {lost}: the script that makes it calls"):
+    with pytest.raises(stamps.SealError, match=f"times.json has no {name}: the script that makes it calls"):
         stamps.read_sealed(sealed)
 
 
@@ -91,8 +91,8 @@ def test_half_a_file_is_refused(sealed: Path) -> None:
 
 def test_versions_are_told_with_what_is_pinned_where_that_is_another(sealed: Path) -> None:
     pinned = find_pin("jax")
-    told = stamps.name_versions({"jax": pinned, "jaxlib": "1.0", "made-up": "3"})
-    assert told == f"jax {pinned}, jaxlib 1.0 (this build: {pinned}), made-up 3"
+    text = stamps.name_versions({"jax": pinned, "jaxlib": "1.0", "made-up": "3"})
+    assert text == f"jax {pinned}, jaxlib 1.0 (this build: {pinned}), made-up 3"
     with pytest.raises(stamps.SealError, match=rf"times.json is of jax 1.0 and not of {pinned}: run `scripts/bench`"):
         stamps.read_current(sealed)
 
@@ -112,8 +112,8 @@ def test_the_build_warns_of_every_file_that_was_changed_and_of_no_other(
         assert caplog.messages == []
         for path in FILES:
             copy = tmp_path / "data" / name(path)
-            changed = re.sub(r"\d", lambda digit: str(9 - int(digit[0])), copy.read_text("utf-8"), count=1)
-            copy.write_text(changed, "utf-8")
+            altered = re.sub(r"\d", lambda digit: str(9 - int(digit[0])), copy.read_text("utf-8"), count=1)
+            copy.write_text(altered, "utf-8")
         site_hook.on_pre_build(config)
     assert [message.partition(" since ")[0] for message in caplog.messages] == [
         f"{path.name} was changed" for path in FILES
@@ -134,7 +134,7 @@ def test_pages_read_data_that_was_measured_through_its_seal() -> None:
 def test_a_record_of_a_release_that_was_changed_is_refused(tmp_path: Path) -> None:
     [path] = [path for path in FILES if path.name == "0.11.2.json"]
     shutil.copy(path, tmp_path)
-    assert [each.jax for each in read_releases(tmp_path, stamps.read_text)] == ["0.11.2"]
+    assert [release.jax for release in read_releases(tmp_path, stamps.read_text)] == ["0.11.2"]
     copy = tmp_path / path.name
     copy.write_text(path.read_text("utf-8").replace('"fusion kLoop":2', '"fusion kLoop":3', 1), encoding="utf-8")
     with pytest.raises(stamps.SealError, match=r"^0\.11\.2\.json was changed since `scripts/drift --again` wrote it"):

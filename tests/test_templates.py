@@ -1,4 +1,4 @@
-"""What GitHub reads beside the workflows is of the form that it takes, and says what the project says elsewhere."""
+"""GitHub's templates have the required form and agree with the project."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def test_a_file_is_of_the_form_that_its_reader_takes(schema: str) -> None:
         f"--builtin-schema=vendor.{schema}",
         *map(str, SCHEMAS[schema]),
     ]
-    done = subprocess.run(command, check=False, capture_output=True, text=True)
-    assert done.returncode == 0, done.stdout
+    result = subprocess.run(command, check=False, capture_output=True, text=True)
+    assert result.returncode == 0, result.stdout
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.stem)
@@ -56,9 +56,9 @@ def test_the_citation_names_the_package_as_it_is() -> None:
 
 def test_every_script_and_file_that_the_templates_name_is_there() -> None:
     texts = [path.read_text(encoding="utf-8") for path in [*GITHUB.glob("*.md"), *FORMS]]
-    named = {name for text in texts for name in re.findall(r"\b(?:scripts/[\w-]+|tests/expected|CHANGELOG\.md)", text)}
-    assert sorted(name for name in named if not (ROOT / name).exists()) == []
-    assert "scripts/new-chapter" in named
+    names = {name for text in texts for name in re.findall(r"\b(?:scripts/[\w-]+|tests/expected|CHANGELOG\.md)", text)}
+    assert sorted(name for name in names if not (ROOT / name).exists()) == []
+    assert "scripts/new-chapter" in names
 
 
 def test_the_changelog_begins_with_what_is_not_released_or_with_the_version_of_the_package() -> None:

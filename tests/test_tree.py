@@ -1,4 +1,4 @@
-"""What holds for every tracked file: no path or host of the machine that built it, and modules of a readable length."""
+"""Rules for every tracked file: no local paths or hosts, and modules of limited length."""
 
 from __future__ import annotations
 
@@ -30,13 +30,13 @@ def list_files() -> list[Path]:
 def find(words: list[str]) -> list[str]:
     """Return `file:line` of each line that holds one of the words."""
     pattern = re.compile("|".join(rf"(?<![\w.}}-]){re.escape(word)}" for word in words))
-    found = []
+    long_lines = []
     for path in list_files():
         text = path.read_text(encoding="utf-8", errors="replace")
-        found += [
+        long_lines += [
             f"{path.relative_to(ROOT)}:{n}" for n, line in enumerate(text.splitlines(), 1) if pattern.search(line)
         ]
-    return found
+    return long_lines
 
 
 def test_no_tracked_file_names_a_package_registry() -> None:
@@ -63,8 +63,8 @@ def test_the_top_level_folders_are_the_agreed_ones() -> None:
 
 def test_what_is_generated_is_not_tracked() -> None:
     command = ["git", "-c", "safe.directory=*", "ls-files", "--cached", "--ignored", "--exclude-standard"]
-    done = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
-    assert done.stdout == ""
+    result = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
+    assert result.stdout == ""
 
 
 def test_a_lock_file_which_would_name_the_registry_is_not_tracked() -> None:

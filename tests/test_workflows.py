@@ -1,4 +1,4 @@
-"""The workflow files are valid, have no more rights than they need, and do what they do through `scripts/`."""
+"""The workflow files are valid, have minimal rights, and call `scripts/`."""
 
 from __future__ import annotations
 
@@ -38,23 +38,23 @@ def steps(path: Path) -> list[dict[str, Any]]:
 
 def run(command: str, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
     """Run a command of the environment, or skip where it has no wheel."""
-    found = shutil.which(command, path=SCRIPTS)
-    if found is None:
+    program = shutil.which(command, path=SCRIPTS)
+    if program is None:
         pytest.skip(f"{command} has no wheel for this machine")
-    return subprocess.run([found, *map(str, arguments)], check=False, capture_output=True, text=True)
+    return subprocess.run([program, *map(str, arguments)], check=False, capture_output=True, text=True)
 
 
 def validate(*paths: Path, schema: str = "vendor.github-workflows") -> str:
-    """Return what the schema of such files finds wrong, or an empty string."""
-    done = run("check-jsonschema", "--builtin-schema", schema, *paths)
-    return done.stdout if done.returncode else ""
+    """Return the errors that the schema of such files reports, or an empty string."""
+    result = run("check-jsonschema", "--builtin-schema", schema, *paths)
+    return result.stdout if result.returncode else ""
 
 
 def audit(*paths: Path) -> list[str]:
-    """Return the names of what zizmor finds, with the strictest eyes it has."""
-    done = run("zizmor", "--offline", "--no-progress", "--persona=auditor", "--format=plain", "--color=never", *paths)
-    assert done.returncode in {0, 11, 12, 13, 14}, done.stderr  # from 11 on it tells how bad the worst finding is
-    return re.findall(r"^\w+\[([\w-]+)\]", done.stdout, re.MULTILINE)
+    """Return the names of zizmor's findings in its strictest mode."""
+    result = run("zizmor", "--offline", "--no-progress", "--persona=auditor", "--format=plain", "--color=never", *paths)
+    assert result.returncode in {0, 11, 12, 13, 14}, result.stderr  # from 11 on it tells how bad the worst finding is
+    return re.findall(r"^\w+\[([\w-]+)\]", result.stdout, re.MULTILINE)
 
 
 def test_there_is_a_workflow_for_each_event() -> None:
@@ -99,19 +99,25 @@ def test_every_action_is_pinned_by_commit_with_its_version_beside_it(path: Path)
 
 
 def test_an_action_has_one_commit_wherever_it_is_used() -> None:
-    found: dict[str, set[str]] = {}
+    found_commits: dict[str, set[str]] = {}
     for path in (*WORKFLOWS, *EXAMPLES):
         for owner, commit in re.findall(r"uses: (\w+/[\w-]+)[\w/-]*@(\S+)", path.read_text(encoding="utf-8")):
-            found.setdefault(owner, set()).add(commit)
-    assert {owner: commits for owner, commits in found.items() if len(commits) > 1} == {}
+            found_commits.setdefault(owner, set()).add(commit)
+    assert {owner: commits for owner, commits in found_commits.items() if len(commits) > 1} == {}
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
 def test_a_task_is_one_command_of_the_scripts(path: Path) -> None:
     commands = [step["run"] for step in steps(path) if "run" in step]
-    named = [re.fullmatch(r"(scripts/(?:ci/)?[\w-]+)[^\n;&|]*", command) for command in commands]
-    assert [command for command, found in zip(commands, named, strict=True) if not found] == []
-    assert [found[1] for found in named if found and not (ROOT / found[1]).is_file()] == []
+    command_matches = [re.fullmatch(r"(scripts/(?:ci/)?[\w-]+)[^\n;&|]*", command) for command in commands]
+    assert [
+        command for command, command_match in zip(commands, command_matches, strict=True) if not command_match
+    ] == []
+    assert [
+        command_match[1]
+        for command_match in command_matches
+        if command_match and not (ROOT / command_match[1]).is_file()
+    ] == []
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
@@ -158,7 +164,9 @@ def test_no_push_cancels_a_release() -> None:
     """A group lets one run wait and cancels it when the next comes, so a release shares its group with no other."""
     groups = {path.stem: load(path).get("concurrency", {}) for path in WORKFLOWS}
     assert groups["release"] == {"group": "release-${{ github.ref }}"}
-    assert [name for name, each in groups.items() if each.get("group", "").startswith("release")] == ["release"]
+    assert [name for name, job_group in groups.items() if job_group.get("group", "").startswith("release")] == [
+        "release"
+    ]
     jobs = [job for path in WORKFLOWS for job in load(path)["jobs"].values()]
     assert [job for job in jobs if "concurrency" in job] == []
 
@@ -176,7 +184,7 @@ def find_needs(jobs: dict[str, Any], name: str) -> set[str]:
     """Return the jobs that a job waits for, directly or not."""
     needs = jobs[name].get("needs", [])
     direct = {needs} if isinstance(needs, str) else set(needs)
-    return direct.union(*(find_needs(jobs, each) for each in direct))
+    return direct.union(*(find_needs(jobs, job) for job in direct))
 
 
 def test_what_may_publish_installs_nothing_but_a_uv_pinned_by_its_content() -> None:
@@ -203,7 +211,7 @@ esac
 
 @pytest.mark.skipif(sys.platform == "win32", reason="the step runs on Linux")
 @pytest.mark.parametrize(
-    ("conclusion", "known", "asked"),
+    ("conclusion", "known_text", "comment"),
     [
         ("failure", "", "POST repos/o/r/issues/7/comments"),
         ("failure", "42", "PATCH repos/o/r/issues/comments/42"),
@@ -212,13 +220,13 @@ esac
     ],
 )
 def test_what_a_budget_check_found_is_shown_as_code_whatever_stands_in_it(
-    conclusion: str, known: str, asked: str, tmp_path: Path
+    conclusion: str, known_text: str, comment: str, tmp_path: Path
 ) -> None:
     workflow = next(path for path in EXAMPLES if "comment" in path.name)
     [command] = [step["run"] for step in steps(workflow) if "run" in step]
     (tmp_path / "gh").write_text(FAKE, encoding="utf-8")
     (tmp_path / "gh").chmod(0o755)
-    (tmp_path / "known").write_text(known, encoding="utf-8")
+    (tmp_path / "known").write_text(known_text, encoding="utf-8")
     (tmp_path / "xla-budget.txt").write_bytes(
         "1 broken\n\n~~~\n</details>\r# title\x1b[1m …\n@someone".encode() + b"\xff"
     )
@@ -226,8 +234,8 @@ def test_what_a_budget_check_found_is_shown_as_code_whatever_stands_in_it(
     environment |= {"HEAD": "o:b", "COMMIT": "c", "CONCLUSION": conclusion}
     subprocess.run(["bash", "-euo", "pipefail", "-c", command], cwd=tmp_path, env=environment, check=True)
     posted = tmp_path / "posted"
-    assert (asked in (tmp_path / "asked").read_text(encoding="utf-8") if asked else not posted.exists()) is True
-    if asked:
+    assert (comment in (tmp_path / "asked").read_text(encoding="utf-8") if comment else not posted.exists()) is True
+    if comment:
         first, empty, *rest = posted.read_bytes().decode().split("\n")
         assert (first, empty) == ("<!-- xla-budget -->", "")
         assert [line for line in rest if line and not line.startswith("    ")] == []

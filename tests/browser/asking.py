@@ -1,4 +1,4 @@
-"""A site of three small pages in the project's own theme, for what questions and terms do in a browser."""
+"""A small site with predictions and glossary terms, in the project's theme, for browser tests."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The built site, behind a small server that compresses, in one Chromium that all of these tests share.
+"""The fixtures of the browser tests: the built site on a compressing server, and one shared Chromium.
 
 A test takes each page by the name `page_path`, so a chapter that is added is covered without a new test. It loads the
 page by `open_anew`, in a window that other tests use too; or by `open_page` where it changes its window.
@@ -49,10 +49,10 @@ ROOT = "const root = document.querySelector('#explorer').shadowRoot;"
 expect.set_options(timeout=PATIENCE * 1000)
 
 
-def lacks(page_path: str, found: object) -> bool:
-    """Return whether a page has nothing of what a test looks at, so that all of it is as it must be."""
-    assert found or page_path != CHAPTER, "nothing was found on the page that has everything"
-    return not found
+def lacks(page_path: str, missing: object) -> bool:
+    """Return whether a page has no element that a test could check, so that the test passes trivially."""
+    assert missing or page_path != CHAPTER, "nothing was found on the page that has everything"
+    return not missing
 
 
 type Opener = Callable[..., Page]
@@ -67,12 +67,12 @@ type Show = Callable[..., Opened]
 
 def sources() -> dict[str, Path]:
     """Return the Markdown file or the notebook of each page, by the page's path in the built site."""
-    found = {}
+    source_texts = {}
     for path in sorted([*DOCS.rglob("*.md"), *DOCS.rglob("*.py")]):
         below = path.relative_to(DOCS)
         plain = below.with_suffix("") if below.stem != "index" else below.parent
-        found[(plain / "index.html").as_posix()] = path
-    return found
+        source_texts[(plain / "index.html").as_posix()] = path
+    return source_texts
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
@@ -116,7 +116,7 @@ def run_node(root: Path) -> RunNode:
 
 @pytest.fixture(scope="session")
 def chromiums() -> Generator[BrowserType]:
-    """What starts browsers: one for the whole run, since a process cannot have two."""
+    """Playwright's Chromium, started once, because one process cannot run two Playwright instances."""
     with sync_playwright() as playwright:
         yield playwright.chromium
 
@@ -131,7 +131,7 @@ def browser(chromium: str, chromiums: BrowserType) -> Generator[Browser]:
 
 @pytest.fixture(scope="session")
 def windows(site: Site, browser: Browser) -> Generator[Visits]:
-    """The windows that stay open."""
+    """The windows that stay open for several tests."""
     opened = Visits(browser, site.address)
     yield opened
     opened.close()
@@ -139,7 +139,7 @@ def windows(site: Site, browser: Browser) -> Generator[Visits]:
 
 @pytest.fixture
 def open_anew(windows: Visits) -> Generator[Anew]:
-    """Load pages, for a test that acts on them in any way that a reader could; their policy must block nothing."""
+    """Load pages in a new window, for tests that change their state; the policy must block nothing."""
     loaded = []
 
     def open_anew(path: str, look: Look = Look()) -> Page:  # noqa: B008 - it is frozen
@@ -172,7 +172,7 @@ def open_page(site: Site, browser: Browser) -> Generator[Opener]:
 
 @pytest.fixture(scope="session")
 def asked_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A small site with questions and terms, built: in it `site`, beside what it is built from."""
+    """The built small site with predictions and terms: the folder `site` and its sources."""
     folder = tmp_path_factory.mktemp("asked")
     asking.build(folder)
     return folder
@@ -180,14 +180,14 @@ def asked_folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="session")
 def asked_address(asked_folder: Path) -> Generator[str]:
-    """The small site, served."""
+    """The address of the served small site."""
     with serve(asked_folder / "site") as served:
         yield served.address
 
 
 @pytest.fixture
 def asked_context(browser: Browser, request: pytest.FixtureRequest) -> Generator[BrowserContext]:
-    """A browser that has kept nothing, with the options that a test gives."""
+    """A browser context without stored data, with the options of a test."""
     options = {"viewport": {"width": WIDE, "height": 900}, "reduced_motion": "reduce", **getattr(request, "param", {})}
     context = browser.new_context(**options)
     yield context
@@ -196,7 +196,7 @@ def asked_context(browser: Browser, request: pytest.FixtureRequest) -> Generator
 
 @pytest.fixture
 def asked_page(asked_context: BrowserContext, asked_address: str) -> Generator[Page]:
-    """The page of the small site that asks; its policy blocks nothing, and no script of it fails."""
+    """The page with predictions of the small site; its policy blocks nothing, and no script of it fails."""
     page = asked_context.new_page()
     blocked: list[str] = []
     faults: list[str] = []
@@ -223,12 +223,12 @@ class Opened:
 
     @property
     def status(self) -> str:
-        """What the status line says."""
+        """The text of the status line."""
         return self.page.locator(".status").inner_text()
 
     @property
     def pane(self) -> Locator:
-        """What the chosen view shows."""
+        """The element of the chosen view."""
         return self.page.locator(".pane")
 
     def choose(self, name: str) -> None:
@@ -247,17 +247,17 @@ class Opened:
         )
 
     def settle(self) -> None:
-        """Wait until what was pressed has had its effect, and a long listing is drawn whole."""
+        """Wait until the last action has had its effect and a long listing is drawn completely."""
         wait_for_rest(self.page)
         wait_until(self.page, "!globalThis.xlaExplorer?.pending()")
 
     def texts(self, selector: str) -> list[str]:
-        """Return the text of each line of the view that a selector finds, without what only a screen reader says."""
+        """Return the visible text of each line of the view that a selector finds."""
         script = """lines => lines.map(line => [...line.childNodes]
           .filter(node => !node.classList?.contains("hidden")).map(node => node.textContent).join(""))"""
         self.settle()
-        found: list[str] = self.pane.locator(selector).evaluate_all(script)
-        return found
+        elements: list[str] = self.pane.locator(selector).evaluate_all(script)
+        return elements
 
 
 @pytest.fixture

@@ -43,7 +43,7 @@ class Site:
 
 @contextmanager
 def serve(folder: Path, packed: dict[Path, bytes] | None = None) -> Generator[Site]:
-    """Serve a built site on this machine; what another server of it has packed need not be packed again."""
+    """Serve a built site on this machine, reusing files that another server has already compressed."""
     served = Site(folder, packed={} if packed is None else packed)
     with _Server(("127.0.0.1", 0), _handler(served)) as server:
         served.address = f"http://127.0.0.1:{server.server_port}"
@@ -56,7 +56,7 @@ class _Server(ThreadingHTTPServer):
     daemon_threads = True
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Report what went wrong, but not that a page was closed while it was being sent."""
+        """Report an error, except one from a page that was closed during a response."""
         if not isinstance(sys.exception(), ConnectionError):
             super().handle_error(request, client_address)  # type: ignore[arg-type]  # handed on as it came
 

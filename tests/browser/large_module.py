@@ -1,4 +1,4 @@
-"""The explorer's data of a module as large as one wants, and the page that shows it."""
+"""The explorer's data for a module of any size, and the page that shows it."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ def write_module(instructions: int, state: int) -> str:
     layout = "{0,1}" if state >= WHOLE else "{1,0}"
     lines = ["HloModule large", "", "ENTRY main {", f"  add.0 = f32[128,512]{layout} parameter(0)"]
     for number in range(1, instructions):
-        changed = max((at for at in range(state + 1) if (number + at) % 100 == 0), default=0)
-        operand = max(number - 1 - changed, 0)
+        latest_change = max((at for at in range(state + 1) if (number + at) % 100 == 0), default=0)
+        operand = max(number - 1 - latest_change, 0)
         lines.append(f"  add.{number} = f32[128,512]{layout} add(add.{number - 1}, add.{operand})")
     lines[-1] = lines[-1].replace("  add", "  ROOT add", 1)
     return "\n".join([*lines, "}", ""])

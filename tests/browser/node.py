@@ -22,7 +22,7 @@ class RunNode(Protocol):
 
 
 def prepare(root: Path) -> RunNode:
-    """Run programs beside the pinned npm packages, which are installed into .cache/node on first use."""
+    """Return a runner of the pinned npm packages, which are installed into .cache/node on first use."""
     here = Path(sys.executable).parent
     outside = {**os.environ, "PATH": f"{here}{os.pathsep}{os.environ.get('PATH', '')}"}
     node, npm = (shutil.which(name, path=outside["PATH"]) for name in ("node", "npm"))
@@ -36,9 +36,9 @@ def prepare(root: Path) -> RunNode:
     lock = (folder / "package-lock.json").read_bytes()
     if not stamp.exists() or stamp.read_bytes() != lock:
         install = [str(npm), "ci", "--ignore-scripts", "--no-audit", "--no-fund"]
-        done = subprocess.run(install, cwd=folder, capture_output=True, text=True, check=False, env=outside)
-        if done.returncode:
-            _miss(f"npm packages could not be installed (is the registry reachable?): {done.stderr[-500:]}")
+        result = subprocess.run(install, cwd=folder, capture_output=True, text=True, check=False, env=outside)
+        if result.returncode:
+            _miss(f"npm packages could not be installed (is the registry reachable?): {result.stderr[-500:]}")
         stamp.write_bytes(lock)
 
     def run(program: str, *arguments: str, **environment: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""The page that opens a dump, as tests use it: opened once for many of them, or anew for one."""
+"""The page that opens a dump, loaded once for several tests or again for one test."""
 
 from __future__ import annotations
 
@@ -32,30 +32,30 @@ HLO = (
 
 @dataclass
 class Opened:
-    """The page, with what it asked for and what went wrong."""
+    """The page, with its requests and its errors."""
 
     page: Page
     requests: list[Request] = field(default_factory=list)
     faults: list[str] = field(default_factory=list)
 
     def give(self, *paths: Path | dict[str, Any]) -> None:
-        """Choose files, or a folder, and wait until they are read or refused."""
+        """Choose files, or a folder, and wait until they are read or rejected."""
         folder = len(paths) == 1 and not isinstance(paths[0], dict) and paths[0].is_dir()
-        given = paths[0] if folder else [*paths]
-        self.page.locator(f"input[name={'folder' if folder else 'files'}]").set_input_files(given)  # type: ignore[arg-type]
+        path = paths[0] if folder else [*paths]
+        self.page.locator(f"input[name={'folder' if folder else 'files'}]").set_input_files(path)  # type: ignore[arg-type]
         self.settle()
 
     def settle(self) -> None:
-        """Wait until nothing is under way."""
+        """Wait until no work is in progress."""
         wait_until(self.page, READY)
         wait_for_rest(self.page)
 
     def rows(self) -> list[list[str]]:
         """Return the cells of the table of modules."""
-        found: list[list[str]] = self.page.locator(".modules tbody tr").evaluate_all(
+        rows: list[list[str]] = self.page.locator(".modules tbody tr").evaluate_all(
             "rows => rows.map(row => [...row.cells].map(cell => cell.textContent))"
         )
-        return found
+        return rows
 
     def open(self, name: str) -> None:
         """Open a module of the table."""
@@ -67,27 +67,27 @@ class Opened:
         """Choose a view, and return its text."""
         self.page.locator(f"#dump-tab-{view}").click()
         self.settle()
-        found: str = self.page.locator(f"#dump-panel-{view}").evaluate("panel => panel.textContent")
-        return found
+        panel_text: str = self.page.locator(f"#dump-panel-{view}").evaluate("panel => panel.textContent")
+        return panel_text
 
     @property
     def refused(self) -> str:
-        """What the page says is wrong."""
+        """The error message of the page."""
         return self.page.locator(".refused").first.inner_text()
 
 
 @contextmanager
 def visit(browser: Browser, site: Site) -> Generator[Opened]:
-    """Go to the page in a window of its own, and listen from the beginning."""
+    """Go to the page in a new window, and record its requests and errors from the start."""
     context = browser.new_context(viewport={"width": WIDE, "height": 900}, reduced_motion="reduce")
     context.set_default_timeout(PATIENCE * 1000)
     page = context.new_page()
-    found = Opened(page)
-    context.on("request", lambda request: found.requests.append(request))  # noqa: PLW0108 - marked by Playwright
-    page.on("pageerror", lambda error: found.faults.append(str(error)))
-    page.on("console", lambda message: POLICY in message.text and found.faults.append(message.text))
+    page_driver = Opened(page)
+    context.on("request", lambda request: page_driver.requests.append(request))  # noqa: PLW0108 - marked by Playwright
+    page.on("pageerror", lambda error: page_driver.faults.append(str(error)))
+    page.on("console", lambda message: POLICY in message.text and page_driver.faults.append(message.text))
     page.goto(f"{site.address}/{opening.PAGE}", wait_until="load")
-    yield found
+    yield page_driver
     context.close()
 
 
@@ -108,14 +108,14 @@ def dump_site(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
 
 @pytest.fixture(scope="module")
 def dump_page(dump_site: Site, browser: Browser) -> Generator[Opened]:
-    """The page, whose reader is loaded once for these tests."""
-    with visit(browser, dump_site) as found:
-        yield found
-    assert found.faults == []
+    """The page, with a reader of dumps that is loaded once for these tests."""
+    with visit(browser, dump_site) as dump_driver:
+        yield dump_driver
+    assert dump_driver.faults == []
 
 
 @pytest.fixture
 def dump_anew(dump_site: Site, browser: Browser) -> Generator[Opened]:
-    """The page, as nobody has used it yet."""
-    with visit(browser, dump_site) as found:
-        yield found
+    """The page in its initial state."""
+    with visit(browser, dump_site) as dump_driver:
+        yield dump_driver

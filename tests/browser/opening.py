@@ -1,4 +1,4 @@
-"""A site of the page that opens a dump, in the project's own theme, and dumps as a compile leaves them."""
+"""A site with the page that opens a dump, in the project's theme, and real dumps of a compilation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The playground of one small file, for the CPU alone, and what a test does to it."""
+"""The playground of one small file, for the CPU only, and the actions that tests perform on it."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ TEXT = "() => globalThis.xlaExplorer.playground.editor.text"
 
 @pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
-    """A playground of a file of the reader's; what is edited stays in a browser."""
+    """A playground of a user's file; edits stay in the browser."""
     folder = tmp_path_factory.mktemp("play")
     (folder / "layer.py").write_text(PROGRAM, encoding="utf-8")
     with play("layer.py:layer", folder=folder) as started:
@@ -49,7 +49,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
 
 @pytest.fixture
 def context(browser: Browser) -> Iterator[BrowserContext]:
-    """A browser that has kept nothing."""
+    """A browser context without stored data."""
     opened = browser.new_context(
         viewport={"width": WIDE, "height": 900}, permissions=["clipboard-read", "clipboard-write"]
     )
@@ -65,7 +65,7 @@ def page(server: Playground, context: BrowserContext) -> Page:
 
 
 def choose_cpu(route: Route) -> None:
-    """Let a page begin with one target, which takes least."""
+    """Let a page start with the CPU as its only target, because that compiles fastest."""
     try:
         answer = route.fetch()
     except Error:  # the server ended
@@ -85,12 +85,12 @@ def open_play(server: Playground, context: BrowserContext) -> Page:
 
 
 def settle(page: Page) -> None:
-    """Wait for the result of what the editor holds, after the pause."""
+    """Wait for the result of the editor's text, after the pause for typing."""
     wait_until(page, SETTLED)
 
 
 def enter(page: Page, code: str) -> None:
-    """Put code in the place of all that the editor holds, as who pastes it."""
+    """Replace the whole text of the editor, as pasting does."""
     page.locator(".cm-content").focus()
     page.keyboard.press("Control+a")
     page.keyboard.insert_text(code)
@@ -98,7 +98,7 @@ def enter(page: Page, code: str) -> None:
 
 
 def write(page: Page, old: str, new: str) -> None:
-    """Put one text of the code in the place of another."""
+    """Replace one piece of the code with another."""
     code = page.evaluate(TEXT)
     assert old in code
     enter(page, code.replace(old, new))
@@ -112,6 +112,6 @@ def type_at_start(page: Page, text: str) -> None:
 
 
 def opcodes(page: Page) -> str:
-    """Return the jaxpr of what is shown."""
+    """Return the primitives of the shown jaxpr."""
     lines: list[str] = page.evaluate("() => xlaExplorer.playground.explorer.model.data.jaxpr.map(([text]) => text)")
     return "\n".join(lines)

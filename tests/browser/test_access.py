@@ -1,4 +1,4 @@
-"""Everyone can use each page: axe judges it, and the keyboard gets everywhere."""
+"""Accessibility of every page: axe finds no violation, and the keyboard reaches every control."""
 
 from __future__ import annotations
 
@@ -76,13 +76,13 @@ NOTE = """() => {
 
 
 def judge(page: Page, part: str = "") -> list[str]:
-    """Return what axe finds on a page, or in a part of it, through shadow roots."""
+    """Return the violations that axe finds on a page, or in a part of it, through shadow roots."""
     page.evaluate(Axe().axe_script)
     options = {"runOnly": {"type": "tag", "values": RULES}, "resultTypes": ["violations"]}
     if part:
-        found = page.evaluate("([part, options]) => axe.run(part, options)", [part, options])
-        assert found["passes"]
-        return [summary(violation) for violation in found["violations"]]
+        result = page.evaluate("([part, options]) => axe.run(part, options)", [part, options])
+        assert result["passes"]
+        return [summary(violation) for violation in result["violations"]]
     return [summary(violation) for violation in page.evaluate(AUDIT, options)]
 
 
@@ -120,9 +120,9 @@ def test_one_text_that_is_faint_is_found_among_many_that_are_alike(
 ) -> None:
     page = browser.new_page(viewport={"width": WIDE, "height": 900})
     page.set_content(PAPER.format(ROWS + row, after))
-    found = judge(page)
+    verdict = judge(page)
     page.close()
-    assert [each.partition(" ")[0] for each in found] == rules
+    assert [violation.partition(" ")[0] for violation in verdict] == rules
 
 
 @pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])
@@ -131,9 +131,9 @@ def test_the_keyboard_reaches_every_listing_fold_and_tab_and_uses_them(open_anew
     page.keyboard.press("Tab")
     assert page.evaluate("document.activeElement.classList.contains('md-skip')"), "the first stop skips to the text"
     assert page.evaluate("!!document.querySelector('article').querySelector(document.activeElement.hash)")
-    wanted = page.evaluate(MARK)
-    reached = walk(page, steps=2 * len(wanted) + 200)
-    assert [wanted[index] for index in range(len(wanted)) if index not in reached] == []
+    expected = page.evaluate(MARK)
+    reached = walk(page, steps=2 * len(expected) + 200)
+    assert [expected[index] for index in range(len(expected)) if index not in reached] == []
     wide = (
         "[...document.querySelectorAll('article pre')].find(e => e.checkVisibility() && e.scrollWidth > e.clientWidth)"
     )

@@ -1,4 +1,4 @@
-"""In a browser the explorer shows what the capture says: lines, passes, launches and the memory plan."""
+"""The explorer in a browser agrees with the capture: lines, passes, launches and the memory plan."""
 
 from __future__ import annotations
 
@@ -40,21 +40,21 @@ def printed(instruction: Instruction) -> str:
 def test_a_line_of_python_lights_the_instructions_of_the_captures_own_map(
     show: Show, block: Captures, target: str
 ) -> None:
-    found = block[target]
-    states = list(follow_passes(found))
+    program = block[target]
+    states = list(follow_passes(program))
     opened = show(block, f"x=report&target={target}&view=after")
     lines = [
-        number for number, text in enumerate(found.source.splitlines(), 1) if "softmax" in text or "norm(x" in text
+        number for number, text in enumerate(program.source.splitlines(), 1) if "softmax" in text or "norm(x" in text
     ]
     assert lines
     for number in lines:
-        opened.choose_line(f"{found.source_file}:{number}")
+        opened.choose_line(f"{program.source_file}:{number}")
         for view, module in (("before", states[0].module), ("after", states[-1].module)):
             opened.choose(view)
             expected = [
                 printed(instruction)
-                for instruction, line in find_lines(found, module).items()
-                if (line.file, line.number) == (found.source_file, number)
+                for instruction, line in find_lines(program, module).items()
+                if (line.file, line.number) == (program.source_file, number)
             ]
             assert sorted(opened.texts(".line.lit")) == sorted(expected)
 
@@ -71,13 +71,22 @@ def test_the_keyboard_steps_through_the_passes_and_the_diff_is_that_of_the_compa
     for state in follow_passes(layer[target]):
         if before is not None and state.change is not None:
             passes.press("ArrowDown")
-            known, now = set(before.numbers.values()), set(state.numbers.values())
+            earlier_numbers, now = set(before.numbers.values()), set(state.numbers.values())
             # What stands among both, as what was moved into a fusion, is neither added nor removed.
-            added = [printed(each) for each in state.change.added if state.numbers[each] not in known]
-            removed = [printed(each) for each in state.change.removed if before.numbers[each] not in now]
-            assert sorted(opened.texts("li.added > .line")) == sorted(added)
-            assert sorted(opened.texts("li.removed > .line")) == sorted(removed)
-            assert len(added) - len(removed) == state.module.instruction_count() - before.module.instruction_count()
+            added_lines = [
+                printed(instruction)
+                for instruction in state.change.added
+                if state.numbers[instruction] not in earlier_numbers
+            ]
+            removed_lines = [
+                printed(instruction) for instruction in state.change.removed if before.numbers[instruction] not in now
+            ]
+            assert sorted(opened.texts("li.added > .line")) == sorted(added_lines)
+            assert sorted(opened.texts("li.removed > .line")) == sorted(removed_lines)
+            assert (
+                len(added_lines) - len(removed_lines)
+                == state.module.instruction_count() - before.module.instruction_count()
+            )
         before = state
     passes.press("Home")
     assert opened.page.locator('[aria-selected="true"] b').inner_text() == "as imported"
@@ -89,9 +98,9 @@ def test_what_a_pass_removed_stands_where_it_stood(show: Show, layer: Captures) 
     before, after = states[number - 1].module.entry, states[number].module.entry
     opened = show(layer, f"x=report&target=h100&view=passes&pass={number}")
     opened.page.get_by_label("unchanged lines").check()
-    assert opened.texts("li:is(.same, .removed) > .line, .line.was") == [printed(each) for each in before]
+    assert opened.texts("li:is(.same, .removed) > .line, .line.was") == [printed(element) for element in before]
     assert opened.texts("li:is(.same, .added) > .line, li.changed > .line:not(.was)") == [
-        printed(each) for each in after
+        printed(element) for element in after
     ]
 
 
@@ -99,9 +108,9 @@ def test_what_a_pass_removed_stands_where_it_stood(show: Show, layer: Captures) 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_boxes_at_the_dashed_line_add_up_to_the_peak(show: Show, block: Captures, target: str) -> None:
     """The peak is that of live values, in the sizes of their allocations; the executable counts allocations."""
-    found = block[target]
+    program = block[target]
     opened = show(block, f"x=report&target={target}&view=buffers")
-    rows = place_buffers(parse_buffers(found.buffers), parse_live_ranges(found.live_ranges))
+    rows = place_buffers(parse_buffers(program.buffers), parse_live_ranges(program.live_ranges))
     _, most = find_peak(row for row in rows if row.kind != "thread-local" and row.start is not None)
     assert opened.page.locator(".most").inner_text() == f"{most:,}"
     crossing = """() => {
@@ -122,13 +131,13 @@ def test_the_boxes_at_the_dashed_line_add_up_to_the_peak(show: Show, block: Capt
     for allocation, offset, size in opened.page.evaluate(crossing):
         slots[allocation, offset] = max(size, slots.get((allocation, offset), 0))
     assert sum(slots.values()) == most
-    said = opened.page.locator(".analysis").inner_text()
-    numbers = [int(number.replace(",", "")) for number in re.findall(r"[0-9,]*[0-9]", said)]
-    stats = found.memory
+    text = opened.page.locator(".analysis").inner_text()
+    numbers = [int(number.replace(",", "")) for number in re.findall(r"[0-9,]*[0-9]", text)]
+    stats = program.memory
     assert numbers == [stats.arguments, stats.outputs, stats.aliased, stats.temporaries, stats.peak]
     # What the plan and `memory_analysis` must agree on: arguments and outputs everywhere, and on a GPU the peak,
     # which there is all allocations together.
-    kinds = parse_buffers(found.buffers).bytes_by_kind()
+    kinds = parse_buffers(program.buffers).bytes_by_kind()
     assert (kinds["parameter"], kinds["output"]) == (stats.arguments, stats.outputs)
     if target == "h100":
         assert kinds["parameter"] + kinds["output"] + kinds["temporary"] + kinds["constant"] == stats.peak
@@ -137,33 +146,39 @@ def test_the_boxes_at_the_dashed_line_add_up_to_the_peak(show: Show, block: Capt
 
 def test_donation_can_be_switched_on(show: Show) -> None:
     function, example = memory.PROGRAMS["update"]
-    lent, given = capture_all(function, *example), capture_all(function, *example, donate_argnums=0)
-    opened = show(lent, "x=report&target=cpu&view=buffers", donated=given)
+    lent, donating = capture_all(function, *example), capture_all(function, *example, donate_argnums=0)
+    opened = show(lent, "x=report&target=cpu&view=buffers", donated=donating)
     assert (
         f"shared by arguments and outputs {lent['cpu'].memory.aliased:,}"
         in opened.page.locator(".analysis").inner_text()
     )
     opened.page.get_by_label("with its arguments donated").check()
     assert (
-        f"shared by arguments and outputs {given['cpu'].memory.aliased:,}"
+        f"shared by arguments and outputs {donating['cpu'].memory.aliased:,}"
         in opened.page.locator(".analysis").inner_text()
     )
     assert opened.page.locator(".group .named").first.inner_text().startswith("Arguments")
 
 
 def test_an_instruction_names_its_call_chain_or_what_it_is_known_through(show: Show, block: Captures) -> None:
-    found = block["tpu-v5e"]
-    lines = find_lines(found, found.module)
+    program = block["tpu-v5e"]
+    lines = find_lines(program, program.module)
     opened = show(block, "x=report&target=tpu-v5e&view=after")
-    own = next(each for each, line in lines.items() if not line.through and each.computation == found.module.entry.name)
-    borrowed = next(each for each, line in lines.items() if line.through and each.computation == own.computation)
+    own = next(
+        operation
+        for operation, line in lines.items()
+        if not line.through and operation.computation == program.module.entry.name
+    )
+    borrowed = next(
+        operation for operation, line in lines.items() if line.through and operation.computation == own.computation
+    )
     for instruction in (own, borrowed):
         opened.page.get_by_role("button", name=printed(instruction), exact=True).click()
         line = lines[instruction]
         assert opened.status.startswith(f"{line.file}:{line.number}: ")
         assert (f"this is the line of {line.through}" in opened.status) == bool(line.through)
     opened.page.get_by_role("button", name=printed(own), exact=True).click()
-    chain = [f"{frame.function} ({frame.file}:{frame.line})" for frame in found.frames[own.stack_frame or 0]]
+    chain = [f"{frame.function} ({frame.file}:{frame.line})" for frame in program.frames[own.stack_frame or 0]]
     assert [frame for frame in chain if frame not in opened.status] == []
 
 
@@ -173,12 +188,17 @@ def name(box: str) -> str:
 
 
 def test_the_boxes_of_the_graph_are_the_launches_and_open_to_what_they_hold(show: Show, block: Captures) -> None:
-    found = block["h100"]
+    capture = block["h100"]
     opened = show(block, "x=report&target=h100&view=graph")
     names = [name(text) for text in opened.page.locator(".box summary b").all_inner_texts()]
-    assert sorted(names) == sorted(kernel.name for kernel in list_kernels(found))
+    assert sorted(names) == sorted(kernel.name for kernel in list_kernels(capture))
     first = opened.page.locator(".box").first
     first.locator("summary").click()
-    fusion = found.module.entry.by_name[name(first.locator("summary b").inner_text())]
-    held = [fusion, *(each for computation in found.module.called(fusion) for each in computation)]
-    assert opened.texts(".box[open] .line")[: len(held)] == [printed(each) for each in held]
+    fusion = capture.module.entry.by_name[name(first.locator("summary b").inner_text())]
+    instructions = [
+        fusion,
+        *(instruction for computation in capture.module.called(fusion) for instruction in computation),
+    ]
+    assert opened.texts(".box[open] .line")[: len(instructions)] == [
+        printed(instruction) for instruction in instructions
+    ]

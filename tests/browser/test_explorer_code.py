@@ -1,4 +1,4 @@
-"""In a browser the explorer's code belongs to its instruction and line, and an instruction tells reasons."""
+"""The explorer's code in a browser is linked to instructions and lines, and shows reasons for them."""
 
 from __future__ import annotations
 
@@ -69,12 +69,12 @@ def test_ptx_and_sass_are_lit_together_by_the_assemblers_own_lines(show: Show, a
     opened.page.locator(".kernel > summary").first.click()
     number, line = next((number, line) for number, line in enumerate(lines, 1) if line > 1)
     opened.page.locator(f'.text pre.sass [data-line="{number}"]').click()
-    shown = opened.page.locator(".text pre.ptx .pinned")
-    assert shown.inner_text().split() == details["code"][source].splitlines()[line - 1].split()
-    assert shown.is_visible()
-    shown.click()
-    made = [each for each, of in enumerate(lines, 1) if of == line]
-    assert opened.page.locator(".text pre.sass .pinned").count() == len(made)
+    pinned_line = opened.page.locator(".text pre.ptx .pinned")
+    assert pinned_line.inner_text().split() == details["code"][source].splitlines()[line - 1].split()
+    assert pinned_line.is_visible()
+    pinned_line.click()
+    line_numbers = [index for index, of in enumerate(lines, 1) if of == line]
+    assert opened.page.locator(".text pre.sass .pinned").count() == len(line_numbers)
     # By the keyboard: from a line to the one below it.
     opened.page.locator(".text pre.ptx").press("ArrowDown")
     assert opened.page.locator(".text pre.ptx .pinned").get_attribute("data-line") == str(line + 1)
@@ -98,7 +98,7 @@ def test_hlo_of_a_kernel_stands_beside_its_code_and_belongs_to_python_line_by_li
 @pytest.mark.parametrize("target", TARGETS)
 def test_an_instruction_leads_to_its_code_and_the_code_back_to_it(show: Show, attention: Captures, target: str) -> None:
     data = describe_capture(attention[target], code=True)
-    kernel = next(each for each in data["code"]["kernels"] if each["instructions"])
+    kernel = next(kernel_entry for kernel_entry in data["code"]["kernels"] if kernel_entry["instructions"])
     number = kernel["instructions"][0]
     opened = show(attention, f"x=report&target={target}&view=after")
     opened.page.locator(f'.pane [data-instruction="{number}"]').click()
@@ -139,17 +139,17 @@ def test_a_chosen_instruction_tells_what_the_compiler_decided_and_leads_to_the_p
     )
     opened = show(attention, f"x=report&target={target}&view=after")
     opened.page.locator(f'.pane [data-instruction="{number}"]').click()
-    told = opened.page.locator(".reasons li")
-    told.first.wait_for()
+    reason_items = opened.page.locator(".reasons li")
+    reason_items.first.wait_for()
     positions = reasons["about"][str(number)]
     expected = [reasons["said"][at] for at in positions]
-    assert told.locator("q").all_inner_texts() == [each[4] for each in expected[:6]]
+    assert reason_items.locator("q").all_inner_texts() == [message[4] for message in expected[:6]]
     if len(positions) > 6:
         opened.page.locator(".reasons .more").click()
-    assert told.count() == len(positions)
-    assert [text.split()[0] for text in told.all_inner_texts()] == [each[1] for each in expected]
-    state = next(each[5] for each in expected if each[5] >= 0)
-    told.get_by_role("button").first.click()
+    assert reason_items.count() == len(positions)
+    assert [text.split()[0] for text in reason_items.all_inner_texts()] == [message[1] for message in expected]
+    state = next(message[5] for message in expected if message[5] >= 0)
+    reason_items.get_by_role("button").first.click()
     assert opened.page.locator('[aria-selected="true"]').get_attribute("data-pass") == str(state)
 
 
@@ -208,10 +208,10 @@ def test_details_that_do_not_come_are_said_and_asked_for_again(show: Show, atten
 
 def test_html_in_code_and_reasons_is_shown_as_text(show: Show, attention: Captures) -> None:
     hostile = "<img src=x onerror='window.hit=1'></script><script>window.hit=1</script>"
-    found = attention["h100"]
-    code = tuple(replace(piece, text=f"{hostile}\n{piece.text}") for piece in found.code)
-    log = tuple(replace(event, text=f"{event.text} {hostile}") for event in found.log)
-    odd = replace(found, code=(*code, Code(hostile, "ptx", hostile)), log=log)
+    capture = attention["h100"]
+    code = tuple(replace(piece, text=f"{hostile}\n{piece.text}") for piece in capture.code)
+    log = tuple(replace(event, text=f"{event.text} {hostile}") for event in capture.log)
+    odd = replace(capture, code=(*code, Code(hostile, "ptx", hostile)), log=log)
     opened = show(Captures({"h100": odd}, {}, ("h100",)), "x=report&view=code")
     for number in range(opened.page.locator(".kernel").count()):
         opened.page.locator(".kernel > summary").nth(number).click()

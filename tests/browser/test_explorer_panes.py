@@ -1,4 +1,4 @@
-"""In a browser two panes stand beside each other: matched, scrolled and linked together, and taken away as they are."""
+"""Two panes of the explorer in a browser: matching, scrolling, links, and saved texts and pictures."""
 
 from __future__ import annotations
 
@@ -77,14 +77,14 @@ def test_the_second_pane_shows_the_next_target_at_its_own_fusion(show: Show, lay
 def test_a_link_leads_to_both_panes(show: Show, layer: Captures) -> None:
     opened = show(layer, "x=report&target=h100&view=passes&pass=1&target2=cpu&view2=before")
     side(opened, 1).locator(".line").first.wait_for()
-    shown = [side(opened, number).locator(".pane").inner_text() for number in (0, 1)]
+    pane_texts = [side(opened, number).locator(".pane").inner_text() for number in (0, 1)]
     side(opened, 1).locator('select[name="view"]').select_option("after")
     wait_until(opened.page, "location.hash.includes('view2=after')")
     opened.page.go_back()
     wait_until(opened.page, "location.hash.includes('view2=before')")
     opened.settle()
     wait_until(opened.page, f"{INSIDE}.querySelectorAll('.side .pane')[1].classList.contains('before')")
-    assert [side(opened, number).locator(".pane").inner_text() for number in (0, 1)] == shown
+    assert [side(opened, number).locator(".pane").inner_text() for number in (0, 1)] == pane_texts
 
 
 def test_matched_instructions_are_chosen_together_and_the_share_is_said(show: Show, layer: Captures) -> None:
@@ -160,9 +160,9 @@ def test_who_asked_for_less_motion_is_not_played_to(show: Show, layer: Captures)
 
 def test_enter_goes_to_the_pass_that_was_found_and_a_question_mark_tells_the_keys(show: Show, layer: Captures) -> None:
     opened = show(layer, "x=report&target=h100&view=passes&pass=0")
-    found = opened.page.get_by_role("searchbox")
-    found.fill("fusion")
-    found.press("Enter")
+    search_box = opened.page.get_by_role("searchbox")
+    search_box.fill("fusion")
+    search_box.press("Enter")
     opened.page.locator('[aria-selected="true"]', has_text="fus").wait_for()
     opened.page.get_by_role("listbox").press("?")
     opened.page.get_by_role("dialog").get_by_text("find a pass").wait_for()
@@ -216,9 +216,9 @@ def test_the_text_that_is_taken_away_is_the_module_that_is_shown(show: Show, lay
     opened = show(layer, f"x=report&target=h100&view=passes&pass={number}")
     name, text = take(opened, "Download this text")
     assert name == f"layer.h100.{number:03}-{states[number].name}.txt"
-    read = parse_hlo(text.decode())
+    module = parse_hlo(text.decode())
     for instruction in states[number].module.entry:
-        assert f"{instruction.name} = " in read
+        assert f"{instruction.name} = " in module
 
 
 @pytest.mark.parametrize("width", [1280, 390])
@@ -227,9 +227,9 @@ def test_pictures_show_what_is_shown(show: Show, layer: Captures, width: int) ->
     name, svg = take(opened, "SVG")
     assert name == "layer.h100.after.svg"
     root = ET.fromstring(svg)  # noqa: S314 - the explorer wrote it
-    said = " ".join("".join(each.itertext()) for each in root.iter("{http://www.w3.org/2000/svg}text"))
-    assert "fusion" in said
-    assert "return" in said
+    svg_text = " ".join("".join(element.itertext()) for element in root.iter("{http://www.w3.org/2000/svg}text"))
+    assert "fusion" in svg_text
+    assert "return" in svg_text
     assert "http" not in svg.decode().replace("http://www.w3.org/2000/svg", "")
     name, png = take(opened, "PNG")
     assert name == "layer.h100.after.png"
@@ -266,7 +266,7 @@ def test_axe_finds_no_violation_in_two_panes(show: Show, layer: Captures, scheme
 
 
 def fits(page: Page) -> bool:
-    """Return whether nothing runs out of the window, the bar's first row neither."""
+    """Return whether no element of the window overflows, including the first row of the toolbar."""
     inside = f"[...{INSIDE}.querySelectorAll('.bar *')].every(it => it.getBoundingClientRect().right <= innerWidth + 1)"
     return bool(page.evaluate(f"document.documentElement.scrollWidth <= innerWidth && {inside}"))
 

@@ -1,4 +1,4 @@
-"""In a browser the explorer's pictures fill their panes, their labels overlap nothing, and zoom and help do as said."""
+"""The explorer's pictures in a browser: they fill their panes without overlaps, and zoom works."""
 
 from __future__ import annotations
 
@@ -87,10 +87,10 @@ def test_no_label_lies_on_another_or_leaves_its_window(show: Show, name: str) ->
         opened.choose(view)
         opened.page.locator(f".pane.{view}").wait_for()
         opened.inside("return new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
-        found = opened.inside(MEASURE)
-        assert found["texts"] > 0
-        if found["over"] or found["cut"] or found["wide"] or found["page"]:
-            faults[width, target, view] = found
+        colors = opened.inside(MEASURE)
+        assert colors["texts"] > 0
+        if colors["over"] or colors["cut"] or colors["wide"] or colors["page"]:
+            faults[width, target, view] = colors
     assert faults == {}
 
 
@@ -193,7 +193,7 @@ def test_a_kind_has_one_letter_one_pattern_and_one_colour_in_both_schemes_and_in
         looks[scheme] = sorted(opened.inside(script))
         opened.page.emulate_media(media="print", color_scheme=scheme)
         looks[f"{scheme} print"] = sorted(opened.inside(script))
-    kinds = {tuple(each) for each in looks["light"]}
+    kinds = {tuple(color) for color in looks["light"]}
     assert len(kinds) > 1
     assert len({kind for kind, *_ in kinds}) == len({letter for _, letter, *_ in kinds}) == len(kinds)
     assert {name: look for name, look in looks.items() if look != looks["light"]} == {}

@@ -1,4 +1,4 @@
-"""In a browser the explorer leads where a link says, takes no name for HTML, shuts nobody out, and is quick."""
+"""Use of the explorer in a browser: links, escaped names, accessibility and speed."""
 
 from __future__ import annotations
 
@@ -81,8 +81,8 @@ def test_switches_hide_layouts_and_show_metadata(show: Show, layer: Captures) ->
 def test_without_javascript_the_page_shows_before_and_after_and_pictures(show: Show, layer: Captures) -> None:
     opened = show(layer, java_script_enabled=False)
     text = opened.page.locator("main").inner_text()
-    for found in layer.values():
-        for instruction in (*found.unoptimized_module.entry, *found.module.entry):
+    for program in layer.values():
+        for instruction in (*program.unoptimized_module.entry, *program.module.entry):
             assert instruction.name in text
     assert opened.page.locator("figure.graph svg").count() == opened.page.locator("figure.timeline svg").count() == 3
 
@@ -95,15 +95,15 @@ def test_html_in_names_is_shown_as_text(show: Show) -> None:
             return jnp.sin(x) @ x
 
     program.__name__ = hostile
-    found = capture(program, jax.ShapeDtypeStruct((8, 8), jnp.float32))
-    files = {file: f"{hostile}/{number}.py" for number, file in enumerate(found.sources)}
+    captured_program = capture(program, jax.ShapeDtypeStruct((8, 8), jnp.float32))
+    files = {file: f"{hostile}/{number}.py" for number, file in enumerate(captured_program.sources)}
     frames = {
         number: tuple(replace(frame, function=hostile, file=files.get(frame.file, frame.file)) for frame in chain)
-        for number, chain in found.frames.items()
+        for number, chain in captured_program.frames.items()
     }
-    sources = {files[file]: f"{text}\n{hostile}" for file, text in found.sources.items()}
-    found = replace(found, frames=frames, sources=sources)
-    opened = show(Captures({"cpu": found}, {"h100": hostile}, ("cpu", "h100")), "x=report&view=after")
+    sources = {files[file]: f"{text}\n{hostile}" for file, text in captured_program.sources.items()}
+    captured_program = replace(captured_program, frames=frames, sources=sources)
+    opened = show(Captures({"cpu": captured_program}, {"h100": hostile}, ("cpu", "h100")), "x=report&view=after")
     opened.page.get_by_label("metadata").check()
     for view in VIEWS:
         opened.choose(view)
@@ -118,7 +118,7 @@ def test_html_in_names_is_shown_as_text(show: Show) -> None:
 
 @pytest.fixture(scope="module")
 def reasoned(all_targets: None) -> Captures:  # noqa: ARG001 - it asks for them
-    """The transformer block with its machine code, and what the compiler said of its reasons."""
+    """The transformer block with its machine code and the compiler's reasons."""
     return capture_all(large.transformer_block, *large.EXAMPLE, targets=("h100",), machine=True, reasons=True)
 
 

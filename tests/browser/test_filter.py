@@ -1,4 +1,4 @@
-"""Opcodes and passes are filtered as one types, by keyboard alone, and said aloud; without JavaScript all is there."""
+"""Filters of opcodes and passes: typing, keyboard, screen readers, and the full list without JavaScript."""
 
 from __future__ import annotations
 
@@ -105,22 +105,22 @@ def list_shown(page: Page) -> list[str]:
 
 
 def test_passes_that_changed_nothing_are_in_a_fold_that_opens_where_something_in_it_is_found(passes: Page) -> None:
-    known = tomllib.loads(TABLE.read_text(encoding="utf-8"))["passes"]
+    pass_table = tomllib.loads(TABLE.read_text(encoding="utf-8"))["passes"]
     before = list_shown(passes)
     assert "algsimp" in before
     assert "float-normalization-s4" not in before
     passes.get_by_label("Filter").fill("float-normalization-s4")
     assert list_shown(passes) == ["float-normalization-s4"]
-    assert passes.locator(".filter [role=status]").inner_text() == f"1 of {len(known)} passes"
+    assert passes.locator(".filter [role=status]").inner_text() == f"1 of {len(pass_table)} passes"
     passes.get_by_label("Filter").fill("")
     assert list_shown(passes) == before
 
 
 def test_passes_are_found_by_target_and_by_pipeline(passes: Page) -> None:
     passes.get_by_label("Filter").fill("a100 conv_canonicalization")
-    found = list_shown(passes)
-    assert {"conv-rewriter", "cudnn-fused-convolution-rewriter"} <= set(found)
-    assert "priority-fusion" not in found
+    shown_passes = list_shown(passes)
+    assert {"conv-rewriter", "cudnn-fused-convolution-rewriter"} <= set(shown_passes)
+    assert "priority-fusion" not in shown_passes
 
 
 def test_a_link_to_a_pass_in_the_fold_shows_it(open_page: Opener) -> None:
@@ -134,5 +134,5 @@ def test_what_a_page_says_of_a_pass_is_shown_on_hover(open_page: Opener) -> None
     page.locator("a.term", has_text="algsimp").first.hover()
     tip = page.get_by_role("tooltip")
     tip.wait_for()
-    said = tomllib.loads(TABLE.read_text(encoding="utf-8"))["passes"]["algsimp"]["says"]
-    assert tip.inner_text() == f"algsimp {said}"
+    sentence = tomllib.loads(TABLE.read_text(encoding="utf-8"))["passes"]["algsimp"]["says"]
+    assert tip.inner_text() == f"algsimp {sentence}"

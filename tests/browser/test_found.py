@@ -1,4 +1,4 @@
-"""The built site is found and taken away: by its search, its sitemap, its description, as text, and on paper."""
+"""Ways to find and save the built site: search, sitemap, descriptions, Markdown and print."""
 
 from __future__ import annotations
 
@@ -55,8 +55,8 @@ def test_the_search_index_is_small_and_holds_no_number_of_an_instruction(site: S
 )
 def test_the_search_finds_an_opcode_or_a_term_first(open_page: Opener, words: str, first: str) -> None:
     """The first result is the page that it is on, then come the best entries of that page."""
-    found = search(open_page(""), words)
-    assert found[:2] == [first.partition("#")[0], first]
+    match = search(open_page(""), words)
+    assert match[:2] == [first.partition("#")[0], first]
 
 
 def test_the_sitemap_lists_every_page(site: Site) -> None:
@@ -68,15 +68,15 @@ def test_the_sitemap_lists_every_page(site: Site) -> None:
 
 def test_a_page_is_described_for_whoever_links_to_it(site: Site, page_path: str) -> None:
     text = (site.folder / page_path).read_text(encoding="utf-8")
-    found = {
+    metadata = {
         name: html.unescape(says)
         for name, says in re.findall(r'<meta (?:property|name)="([\w:]+)" content="([^"]*)">', text)
     }
     if page_path == "404.html":
-        assert (found["robots"], "og:title" in found) == ("noindex", False)
+        assert (metadata["robots"], "og:title" in metadata) == ("noindex", False)
         return
-    assert found["og:description"] == found["description"]
-    assert found["og:title"] in {
+    assert metadata["og:description"] == metadata["description"]
+    assert metadata["og:title"] in {
         re.findall(r"<h1[^>]*>([^<]*)", text)[0].strip(),
         *re.findall(r"<title>(.*?)(?: - .*)?</title>", text),
     }
@@ -107,11 +107,13 @@ def test_on_paper_a_page_is_ink_on_white_with_all_tabs_and_no_folded_code(open_p
     page = open_page("pipeline/", color_scheme=scheme)
     page.emulate_media(media="print", color_scheme=scheme)
     page.evaluate("document.querySelectorAll('details').forEach(fold => fold.open = true)")  # as the theme does
-    seen = "each => each.filter(e => e.checkVisibility()).length"
-    assert page.locator("header.md-header, .md-sidebar, .md-footer, .copy, .headerlink").evaluate_all(seen) == 0
-    assert page.locator(":is(.check, details.listing) pre").evaluate_all(seen) == 0
-    assert page.locator("button.checked").evaluate_all(seen) > 5
+    visible_count = "each => each.filter(e => e.checkVisibility()).length"
+    assert (
+        page.locator("header.md-header, .md-sidebar, .md-footer, .copy, .headerlink").evaluate_all(visible_count) == 0
+    )
+    assert page.locator(":is(.check, details.listing) pre").evaluate_all(visible_count) == 0
+    assert page.locator("button.checked").evaluate_all(visible_count) > 5
     panes = page.locator("article .tabbed-block:not(details *)")
-    assert panes.evaluate_all(seen) == panes.count() > 5
+    assert panes.evaluate_all(visible_count) == panes.count() > 5
     ink = page.locator("article p").nth(1).evaluate("e => getComputedStyle(e).color")
     assert max(map(int, re.findall(r"\d+", ink)[:3])) < 100

@@ -1,4 +1,4 @@
-"""The gallery: a pointer opens the explorer where the text says, and a phone shows whole matrices."""
+"""The gallery in a browser: a link opens the explorer at its pass, and matrices fit a phone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Home shows what the site is on its first screen, links Python and graphs, and opens the explorer in place."""
+"""The home page: its first screen, the links between Python and graphs, and the explorer in place."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def test_the_focus_on_a_line_lights_all_of_its_operations(open_page: Opener) -> 
     numbers = set((line.get_attribute("data-of") or "").split())
     assert len(numbers) > 1
     assert lit(page) == numbers
-    assert {each for graph in page.locator(".origins").all() for each in lit_chips(graph)} == numbers
+    assert {lit_chip for graph in page.locator(".origins").all() for lit_chip in lit_chips(graph)} == numbers
 
 
 def test_the_focus_on_a_box_lights_the_python_that_it_came_from(open_page: Opener) -> None:

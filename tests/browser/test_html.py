@@ -1,4 +1,4 @@
-"""Every page, and the report that stands alone, is valid HTML, and every link leads somewhere."""
+"""The HTML of every page and of the stand-alone report is valid, and every link has a target."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ def validate(run_node: RunNode, tmp_path_factory: pytest.TempPathFactory) -> Val
     config.write_text(json.dumps(CONFIG), encoding="utf-8")
 
     def validate(paths: Iterable[Path]) -> list[str]:
-        done = run_node(PROGRAM, "--config", str(config), "--formatter", f"json={answer}", *map(str, paths))
-        assert done.returncode in {0, 1}, done.stderr
+        result = run_node(PROGRAM, "--config", str(config), "--formatter", f"json={answer}", *map(str, paths))
+        assert result.returncode in {0, 1}, result.stderr
         return [
-            f"{file['filePath']}:{found['line']}: {found['ruleId']}: {found['message']}"
+            f"{file['filePath']}:{fault['line']}: {fault['ruleId']}: {fault['message']}"
             for file in json.loads(answer.read_text(encoding="utf-8"))
-            for found in file["messages"]
-            if not any(found["ruleId"] == rule and found["message"].startswith(said) for rule, said in STAYS)
+            for fault in file["messages"]
+            if not any(fault["ruleId"] == rule and fault["message"].startswith(message) for rule, message in STAYS)
         ]
 
     return validate
@@ -132,4 +132,4 @@ def test_a_report_is_valid(validate: Validate, layer: Captures, tmp_path: Path) 
 def test_what_is_not_valid_is_found(validate: Validate, tmp_path: Path, planted: str, rule: str) -> None:
     path = tmp_path / "page.html"
     path.write_text(FRAME.format(planted), encoding="utf-8")
-    assert [found.split(": ")[1] for found in validate([path])] == [rule]
+    assert [fault.split(": ")[1] for fault in validate([path])] == [rule]

@@ -1,4 +1,4 @@
-"""In a browser the kernels are those of the capture, and choosing one chooses its lines of Python."""
+"""The kernels in a browser match the capture, and choosing a kernel chooses its lines of Python."""
 
 from __future__ import annotations
 
@@ -37,9 +37,11 @@ def test_the_table_holds_the_launches_with_their_lines(show: Show, block: Captur
     lines = "(row) => [...row.querySelectorAll('.place')].map((button) => Number(button.textContent))"
     names = "(row) => row.querySelector('th').firstChild.textContent"
     rows = "[...root.querySelectorAll('.launches tbody tr')]"
-    shown = opened.inside(f"return {rows}.map((row) => [({names})(row), ({lines})(row)])")
-    expected = [[each.launch.name, [line.number for line in each.lines]] for each in model_launches(block[target])]
-    assert shown == expected
+    cells = opened.inside(f"return {rows}.map((row) => [({names})(row), ({lines})(row)])")
+    expected = [
+        [launch.launch.name, [line.number for line in launch.lines]] for launch in model_launches(block[target])
+    ]
+    assert cells == expected
 
 
 @pytest.mark.long("otherwise the captures of the H100 stand for all", but=["h100"])
@@ -50,21 +52,21 @@ def test_a_dot_is_reached_and_pressed_with_the_keyboard_and_says_what_it_is(
     opened = show(block, f"x=report&target={target}&view=kernels")
     dots = opened.page.locator(".dot")
     dots.first.wait_for()
-    kernels = [each for each in model_launches(block[target]) if each.intensity]
+    kernels = [launch for launch in model_launches(block[target]) if launch.intensity]
     assert dots.count() == len(kernels)
     dots.first.focus()
-    for number, each in enumerate(kernels):
-        said = opened.page.locator(".told").inner_text()
-        assert said.startswith(f"{each.launch.name}: {each.work.flops:,} operations, {each.bytes:,} bytes; ")
-        assert each.bound is not None
-        assert said.endswith(f"limited by {each.bound.limit}.")
+    for number, launch in enumerate(kernels):
+        status = opened.page.locator(".told").inner_text()
+        assert status.startswith(f"{launch.launch.name}: {launch.work.flops:,} operations, {launch.bytes:,} bytes; ")
+        assert launch.bound is not None
+        assert status.endswith(f"limited by {launch.bound.limit}.")
         if number + 1 < len(kernels):
             opened.page.keyboard.press("ArrowRight")
     opened.page.keyboard.press("Enter")
     line = kernels[-1].lines[0]
     wait_until(opened.page, "location.hash.includes('line=')")
     assert opened.status.startswith(f"{line.file}:{line.number}: ")
-    lit = [each for each in kernels if (line.file, line.number) in {(at.file, at.number) for at in each.lines}]
+    lit = [launch for launch in kernels if (line.file, line.number) in {(at.file, at.number) for at in launch.lines}]
     assert opened.page.locator(".dot.lit").count() == len(lit)
     # The focus stays on the dot that was pressed.
     name = opened.inside("return root.activeElement.getAttribute('aria-label')")
@@ -98,10 +100,10 @@ def test_the_model_says_that_it_is_one_and_the_cpu_why_it_has_none(show: Show, b
 
 def test_what_was_measured_stands_beside_the_model(show: Show, block: Captures, tmp_path: Path) -> None:
     """The record is made up: it holds the first kernel, and one of another name."""
-    found = block["h100"]
-    first = next(each for each in model_launches(found) if each.intensity).launch.name
+    capture = block["h100"]
+    first = next(launch for launch in model_launches(capture) if launch.intensity).launch.name
     program = {
-        "stablehlo": hash_program(found.stablehlo),
+        "stablehlo": hash_program(capture.stablehlo),
         "kernels": [{"name": first, "us": 12.5}, {"name": "<b>other</b>", "us": 3}],
         "changed": {"custom-call cublas": 1, "fusion kLoop": -2},
     }
@@ -111,13 +113,13 @@ def test_what_was_measured_stands_beside_the_model(show: Show, block: Captures, 
     opened = show(block, "x=report&target=h100&view=kernels", times=times)
     open_table(opened)
     assert "Measured" in opened.page.locator(".launches thead th").all_inner_texts()
-    shown = [text.replace("\u00a0", " ") for text in opened.page.locator('[data-name="Measured"]').all_inner_texts()]
-    assert sorted({*shown}) == ["12.5 µs", "–"]  # noqa: RUF001 - as it is shown
-    assert shown.count("12.5 µs") == opened.page.locator("circle.measured").count() == 1
-    said = opened.page.locator(".model").nth(1).inner_text().replace("\u00a0", " ")
-    assert said.startswith("The times were measured on 2026-11-20 on made up with jax 1")
-    assert "+1 custom-call cublas, −2 fusion kLoop." in said  # noqa: RUF001 - as it is shown
-    assert said.endswith("Measured launches with names that are not in this list: <b>other</b> (3 µs).")
+    cells = [text.replace("\u00a0", " ") for text in opened.page.locator('[data-name="Measured"]').all_inner_texts()]
+    assert sorted({*cells}) == ["12.5 µs", "–"]  # noqa: RUF001 - as it is shown
+    assert cells.count("12.5 µs") == opened.page.locator("circle.measured").count() == 1
+    table_text = opened.page.locator(".model").nth(1).inner_text().replace("\u00a0", " ")
+    assert table_text.startswith("The times were measured on 2026-11-20 on made up with jax 1")
+    assert "+1 custom-call cublas, −2 fusion kLoop." in table_text  # noqa: RUF001 - as it is shown
+    assert table_text.endswith("Measured launches with names that are not in this list: <b>other</b> (3 µs).")
     opened.choose("tpu-v5e")
     opened.page.locator("circle.measured").wait_for(state="detached")
     assert "Measured" not in opened.page.locator(".launches thead th").all_inner_texts()

@@ -1,4 +1,4 @@
-"""The ledger in the browser: found by words, by verdict or by number, each claim at an address of its own."""
+"""The ledger in a browser: filters by words, verdict and number, and an address for each claim."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def test_a_claim_has_an_address_and_its_check_another(open_page: Opener) -> None
 
 
 def test_a_verdict_is_said_in_words_and_not_by_colour_alone(page: Page) -> None:
-    shown = page.eval_on_selector_all(
+    rows = page.eval_on_selector_all(
         ".entry", "rows => rows.map(row => [row.id, row.querySelector('.verdict').innerText])"
     )
-    assert {name: text.split(maxsplit=1)[1] for name, text in shown} == {
+    assert {name: text.split(maxsplit=1)[1] for name, text in rows} == {
         claim.id: str(claim.verdict) for claim in CLAIMS
     }

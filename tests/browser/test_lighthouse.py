@@ -1,4 +1,4 @@
-"""Lighthouse, as on a phone with a slow network: full marks for access, practices and search."""
+"""Lighthouse, as on a phone with a slow network: full scores for accessibility, practices and search."""
 
 from __future__ import annotations
 
@@ -19,18 +19,18 @@ pytestmark = pytest.mark.long("tools of others judge every page")
 
 
 def find_failures(run_node: RunNode, chromium: str, addresses: list[str]) -> dict[str, list[str]]:
-    """Return what has less than full marks at each address, speed left out."""
-    done = run_node("audit.mjs", chromium, *addresses)
-    assert done.returncode == 0, done.stderr[-2000:]
-    found: dict[str, list[str]] = json.loads(done.stdout)
-    assert list(found) == addresses
-    return {address: failures for address, failures in found.items() if failures}
+    """Return the scores below 100 at each address, without the performance score."""
+    result = run_node("audit.mjs", chromium, *addresses)
+    assert result.returncode == 0, result.stderr[-2000:]
+    failures_by_page: dict[str, list[str]] = json.loads(result.stdout)
+    assert list(failures_by_page) == addresses
+    return {address: failures for address, failures in failures_by_page.items() if failures}
 
 
 def test_every_page_has_full_marks(site: Site, chromium: str, run_node: RunNode) -> None:
     """But the page that stands for missing ones, which search engines are not to list."""
-    found = find_failures(run_node, chromium, [f"{site.address}/{path}" for path in site.html if path != "404.html"])
-    assert found == {}
+    failures = find_failures(run_node, chromium, [f"{site.address}/{path}" for path in site.html if path != "404.html"])
+    assert failures == {}
 
 
 PAGE = """<!DOCTYPE html>
@@ -52,6 +52,8 @@ def test_what_lacks_marks_is_found(chromium: str, run_node: RunNode, tmp_path: P
         (tmp_path / f"{name}.html").write_text(PAGE.format(body), encoding="utf-8")
     with serve(tmp_path) as planted:
         addresses = {f"{planted.address}/{name}.html": name for name in PLANTED}
-        found = find_failures(run_node, chromium, list(addresses))
-    names = {addresses[address]: [each.partition(":")[0] for each in failures] for address, failures in found.items()}
+        faults = find_failures(run_node, chromium, list(addresses))
+    names = {
+        addresses[address]: [failure.partition(":")[0] for failure in failures] for address, failures in faults.items()
+    }
     assert names == {name: [name] for name in PLANTED if name not in {"404", "fine"}}

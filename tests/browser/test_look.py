@@ -1,4 +1,4 @@
-"""The look follows the reader: the scheme of the system, a chosen tab everywhere, folds that say what they hold."""
+"""The look of pages: the system's color scheme, a tab chosen everywhere, and labeled folds."""
 
 from __future__ import annotations
 
@@ -98,9 +98,9 @@ def test_a_dark_page_is_dark_before_the_theme_script_runs(open_page: Opener, sit
 def test_the_toggle_chooses_a_scheme_and_a_reload_keeps_it(open_page: Opener) -> None:
     page = open_page("", color_scheme="dark")
     page.locator("label[for^=__palette]:visible").click()
-    expect_value(page, lambda: brightness(page) > DARK_BELOW, wanted=True)
+    expect_value(page, lambda: brightness(page) > DARK_BELOW, expected=True)
     page.reload()
-    expect_value(page, lambda: brightness(page) > DARK_BELOW, wanted=True)
+    expect_value(page, lambda: brightness(page) > DARK_BELOW, expected=True)
 
 
 @pytest.mark.long("otherwise the home page and a chapter stand for all", but=["index.html", "pipeline/index.html"])

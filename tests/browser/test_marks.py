@@ -1,4 +1,4 @@
-"""The mark of a check opens to its claim and its code, by pointer and by key, and exact bytes show on focus."""
+"""The mark of a check opens its claim and code by mouse and keyboard, and exact bytes show on focus."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ OPEN = "section.check:popover-open"
 
 
 def find_mark(page: Page) -> Locator:
-    """Return a mark that stands open on the page."""
+    """Return the mark of an open check on the page."""
     return page.locator("article > p .checked").nth(1)
 
 

@@ -1,4 +1,4 @@
-"""The way around: groups that fold, sections at the right where there is room, a drawer that shows every group."""
+"""The navigation: folding groups, sections on the right of a wide window, and a drawer with every group."""
 
 from __future__ import annotations
 

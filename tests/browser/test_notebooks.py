@@ -1,4 +1,4 @@
-"""The notebooks of the practice: light, linked, and whole when they are taken away."""
+"""The pages and downloads of the practice notebooks."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Give a test each notebook, or those that `--page` named, by its path in the built site."""
     if "notebook" in metafunc.fixturenames:
         chosen = [Path(page).resolve() for page in metafunc.config.getoption("--page")]
-        found = [path for path in sorted(DOCS.rglob("*.py")) if not chosen or path in chosen]
-        metafunc.parametrize("notebook", [path.relative_to(DOCS).with_suffix("").as_posix() for path in found])
+        notebooks = [path for path in sorted(DOCS.rglob("*.py")) if not chosen or path in chosen]
+        metafunc.parametrize("notebook", [path.relative_to(DOCS).with_suffix("").as_posix() for path in notebooks])
 
 
 def test_a_notebook_is_a_small_page(site: Site, notebook: str) -> None:
@@ -36,11 +36,11 @@ def test_a_notebook_can_be_taken_away(site: Site, open_page: Opener, notebook: s
         page.get_by_role("link", name="Download the notebook").click()
     name = f"{Path(notebook).name}.ipynb"
     assert waiting.value.suggested_filename == name
-    taken = nbformat.read((site.folder / notebook).with_suffix(".ipynb"), as_version=4)
-    nbformat.validate(taken)
-    assert [cell for cell in taken.cells if cell.get("outputs")] == []
-    assert len({cell.id for cell in taken.cells}) == len(taken.cells)
-    assert sum(cell.source.startswith("%%exercise") for cell in taken.cells) > 0
+    downloaded = nbformat.read((site.folder / notebook).with_suffix(".ipynb"), as_version=4)
+    nbformat.validate(downloaded)
+    assert [cell for cell in downloaded.cells if cell.get("outputs")] == []
+    assert len({cell.id for cell in downloaded.cells}) == len(downloaded.cells)
+    assert sum(cell.source.startswith("%%exercise") for cell in downloaded.cells) > 0
 
 
 def test_nothing_is_served_but_the_page_and_what_is_taken_away(site: Site) -> None:

@@ -1,4 +1,4 @@
-"""A dump that is dropped on the page is read there, is told as the tool tells it, and leaves it for nowhere."""
+"""A dump dropped on the page is read in the browser, answered as by the tool, and never sent anywhere."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page that opens a dump cannot take is told in words, and nothing of it stays in the way of the next."""
+"""Rejected inputs of the page that opens a dump: each gets a message and does not affect the next dump."""
 
 from __future__ import annotations
 
@@ -40,9 +40,9 @@ REFUSED = {
 
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_is_no_dump_is_refused_in_words_and_the_page_goes_on(dump_page: Opened, name: str) -> None:
-    content, said = REFUSED[name]
+    content, message = REFUSED[name]
     dump_page.give({"name": name, "mimeType": "application/octet-stream", "buffer": content})
-    assert said in dump_page.refused
+    assert message in dump_page.refused
     assert "bug in the reader" not in dump_page.refused
     dump_page.give({"name": "add.hlo", "mimeType": "text/plain", "buffer": HLO.encode()})
     assert not dump_page.page.locator(".refused").is_visible()

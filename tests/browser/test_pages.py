@@ -1,4 +1,4 @@
-"""Every page is self-contained, valid and light, and whole without JavaScript."""
+"""Every page is self-contained, valid, small, and complete without JavaScript."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ def test_a_first_visit_is_light_asks_no_other_host_and_logs_no_error(
     complaints: list[str] = []
     context = browser.new_context(viewport={"width": WIDE, "height": 900})
     context.on("request", lambda request: requests.append(request.url))
-    context.on("console", lambda said: said.type in {"error", "warning"} and complaints.append(said.text))
+    context.on("console", lambda message: message.type in {"error", "warning"} and complaints.append(message.text))
     context.on("weberror", lambda error: complaints.append(str(error.error)))
     with serve(site.folder, site.packed) as alone:
         page = context.new_page()

@@ -1,4 +1,4 @@
-"""The playground: what is typed is compiled and shown, faults stand at their lines, and edits are compared."""
+"""The playground: code is compiled as it is typed, errors are shown at their lines, and edits are compared."""
 
 from __future__ import annotations
 
@@ -131,8 +131,8 @@ def test_shapes_that_do_not_fit_are_told(page: Page) -> None:
 
 
 def test_a_click_donates_maps_and_differentiates(page: Page) -> None:
-    sent: list[dict[str, object]] = []
-    page.on("request", lambda request: request.url.endswith("/compile") and sent.append(request.post_data_json))
+    requests: list[dict[str, object]] = []
+    page.on("request", lambda request: request.url.endswith("/compile") and requests.append(request.post_data_json))
     page.locator("#folds").evaluate("it => it.querySelectorAll('.fold').forEach((each) => (each.open = true))")
     write(page, "return jnp.tanh(h)", "return jnp.tanh(h).sum()")
     settle(page)
@@ -142,7 +142,7 @@ def test_a_click_donates_maps_and_differentiates(page: Page) -> None:
     page.get_by_label("vmap over a batch of").check()
     settle(page)
     assert page.locator("#problems li").all_inner_texts() == []
-    options = sent[-1]["options"]
+    options = requests[-1]["options"]
     assert isinstance(options, dict)
     assert (options["grad"], options["donate"], options["vmap"]) == (True, ["x"], 8)
     assert "f32[8,16,32]" in page.evaluate(SHAPES)
@@ -217,7 +217,7 @@ def test_a_run_is_stopped_and_what_was_there_stays(page: Page) -> None:
 
 
 def test_the_page_asks_no_other_host(server: Playground, context: BrowserContext) -> None:
-    asked: list[str] = []
-    context.on("request", lambda request: asked.append(request.url))
+    hosts: list[str] = []
+    context.on("request", lambda request: hosts.append(request.url))
     open_play(server, context)
-    assert [url for url in asked if not url.startswith((f"{server.address}/", "data:", "blob:"))] == []
+    assert [url for url in hosts if not url.startswith((f"{server.address}/", "data:", "blob:"))] == []

@@ -1,4 +1,4 @@
-"""What leaves the playground, and comes back: links with the code in them, tests, issues, commands and files."""
+"""Exports and imports of the playground: links with code, tests, issues, commands and files."""
 
 from __future__ import annotations
 
@@ -39,8 +39,8 @@ def test_a_link_brings_code_arguments_and_options_and_unpacks_no_more_than_is_al
     }
     assert page.evaluate(trip, program) == program
     wrong = {"code": "x", "options": {"donate": "x", "static": 3, "mesh": {}, "flags": {"no name": 1}}, "look": []}
-    found = page.evaluate(trip, wrong)
-    assert (found["options"], found["look"], found["targets"]) == ({"flags": {}}, {}, [])
+    copied = page.evaluate(trip, wrong)
+    assert (copied["options"], copied["look"], copied["targets"]) == ({"flags": {}}, {}, [])
     assert "more than a playground opens" in page.evaluate(trip, {"code": "x" * 2_000_000})
 
 

@@ -1,4 +1,4 @@
-"""A page of another site, in a real browser, makes a playground run nothing and reads nothing of it."""
+"""A page of another site, in a real browser, cannot run code in a playground or read from it."""
 
 from __future__ import annotations
 
@@ -44,7 +44,7 @@ def f(x):
 
 
 class Evil:
-    """Another site, which hears when code that it sent has run."""
+    """Another site, which is notified when code that it sent runs."""
 
     def __init__(self) -> None:
         self.asked: list[str] = []
@@ -77,17 +77,17 @@ class Evil:
 
     @property
     def ran(self) -> list[str]:
-        """How code was sent that ran."""
+        """The ways in which code was sent that ran."""
         return [path.partition("?")[2] for path in self.asked if path.startswith("/ran")]
 
     def code(self, how: str) -> str:
-        """Code that tells this site when it runs."""
+        """Code that notifies this site when it runs."""
         return CODE.format(port=self.port, how=how)
 
 
 @pytest.fixture(scope="module")
 def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
-    """The playground that the reader has open."""
+    """The playground that the user has open."""
     with play(folder=tmp_path_factory.mktemp("play")) as started:
         yield started
 
@@ -103,7 +103,7 @@ def evil(playground: Playground) -> Iterator[Evil]:
 
 @pytest.fixture(scope="module")
 def unguarded(chromium: str, chromiums: BrowserType) -> Iterator[Browser]:
-    """A browser that leaves the protection of what listens on this machine to what listens there."""
+    """A browser without its own protection of local servers, so that the servers must protect themselves."""
     launched = chromiums.launch(executable_path=chromium, args=[*QUIET, *UNGUARDED])
     yield launched
     launched.close()
@@ -128,15 +128,15 @@ def test_what_the_playgrounds_own_page_sends_runs_and_is_heard_of(playground: Pl
 def test_an_attempt_of_another_site_runs_and_reads_nothing(
     playground: Playground, evil: Evil, page: Page, name: str
 ) -> None:
-    found = page.evaluate("name => attempt(name)", name)
+    reply = page.evaluate("name => attempt(name)", name)
     # What it sent would have run before this.
     playground.compile(evil.code(f"after{name}"))
     assert f"after{name}" in evil.ran
     assert "page" not in evil.ran
-    assert playground.token not in found
-    assert "play-token" not in found
-    assert "examples" not in found
-    assert "event" not in found
+    assert playground.token not in reply
+    assert "play-token" not in reply
+    assert "examples" not in reply
+    assert "event" not in reply
     assert playground.describe("x = 1").status == 200
 
 
@@ -153,11 +153,11 @@ def test_a_name_that_leads_here_gives_another_site_no_part_of_the_page(
         assert 400 <= answer.status < 500
         assert playground.token not in opened.content()
         for path in ("/start", "/", "/static/play.js"):
-            found = opened.evaluate(
+            reply = opened.evaluate(
                 "async path => { const r = await fetch(path); return [r.status, await r.text()] }", path
             )
-            assert 400 <= found[0] < 500
-            assert playground.token not in found[1]
+            assert 400 <= reply[0] < 500
+            assert playground.token not in reply[1]
         body = {"code": "x", "function": "f", "arguments": "", "targets": ["cpu"], "options": {}}
         script = """async ({ body, token }) => (await fetch("/compile", {
           method: "POST", body: JSON.stringify(body), headers: { "X-Play-Token": token } })).status"""

@@ -1,4 +1,4 @@
-"""Nothing of an edit is lost, whatever ends: the window, its process, or the server."""
+"""Edits survive the end of the window, of its process and of the server."""
 
 from __future__ import annotations
 
@@ -77,8 +77,10 @@ def test_a_server_that_ends_is_told_and_one_that_begins_again_is_used(browser: B
     with play("layer.py:layer", "--port", port, folder=tmp_path):
         type_at_start(page, "# and after\n")
         text = f"# and after\n# typed while no server runs\n{PROGRAM}"
-        said = "['#notices', '#problems'].some((it) => /load|again/i.test(document.querySelector(it).innerText))"
-        wait_until(page, f"() => {said} || ({SETTLED})()")
+        notice_shown = (
+            "['#notices', '#problems'].some((it) => /load|again/i.test(document.querySelector(it).innerText))"
+        )
+        wait_until(page, f"() => {notice_shown} || ({SETTLED})()")
         if not page.evaluate(SETTLED):
             page.reload()
         settle(page)

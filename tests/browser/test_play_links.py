@@ -1,4 +1,4 @@
-"""Code that came by a link is shown, and runs when its reader says so; a link of anything breaks nothing."""
+"""Code from a link is shown and runs only when the user starts it; an invalid link breaks nothing."""
 
 from __future__ import annotations
 
@@ -43,8 +43,8 @@ def test_code_of_a_link_is_shown_and_runs_only_when_its_reader_says_so(
     link = page.evaluate("code => xlaExplorer.packCode({ ...xlaExplorer.playground.request, code })", code)
     receiver = browser.new_context()
     other = receiver.new_page()
-    asked: list[str] = []
-    other.on("request", lambda request: asked.append(request.url))
+    requests: list[str] = []
+    other.on("request", lambda request: requests.append(request.url))
     other.clock.install()
     other.goto(f"{server.address}/#{link}")
     runs = other.get_by_role("button", name="Run it")
@@ -60,7 +60,7 @@ def test_code_of_a_link_is_shown_and_runs_only_when_its_reader_says_so(
     other.reload()
     runs.wait_for()
     pass_time(other, 10)
-    assert [url for url in asked if url.endswith(("/describe", "/compile")) or "play=" in url] == []
+    assert [url for url in requests if url.endswith(("/describe", "/compile")) or "play=" in url] == []
     assert other.evaluate(TEXT) == code
     runs.click()
     settle(other)

@@ -1,4 +1,4 @@
-"""The playground is everyone's: by the keyboard alone, in each look, on a phone; and nothing of an edit is lost."""
+"""The playground by keyboard, in each color scheme and on a phone."""
 
 from __future__ import annotations
 
@@ -29,15 +29,15 @@ LOOKS = [(scheme, width) for scheme in ("light", "dark") for width in (WIDE, PHO
 __all__ = ["context"]  # a fixture
 
 
-def tab_to(page: Page, wanted: str, key: str = "Tab") -> None:
-    """Go on by Tab to what has a word in its name."""
-    seen = []
+def tab_to(page: Page, name: str, key: str = "Tab") -> None:
+    """Press Tab until the focused control has a word in its name."""
+    focused = []
     for _ in range(150):
         page.keyboard.press(key)
-        seen.append(page.evaluate(FOCUSED))
-        if wanted in seen[-1]:
+        focused.append(page.evaluate(FOCUSED))
+        if name in focused[-1]:
             return
-    pytest.fail(f"Tab does not come to {wanted!r}, but to {list(dict.fromkeys(seen))}")
+    pytest.fail(f"Tab does not come to {name!r}, but to {list(dict.fromkeys(focused))}")
 
 
 def test_the_keyboard_alone_edits_compiles_steps_compares_and_copies_a_link(
@@ -93,9 +93,9 @@ def test_the_keyboard_alone_edits_compiles_steps_compares_and_copies_a_link(
 
 
 def widths(page: Page) -> tuple[int, int]:
-    """Return how wide what is on the page is, and the page."""
-    found: list[int] = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
-    return found[0], found[1]
+    """Return the width of the page's content and of the window."""
+    widths: list[int] = page.evaluate("[document.documentElement.scrollWidth, document.documentElement.clientWidth]")
+    return widths[0], widths[1]
 
 
 @pytest.mark.long("otherwise one link, one end and one look stand for all", but=["light-1280", "dark-390"])
@@ -107,12 +107,12 @@ def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
         viewport={"width": width, "height": 900}, color_scheme=scheme, reduced_motion="reduce"
     )
     page = open_play(server, context)
-    found = {}
+    found_by_page = {}
 
     def look(state: str) -> None:
         wide, room = widths(page)
         assert wide <= room, f"{state}: {wide} px in {room}"
-        found[state] = judge(page, "html")
+        found_by_page[state] = judge(page, "html")
 
     look("a result")
     page.locator("#folds").evaluate("it => it.querySelectorAll('details').forEach((each) => (each.open = true))")
@@ -137,7 +137,7 @@ def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
     wait_for_rest(page)
     look("two panes")
     context.close()
-    violations = [f"{state}: {each}" for state, listed in found.items() for each in listed]
+    violations = [f"{state}: {choice}" for state, listed in found_by_page.items() for choice in listed]
     assert violations == [], "\n".join(violations)
 
 

@@ -1,4 +1,4 @@
-"""A chapter's explorer waits behind a picture of itself, which stays on paper; the keyboard and a pointer open it."""
+"""The poster of a chapter's explorer: it prints, and opens the explorer by keyboard and mouse."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A question is guessed before it is answered, by pointer or keyboard, and with JavaScript the guess is kept."""
+"""Predictions by mouse and keyboard, which are stored if JavaScript runs."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def guess(page: Page, place: int, choice: str) -> None:
 
 
 def count(page: Page, place: int = 0) -> str:
-    """Return what a question says of how many were predicted."""
+    """Return the number of predictions that a question reports."""
     return question(page, place).locator(".predict-count").inner_text()
 
 
@@ -46,9 +46,9 @@ def test_choices_are_buttons_and_nothing_is_told_before_a_guess(asked_page: Page
 def test_a_guess_is_answered_with_the_listing_whether_right_or_wrong(asked_page: Page) -> None:
     for choice, verdict in (("CPU", "Wrong. It is TPU v5e."), ("TPU v5e", "Right.")):
         guess(asked_page, 0, choice)
-        told = question(asked_page).get_by_role("status")
-        assert told.inner_text().startswith(verdict)
-        assert told.get_by_role("link").get_attribute("href") == "#listing"
+        feedback = question(asked_page).get_by_role("status")
+        assert feedback.inner_text().startswith(verdict)
+        assert feedback.get_by_role("link").get_attribute("href") == "#listing"
         pressed = question(asked_page).locator("[aria-pressed=true]")
         assert pressed.count() == 1
         assert choice in pressed.inner_text()
@@ -135,9 +135,9 @@ STRANGE = {
 }
 
 
-@pytest.mark.parametrize("kept", ["<b>", [], STRANGE], ids=["text", "list", "strange"])
-def test_what_is_kept_is_text_and_leads_nowhere_else(asked_page: Page, asked_address: str, kept: object) -> None:
-    asked_page.evaluate("kept => localStorage.setItem('/.reading', JSON.stringify(kept))", kept)
+@pytest.mark.parametrize("stored", ["<b>", [], STRANGE], ids=["text", "list", "strange"])
+def test_what_is_kept_is_text_and_leads_nowhere_else(asked_page: Page, asked_address: str, stored: object) -> None:
+    asked_page.evaluate("kept => localStorage.setItem('/.reading', JSON.stringify(kept))", stored)
     asked_page.goto(f"{asked_address}/{HOME}")
     assert asked_page.locator("#continue img").count() == 0
     links = asked_page.eval_on_selector_all("#continue a", "links => links.map(link => link.origin)")
@@ -178,9 +178,9 @@ def test_everyone_can_use_it_and_it_fits(asked_page: Page, guessed: Literal[True
 def test_the_search_leaves_questions_out_and_the_reading_time_their_answers(
     asked_page: Page, asked_folder: Path
 ) -> None:
-    found = (asked_folder / "site" / "search" / "search_index.json").read_text(encoding="utf-8")
-    assert '"location":"asked/"' in found
-    assert not re.search(r"\bkernels\b", found)  # of the question
-    assert "two users" not in found
-    assert "It is so" not in found
+    index_text = (asked_folder / "site" / "search" / "search_index.json").read_text(encoding="utf-8")
+    assert '"location":"asked/"' in index_text
+    assert not re.search(r"\bkernels\b", index_text)  # of the question
+    assert "two users" not in index_text
+    assert "It is so" not in index_text
     assert asked_page.locator(".reading-time").inner_text() == "About 2 minutes to read"

@@ -1,4 +1,4 @@
-"""From static files alone an explorer, and whatever asks a compiler, gets its answers of recorded captures."""
+"""Explorer and playground from static files: recorded captures replace the compiler."""
 
 from __future__ import annotations
 
@@ -52,8 +52,8 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Generator[Site]:
     """A folder of static files that is served: a page of two programs, and what it loads."""
     folder = tmp_path_factory.mktemp("recorded")
     programs = {
-        each.__name__.rpartition(".")[2]: Recorded(title, capture_all(function, *each.EXAMPLE))
-        for title, function, each in (("A layer", layer.layer, layer), ("GELU", gelu.gelu, gelu))
+        program_example.__name__.rpartition(".")[2]: Recorded(title, capture_all(function, *program_example.EXAMPLE))
+        for title, function, program_example in (("A layer", layer.layer, layer), ("GELU", gelu.gelu, gelu))
     }
     with pytest.MonkeyPatch.context() as patch:
         patch.chdir(folder)
@@ -85,9 +85,9 @@ def playground(recorded: Site, browser: Browser) -> Generator[Page]:
     (folder / "static").mkdir(parents=True, exist_ok=True)
     html = write_page("")
     for name in re.findall(r'(?:src|href)="static/([^"]+)"', html):
-        found = read_static(name)
-        assert found is not None, name
-        (folder / "static" / name).write_bytes(found[0])
+        recorded_files = read_static(name)
+        assert recorded_files is not None, name
+        (folder / "static" / name).write_bytes(recorded_files[0])
     _, index = find_index(recorded)
     stand_in = f'xlaExplorer.compiler = new xlaExplorer.RecordedCompiler({json.dumps(index)}, "../assets/explorer/")'
     (folder / "recorded.js").write_text(stand_in, encoding="utf-8")
@@ -138,21 +138,21 @@ def test_only_what_is_looked_at_is_fetched(recorded: Site, browser: Browser) -> 
 @pytest.mark.parametrize("view", ["graph", "buffers", "kernels"])
 def test_a_view_that_is_not_open_at_first_comes_when_it_is_chosen(page: Page, view: str) -> None:
     page.get_by_role("listbox").wait_for()
-    asked: list[str] = []
-    page.on("request", lambda request: asked.append(request.url.rpartition("/")[2]))
+    addresses: list[str] = []
+    page.on("request", lambda request: addresses.append(request.url.rpartition("/")[2]))
     page.locator(f'.choice.view input[value="{view}"]').focus()
     page.keyboard.press("Space")
     page.locator(f".pane.{view}").wait_for()
-    assert asked == ["more.js"]
+    assert addresses == ["more.js"]
 
 
 def test_a_line_of_python_is_counted_in_the_views_that_come_later(page: Page) -> None:
     line = page.locator(".source button.line").first
     line.focus()
     page.keyboard.press("Enter")
-    counted = page.locator('[data-count="graph"]')
+    graph_count = page.locator('[data-count="graph"]')
     wait_until(page, "document.querySelector('.explorer').shadowRoot.querySelector('[data-count=graph]').innerText")
-    assert int(counted.inner_text()) > 0
+    assert int(graph_count.inner_text()) > 0
 
 
 def test_what_a_second_pane_needs_comes_when_it_is_asked_for_or_says_that_it_did_not(page: Page) -> None:
@@ -199,7 +199,7 @@ def test_what_does_not_come_is_said_and_asked_for_again(recorded: Site, browser:
 
 
 def test_it_says_how_far_a_file_is(page: Page) -> None:
-    told = page.evaluate("""async () => {
+    answer = page.evaluate("""async () => {
       const bytes = new TextEncoder().encode(JSON.stringify({ a: "x".repeat(200000) }))
       const told = []
       const parts = [bytes.slice(0, 100000), bytes.slice(100000)]
@@ -211,27 +211,27 @@ def test_it_says_how_far_a_file_is(page: Page) -> None:
       globalThis.fetch = real
       return told
     }""")
-    assert told[0] == "Loading CPU: 49 % of 195 KiB …"
-    assert told[-1].startswith("Loading CPU: 99 %")
+    assert answer[0] == "Loading CPU: 49 % of 195 KiB …"
+    assert answer[-1].startswith("Loading CPU: 99 %")
 
 
 def test_recorded_code_brings_its_stages_and_other_code_says_where_it_is_compiled(recorded: Site, page: Page) -> None:
     page.get_by_role("listbox").wait_for()
     name, _ = find_index(recorded)
     code = read_code(recorded)
-    asked = {
+    request = {
         "index": name,
         "code": code.replace("\n", "  \n"),
         "name": "layer",
         "targets": ["cpu", "h100"],
         "options": {},
     }
-    found = page.evaluate(COMPILE, asked)
-    assert found["offers"] == [["layer", "cpu"], ["layer", "h100"]]
-    assert [each["event"] for each in found["said"]] == ["started", "data", "data", "done"]
-    assert {each["target"] for each in found["said"] if each["program"] == "layer"} == {"cpu", "h100"}
-    for changed in ({"code": code.replace("relu", "gelu")}, {"options": {"grad": True}}, {"targets": ["b200"]}):
-        refused = page.evaluate(COMPILE, asked | changed)
+    answer = page.evaluate(COMPILE, request)
+    assert answer["offers"] == [["layer", "cpu"], ["layer", "h100"]]
+    assert [line["event"] for line in answer["said"]] == ["started", "data", "data", "done"]
+    assert {line["target"] for line in answer["said"] if line["program"] == "layer"} == {"cpu", "h100"}
+    for change in ({"code": code.replace("relu", "gelu")}, {"options": {"grad": True}}, {"targets": ["b200"]}):
+        refused = page.evaluate(COMPILE, request | change)
         assert refused["offers"] == []
         assert refused["said"][1]["kind"] == "limit"
         assert "xla-inspect play" in refused["said"][1]["hint"]

@@ -1,4 +1,4 @@
-"""The search in the browser: what readers type leads to the page that answers, and what it shows are sentences."""
+"""The search in the browser: queries lead to the page that answers them, and results show sentences."""
 
 from __future__ import annotations
 
@@ -26,15 +26,15 @@ FOUND = 36
 
 
 def find(page: Page, words: str) -> list[str]:
-    """Type words into the search, and return the pages that it lists, the best first."""
-    box, told = page.locator("input[name=query]"), page.locator(".md-search-result__meta")
+    """Type words into the search, and return the listed pages, the best first."""
+    box, result_text = page.locator("input[name=query]"), page.locator(".md-search-result__meta")
     page.keyboard.press("/")
     box.fill("")
     page.keyboard.press("Backspace")  # the theme listens to keys
-    expect(told).to_have_text(re.compile("Type to start|Initializing"))
+    expect(result_text).to_have_text(re.compile("Type to start|Initializing"))
     page.keyboard.insert_text(words[:-1])
     page.keyboard.type(words[-1])
-    expect(told).to_have_text(re.compile("matching"))
+    expect(result_text).to_have_text(re.compile("matching"))
     links: list[str] = page.locator(".md-search-result__item").evaluate_all(
         "items => items.map(item => item.querySelector('a').href)"
     )
@@ -43,8 +43,8 @@ def find(page: Page, words: str) -> list[str]:
 
 def list_missed(page: Page, queries: Iterable[tuple[str, list[str]]]) -> dict[str, list[str]]:
     """Return the queries that none of the first three pages answers, each with these pages."""
-    found = {words: find(page, words)[:3] for words, _ in queries}
-    return {words: found[words] for words, pages in queries if not set(found[words]) & set(pages)}
+    results = {words: find(page, words)[:3] for words, _ in queries}
+    return {words: results[words] for words, pages in queries if not set(results[words]) & set(pages)}
 
 
 def test_what_readers_type_leads_to_a_page_that_answers_among_the_first_three(open_page: Opener) -> None:
@@ -72,8 +72,11 @@ def test_what_is_shown_of_a_section_are_whole_sentences_with_the_words_marked(op
     sentences = {html.unescape(text) for entry in entries for text in re.findall(r"<p>(.*?)</p>", entry["text"])}
     page = open_page("")
     find(page, "donated")
-    shown = page.locator(".md-search-result__article p:not(.md-search-result__terms)").all_inner_texts()
-    assert (len(shown) > 1, [text for text in shown if text.strip() and text.strip() not in sentences]) == (True, [])
+    excerpts = page.locator(".md-search-result__article p:not(.md-search-result__terms)").all_inner_texts()
+    assert (len(excerpts) > 1, [text for text in excerpts if text.strip() and text.strip() not in sentences]) == (
+        True,
+        [],
+    )
     assert page.locator(".md-search-result__article :is(sub, nav:visible)").count() == 0
     assert page.locator(".md-search-result__article mark").count() > 0
 
@@ -81,7 +84,7 @@ def test_what_is_shown_of_a_section_are_whole_sentences_with_the_words_marked(op
 def test_where_only_a_list_of_words_has_what_was_typed_the_section_is_shown_as_it_begins(open_page: Opener) -> None:
     item = {"location": "a/", "text": "<sub>scores <mark>positions</mark></sub>"}
     page = open_page("")
-    shown = page.evaluate(
+    state = page.evaluate(
         """async (item) => {
           const { learn, show } = await import(new URL("assets/search.js", document.baseURI))
           const docs = [{ location: "a/", text: "<p>It begins so.</p><p>And goes on.</p><sub>scores positions</sub>" }]
@@ -89,11 +92,11 @@ def test_where_only_a_list_of_words_has_what_was_typed_the_section_is_shown_as_i
         }""",
         item,
     )
-    assert shown == "<p>It begins so.</p>"
+    assert state == "<p>It begins so.</p>"
 
 
 @pytest.mark.parametrize(
-    ("typed", "asked"),
+    ("typed", "query"),
     [
         ("why is my step slow", "step^4 step slow^4 slow"),
         ("while", "while^4 while"),
@@ -106,8 +109,8 @@ def test_where_only_a_list_of_words_has_what_was_typed_the_section_is_shown_as_i
     ],
 )
 def test_the_worker_is_asked_for_words_that_say_something_whole_words_first(
-    open_page: Opener, typed: str, asked: str
+    open_page: Opener, typed: str, query: str
 ) -> None:
     page = open_page("")
     ask = "async (typed) => (await import(new URL('assets/search.js', document.baseURI))).ask(typed)"
-    assert page.evaluate(ask, typed) == asked
+    assert page.evaluate(ask, typed) == query

@@ -1,4 +1,4 @@
-"""Ten tasks of readers are each two clicks away from home, by the links that somebody would take.
+"""Ten tasks of readers, each at most two clicks from the home page.
 
 A task is done where a heading that answers it is in the window. What the search finds is the subject of `test_search`.
 """
@@ -91,18 +91,18 @@ TASKS = [
 
 
 def find(page: Page, says: str) -> Locator:
-    """Return the first link or button that is seen and says what it must.
+    """Return the first visible link or button with the given text.
 
     Raises:
         AssertionError: There is none.
     """
     exactly = re.compile(rf"^\s*(?:{says})\s*$", re.IGNORECASE)
     for kind in ("link", "button"):
-        for shown in page.get_by_role(kind, name=exactly).all():
-            box = shown.is_visible() and shown.bounding_box()
+        for element in page.get_by_role(kind, name=exactly).all():
+            box = element.is_visible() and element.bounding_box()
             # What lies outside of a window that scrolls has room too.
             if box and box["width"] > 1 and box["height"] > 1 and box["x"] >= 0:
-                return shown
+                return element
     message = f"nothing that is seen says {says!r}"
     raise AssertionError(message)
 

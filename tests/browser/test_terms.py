@@ -1,4 +1,4 @@
-"""What a term means is shown on hover, on focus and on a tap, and can be left again."""
+"""The explanation of a term appears on hover, focus and tap, and can be dismissed."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def term(page: Page, name: str = "kernel") -> Locator:
 
 
 def tip(page: Page) -> Locator:
-    """Return what is shown of a term."""
+    """Return the shown explanation of a term."""
     return page.get_by_role("tooltip")
 
 

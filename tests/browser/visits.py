@@ -1,4 +1,4 @@
-"""Pages of the site in windows that stay open, one for each look: a new window costs a page's loading twice over."""
+"""Windows with a fixed look that stay open, because a new window doubles the time to load a page."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ class Window:
     blocked: list[str] = field(default_factory=list)
 
     def load(self, address: str) -> None:
-        """Load a page as if for the first time, but for the files that the browser has by now."""
+        """Load a page as on a first visit, except for files that the browser has cached."""
         context = self.page.context
         if self.page.url != "about:blank":
             self.page.evaluate("() => { localStorage.clear(); sessionStorage.clear() }")

@@ -1,4 +1,4 @@
-"""Waiting for the state that a page is to reach: no test of the browser waits a fixed time."""
+"""Waits for the state of a page: no browser test waits a fixed time."""
 
 from __future__ import annotations
 
@@ -51,12 +51,12 @@ def wait_for(page: Page, condition: Callable[[], bool], seconds: float = PATIENC
         time.sleep(0.02)
 
 
-def expect_value(page: Page, read: Callable[[], Any], wanted: object) -> None:
-    """Assert that a value read from a page becomes the one that is wanted."""
+def expect_value(page: Page, read_value: Callable[[], Any], expected: object) -> None:
+    """Assert that a value read from a page becomes the expected value."""
     try:
-        wait_for(page, lambda: bool(read() == wanted))
+        wait_for(page, lambda: bool(read_value() == expected))
     except TimeoutError:
-        assert read() == wanted
+        assert read_value() == expected
 
 
 def pass_time(page: Page, seconds: float) -> None:

@@ -1,4 +1,4 @@
-"""Lines and shapes taken apart, beside what the compilers wrote."""
+"""Parts of HLO lines and shapes, compared with the text of real modules."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def test_the_parts_of_every_line_of_real_modules_are_that_line_again(captures: C
 
 
 def test_each_part_of_a_line_has_its_name() -> None:
-    named = {part.name: part.text for part in anatomy.split_line(LINE) if part.name}
-    assert named == {
+    parts = {part.name: part.text for part in anatomy.split_line(LINE) if part.name}
+    assert parts == {
         "root": "ROOT",
         "name": "%y.1",
         "shape": "f32[8]{0}",
@@ -56,16 +56,16 @@ def test_numbers_literals_and_asynchronous_opcodes_are_parts(line: str, name: st
 
 
 def test_a_figure_numbers_the_parts_and_names_them_in_that_order() -> None:
-    shown = anatomy.annotate_instruction(LINE)
-    assert re.findall(r"<sup>(\d+)</sup>", shown) == list("12345678")
-    assert re.findall(r"<b>(\w+)</b>", shown)[:5] == ["root", "name", "shape", "opcode", "operands"]
-    assert "&lt;add&gt;" in shown
+    html = anatomy.annotate_instruction(LINE)
+    assert re.findall(r"<sup>(\d+)</sup>", html) == list("12345678")
+    assert re.findall(r"<b>(\w+)</b>", html)[:5] == ["root", "name", "shape", "opcode", "operands"]
+    assert "&lt;add&gt;" in html
 
 
 def test_a_long_attribute_is_cut_and_counted() -> None:
-    shown = anatomy.annotate_instruction(f'%y = f32[] add(%x, %x), backend_config={{"a":"{"b" * 200}"}}')
-    assert "b" * 100 not in shown
-    assert "(223 characters)" in shown
+    html = anatomy.annotate_instruction(f'%y = f32[] add(%x, %x), backend_config={{"a":"{"b" * 200}"}}')
+    assert "b" * 100 not in html
+    assert "(223 characters)" in html
 
 
 def test_what_is_no_instruction_is_refused() -> None:

@@ -1,4 +1,4 @@
-"""Charts say in numbers what they draw in lengths."""
+"""Bar charts: numbers, lengths, lanes and missing targets."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def test_a_target_that_is_missing_is_named_in_each_chart(captures: Captures) -> 
 
 
 def test_a_bar_is_as_long_as_its_number() -> None:
-    shown = bar_chart.chart_bars({"a": {"cpu": 10, "h100": 40}, "b": {"cpu": 20}}, "Things counted", "things")
-    widths = [float(width) for width in re.findall(r'<rect [^>]*width="([\d.]+)"', shown)]
+    chart = bar_chart.chart_bars({"a": {"cpu": 10, "h100": 40}, "b": {"cpu": 20}}, "Things counted", "things")
+    widths = [float(width) for width in re.findall(r'<rect [^>]*width="([\d.]+)"', chart)]
     assert [width / widths[1] for width in widths] == pytest.approx([0.25, 1, 0.5], abs=0.01)
 
 
@@ -36,8 +36,8 @@ def test_bars_count_launches_and_bytes(captures: Captures) -> None:
 
 
 def test_values_of_one_buffer_stand_in_one_lane() -> None:
-    shown = buffer_slots.draw_slots({"A": (1, 2), "<B>": (1, 3), "D": (3, 5)}, {"A": 0, "<B>": 1, "D": 0}, "Shared")
-    boxes = re.findall(r'<rect x="([\d.]+)" y="(\d+)" width="([\d.]+)"', shown)
+    picture = buffer_slots.draw_slots({"A": (1, 2), "<B>": (1, 3), "D": (3, 5)}, {"A": 0, "<B>": 1, "D": 0}, "Shared")
+    boxes = re.findall(r'<rect x="([\d.]+)" y="(\d+)" width="([\d.]+)"', picture)
     assert [y for _, y, _ in boxes] == [
         str(buffer_slots.HEAD + 3),
         str(buffer_slots.HEAD + buffer_slots.LANE + 3),
@@ -45,8 +45,8 @@ def test_values_of_one_buffer_stand_in_one_lane() -> None:
     ]
     (start, _, width), _, (later, _, _) = boxes
     assert float(start) + float(width) <= float(later)
-    assert "<B>" not in shown
-    assert "D: needed from t3 to t5, in buffer 1" in shown
+    assert "<B>" not in picture
+    assert "D: needed from t3 to t5, in buffer 1" in picture
 
 
 def test_a_timeline_names_the_kinds_of_memory_it_draws(captures: Captures) -> None:

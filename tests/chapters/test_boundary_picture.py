@@ -1,4 +1,4 @@
-"""The picture of boundaries has a box for each kernel, and below it the compiler's words on the next one."""
+"""The picture of kernel boundaries: a box for each kernel and the compiler's reason below it."""
 
 from __future__ import annotations
 
@@ -15,33 +15,33 @@ from xla_inspect.analysis import list_kernels
 from xla_inspect.analysis.reasons import read_reasons
 
 
-def read_texts(drawn: str) -> str:
-    return " ".join(html.unescape(text) for text in re.findall(r"<text[^>]*>(.*?)</text>", drawn))
+def read_texts(svg: str) -> str:
+    return " ".join(html.unescape(text) for text in re.findall(r"<text[^>]*>(.*?)</text>", svg))
 
 
 def test_a_kernel_stands_above_those_that_read_it_with_the_words_that_keep_them_apart() -> None:
-    found = capture(remember.remember, *remember.EXAMPLE, target="cpu", reasons=True)
-    (mean, *_), after = list_kernels_of_lines(found, "mean = "), {*list_kernels_of_lines(found, "std = ", "z = (y")}
-    names = [mean, *(kernel.name for kernel in list_kernels(found) if kernel.name in after - {mean})]
-    reads = find_readers(found, names)
+    program = capture(remember.remember, *remember.EXAMPLE, target="cpu", reasons=True)
+    (mean, *_), after = list_kernels_of_lines(program, "mean = "), {*list_kernels_of_lines(program, "std = ", "z = (y")}
+    names = [mean, *(kernel.name for kernel in list_kernels(program) if kernel.name in after - {mean})]
+    reads = find_readers(program, names)
     assert reads[mean]
     assert all(names.index(reader) > names.index(name) for name in names for reader in reads[name])
-    drawn = draw_boundaries(found, names, "<two> kernels")
-    said = {each.words for each in read_reasons(found).about(mean) if each.verdict == "refused"}
-    texts = read_texts(drawn)
+    picture = draw_boundaries(program, names, "<two> kernels")
+    reasons = {reason.words for reason in read_reasons(program).about(mean) if reason.verdict == "refused"}
+    texts = read_texts(picture)
     assert [name for name in names if name not in texts] == []
-    assert any(words in texts for words in said)
-    assert "&lt;two&gt; kernels" in drawn
+    assert any(words in texts for words in reasons)
+    assert "&lt;two&gt; kernels" in picture
 
 
 def test_a_kernel_that_none_reads_has_no_reason_below_it() -> None:
-    found = capture(remember.remember, *remember.EXAMPLE, target="cpu", reasons=True)
-    (alike,) = list_kernels_of_lines(found, "alike = ")
-    assert find_readers(found, [alike]) == {alike: []}
-    assert read_texts(draw_boundaries(found, [alike], "one")).split() == [alike]
+    program = capture(remember.remember, *remember.EXAMPLE, target="cpu", reasons=True)
+    (alike,) = list_kernels_of_lines(program, "alike = ")
+    assert find_readers(program, [alike]) == {alike: []}
+    assert read_texts(draw_boundaries(program, [alike], "one")).split() == [alike]
 
 
 def test_a_name_that_the_program_lacks_is_refused() -> None:
-    found = capture(remember.remember, *remember.EXAMPLE, target="cpu", reasons=True)
+    program = capture(remember.remember, *remember.EXAMPLE, target="cpu", reasons=True)
     with pytest.raises(KeyError, match=r"fusion\.9000"):
-        draw_boundaries(found, ["fusion.9000"], "none")
+        draw_boundaries(program, ["fusion.9000"], "none")

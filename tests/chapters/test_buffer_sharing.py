@@ -1,4 +1,4 @@
-"""Equal buffers shared by values that never live at once."""
+"""Sharing of equal buffers between values that are never live at the same time."""
 
 from __future__ import annotations
 
@@ -27,10 +27,10 @@ def test_every_plan_is_listed_once() -> None:
 def test_sharing_in_order_is_as_good_as_any_plan(spans: tuple[tuple[int, int], ...]) -> None:
     """Every choice of four live ranges over three times."""
     ranges = dict(zip("abcd", spans, strict=True))
-    needed = max(share_buffers(ranges).values()) + 1
-    assert needed == len(most_live(ranges))
-    assert list_plans(ranges, needed) != []
-    assert list_plans(ranges, needed - 1) == []
+    slot_count = max(share_buffers(ranges).values()) + 1
+    assert slot_count == len(most_live(ranges))
+    assert list_plans(ranges, slot_count) != []
+    assert list_plans(ranges, slot_count - 1) == []
 
 
 def test_nothing_needs_no_buffer() -> None:

@@ -1,4 +1,4 @@
-"""Pictures of a TPU's kernels say in numbers what they draw in lengths."""
+"""Pictures and tables of TPU kernels: units, chains, steps and bundles."""
 
 from __future__ import annotations
 
@@ -21,29 +21,30 @@ pytestmark = pytest.mark.usefixtures("all_targets")
 
 @pytest.fixture(scope="module")
 def captures(all_targets: None) -> Captures:  # noqa: ARG001 - a fixture that skips
-    """Attention on two generations."""
+    """The captures of attention for two TPU generations."""
     targets = ("tpu-v5e", "tpu-v6e")
     return capture_all(attention.attention, *attention.EXAMPLE, targets=targets, machine=True, passes=False)
 
 
 @pytest.fixture(scope="module")
 def kernel(captures: Captures) -> BundledKernel:
-    """Its kernel with two matmuls on a TPU v5e."""
-    return next(each for each in read_below(captures["tpu-v5e"]) if each.low.kernel == "fusion.37")
+    """The kernel of attention with two matmuls on a TPU v5e."""
+    return next(kernel for kernel in read_below(captures["tpu-v5e"]) if kernel.low.kernel == "fusion.37")
 
 
 def test_each_unit_that_is_busy_has_a_row_with_its_share(kernel: BundledKernel) -> None:
-    shown = bundle_picture.draw_utilization(kernel)
+    chart = bundle_picture.draw_utilization(kernel)
     busy = {UNITS[unit][0]: share for unit, share in kernel.utilization.shares.items() if unit in UNITS and share}
-    rows = dict(re.findall(r"<title>([^:]+): (\d+%) of its slots", shown))
+    rows = dict(re.findall(r"<title>([^:]+): (\d+%) of its slots", chart))
     assert rows == {name: f"{share:.0%}" for name, share in busy.items()}
-    assert all(f"{name} {share:.0%}" in shown for name, share in busy.items())
+    assert all(f"{name} {share:.0%}" in chart for name, share in busy.items())
 
 
 def test_rows_are_as_high_as_the_shares_and_fit_a_phone(kernel: BundledKernel) -> None:
-    shown = bundle_picture.draw_utilization(kernel)
+    chart = bundle_picture.draw_utilization(kernel)
     boxes = [
-        tuple(map(float, found)) for found in re.findall(r'<rect x="(.*?)" y=".*?" width="(.*?)" height="(.*?)"', shown)
+        tuple(map(float, rectangle))
+        for rectangle in re.findall(r'<rect x="(.*?)" y=".*?" width="(.*?)" height="(.*?)"', chart)
     ]
     assert max(x + width for x, width, _ in boxes) <= bundle_picture.WIDTH - bundle_picture.RIGHT + 0.2
     assert max(height for *_, height in boxes) <= bundle_picture.BAR
@@ -54,16 +55,16 @@ def test_rows_are_as_high_as_the_shares_and_fit_a_phone(kernel: BundledKernel) -
 
 
 def test_the_longest_chain_fills_its_cycles(kernel: BundledKernel) -> None:
-    shown = bundle_picture.draw_critical_path(kernel)
+    picture = bundle_picture.draw_critical_path(kernel)
     assert kernel.critical_path is not None
     spans = [
         (int(start.replace(",", "")), int(cycles.replace(",", "")))
-        for cycles, start in re.findall(r"(\S+) cycles? from cycle ([\d,]+)", shown)
+        for cycles, start in re.findall(r"(\S+) cycles? from cycle ([\d,]+)", picture)
     ]
     assert sum(cycles for _, cycles in spans) == kernel.critical_path.cycles
     assert spans[0][0] == 0
     assert [start for start, _ in spans[1:]] == [start + cycles for start, cycles in spans[:-1]]
-    assert f"{kernel.critical_path.cycles} cycles, according to the compiler's estimate" in shown
+    assert f"{kernel.critical_path.cycles} cycles, according to the compiler's estimate" in picture
 
 
 def test_a_kernel_without_a_chain_has_no_picture_of_one(kernel: BundledKernel) -> None:
@@ -71,38 +72,42 @@ def test_a_kernel_without_a_chain_has_no_picture_of_one(kernel: BundledKernel) -
 
 
 def test_bundles_are_counted_by_program_and_generation(captures: Captures) -> None:
-    shown = bundle_picture.matrix_bundles({"attention": ("Attention", captures)})
+    table = bundle_picture.matrix_bundles({"attention": ("Attention", captures)})
     counts = [bundle_picture.count_bundles(capture) for capture in captures.values()]
-    assert re.findall(r"<td[^>]*>(\d+)", shown) == [str(count) for count in counts]
+    assert re.findall(r"<td[^>]*>(\d+)", table) == [str(count) for count in counts]
     listed = bundle_picture.table_kernels(captures)
-    kernels = [each for capture in captures.values() for each in read_below(capture) if each.is_kernel]
+    kernels = [kernel for capture in captures.values() for kernel in read_below(capture) if kernel.is_kernel]
     assert listed.count("<code>") == len(kernels) == 8
-    assert all(f"| line {each.line.number} | {each.size} | {each.cycles} |" in listed for each in kernels if each.line)
+    assert all(
+        f"| line {kernel.line.number} | {kernel.size} | {kernel.cycles} |" in listed
+        for kernel in kernels
+        if kernel.line
+    )
 
 
 def test_steps_are_told_in_words_with_the_size_that_each_left(kernel: BundledKernel) -> None:
-    shown, whole = bundle_picture.table_steps(kernel), bundle_picture.table_steps(kernel, silent=True)
+    loud, whole = bundle_picture.table_steps(kernel), bundle_picture.table_steps(kernel, silent=True)
     assert len(whole.splitlines()) == 2 + len(kernel.stages)
-    assert 10 < len(shown.splitlines()) < len(whole.splitlines())
+    assert 10 < len(loud.splitlines()) < len(whole.splitlines())
     assert "not known" not in whole
-    assert f"| the finished bundles | {kernel.size} bundles |" in shown
+    assert f"| the finished bundles | {kernel.size} bundles |" in loud
 
 
 def test_operations_are_told_by_unit(kernel: BundledKernel) -> None:
-    shown = bundle_picture.table_operations(kernel)
-    assert [int(number) for number in re.findall(r"\| (\d+) \|", shown)] == sorted(kernel.units.values(), reverse=True)
+    table = bundle_picture.table_operations(kernel)
+    assert [int(number) for number in re.findall(r"\| (\d+) \|", table)] == sorted(kernel.units.values(), reverse=True)
 
 
 def test_the_bundles_are_shown_where_that_is_allowed_and_else_how_to_see_them(kernel: BundledKernel) -> None:
     command = "xla-inspect show attention.py:attention --stage code --target tpu-v5e --kernel fusion.37"
     hidden = bundle_picture.show_bundles(kernel, command, allowed=False)
     assert hidden == f"`{command}` prints the {kernel.size} bundles of fusion.37 on your own machine.\n"
-    shown = bundle_picture.show_bundles(kernel, command, allowed=True)
-    assert shown.count(" ;; ") == kernel.low.bundles.count(" ;; ") > 20
+    listing = bundle_picture.show_bundles(kernel, command, allowed=True)
+    assert listing.count(" ;; ") == kernel.low.bundles.count(" ;; ") > 20
 
 
 def test_no_table_or_picture_holds_the_text_of_a_bundle(captures: Captures, kernel: BundledKernel) -> None:
-    shown = "".join(
+    tables = "".join(
         (
             bundle_picture.table_kernels(captures),
             bundle_picture.table_operations(kernel),
@@ -112,16 +117,16 @@ def test_no_table_or_picture_holds_the_text_of_a_bundle(captures: Captures, kern
         )
     )
     operations = {slot.operation for bundle in kernel.bundles for slot in bundle.slots if "." in slot.operation}
-    assert {operation for operation in operations if operation in shown} == set()
-    assert " ;; " not in shown
+    assert {operation for operation in operations if operation in tables} == set()
+    assert " ;; " not in tables
 
 
 def test_a_bundle_is_shown_in_its_parts_where_that_is_allowed_and_else_in_words(kernel: BundledKernel) -> None:
-    bundle = next(each for each in kernel.bundles if each.units.get("push"))
-    shown = bundle_picture.show_bundle(kernel, bundle, allowed=True)
+    bundle = next(busy_bundle for busy_bundle in kernel.bundles if busy_bundle.units.get("push"))
+    html = bundle_picture.show_bundle(kernel, bundle, allowed=True)
     hidden = bundle_picture.show_bundle(kernel, bundle, allowed=False)
-    assert all(slot.operation in shown for slot in bundle.slots)
-    assert shown.count("next slot") == 1
+    assert all(slot.operation in html for slot in bundle.slots)
+    assert html.count("next slot") == 1
     assert len(hidden.splitlines()) == 2 + len(bundle.slots)
     assert all(slot.mnemonic.sentence in hidden for slot in bundle.slots if slot.mnemonic)
     assert [slot.operation for slot in bundle.slots if slot.operation in hidden] == []

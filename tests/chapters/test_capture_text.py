@@ -1,4 +1,4 @@
-"""Counts over printed programs, beside those of JAX and MLIR over the programs themselves."""
+"""Counts in printed programs, compared with the counts of JAX and MLIR."""
 
 from __future__ import annotations
 
@@ -18,15 +18,15 @@ PROGRAMS = [
 ]
 
 
-def count_equations(jaxpr: core.Jaxpr, seen: set[int]) -> int:
+def count_equations(jaxpr: core.Jaxpr, equations: set[int]) -> int:
     """A jaxpr that is used twice is printed once."""
     inner = [value for equation in jaxpr.eqns for value in equation.params.values()]
     jaxprs = [value.jaxpr if isinstance(value, core.ClosedJaxpr) else value for value in inner]
     count = len(jaxpr.eqns)
     for value in jaxprs:
-        if isinstance(value, core.Jaxpr) and id(value) not in seen:
-            seen.add(id(value))
-            count += count_equations(value, seen)
+        if isinstance(value, core.Jaxpr) and id(value) not in equations:
+            equations.add(id(value))
+            count += count_equations(value, equations)
     return count
 
 

@@ -1,4 +1,4 @@
-"""A line of generated code in its parts is the line again, and each part is called what it is."""
+"""Parts of a line of generated code: together they are the line, and each has its name."""
 
 from __future__ import annotations
 
@@ -46,19 +46,19 @@ LINES = {
 
 @pytest.mark.parametrize(("language", "line"), LINES)
 def test_each_part_of_a_line_is_named(language: str, line: str) -> None:
-    named: dict[str, list[str]] = {}
+    parts_by_name: dict[str, list[str]] = {}
     for part in code_anatomy.split_code(language, line):
         if part.name:
-            named.setdefault(part.name, []).append(part.text)
-    assert named == LINES[language, line]
+            parts_by_name.setdefault(part.name, []).append(part.text)
+    assert parts_by_name == LINES[language, line]
 
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("target", ["cpu", "h100", "b200"])
 def test_the_parts_of_each_line_of_real_code_are_that_line(target: str) -> None:
-    made = capture(layer.layer, *layer.EXAMPLE, target=target, machine=True, passes=False)
+    program = capture(layer.layer, *layer.EXAMPLE, target=target, machine=True, passes=False)
     languages = set()
-    for code in made.code:
+    for code in program.code:
         language = code.language.removesuffix("-unoptimized")
         languages.add(language)
         for line in code.text.splitlines():
@@ -74,21 +74,21 @@ def test_the_parts_of_each_line_of_real_code_are_that_line(target: str) -> None:
     ],
 )
 def test_what_a_mnemonic_does_comes_from_the_table_of_its_machine(line: str, meaning: str) -> None:
-    (part,) = (each for each in code_anatomy.split_code("sass", line) if each.name == "mnemonic")
+    (part,) = (piece for piece in code_anatomy.split_code("sass", line) if piece.name == "mnemonic")
     assert part.meaning.startswith(meaning)
 
 
 def test_parts_of_one_name_have_one_number_and_one_entry() -> None:
-    shown = code_anatomy.annotate_code("sass", "IMAD R2, R9, R3, R4 ;")
-    assert shown.count("<li ") == 2
-    assert shown.count("<sup>2</sup>") == 4
-    assert 'aria-label="An instruction of SASS and its parts"' in shown
+    html = code_anatomy.annotate_code("sass", "IMAD R2, R9, R3, R4 ;")
+    assert html.count("<li ") == 2
+    assert html.count("<sup>2</sup>") == 4
+    assert 'aria-label="An instruction of SASS and its parts"' in html
 
 
 def test_what_comes_from_code_is_escaped() -> None:
-    shown = code_anatomy.annotate_code("llvm", "%a = load <8 x float>, ptr %b")
-    assert "&lt;8 x float&gt;" in shown
-    assert "<8 x" not in shown
+    html = code_anatomy.annotate_code("llvm", "%a = load <8 x float>, ptr %b")
+    assert "&lt;8 x float&gt;" in html
+    assert "<8 x" not in html
 
 
 def test_a_language_without_parts_is_refused_with_those_that_have_some() -> None:

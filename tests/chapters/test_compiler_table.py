@@ -1,4 +1,4 @@
-"""One table says how many kernels each compiler runs for each of the programs that all of them were given."""
+"""The table of kernels that each compiler launches for each shared program."""
 
 from __future__ import annotations
 
@@ -36,8 +36,8 @@ def test_each_way_says_what_runs_for_each_program(ways: dict[str, Way]) -> None:
 def test_the_rows_of_xla_are_what_was_compiled_for_each_target(
     programs: Mapping[str, Captures], ways: dict[str, Way]
 ) -> None:
-    counted = {name: len(list_kernels(found["h100"])) for name, found in programs.items()}
-    assert {name: len(names) for name, names in ways["XLA, NVIDIA H100"].runs.items()} == counted
+    kernel_counts = {name: len(list_kernels(capture["h100"])) for name, capture in programs.items()}
+    assert {name: len(names) for name, names in ways["XLA, NVIDIA H100"].runs.items()} == kernel_counts
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -55,6 +55,6 @@ def test_a_target_that_lacks_a_program_has_no_row(programs: Mapping[str, Capture
 
 def test_a_number_that_autotuning_could_change_has_its_tag_in_the_cell() -> None:
     runs = dict.fromkeys(given.SHAPES, ("a<b>", "c"))
-    shown = show_ways({"one": Way(runs, frozenset({"gelu"}))}, "TAG")
-    assert "| one | 2 | 2 TAG | 2 | 2 |" in shown
-    assert "<code>a&#60;b&#62;</code><br><code>c</code>" in shown
+    html = show_ways({"one": Way(runs, frozenset({"gelu"}))}, "TAG")
+    assert "| one | 2 | 2 TAG | 2 | 2 |" in html
+    assert "<code>a&#60;b&#62;</code><br><code>c</code>" in html

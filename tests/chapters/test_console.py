@@ -1,4 +1,4 @@
-"""The command that asks a chapter's question of the reader's own function."""
+"""The command that asks a chapter's question about the reader's own function."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A drawing of questions and what follows from their answers."""
+"""The drawing of a decision tree."""
 
 from __future__ import annotations
 

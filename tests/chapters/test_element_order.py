@@ -1,4 +1,4 @@
-"""Where elements lie: against NumPy, the example of XLA's own documentation, and a TPU's buffers."""
+"""The position of elements in memory, compared with NumPy, XLA's documentation and a TPU's buffers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A drawing of who writes and who reads."""
+"""The drawing of writers and readers of a value."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The picture of a fusion holds its operations, and marks the one it is built around."""
+"""The picture of a fusion: its operations and its hero."""
 
 from __future__ import annotations
 
@@ -55,9 +55,9 @@ def test_nested_fusions_are_opened_and_renaming_is_left_out() -> None:
 )
 def test_only_a_fusion_that_is_built_around_an_operation_has_a_centre(target: str, centres: list[str]) -> None:
     function, example = fusible.PROGRAMS["scale and sum rows"]
-    found = capture(function, *example, target=target)
-    (kernel,) = list_kernels(found)
-    drawing = ET.fromstring(draw_fusion(found, kernel.name, "sum(x * scale)").replace("<br>", "<br/>"))  # noqa: S314 - our own
+    program = capture(function, *example, target=target)
+    (kernel,) = list_kernels(program)
+    drawing = ET.fromstring(draw_fusion(program, kernel.name, "sum(x * scale)").replace("<br>", "<br/>"))  # noqa: S314 - our own
     boxes = list(drawing.iter())
     marked = [boxes[number + 1].text for number, box in enumerate(boxes) if box.get("class") == "centre"]
     assert marked == centres

@@ -1,4 +1,4 @@
-"""The gallery's matrices and lists show each capture's number, mark what changes, and hide no gap."""
+"""The matrices and lists of the gallery: numbers, marked changes and visible gaps."""
 
 from __future__ import annotations
 
@@ -19,8 +19,8 @@ TARGETS = ("cpu", "a100", "h100", "h200")
 
 @pytest.fixture(scope="module")
 def layers() -> Captures:
-    found = capture_all(program.layer, *program.EXAMPLE, targets=TARGETS)
-    return Captures(found, {"tpu-v4": "it <says> no"}, (*TARGETS, "tpu-v4"))
+    layers = capture_all(program.layer, *program.EXAMPLE, targets=TARGETS)
+    return Captures(layers, {"tpu-v4": "it <says> no"}, (*TARGETS, "tpu-v4"))
 
 
 def read(text: str) -> list[list[str]]:
@@ -53,12 +53,12 @@ def test_a_matrix_has_a_number_for_each_target_and_marks_what_differs_from_the_o
 
 
 @pytest.mark.parametrize(
-    ("number", "shown"),
+    ("number", "expected"),
     [(0, "0"), (1023, "1023"), (1024, "1K"), (1536, "1.5K"), (262144, "256K"), (5 * 2**20, "5M"), (3 * 2**30, "3G")],
 )
-def test_a_number_takes_four_characters_at_most(layers: Captures, number: int, shown: str) -> None:
+def test_a_number_takes_four_characters_at_most(layers: Captures, number: int, expected: str) -> None:
     text = gallery_matrix.number_matrix({"layer": ("Layer", layers)}, lambda _: number, "Bytes")
-    assert read(text)[1][1] == shown
+    assert read(text)[1][1] == expected
 
 
 def test_targets_with_the_same_launches_share_a_row_and_a_gap_has_its_reason(layers: Captures) -> None:
@@ -72,10 +72,10 @@ def test_targets_with_the_same_launches_share_a_row_and_a_gap_has_its_reason(lay
 
 
 def test_steps_name_each_program_that_changes_and_leave_out_what_did_not_compile(layers: Captures) -> None:
-    shown = {"layer": ("Layer", layers)}
-    assert list(gallery_matrix.list_generation_steps(shown, "a100", "h100")) == ["layer"]
-    assert gallery_matrix.list_generation_steps(shown, "tpu-v4", "tpu-v5e") == {}
-    text = gallery_matrix.show_generations(shown, ("a100", "h100", "h200"))
+    shown_programs = {"layer": ("Layer", layers)}
+    assert list(gallery_matrix.list_generation_steps(shown_programs, "a100", "h100")) == ["layer"]
+    assert gallery_matrix.list_generation_steps(shown_programs, "tpu-v4", "tpu-v5e") == {}
+    text = gallery_matrix.show_generations(shown_programs, ("a100", "h100", "h200"))
     assert "NVIDIA A100 to NVIDIA H100: of 1 program, 1 launch other kernels" in text
     assert "+1 <code>kLoop</code>" in text
     assert (

@@ -17,15 +17,21 @@ STEPS = (
 
 
 def test_each_use_is_an_arc_once_and_each_step_a_row() -> None:
-    shown = jaxpr_arcs.draw_arcs(STEPS, "A <program>")
-    assert re.findall(r'<path class="(\w+)"', shown) == ["arc", "arc", "dead", "kept"]
-    assert re.findall(r'<text class="(?:input|step|dead)" [^>]*>(\w+)<', shown) == ["input", "sin", "cos", "exp", "mul"]
-    assert "<figcaption>A &lt;program&gt;</figcaption>" in shown
+    picture = jaxpr_arcs.draw_arcs(STEPS, "A <program>")
+    assert re.findall(r'<path class="(\w+)"', picture) == ["arc", "arc", "dead", "kept"]
+    assert re.findall(r'<text class="(?:input|step|dead)" [^>]*>(\w+)<', picture) == [
+        "input",
+        "sin",
+        "cos",
+        "exp",
+        "mul",
+    ]
+    assert "<figcaption>A &lt;program&gt;</figcaption>" in picture
 
 
 def test_the_rows_of_a_later_group_lie_on_a_band_of_their_height() -> None:
-    shown = jaxpr_arcs.draw_arcs(STEPS, "")
-    assert re.findall(r'<rect class="band"[^>]* height="(\d+)"', shown) == [str(jaxpr_arcs.ROW)]
+    picture = jaxpr_arcs.draw_arcs(STEPS, "")
+    assert re.findall(r'<rect class="band"[^>]* height="(\d+)"', picture) == [str(jaxpr_arcs.ROW)]
 
 
 def test_the_drawing_says_in_words_what_it_shows() -> None:
@@ -36,10 +42,10 @@ def test_the_drawing_says_in_words_what_it_shows() -> None:
 
 
 def test_nothing_leaves_the_drawing() -> None:
-    shown = jaxpr_arcs.draw_arcs(
+    picture = jaxpr_arcs.draw_arcs(
         [JaxprStep("input", "", 0), *(JaxprStep("add", "", 4, (index,)) for index in range(40))], ""
     )
-    controls = [float(x) for x in re.findall(r"C([\d.]+),", shown)]
+    controls = [float(x) for x in re.findall(r"C([\d.]+),", picture)]
     furthest = [jaxpr_arcs.START + 0.75 * (control - jaxpr_arcs.START) for control in controls]
     assert len(furthest) == 40
     assert max(furthest) <= jaxpr_arcs.WIDTH

@@ -1,4 +1,4 @@
-"""Tables of kernels hold what their machine code takes."""
+"""Tables of kernels with the resources of their machine code."""
 
 from __future__ import annotations
 
@@ -28,35 +28,35 @@ def programs(all_targets: None) -> dict[str, Capture]:  # noqa: ARG001 - it asks
 
 
 def test_each_kernel_of_a_gpu_has_a_row_with_its_line_registers_and_occupancy(programs: dict[str, Capture]) -> None:
-    made = programs["MLP"]
-    shown = kernel_tables.table_kernels(made)
-    kernels = describe_kernels(made)
-    assert shown.count("<tr") == len(kernels) + 1
+    capture = programs["MLP"]
+    table = kernel_tables.table_kernels(capture)
+    kernels = describe_kernels(capture)
+    assert table.count("<tr") == len(kernels) + 1
     for kernel in kernels:
         assert kernel.resources
         assert kernel.occupancy
-        row = next(row for row in shown.split("<tr")[2:] if f"<code>{kernel.name}</code>" in row)
+        row = next(row for row in table.split("<tr")[2:] if f"<code>{kernel.name}</code>" in row)
         for text in (kernel.where, str(kernel.resources.registers), f"{kernel.occupancy.share:.0%}"):
             assert text in TAG.sub(" ", row)
 
 
 def test_a_program_has_the_least_occupancy_of_its_kernels(programs: dict[str, Capture]) -> None:
-    shown = kernel_tables.table_occupancy(programs)
-    assert "a &lt;layer&gt;" in shown
-    for name, made in programs.items():
-        least = min(kernel.occupancy.share for kernel in describe_kernels(made) if kernel.occupancy)
-        row = next(row for row in shown.split("<tr")[2:] if name.partition("<")[0].strip() in row)
+    table = kernel_tables.table_occupancy(programs)
+    assert "a &lt;layer&gt;" in table
+    for name, program in programs.items():
+        least = min(kernel.occupancy.share for kernel in describe_kernels(program) if kernel.occupancy)
+        row = next(row for row in table.split("<tr")[2:] if name.partition("<")[0].strip() in row)
         assert f"{least:.0%}" in row
     assert sum(kernel_tables.count_bounds(programs).values()) == sum(
-        len(describe_kernels(made)) for made in programs.values()
+        len(describe_kernels(program)) for program in programs.values()
     )
 
 
 def test_the_cpus_kernels_are_told_by_the_width_of_their_vectors() -> None:
-    made = capture(layer.layer, *layer.EXAMPLE, target="cpu", passes=False, reasons=True)
-    shown = kernel_tables.table_vectors({"layer": made})
-    (kernel,) = describe_kernels(made)
-    assert f"{kernel.width} bits in 1" in shown
+    program = capture(layer.layer, *layer.EXAMPLE, target="cpu", passes=False, reasons=True)
+    table = kernel_tables.table_vectors({"layer": program})
+    (kernel,) = describe_kernels(program)
+    assert f"{kernel.width} bits in 1" in table
     assert kernel_tables.is_spilling(kernel) == bool(kernel.vectors and kernel.vectors.on_stack)
     for remark, is_spilling in (
         ("2 spills 3.0 total spills cost generated in function", True),

@@ -1,4 +1,4 @@
-"""A table says which Python each launch computes."""
+"""The table of launches with the Python expressions that they compute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The drawing of a layout numbers each cell by its place in memory."""
+"""The drawing of a layout, with each cell numbered by its position in memory."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ from xla_inspect.hlo import parse_shape
     ],
 )
 def test_the_cells_are_numbered_row_by_row(text: str, expected: list[int]) -> None:
-    shown = layout_picture.draw_order(parse_shape(text))
-    assert [int(number) for number in re.findall(r">(\d+)</text>", shown)] == expected
+    picture = layout_picture.draw_order(parse_shape(text))
+    assert [int(number) for number in re.findall(r">(\d+)</text>", picture)] == expected
 
 
 def test_padding_is_drawn_and_marked() -> None:
-    shown = layout_picture.draw_order(parse_shape("f32[3,5]{1,0:T(2,2)}"))
-    assert shown.count("<rect") == 4 * 6
-    assert shown.count('class="padding"') == 4 * 6 - 3 * 5
+    picture = layout_picture.draw_order(parse_shape("f32[3,5]{1,0:T(2,2)}"))
+    assert picture.count("<rect") == 4 * 6
+    assert picture.count('class="padding"') == 4 * 6 - 3 * 5
 
 
 def test_only_two_dimensions_are_drawn() -> None:

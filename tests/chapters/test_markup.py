@@ -1,4 +1,4 @@
-"""No drawing or table takes a name or a caption for markup."""
+"""Escaping of names and captions in all drawings and tables."""
 
 from __future__ import annotations
 
@@ -36,6 +36,6 @@ DRAWINGS: dict[str, Callable[[], str]] = {
 
 @pytest.mark.parametrize("drawing", DRAWINGS)
 def test_names_and_captions_are_shown_as_text(drawing: str) -> None:
-    shown = DRAWINGS[drawing]()
-    assert "<mark>" not in shown
-    assert BAD in html.unescape(shown)
+    picture = DRAWINGS[drawing]()
+    assert "<mark>" not in picture
+    assert BAD in html.unescape(picture)

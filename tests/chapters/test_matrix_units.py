@@ -1,4 +1,4 @@
-"""Operations of matrix units are counted by the element type that they name."""
+"""Counts of matrix-unit operations by element type."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("operations", "mnemonic", "counted"),
+    ("operations", "mnemonic", "expected_counts"),
     [
         (["vmatmul.bf16.gmra.mxu0", "vmatmul.mubr.bf16.mrb[0].mxu1"], "vmatmul", {"bf16": 2}),
         (["vmatmul.mubr.f8e4m3fn.mrb[0].mxu0", "vmatmul.msk.f32.gmra.mxu2"], "vmatmul", {"f8e4m3fn": 1, "f32": 1}),
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     ],
 )
 def test_an_operation_counts_for_the_type_that_it_makes(
-    monkeypatch: pytest.MonkeyPatch, operations: list[str], mnemonic: str, counted: dict[str, int]
+    monkeypatch: pytest.MonkeyPatch, operations: list[str], mnemonic: str, expected_counts: dict[str, int]
 ) -> None:
     kernels = [
         SimpleNamespace(
@@ -37,10 +37,12 @@ def test_an_operation_counts_for_the_type_that_it_makes(
     ]
     monkeypatch.setattr(matrix_units, "read_below", lambda _: kernels)
     empty = cast("Capture", None)
-    assert dict(matrix_units.count_types(empty, mnemonic)) == counted
+    assert dict(matrix_units.count_types(empty, mnemonic)) == expected_counts
 
 
 @pytest.mark.usefixtures("all_targets")
 def test_a_matmul_of_f32_is_packed_into_bf16_before_a_tpus_matrix_units() -> None:
-    made = capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e", machine=True, passes=False)
-    assert set(matrix_units.count_types(made, "vmatmul")) == set(matrix_units.count_types(made, "vpack")) == {"bf16"}
+    program = capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e", machine=True, passes=False)
+    assert (
+        set(matrix_units.count_types(program, "vmatmul")) == set(matrix_units.count_types(program, "vpack")) == {"bf16"}
+    )

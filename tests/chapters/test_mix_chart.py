@@ -1,4 +1,4 @@
-"""Bars of instructions are in parts as long as their shares, and say in words what they show."""
+"""Bars of instruction kinds: widths, labels and descriptions."""
 
 from __future__ import annotations
 
@@ -11,23 +11,23 @@ MIX = Mix({"integers": 60, "floating point": 30, "branches": 8}, {"NEW": 2}, pad
 
 
 def test_the_parts_of_a_bar_are_as_wide_as_their_shares() -> None:
-    shown = mix_chart.chart_mixes({"<dot>": MIX}, "h100", "What the instructions do")
-    widths = [float(width) for width in re.findall(r'<rect [^>]*width="([\d.]+)"', shown)]
+    chart = mix_chart.chart_mixes({"<dot>": MIX}, "h100", "What the instructions do")
+    widths = [float(width) for width in re.findall(r'<rect [^>]*width="([\d.]+)"', chart)]
     assert [round(width / mix_chart.WIDTH, 2) for width in widths] == [0.6, 0.3, 0.08, 0.02]
     assert round(sum(widths), 1) == mix_chart.WIDTH
 
 
 def test_kinds_are_named_under_their_bar_and_what_is_small_or_unknown_on_its_part() -> None:
-    shown = mix_chart.chart_mixes({"<dot>": MIX}, "h100", "What the instructions do")
-    assert "integers 60%, floating point 30%, branches 8%" in shown
-    assert "<title>&lt;dot&gt;, of unknown kind: 2 of 100 instructions</title>" in shown
-    assert "<dot>" not in shown
-    assert '<g class="gpu">' in shown
+    chart = mix_chart.chart_mixes({"<dot>": MIX}, "h100", "What the instructions do")
+    assert "integers 60%, floating point 30%, branches 8%" in chart
+    assert "<title>&lt;dot&gt;, of unknown kind: 2 of 100 instructions</title>" in chart
+    assert "<dot>" not in chart
+    assert '<g class="gpu">' in chart
 
 
 def test_words_are_folded_into_lines_that_fit_a_phone() -> None:
     mix = Mix({f"a kind of work {number}": 10 for number in range(10)}, {}, 0)
-    shown = mix_chart.chart_mixes({"k": mix}, "cpu", "Kinds")
-    lines = re.findall(r'<text class="soft" x="0"[^>]*>([^<]*)', shown)
+    chart = mix_chart.chart_mixes({"k": mix}, "cpu", "Kinds")
+    lines = re.findall(r'<text class="soft" x="0"[^>]*>([^<]*)', chart)
     assert len(lines) > 1
     assert max(map(len, lines)) <= mix_chart.CHARACTERS

@@ -17,8 +17,8 @@ HAND = parse_module("HloModule m\n\nENTRY main {\n  x = f32[8] parameter(0)\n  R
 
 
 @pytest.fixture(scope="module")
-def shown() -> OpcodeCatalog:
-    """What two programs reach on the CPU, one of them by primitives of our own."""
+def catalog() -> OpcodeCatalog:
+    """The opcodes of two programs on the CPU, one with primitives of its own."""
     rows = {opcode: OpcodeRow(opcode, "One & only.", by="Because of `a < b`.") for opcode in CATEGORY}
     rows["or"] = OpcodeRow("or", "Either.", call="i | j")
     rows["logistic"] = OpcodeRow(
@@ -48,25 +48,25 @@ def shown() -> OpcodeCatalog:
         ("domain", "nowhere"),
     ],
 )
-def test_each_way_to_an_opcode_is_told_from_the_others(shown: OpcodeCatalog, opcode: str, reach: Reach) -> None:
-    assert shown.reach(opcode) == reach
+def test_each_way_to_an_opcode_is_told_from_the_others(catalog: OpcodeCatalog, opcode: str, reach: Reach) -> None:
+    assert catalog.reach(opcode) == reach
 
 
-def test_counts_are_of_what_a_target_has(shown: OpcodeCatalog) -> None:
-    structure = {opcode for opcode in shown.programs if CATEGORY[opcode] == "structure"}
-    assert shown.bars()["structure, 6"] == {"cpu": len(structure), "h100": None}
-    assert "or" in shown.opcodes_at("cpu", "before") & shown.opcodes_at("cpu")
+def test_counts_are_of_what_a_target_has(catalog: OpcodeCatalog) -> None:
+    structure = {opcode for opcode in catalog.programs if CATEGORY[opcode] == "structure"}
+    assert catalog.bars()["structure, 6"] == {"cpu": len(structure), "h100": None}
+    assert "or" in catalog.opcodes_at("cpu", "before") & catalog.opcodes_at("cpu")
 
 
-def test_what_needs_a_missing_target_says_so_in_place_of_a_smaller_number(shown: OpcodeCatalog) -> None:
+def test_what_needs_a_missing_target_says_so_in_place_of_a_smaller_number(catalog: OpcodeCatalog) -> None:
     with pytest.raises(TargetUnavailableError):
-        shown.opcodes_at("h100")
+        catalog.opcodes_at("h100")
     with pytest.raises(TargetUnavailableError):
-        shown.reached_by("call")
+        catalog.reached_by("call")
 
 
-def test_a_card_holds_the_call_the_line_and_what_became_of_it(shown: OpcodeCatalog) -> None:
-    cards = list_cards("element-wise", shown)
+def test_a_card_holds_the_call_the_line_and_what_became_of_it(catalog: OpcodeCatalog) -> None:
+    cards = list_cards("element-wise", catalog)
     card = cards[cards.index('id="op-or"') :].partition("</details>")[0]
     assert "JAX call: <code>i | j</code>." in card
     assert ">or</span>(" in card
@@ -74,11 +74,11 @@ def test_a_card_holds_the_call_the_line_and_what_became_of_it(shown: OpcodeCatal
     assert "<dt>NVIDIA H100</dt><dd>not compiled here" in card
 
 
-def test_a_card_links_to_the_specification(shown: OpcodeCatalog) -> None:
-    assert 'href="https://openxla.org/stablehlo/spec#logistic"' in list_cards("element-wise", shown)
+def test_a_card_links_to_the_specification(catalog: OpcodeCatalog) -> None:
+    assert 'href="https://openxla.org/stablehlo/spec#logistic"' in list_cards("element-wise", catalog)
 
 
-def test_what_the_table_says_is_shown_as_it_is(shown: OpcodeCatalog) -> None:
-    cards = list_cards("structure", shown)
+def test_what_the_table_says_is_shown_as_it_is(catalog: OpcodeCatalog) -> None:
+    cards = list_cards("structure", catalog)
     assert "One &amp; only." in cards
     assert "Because of <code>a &lt; b</code>." in cards

@@ -1,4 +1,4 @@
-"""An opcode is found where it is, from the Python that asked for it, at the stage where a compiler has it."""
+"""The index of opcodes: the Python expression and the stages of each opcode."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ CALLS = {"sine": "jnp.sin(y)", "conditional": "lax.cond(p, jnp.sin, jnp.cos, x)"
 
 @pytest.fixture(scope="module")
 def control() -> Sightings:
-    """What the program with a branch, a loop, a call and a fence reaches on the CPU."""
+    """The opcodes of a program with a branch, a loop, a call and a barrier on the CPU."""
     function, example = opcodes.PROGRAMS["control"]
     return find_sightings([("control", capture(function, *example))], CALLS)
 
@@ -29,8 +29,8 @@ def test_of_several_instructions_the_one_from_the_wanted_expression_is_kept(cont
 
 def test_inside_a_called_function_the_expression_is_that_of_the_call() -> None:
     function, example = opcodes.PROGRAMS["arithmetic"]
-    found = find_sightings([("arithmetic", capture(function, *example))], {})
-    assert found["round-nearest-even"]["cpu"]["before"].expression == "jnp.round(x)"
+    sightings = find_sightings([("arithmetic", capture(function, *example))], {})
+    assert sightings["round-nearest-even"]["cpu"]["before"].expression == "jnp.round(x)"
 
 
 def test_what_a_compiler_takes_away_names_the_pass(control: Sightings) -> None:
@@ -57,15 +57,15 @@ def test_an_opcode_is_there_at_each_stage_that_has_it_and_no_other_is(control: S
 
 def test_a_partitioned_program_keeps_its_expressions_and_drops_the_topology() -> None:
     function, example = opcodes_across_devices.PROGRAMS["collectives"]
-    found = find_sightings([("collectives", capture(function, *example, target="cpu:4", mesh={"i": 4}))], CALLS)
-    assert found["all-reduce"]["cpu"]["before"].expression == CALLS["all-reduce"]
+    sightings = find_sightings([("collectives", capture(function, *example, target="cpu:4", mesh={"i": 4}))], CALLS)
+    assert sightings["all-reduce"]["cpu"]["before"].expression == CALLS["all-reduce"]
 
 
 @pytest.mark.usefixtures("all_targets")
 def test_what_exists_only_between_two_passes_is_found_there() -> None:
     function, example = opcodes_across_devices.PROGRAMS["collectives"]
-    found = find_sightings([("collectives", capture(function, *example, target="tpu-v5e:2x2", mesh={"i": 4}))], {})
-    assert list(found["all-gather-start"]["tpu-v5e"]) == ["between"]
-    sighting = found["all-gather-start"]["tpu-v5e"]["between"]
+    sightings = find_sightings([("collectives", capture(function, *example, target="tpu-v5e:2x2", mesh={"i": 4}))], {})
+    assert list(sightings["all-gather-start"]["tpu-v5e"]) == ["between"]
+    sighting = sightings["all-gather-start"]["tpu-v5e"]["between"]
     assert sighting.made_by != ""
     assert sighting.removed_by != ""

@@ -1,4 +1,4 @@
-"""A graph has a box for each launch, in it its operations by the Python they came from, and bytes on its arrows."""
+"""The graph of launches: a box for each launch with its operations, and bytes on the arrows."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ def one() -> Captures:
 
 def draw(captures: Captures, target: str) -> ET.Element:
     """Return the drawing of a target."""
-    drawn = draw_origins(captures[target], find_marks(captures), "all of it")
-    return ET.fromstring(re.sub(r"^.*?(<svg.*</svg>).*$", r"\1", drawn, flags=re.DOTALL))  # noqa: S314 - our own
+    picture = draw_origins(captures[target], find_marks(captures), "all of it")
+    return ET.fromstring(re.sub(r"^.*?(<svg.*</svg>).*$", r"\1", picture, flags=re.DOTALL))  # noqa: S314 - our own
 
 
 def boxes(picture: ET.Element) -> dict[str, list[tuple[str, str]]]:
     """Return the boxes by name, each with its opcodes and the numbers of the operations they came from."""
-    found = {}
+    boxes = {}
     for box in picture.iter("g"):
         if box.get("class") == "launch":
             [name] = [text.text or "" for text in box.findall("text") if text.get("class") != "made"]
-            found[name] = [(chip.findtext("text") or "", chip.get("data-of") or "") for chip in box.findall("g")]
-    return found
+            boxes[name] = [(chip.findtext("text") or "", chip.get("data-of") or "") for chip in box.findall("g")]
+    return boxes
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -58,8 +58,8 @@ def test_what_the_compiler_brought_in_has_no_operation(one: Captures) -> None:
 
 @pytest.mark.usefixtures("all_targets")
 def test_bytes_stand_below_each_box(one: Captures) -> None:
-    made = [text.text for text in draw(one, "cpu").iter("text") if text.get("class") == "made"]
-    assert made == ["512 KiB", "512 B", "512 B", "512 KiB"]
+    made_texts = [text.text for text in draw(one, "cpu").iter("text") if text.get("class") == "made"]
+    assert made_texts == ["512 KiB", "512 B", "512 B", "512 KiB"]
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -68,14 +68,14 @@ def test_nothing_leaves_the_picture_and_no_two_boxes_lie_on_each_other(module: o
     function = getattr(module, module.__name__.rpartition(".")[2])  # type: ignore[attr-defined]
     captures = capture_all(function, *module.EXAMPLE)  # type: ignore[attr-defined]
     for target in captures:
-        drawn = [
+        rectangles = [
             tuple(float(rect.get(name) or 0) for name in ("x", "y", "width", "height"))
             for box in draw(captures, target).iter("g")
             if box.get("class") == "launch" and (rect := box.find("rect")) is not None
         ]
-        assert all(x >= 0 and x + width <= WIDTH for x, _, width, _ in drawn)
-        for number, (x, y, width, height) in enumerate(drawn):
-            for other, above, wide, high in drawn[number + 1 :]:
+        assert all(x >= 0 and x + width <= WIDTH for x, _, width, _ in rectangles)
+        for number, (x, y, width, height) in enumerate(rectangles):
+            for other, above, wide, high in rectangles[number + 1 :]:
                 apart = x + width <= other or other + wide <= x or y + height <= above or above + high <= y
                 assert apart, target
 

@@ -1,4 +1,4 @@
-"""Overlap: the kernels of a schedule, and what is exchanged beside them."""
+"""The picture of overlap: kernels of a schedule and concurrent collectives."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ def test_an_exchange_with_start_and_done_spans_what_stands_between(gathers: Capt
 
 @pytest.mark.usefixtures("all_targets")
 def test_kernels_are_boxes_and_exchanges_bars_on_one_scale(gathers: Capture) -> None:
-    shown = overlap_picture.draw_overlap({"a <row>": gathers}, "What runs")
-    boxes = [float(width) for width in re.findall(r'<rect x="[\d.]+" y="[\d.]+" width="([\d.]+)"', shown)]
-    bars = [float(width) for width in re.findall(r'<rect class="part" x="[\d.]+" y="[\d.]+" width="([\d.]+)"', shown)]
+    picture = overlap_picture.draw_overlap({"a <row>": gathers}, "What runs")
+    boxes = [float(width) for width in re.findall(r'<rect x="[\d.]+" y="[\d.]+" width="([\d.]+)"', picture)]
+    bars = [float(width) for width in re.findall(r'<rect class="part" x="[\d.]+" y="[\d.]+" width="([\d.]+)"', picture)]
     assert len(boxes) == gathered.LAYERS
     # Three places less the gap of two pixels at the ends of each.
     assert max(bars) == pytest.approx(3 * (boxes[0] + 2) - 2, abs=0.2)
-    assert "a &lt;row&gt;: 1 of 4 exchanges overlapped by kernels" in shown
+    assert "a &lt;row&gt;: 1 of 4 exchanges overlapped by kernels" in picture
 
 
 def test_a_program_that_exchanges_nothing_is_refused() -> None:

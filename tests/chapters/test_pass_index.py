@@ -1,4 +1,4 @@
-"""A pass is found on each target that runs it, with how often it changed something and one change that is shown."""
+"""The index of passes: targets, counts of changes and an example for each pass."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def program() -> Capture:
 
 
 def rewrite(one: Capture, before: str, *steps: tuple[str, str]) -> Captures:
-    """Return a capture whose passes, of these names, left these lines."""
+    """Return a capture with passes of these names that produced these lines."""
     passes = tuple(PassChange("all", name, MODULE.format(body=body)) for name, body in steps)
     runs = tuple(PassRun("all", name, changed=True) for name, _ in steps)
     return Captures({"cpu": replace(one, before=MODULE.format(body=before), passes=passes, runs=runs)}, {}, ("cpu",))
@@ -44,46 +44,46 @@ def test_runs_and_changes_are_counted_by_target(program: Capture) -> None:
         "layer": Captures({"cpu": program}, {}, ("cpu",)),
         "gelu": capture_all(piece.function, *piece.example, targets=["cpu"]),
     }
-    seen = find_passes(both, ["cpu"])
-    captures = [found["cpu"] for found in both.values()]
-    assert set(seen) == {run.name for one in captures for run in one.runs}
-    for name, found in seen.items():
+    passes = find_passes(both, ["cpu"])
+    captures = [record["cpu"] for record in both.values()]
+    assert set(passes) == {run.name for one in captures for run in one.runs}
+    for name, record in passes.items():
         runs = [run for one in captures for run in one.runs if run.name == name]
-        use = found.uses["cpu"]
+        use = record.uses["cpu"]
         assert (use.runs, use.changes) == (len(runs), sum(run.changed for run in runs))
-        assert set(found.pipelines) == {run.pipeline for run in runs}
-    assert seen["algsimp"].uses["cpu"].programs == ["layer", "gelu"]
+        assert set(record.pipelines) == {run.pipeline for run in runs}
+    assert passes["algsimp"].uses["cpu"].programs == ["layer", "gelu"]
 
 
 def test_a_pipeline_that_another_runs_names_what_it_runs(program: Capture) -> None:
-    seen = find_passes({"layer": Captures({"cpu": program}, {}, ("cpu",))}, ())
-    assert {"algsimp", "dce", "constant_folding"} <= set(seen["simplification"].inner)
-    assert seen["algsimp"].inner == seen["fusion"].inner == []
+    passes = find_passes({"layer": Captures({"cpu": program}, {}, ("cpu",))}, ())
+    assert {"algsimp", "dce", "constant_folding"} <= set(passes["simplification"].inner)
+    assert passes["algsimp"].inner == passes["fusion"].inner == []
 
 
 def test_the_smallest_change_of_a_pass_is_its_example(program: Capture) -> None:
-    kept = "ROOT %y.2 = f32[8] negate(%x.1)"
-    small = rewrite(program, kept, ("trim", "ROOT %y.2 = f32[8] abs(%x.1)"))
+    kept_line = "ROOT %y.2 = f32[8] negate(%x.1)"
+    small = rewrite(program, kept_line, ("trim", "ROOT %y.2 = f32[8] abs(%x.1)"))
     wide = "%a.2 = f32[8] add(%x.1, %x.1)\n  %b.3 = f32[8] multiply(%a.2, %a.2)\n  ROOT %y.4 = f32[8] negate(%b.3)"
-    large = rewrite(program, wide, ("trim", kept))
-    seen = find_passes({"large": large, "small": small}, ["cpu"])
-    example = seen["trim"].example
+    large = rewrite(program, wide, ("trim", kept_line))
+    passes = find_passes({"large": large, "small": small}, ["cpu"])
+    example = passes["trim"].example
     assert example is not None
     assert (example.program, example.target, example.more) == ("small", "cpu", 0)
     assert example.before == ("ROOT %y.2 = f32[8] negate(%x.1)",)
     assert example.after == ("ROOT %y.2 = f32[8] abs(%x.1)",)
     assert example.summary == "removed 1 negate, added 1 abs"
-    assert seen["trim"].uses["cpu"].shows == ["large", "small"]
+    assert passes["trim"].uses["cpu"].shows == ["large", "small"]
 
 
 def test_what_only_numbers_a_name_anew_is_no_change_that_the_text_shows(program: Capture) -> None:
     captures = rewrite(program, "ROOT %y.2 = f32[8] negate(%x.1)", ("rename", "ROOT %y.3 = f32[8] negate(%x.1)"))
-    seen = find_passes({"one": captures}, ["cpu"])["rename"]
-    assert seen.uses["cpu"].programs == ["one"]
-    assert seen.uses["cpu"].shows == []
-    assert seen.count(["cpu"]) == 0
-    assert seen.example is not None
-    assert seen.example.summary == "only names changed (1 instruction)"
+    record = find_passes({"one": captures}, ["cpu"])["rename"]
+    assert record.uses["cpu"].programs == ["one"]
+    assert record.uses["cpu"].shows == []
+    assert record.count(["cpu"]) == 0
+    assert record.example is not None
+    assert record.example.summary == "only names changed (1 instruction)"
 
 
 def test_of_a_config_that_changed_only_what_differs_is_shown(program: Capture) -> None:
@@ -102,8 +102,8 @@ def test_further_lines_are_counted_and_targets_that_are_not_asked_for_have_no_ex
     example = find_passes({"one": captures}, ["cpu"])["dce"].example
     assert example is not None
     assert (len(example.before), len(example.after), example.more) == (LINES, 0, 7 - LINES)
-    found = find_passes({"one": captures}, ["h100"])["dce"]
-    assert (found.example, found.uses["cpu"].shows, found.uses["cpu"].changes) == (None, [], 1)
+    record = find_passes({"one": captures}, ["h100"])["dce"]
+    assert (record.example, record.uses["cpu"].shows, record.uses["cpu"].changes) == (None, [], 1)
 
 
 def test_what_the_compiler_writes_under_no_name_of_a_pass_is_left_out(program: Capture) -> None:
@@ -113,6 +113,6 @@ def test_what_the_compiler_writes_under_no_name_of_a_pass_is_left_out(program: C
 
 
 def test_a_pass_counts_over_the_targets_that_are_asked_for(program: Capture) -> None:
-    seen = find_passes({"layer": Captures({"cpu": program}, {}, ("cpu",))}, ["cpu"])["algsimp"]
-    assert isinstance(seen, PassRecord)
-    assert (seen.count(["cpu"]), seen.count(["h100"]), seen.has_changed) == (1, 0, True)
+    record = find_passes({"layer": Captures({"cpu": program}, {}, ("cpu",))}, ["cpu"])["algsimp"]
+    assert isinstance(record, PassRecord)
+    assert (record.count(["cpu"]), record.count(["h100"]), record.has_changed) == (1, 0, True)

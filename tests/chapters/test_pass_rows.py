@@ -33,7 +33,7 @@ def write(tmp_path: Path) -> Writer:
 
 
 def see(name: str, **uses: PassUse) -> dict[str, PassRecord]:
-    """Return a pass that was seen."""
+    """Return the record of a pass that ran."""
     return {name: PassRecord(name, uses or {"cpu": PassUse(runs=1)}, ["all"])}
 
 
@@ -41,14 +41,14 @@ def see(name: str, **uses: PassUse) -> dict[str, PassRecord]:
 def test_every_pass_that_runs_on_any_target_has_a_row() -> None:
     piece = gallery.PROGRAMS["layer"]
     ran = find_passes({"layer": capture_all(piece.function, *piece.example, targets=TARGETS)}, ())
-    assert {target for seen in ran.values() for target in seen.uses} == set(TARGETS)
+    assert {target for record in ran.values() for target in record.uses} == set(TARGETS)
     assert sorted(ran.keys() - read_rows(TABLE).keys()) == []
 
 
 def test_a_pass_without_a_row_fails_with_its_name_and_targets() -> None:
-    seen = {**see("dce"), **see("frobnicate", h100=PassUse(runs=2), h200=PassUse(runs=2))}
+    records = {**see("dce"), **see("frobnicate", h100=PassUse(runs=2), h200=PassUse(runs=2))}
     with pytest.raises(PassTableError, match=r"passes\.toml lacks frobnicate, which ran on h100, h200: add a sentence"):
-        check_rows({"dce": PassRow("dce", "Removes.", ("xla/dce.cc",))}, seen)
+        check_rows({"dce": PassRow("dce", "Removes.", ("xla/dce.cc",))}, records)
 
 
 def test_a_row_of_a_pass_that_no_longer_runs_fails_with_its_name() -> None:

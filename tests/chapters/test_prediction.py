@@ -1,4 +1,4 @@
-"""A question is asked with choices and a key that were computed, or the build fails and says what to do."""
+"""Predictions with computed choices and keys; an invalid one fails the build with an explanation."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ CHOICE = re.compile(r'<summary>(.*?)</summary><p class="(right|wrong)"><b>(.*?)<
 
 
 def read(html: str) -> list[tuple[str, str, str]]:
-    """Return each choice: what it says, right or wrong, and what it opens to."""
+    """Return each choice: its text, its verdict and its explanation."""
     strip = re.compile(r"<[^>]*>")
     return [
-        (unescape(strip.sub("", says)), verdict, unescape(strip.sub("", told)).strip())
-        for says, verdict, _, told, _ in CHOICE.findall(html)
+        (unescape(strip.sub("", says)), verdict, unescape(strip.sub("", feedback)).strip())
+        for says, verdict, _, feedback, _ in CHOICE.findall(html)
     ]
 
 
 def find_key(html: str) -> str:
-    """Return what the right choice says."""
+    """Return the text of the right choice."""
     (key,) = (says for says, verdict, _ in read(html) if verdict == "right")
     return key
 
 
 def find_attribute(html: str, name: str) -> str:
     """Return an attribute of the question."""
-    found = re.search(rf'\b{name}="([^"]*)"', html)
-    assert found
-    return found[1]
+    match = re.search(rf'\b{name}="([^"]*)"', html)
+    assert match
+    return match[1]
 
 
 def test_the_one_with_the_largest_or_the_smallest_value_is_the_key() -> None:
@@ -63,16 +63,16 @@ def test_choices_are_in_an_order_that_does_not_tell_the_key() -> None:
         "NVIDIA H100",
         "TPU v5e",
     ]
-    asked = prediction.ask_value("How many?", 12, others={"a": 100, "b": 2, "c": 12}, see="#x")
-    assert [says for says, *_ in read(asked)] == ["2", "12", "100"]
+    html = prediction.ask_value("How many?", 12, others={"a": 100, "b": 2, "c": 12}, see="#x")
+    assert [says for says, *_ in read(html)] == ["2", "12", "100"]
     reasons = {"b holds": True, "a does not": False}
     assert [says for says, *_ in read(prediction.ask_reason("Why?", reasons, see="#x"))] == ["a does not", "b holds"]
     assert [says for says, *_ in read(prediction.ask_whether("Is it?", holds=False, see="#x"))] == ["Yes", "No"]
 
 
 def test_an_answer_shows_all_that_was_measured_with_its_unit() -> None:
-    asked = prediction.ask_which("Which?", KERNELS, unit="kernels", see="#x", because="It is so.")
-    assert read(asked)[0] == (
+    html = prediction.ask_which("Which?", KERNELS, unit="kernels", see="#x", because="It is so.")
+    assert read(html)[0] == (
         "CPU",
         "wrong",
         (
@@ -86,8 +86,8 @@ def test_an_answer_shows_all_that_was_measured_with_its_unit() -> None:
 
 
 def test_a_wrong_value_is_followed_by_its_owner() -> None:
-    asked = prediction.ask_value("How many?", 1, others={"cpu": 2, "h100": 2, "tpu-v5e": 1, "none fused": 8}, see="#x")
-    assert read(asked) == [
+    html = prediction.ask_value("How many?", 1, others={"cpu": 2, "h100": 2, "tpu-v5e": 1, "none fused": 8}, see="#x")
+    assert read(html) == [
         (
             "1",
             "right",
@@ -125,15 +125,15 @@ def test_a_target_has_its_article_and_a_reason_its_capital_and_full_stop() -> No
 
 
 def test_a_wrong_reason_leads_to_the_right_one() -> None:
-    asked = prediction.ask_reason("Why?", {"It is large": False, "It has two users": True}, see="#x")
-    assert read(asked) == [
+    html = prediction.ask_reason("Why?", {"It is large": False, "It has two users": True}, see="#x")
+    assert read(html) == [
         ("It has two users", "right", ""),
         ("It is large", "wrong", "The right answer is: It has two users."),
     ]
 
 
 @pytest.mark.parametrize(
-    ("ask", "error", "said"),
+    ("ask", "error", "message"),
     [
         (
             lambda: prediction.ask_which("Q?", {"a": 1, "b": 1, "c": 0}, see="#x"),
@@ -154,9 +154,9 @@ def test_a_wrong_reason_leads_to_the_right_one() -> None:
 )
 @pytest.mark.usefixtures("all_targets")
 def test_a_question_without_one_answer_fails_and_says_what_to_do(
-    ask: Callable[[], str], error: type[Exception], said: str
+    ask: Callable[[], str], error: type[Exception], message: str
 ) -> None:
-    with pytest.raises(error, match=re.escape(said)):
+    with pytest.raises(error, match=re.escape(message)):
         ask()
 
 
@@ -180,17 +180,17 @@ def test_everything_is_escaped_but_what_stands_between_backticks_is_code() -> No
 
 
 def test_another_text_or_key_is_another_question() -> None:
-    asked = prediction.ask_which("Which?", KERNELS, see="#x")
-    changed = prediction.ask_which("Which?", {**KERNELS, "cpu": 9}, see="#x")
-    assert find_attribute(asked, "id") == find_attribute(changed, "id")
-    assert find_attribute(asked, "data-digest") != find_attribute(changed, "data-digest")
+    html = prediction.ask_which("Which?", KERNELS, see="#x")
+    changed_html = prediction.ask_which("Which?", {**KERNELS, "cpu": 9}, see="#x")
+    assert find_attribute(html, "id") == find_attribute(changed_html, "id")
+    assert find_attribute(html, "data-digest") != find_attribute(changed_html, "data-digest")
     other = prediction.ask_which("Which one?", KERNELS, see="#x")
-    assert find_attribute(asked, "id") != find_attribute(other, "id")
+    assert find_attribute(html, "id") != find_attribute(other, "id")
 
 
 def test_in_plain_markdown_a_question_has_its_choices_and_then_the_answer() -> None:
-    asked = prediction.ask_value("How many `f`?", 1, others={"cpu": 2}, see="#x")
-    assert prediction.write_questions(f"before\n    {asked}after") == (
+    html = prediction.ask_value("How many `f`?", 1, others={"cpu": 2}, see="#x")
+    assert prediction.write_questions(f"before\n    {html}after") == (
         "before\n"
         "    <b>Predict:</b> How many <code>f</code>?\n\n"
         "    - 1\n"

@@ -1,4 +1,4 @@
-"""Lines of a page's program: one is changed where it stands, and what became of one is found by what it says."""
+"""Lines of a page's program: changed in place, and found by their text."""
 
 from __future__ import annotations
 
@@ -11,8 +11,10 @@ from xla_inspect.analysis import list_kernels
 
 
 def test_a_changed_line_does_something_else_and_the_others_stay_where_they_were() -> None:
-    changed = change_line(remember.remember, "z / 16", "z - 16")
-    before, after = (capture(each, *remember.EXAMPLE, passes=False) for each in (remember.remember, changed))
+    changed_function = change_line(remember.remember, "z / 16", "z - 16")
+    before, after = (
+        capture(function, *remember.EXAMPLE, passes=False) for function in (remember.remember, changed_function)
+    )
     assert (after.program, after.source) == (before.program, before.source)
     assert find_on_line(before, "z = z / 16", "divide")
     assert not find_on_line(after, "z = z / 16", "divide")
@@ -33,9 +35,9 @@ def test_what_does_not_name_a_part_of_one_line_is_refused(old: str, new: str) ->
 
 
 def test_the_kernels_of_a_line_are_those_that_compute_a_part_of_it() -> None:
-    found = capture(layer.layer, *layer.EXAMPLE, target="cpu", passes=False)
-    names = [kernel.name for kernel in list_kernels(found)]
-    assert list_kernels_of_lines(found, "return jax.nn.relu") == tuple(names)
+    program = capture(layer.layer, *layer.EXAMPLE, target="cpu", passes=False)
+    names = [kernel.name for kernel in list_kernels(program)]
+    assert list_kernels_of_lines(program, "return jax.nn.relu") == tuple(names)
     step = capture(remember.remember, *remember.EXAMPLE, target="cpu", passes=False)
     (first,) = list_kernels_of_lines(step, "y = x @ w")
     (last,) = list_kernels_of_lines(step, "alike = ")

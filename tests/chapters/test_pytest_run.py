@@ -1,4 +1,4 @@
-"""What pytest prints on a page is the same wherever the page is made."""
+"""Independence of pytest's output on a page from the environment of the build."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ FAILING = {"test_long.py": f'def test_long():\n    assert not "{LONG}"\n'}
 def test_what_the_environment_asks_of_pytest_changes_nothing(
     name: str, value: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for each in ("CI", "COLUMNS", "PYTEST_ADDOPTS", "FORCE_COLOR"):
-        monkeypatch.delenv(each, raising=False)
+    for variable in ("CI", "COLUMNS", "PYTEST_ADDOPTS", "FORCE_COLOR"):
+        monkeypatch.delenv(variable, raising=False)
     plain = pytest_run.run_tests(FAILING, expected=1)
     monkeypatch.setenv(name, value)
     assert pytest_run.run_tests(FAILING, expected=1) == plain

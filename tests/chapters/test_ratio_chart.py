@@ -25,7 +25,7 @@ def test_the_rule_stands_at_one_and_a_line_goes_from_quartile_to_quartile() -> N
 
 
 def test_who_listens_hears_every_ratio_and_no_text_is_taken_for_html() -> None:
-    said = re.search(r'aria-label="(.*?)"', DRAWN)
-    assert said
-    assert said[1] == "times &amp; again. a &lt; b: half 0.50, eight 8.0, one 1.0"
+    label = re.search(r'aria-label="(.*?)"', DRAWN)
+    assert label
+    assert label[1] == "times &amp; again. a &lt; b: half 0.50, eight 8.0, one 1.0"
     assert "a < b" not in DRAWN

@@ -1,4 +1,4 @@
-"""Quotes of reasons name target, pass and verdict, keep the compiler's words whole, and link what can be read."""
+"""Quotes of reasons: target, pass, verdict, the compiler's message and links to its source."""
 
 from __future__ import annotations
 
@@ -48,30 +48,32 @@ def read_text(element: ET.Element | None) -> str:
 
 
 def test_each_target_has_its_decisions_with_pass_verdict_words_and_meaning(decisions: tuple[Decision, ...]) -> None:
-    known = [each for each in decisions if each.sentence and each.pass_name and each.place.startswith("xla/")][:2]
-    shown = read_html(quote_reasons({"cpu": known, "h100": known[0], "tpu-v5e": "It says `nothing` of <this>."}))
-    assert shown.get("data-reasons") == "3"
-    assert [read_text(each) for each in shown.iter("dt")] == ["CPU", "NVIDIA H100", "TPU v5e"]
-    assert [each.get("data-lane") for each in shown] == ["cpu", "gpu", "tpu"]
-    assert [len(each.findall("dd")) for each in shown] == [2, 1, 1]
-    for found, decision in zip(shown[0].findall("dd"), known, strict=True):
-        by, told = found.findall("p")
+    explained = [
+        reason for reason in decisions if reason.sentence and reason.pass_name and reason.place.startswith("xla/")
+    ][:2]
+    page = read_html(quote_reasons({"cpu": explained, "h100": explained[0], "tpu-v5e": "It says `nothing` of <this>."}))
+    assert page.get("data-reasons") == "3"
+    assert [read_text(reason) for reason in page.iter("dt")] == ["CPU", "NVIDIA H100", "TPU v5e"]
+    assert [reason.get("data-lane") for reason in page] == ["cpu", "gpu", "tpu"]
+    assert [len(reason.findall("dd")) for reason in page] == [2, 1, 1]
+    for definition, decision in zip(page[0].findall("dd"), explained, strict=True):
+        by, explanation = definition.findall("p")
         assert (read_text(by.find("code")), read_text(by.find("b"))) == (decision.pass_name, decision.verdict)
-        assert read_text(found.find("blockquote")) == decision.words
-        assert read_text(told).startswith(decision.sentence)
-        link = next(told.iter("a"))
+        assert read_text(definition.find("blockquote")) == decision.words
+        assert read_text(explanation).startswith(decision.sentence)
+        link = next(explanation.iter("a"))
         assert link.get("href") == f"https://github.com/openxla/xla/blob/main/{decision.place}"
-    assert read_text(shown[2].find("dd")) == "It says nothing of <this>."
+    assert read_text(page[2].find("dd")) == "It says nothing of <this>."
 
 
 def test_each_known_message_is_shown_whole_with_the_names_in_it_as_code(decisions: tuple[Decision, ...]) -> None:
     kinds = {(message.topic, message.kind) for message in list_messages()}
-    known = [each for each in decisions if each.kind]
-    assert {(each.topic, each.kind) for each in known} <= kinds
-    for decision in known:
-        told = read_html(quote_reasons({"cpu": decision})).findall("div/dd/p")[1]
-        assert read_text(told).startswith(decision.sentence)
-        coded = {read_text(each) for each in told.findall("code")}
+    known_decisions = [reason for reason in decisions if reason.kind]
+    assert {(reason.topic, reason.kind) for reason in known_decisions} <= kinds
+    for decision in known_decisions:
+        explanation = read_html(quote_reasons({"cpu": decision})).findall("div/dd/p")[1]
+        assert read_text(explanation).startswith(decision.sentence)
+        coded = {read_text(reason) for reason in explanation.findall("code")}
         names = {decision.instruction, *decision.others}
         # What is code is a name, or a rule or a shape of the compiler's own notation.
         assert all(text in names or re.search(r"[\[(|]|=>", text) for text in coded), decision
@@ -80,16 +82,16 @@ def test_each_known_message_is_shown_whole_with_the_names_in_it_as_code(decision
 
 
 def test_what_no_table_explains_is_shown_with_what_it_is_about() -> None:
-    shown = quote_reasons({"tpu-v5e": REFUSED})
-    assert not re.search(r"[*`]", shown)
-    read = read_html(shown)
-    assert read_text(read.find("div/dd/blockquote")) == REFUSED.words
-    told = read.findall("div/dd/p")[1]
-    assert read_text(told) == (
+    html = quote_reasons({"tpu-v5e": REFUSED})
+    assert not re.search(r"[*`]", html)
+    page = read_html(html)
+    assert read_text(page.find("div/dd/blockquote")) == REFUSED.words
+    explanation = page.findall("div/dd/p")[1]
+    assert read_text(explanation) == (
         "This message about tanh.1, dot-fusion, add.2 has no explanation yet. libtpu, which is closed source"
     )
-    assert [read_text(each) for each in told.findall("code")] == ["tanh.1", "dot-fusion", "add.2"]
-    assert "<a " not in shown
+    assert [read_text(code) for code in explanation.findall("code")] == ["tanh.1", "dot-fusion", "add.2"]
+    assert "<a " not in html
 
 
 def test_what_is_said_of_several_runs_is_shown_once() -> None:
@@ -100,21 +102,21 @@ def test_what_is_said_of_several_runs_is_shown_once() -> None:
 
 def test_places_lead_to_the_source_of_xla_or_of_llvm() -> None:
     for place in {message.place for message in list_messages() if message.place}:
-        shown = quote_reasons({"cpu": replace(REFUSED, place=place)})
-        found = re.findall(r'href="([^"]*)"', shown)
+        html = quote_reasons({"cpu": replace(REFUSED, place=place)})
+        links = re.findall(r'href="([^"]*)"', html)
         project = "llvm/llvm-project" if place.startswith("llvm/") else "openxla/xla"
-        assert found == ([] if place == "libtpu" else [f"https://github.com/{project}/blob/main/{place}"])
+        assert links == ([] if place == "libtpu" else [f"https://github.com/{project}/blob/main/{place}"])
 
 
 def test_a_variant_of_a_program_is_named_as_it_is() -> None:
-    shown = read_html(quote_reasons({"<donated>": REFUSED}))
-    assert read_text(shown.find("div/dt")) == "<donated>"
-    assert shown[0].get("data-lane") is None
+    page = read_html(quote_reasons({"<donated>": REFUSED}))
+    assert read_text(page.find("div/dt")) == "<donated>"
+    assert page[0].get("data-lane") is None
 
 
 def test_words_outside_of_passes_say_so() -> None:
-    shown = quote_reasons({"cpu": replace(REFUSED, pass_name="", pipeline="", run=-1)})
-    assert "outside the passes <b" in shown
+    html = quote_reasons({"cpu": replace(REFUSED, pass_name="", pipeline="", run=-1)})
+    assert "outside the passes <b" in html
 
 
 @pytest.mark.parametrize("nothing", [(), "", " "])
@@ -124,21 +126,21 @@ def test_a_target_without_a_reason_needs_a_sentence(nothing: str | tuple[Decisio
 
 
 def test_plain_markdown_has_a_point_for_each_decision(decisions: tuple[Decision, ...]) -> None:
-    known = next(each for each in decisions if each.sentence and each.place.startswith("xla/"))
-    text = f"before\n    {quote_reasons({'tpu-v5e': [REFUSED, known], 'cpu': 'It says `nothing` of <this>.'})}after"
+    sample = next(decision for decision in decisions if decision.sentence and decision.place.startswith("xla/"))
+    text = f"before\n    {quote_reasons({'tpu-v5e': [REFUSED, sample], 'cpu': 'It says `nothing` of <this>.'})}after"
     lines = write_quotes(text).splitlines()
-    file = known.place.rpartition("/")[2]
+    file = sample.place.rpartition("/")[2]
     assert lines[0] == "before"
     assert lines[1] == (
         '    - **TPU v5e**, `tpu_fusion`, refused, `` not fusing "<tanh>" into %add.2 because *it* is `odd` ``: '
         "This message about `tanh.1`, `dot-fusion`, `add.2` has no explanation yet. "
         "(libtpu, which is closed source)"
     )
-    assert lines[2].startswith(f"    - **TPU v5e**, `{known.pass_name}`, {known.verdict}, `{known.words}`: ")
+    assert lines[2].startswith(f"    - **TPU v5e**, `{sample.pass_name}`, {sample.verdict}, `{sample.words}`: ")
     assert (
         lines[2]
         .replace("`", "")
-        .endswith(f"{known.sentence} ([{file}](https://github.com/openxla/xla/blob/main/{known.place}))")
+        .endswith(f"{sample.sentence} ([{file}](https://github.com/openxla/xla/blob/main/{sample.place}))")
     )
     assert lines[3:] == ["    - **CPU**: It says `nothing` of <this>.", "after"]
     assert ADAPTER.tell(text) == write_quotes(text)
@@ -151,15 +153,15 @@ def test_the_name_of_a_pass_gets_its_entry_on_hover() -> None:
 
 
 def test_the_first_decision_of_each_kind_is_found_among_those_about_something() -> None:
-    said = [
+    refusals = [
         replace(REFUSED, kind="one", instruction="dot.1"),
         replace(REFUSED, kind="two", instruction="add.1", others=("dot.2.0",)),
         replace(REFUSED, kind="two", instruction="dot.2"),
         replace(REFUSED, kind="one", instruction="dot.10"),
     ]
-    reasons = Reasons(tuple(said), explained=0, unexplained={})
-    assert find_first_decisions(reasons, "two", "one", "none") == (said[1], said[0])
-    assert find_first_decisions(reasons, "one", about=("dot.1",)) == (said[0],)
-    assert find_first_decisions(reasons, "two", about=("dot.2",)) == (said[1],)
-    assert find_first_decisions(reasons, "one", about=("dot.10", "dot.3")) == (said[3],)
+    reasons = Reasons(tuple(refusals), explained=0, unexplained={})
+    assert find_first_decisions(reasons, "two", "one", "none") == (refusals[1], refusals[0])
+    assert find_first_decisions(reasons, "one", about=("dot.1",)) == (refusals[0],)
+    assert find_first_decisions(reasons, "two", about=("dot.2",)) == (refusals[1],)
+    assert find_first_decisions(reasons, "one", about=("dot.10", "dot.3")) == (refusals[3],)
     assert find_first_decisions(reasons, "one", about=("dot.3",)) == ()

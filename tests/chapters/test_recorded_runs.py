@@ -1,4 +1,4 @@
-"""Recorded runs: once for each version of what they depend on."""
+"""Recorded runs, stored once for each version of their dependencies."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def unprintable():
 
 @pytest.fixture
 def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[str, str], object]]:
-    """What writes the two modules of a program into a folder, and imports them anew."""
+    """A function that writes the two modules of a program into a folder and imports them again."""
     monkeypatch.setenv("XLA_INSPECT_CACHE", str(tmp_path / "cache"))
     monkeypatch.syspath_prepend(str(tmp_path))
 
@@ -43,9 +43,9 @@ def load(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[
         sys.dont_write_bytecode = True
         return importlib.import_module("recorded_main")
 
-    kept = sys.dont_write_bytecode
+    setting = sys.dont_write_bytecode
     yield write
-    sys.dont_write_bytecode = kept
+    sys.dont_write_bytecode = setting
     for name in ("recorded_main", "recorded_beside"):
         sys.modules.pop(name, None)
 

@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 KEPT, IMPORTED, FOLDED = Fate("", "", None, 1), Fate("import", "", None, 0), Fate("constant_folding", "p", 1, 0)
 
 
-def cells(shown: str) -> list[tuple[str, str, str]]:
+def cells(html: str) -> list[tuple[str, str, str]]:
     """Read class, width and text of each cell of the body."""
     return [
-        (found[1], found[2], re.sub(r"&#95;<wbr>", "_", found[3]))
-        for found in re.finditer(r'<td class="(\w+)" role="cell" colspan="(\d)"[^>]*>(.*?)</td>', shown)
+        (cell[1], cell[2], re.sub(r"&#95;<wbr>", "_", cell[3]))
+        for cell in re.finditer(r'<td class="(\w+)" role="cell" colspan="(\d)"[^>]*>(.*?)</td>', html)
     ]
 
 
@@ -70,6 +70,6 @@ def test_what_no_pass_removed_has_no_history(captures: Captures) -> None:
 
 @pytest.mark.usefixtures("all_targets")
 def test_the_entry_of_each_target_is_listed(captures: Captures) -> None:
-    shown = rewrite_matrix.show_entries(captures)
-    assert re.findall("^// (.*)$", shown, re.MULTILINE) == ["CPU", "NVIDIA H100", "TPU v5e"]
-    assert shown.count("ENTRY ") == len(captures)
+    html = rewrite_matrix.show_entries(captures)
+    assert re.findall("^// (.*)$", html, re.MULTILINE) == ["CPU", "NVIDIA H100", "TPU v5e"]
+    assert html.count("ENTRY ") == len(captures)

@@ -1,4 +1,4 @@
-"""A drawing of what runs one after the other."""
+"""The drawing of a sequence of launches."""
 
 from __future__ import annotations
 

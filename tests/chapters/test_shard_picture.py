@@ -1,4 +1,4 @@
-"""Cuts: each array with the part of it that one device holds."""
+"""The drawing of sharded arrays with the part of one device."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ from xla_inspect import Capture, capture
 
 @pytest.fixture(scope="module")
 def halved() -> Capture:
-    """A sum of two matrices cut over eight CPU devices: the first by rows, the second in both directions."""
+    """A sum of two matrices over eight CPU devices, sharded by rows and in both dimensions."""
     matrix = jax.ShapeDtypeStruct((64, 256), jnp.float32)
     specs = (P("a"), P("a", "b"))
     return capture(lambda x, y: x + y, matrix, matrix, target="cpu:8", mesh={"a": 4, "b": 2}, specs=specs)
 
 
 def test_a_part_is_drawn_to_the_scale_of_the_whole(halved: Capture) -> None:
-    shown = shard_picture.draw_shards({"way": halved}, "Parts", names=("x", "y"))
-    sizes = re.findall(r'<rect (?:class="part" )?x="[\d.]+" y="[\d.]+" width="([\d.]+)" height="([\d.]+)"', shown)
+    picture = shard_picture.draw_shards({"way": halved}, "Parts", names=("x", "y"))
+    sizes = re.findall(r'<rect (?:class="part" )?x="[\d.]+" y="[\d.]+" width="([\d.]+)" height="([\d.]+)"', picture)
     (whole, rows, _, block) = [(float(width), float(height)) for width, height in sizes]
     # Sides are drawn by their square roots.
     assert rows == (whole[0], whole[1] / 2)
@@ -32,5 +32,5 @@ def test_a_part_is_drawn_to_the_scale_of_the_whole(halved: Capture) -> None:
 
 
 def test_shapes_are_said(halved: Capture) -> None:
-    shown = html.unescape(shard_picture.draw_shards({"way": halved}, "Parts", names=("x", "y")))
-    assert "Parts. way: x: 16×256 of 64×256, y: 16×128 of 64×256" in shown  # noqa: RUF001 - the sign between sizes
+    labels = html.unescape(shard_picture.draw_shards({"way": halved}, "Parts", names=("x", "y")))
+    assert "Parts. way: x: 16×256 of 64×256, y: 16×128 of 64×256" in labels  # noqa: RUF001 - the sign between sizes

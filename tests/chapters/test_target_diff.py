@@ -1,4 +1,4 @@
-"""What changes from one target to the next is counted by kind of launch and by pass."""
+"""Differences between neighboring targets, counted by kind of launch and by pass."""
 
 from __future__ import annotations
 

@@ -11,21 +11,21 @@ from xla_inspect.hlo import parse_shape
 
 
 def test_tiles_cover_the_array_and_are_numbered_as_memory_has_them() -> None:
-    shown = tile_picture.draw_tiles(parse_shape("f32[20,200]{1,0:T(8,128)}"))
-    assert re.findall(r">tile (\d)<", shown) == list("012345")
-    assert "20 of 24 rows and 200 of 256 columns contain elements; the rest is padding." in shown
-    assert "Elements of 16,000 bytes occupy 24,576 bytes." in shown
+    picture = tile_picture.draw_tiles(parse_shape("f32[20,200]{1,0:T(8,128)}"))
+    assert re.findall(r">tile (\d)<", picture) == list("012345")
+    assert "20 of 24 rows and 200 of 256 columns contain elements; the rest is padding." in picture
+    assert "Elements of 16,000 bytes occupy 24,576 bytes." in picture
 
 
 def test_a_column_major_matrix_is_drawn_as_it_lies() -> None:
-    shown = tile_picture.draw_tiles(parse_shape("f32[200,20]{0,1:T(8,128)}"))
-    assert "20 of 24 rows and 200 of 256 columns" in shown
+    picture = tile_picture.draw_tiles(parse_shape("f32[200,20]{0,1:T(8,128)}"))
+    assert "20 of 24 rows and 200 of 256 columns" in picture
 
 
 def test_the_array_fills_its_share_of_the_drawing() -> None:
-    shown = tile_picture.draw_tiles(parse_shape("f32[8,64]{1,0:T(8,128)}"))
-    (array,) = re.findall(r'class="array"[^>]* width="([\d.]+)"', shown)
-    (padding,) = re.findall(r'class="padding"[^>]* width="([\d.]+)"', shown)
+    picture = tile_picture.draw_tiles(parse_shape("f32[8,64]{1,0:T(8,128)}"))
+    (array,) = re.findall(r'class="array"[^>]* width="([\d.]+)"', picture)
+    (padding,) = re.findall(r'class="padding"[^>]* width="([\d.]+)"', picture)
     assert float(array) == float(padding) / 2
 
 

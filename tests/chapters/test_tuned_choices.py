@@ -1,4 +1,4 @@
-"""Whether autotuning would time anything in a program is what a compile without a record says."""
+"""The existence of autotuning candidates, decided by a compilation without recorded results."""
 
 from __future__ import annotations
 

@@ -18,15 +18,15 @@ ENTRY = Entry(CLAIM, FINDING)
 
 
 def test_a_card_shows_claim_verdict_cases_truth_and_section() -> None:
-    shown = cards.cards((ENTRY,))
-    assert shown.endswith("{ .entry #layer-is-one-kernel }\n")
-    assert CLAIM.claim in shown
-    assert CLAIM.truth in shown
-    assert "\N{CIRCLE WITH LEFT HALF BLACK} depends on target" in shown
-    assert "\N{BALLOT X} <b>CPU, NVIDIA H100:</b> 2 kernels" in shown
-    assert "\N{CHECK MARK} <b>TPU v5e:</b> 1 kernel" in shown
-    assert f"]({CLAIM.shown})" in shown
-    assert '<a href="#checks-fusion"><code>layer_is_one_kernel</code></a>' in shown
+    html = cards.cards((ENTRY,))
+    assert html.endswith("{ .entry #layer-is-one-kernel }\n")
+    assert CLAIM.claim in html
+    assert CLAIM.truth in html
+    assert "\N{CIRCLE WITH LEFT HALF BLACK} depends on target" in html
+    assert "\N{BALLOT X} <b>CPU, NVIDIA H100:</b> 2 kernels" in html
+    assert "\N{CHECK MARK} <b>TPU v5e:</b> 1 kernel" in html
+    assert f"]({CLAIM.shown})" in html
+    assert '<a href="#checks-fusion"><code>layer_is_one_kernel</code></a>' in html
 
 
 def test_the_verdict_of_a_card_links_to_the_card() -> None:
@@ -34,11 +34,11 @@ def test_the_verdict_of_a_card_links_to_the_card() -> None:
 
 
 def test_a_claim_heard_everywhere_is_plotted_with_the_actual_numbers() -> None:
-    drawn = replace(ENTRY, claim=FAMOUS, finding=FINDING.compared("kernels", 1, {"cpu": 4, "tpu-v5e": 1}))
-    shown = cards.cards((drawn,))
-    assert '<span>CPU</span><span class="track"><span class="found" style="width:100.0%">' in shown
-    assert '<span class="said" style="left:25.0%"></span></span><span>4, not 1</span>' in shown
-    assert "<span>1, as claimed</span>" in shown
+    compared_entry = replace(ENTRY, claim=FAMOUS, finding=FINDING.compared("kernels", 1, {"cpu": 4, "tpu-v5e": 1}))
+    html = cards.cards((compared_entry,))
+    assert '<span>CPU</span><span class="track"><span class="found" style="width:100.0%">' in html
+    assert '<span class="said" style="left:25.0%"></span></span><span>4, not 1</span>' in html
+    assert "<span>1, as claimed</span>" in html
     assert '"compared"' not in cards.cards((ENTRY,))
 
 
@@ -48,22 +48,22 @@ def test_a_claim_heard_everywhere_without_numbers_fails() -> None:
 
 
 def test_case_names_are_escaped_and_bytes_use_larger_units() -> None:
-    drawn = cards.draw_compared(Comparison("bytes", {"<b>": 0}, {"<b>": 2048}))
-    assert "<span>&lt;b&gt;</span>" in drawn
-    assert "<span>2 KiB, not 0 B</span>" in drawn
+    chart = cards.draw_compared(Comparison("bytes", {"<b>": 0}, {"<b>": 2048}))
+    assert "<span>&lt;b&gt;</span>" in chart
+    assert "<span>2 KiB, not 0 B</span>" in chart
 
 
 def test_a_chapter_lists_only_claims_that_are_heard_often() -> None:
     entries = [replace(ENTRY, claim=replace(CLAIM, id=f"claim-{how or 'counted'}", heard=how)) for how in HEARD]
-    shown = cards.list_chapter(ClaimLedger(tuple(entries)), "fusion")
-    assert [name for name in ("claim-everywhere", "claim-often", "claim-counted") if name in shown] == ["claim-often"]
+    html = cards.list_chapter(ClaimLedger(tuple(entries)), "fusion")
+    assert [name for name in ("claim-everywhere", "claim-often", "claim-counted") if name in html] == ["claim-often"]
     assert [name for name, _, _ in cards.list_entries(tuple(entries))] == ["claim-everywhere", "claim-often"]
 
 
 def test_a_claim_without_a_check_links_to_its_source() -> None:
-    shown = cards.cards((Entry(replace(CLAIM, check="", source="https://example.org/")),))
-    assert "[Source, not run here](https://example.org/)" in shown
-    assert "unchecked" in shown
+    html = cards.cards((Entry(replace(CLAIM, check="", source="https://example.org/")),))
+    assert "[Source, not run here](https://example.org/)" in html
+    assert "unchecked" in html
 
 
 def test_equal_results_of_a_target_are_merged() -> None:
@@ -80,14 +80,14 @@ def test_a_different_result_of_one_element_type_has_its_own_label() -> None:
 
 def test_the_picture_counts_each_verdict_and_marks_claims_without_a_check() -> None:
     sourced = Entry(replace(CLAIM, check="", source="https://example.org/", verdict=Verdict.TRUE))
-    shown = cards.picture(ClaimLedger((ENTRY, ENTRY, Entry(CLAIM, only(holds=True, evidence="seen")), sourced)))
-    assert '<a href="#fusion">Fusion</a>' in shown
-    assert '<span class="depends" style="flex-grow:2">' in shown
-    assert '<span class="true" style="flex-grow:1">' in shown
-    assert '<span class="true unchecked" style="flex-grow:1">' in shown
+    html = cards.picture(ClaimLedger((ENTRY, ENTRY, Entry(CLAIM, only(holds=True, evidence="seen")), sourced)))
+    assert '<a href="#fusion">Fusion</a>' in html
+    assert '<span class="depends" style="flex-grow:2">' in html
+    assert '<span class="true" style="flex-grow:1">' in html
+    assert '<span class="true unchecked" style="flex-grow:1">' in html
 
 
 def test_the_source_of_every_check_is_shown() -> None:
-    shown = cards.checks()
+    html = cards.checks()
     for claim in read_claims():
-        assert not claim.check or f"def {claim.check.partition('.')[2]}(" in shown
+        assert not claim.check or f"def {claim.check.partition('.')[2]}(" in html

@@ -1,4 +1,4 @@
-"""No check is one that cannot fail: in a world that is otherwise, each comes to another verdict or stops."""
+"""Every check can fail: in an altered world, each check gives another verdict or stops."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ USUAL = ("cpu", "h100", "tpu-v5e")
 
 
 def forget() -> None:
-    """Make every check look again."""
+    """Clear the results of all checks."""
     for module in (evidence, *MODULES):
         for value in vars(module).values():
             if hasattr(value, "cache_clear"):
@@ -59,9 +59,9 @@ def compile_nothing(*_: object, targets: tuple[str, ...] = USUAL, **__: object) 
 
 def compile_for_another(function: Callable[..., Any], *example: object, targets: tuple[str, ...] = USUAL) -> Captures:
     """Give each target the capture of the next."""
-    made = capture_all(function, *example)
+    captures = capture_all(function, *example)
     following = dict(zip(USUAL, (*USUAL[1:], USUAL[0]), strict=True))
-    return Captures({target: made[following[target]] for target in targets}, {}, targets)
+    return Captures({target: captures[following[target]] for target in targets}, {}, targets)
 
 
 @contextmanager
@@ -125,11 +125,11 @@ def busy_jax(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def other_opcodes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """HLO has other operations."""
-    kept = sorted(operations.opcodes() - {"dot"})
-    ours = [*kept[: len(kept) // 3], "conv", "matmul", "reduce"]
+    """HLO has different opcodes."""
+    other_opcodes = sorted(operations.opcodes() - {"dot"})
+    ours = [*other_opcodes[: len(other_opcodes) // 3], "conv", "matmul", "reduce"]
     monkeypatch.setattr(operations, "opcodes", lambda: frozenset(ours))
-    monkeypatch.setattr(operations, "is_about", lambda number, said: number != said and number < 50)
+    monkeypatch.setattr(operations, "is_about", lambda number, text: number != text and number < 50)
     monkeypatch.setattr(operations, "expect", lambda *_: None)
     monkeypatch.setattr(stablehlo, "operations", lambda _: frozenset({"stablehlo.erf"}))
 
@@ -220,7 +220,7 @@ def other_records(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 class _Metadata(dict[str, str]):
-    """The metadata of a package that is otherwise."""
+    """Altered metadata of a package."""
 
     @property
     def json(self) -> dict[str, str]:
@@ -249,7 +249,7 @@ WORLDS = (
 
 
 def survivors(claims: list[Claim], change: Callable[[pytest.MonkeyPatch], None]) -> list[Claim]:
-    """Return the claims of which a world that is otherwise says the same."""
+    """Return the claims with the same verdict in an altered world."""
     same = []
     with pytest.MonkeyPatch.context() as monkeypatch:
         change(monkeypatch)
@@ -266,7 +266,7 @@ def survivors(claims: list[Claim], change: Callable[[pytest.MonkeyPatch], None])
 
 def test_every_check_fails_in_a_world_that_is_otherwise(all_targets: None) -> None:
     del all_targets
-    left = [claim for claim in read_claims() if claim.check]
+    surviving = [claim for claim in read_claims() if claim.check]
     for world in WORLDS:
-        left = survivors(left, world)
-    assert "\n".join(f"{claim.id} {claim.check}" for claim in left) == ""
+        surviving = survivors(surviving, world)
+    assert "\n".join(f"{claim.id} {claim.check}" for claim in surviving) == ""

@@ -29,9 +29,9 @@ def test_every_claim_is_declared_once_under_a_name_of_words() -> None:
 
 
 def test_ten_claims_are_plotted_and_sixty_to_eighty_shown() -> None:
-    shown = [claim.heard for claim in CLAIMS if claim.heard]
-    assert shown.count("everywhere") == 10
-    assert 60 <= len(shown) <= 80
+    sayings = [claim.heard for claim in CLAIMS if claim.heard]
+    assert sayings.count("everywhere") == 10
+    assert 60 <= len(sayings) <= 80
 
 
 def test_every_chapter_has_claims() -> None:
@@ -54,9 +54,9 @@ def test_the_line_of_a_claim_is_that_of_its_declaration() -> None:
 
 def test_no_number_is_typed_into_a_true_statement() -> None:
     numbers = [
-        found for claim in CLAIMS for found in typed_numbers.check_text(claim.truth, f"{claim.place} {claim.id}")
+        fault for claim in CLAIMS for fault in typed_numbers.check_text(claim.truth, f"{claim.place} {claim.id}")
     ]
-    assert [str(found) for found in numbers] == []
+    assert [str(fault) for fault in numbers] == []
 
 
 def test_a_claim_that_depends_on_the_case_lists_its_cases_unless_it_is_a_question() -> None:

@@ -84,9 +84,9 @@ def test_a_missing_target_is_a_gap_and_not_a_failure(monkeypatch: pytest.MonkeyP
     monkeypatch.setattr(fusion, "layer_is_one_kernel", unavailable)
     book = ledger.judge_claims([DECLARED["layer-is-one-kernel"]])
     assert (book.checked(), book.unchecked()) == (0, 0)
-    shown = cards.cards(book.entries)
-    assert "Not run here: libtpu is &#60;not&#62; installed" in shown
-    assert "depends on target" in shown
+    html = cards.cards(book.entries)
+    assert "Not run here: libtpu is &#60;not&#62; installed" in html
+    assert "depends on target" in html
 
 
 def test_checks_give_the_same_verdict_when_they_run_again(book: ledger.ClaimLedger) -> None:

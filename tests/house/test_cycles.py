@@ -1,4 +1,4 @@
-"""No module is imported by a hidden name, and no cycle of imports has more than two files."""
+"""No hidden import of a module by a string, and no import cycle of more than two files."""
 
 from __future__ import annotations
 
@@ -37,13 +37,13 @@ def list_cycles(folder: Path) -> list[list[str]]:
     path = os.pathsep.join(str(folder / name) for name in ("snippets", "scripts"))
     command = [sys.executable, "-c", LIST_CYCLES, *PACKAGES]
     environment = {**os.environ, "PYTHONPATH": path}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
-    cycles: list[list[str]] = json.loads(done.stdout)
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+    cycles: list[list[str]] = json.loads(result.stdout)
     return cycles
 
 
 def list_hidden_imports(folder: Path) -> Iterator[str]:
-    """Yield the place of each import of our packages by a string, also by one that is put together."""
+    """Yield the place of each import of our packages by a string, including concatenated strings."""
     for path in sorted(path for name in ("snippets", "scripts") for path in (folder / name).rglob("*.py")):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
             if isinstance(node, ast.Call) and node.args and is_hidden_import(node):

@@ -1,4 +1,4 @@
-"""Every room shows a face: what others may use stands in its `__init__`, and nothing else is used."""
+"""Each package exports its public names in `__init__`, and other packages use only these."""
 
 from __future__ import annotations
 
@@ -17,20 +17,20 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module", autouse=True)
 def _read_once() -> Iterator[None]:
-    """What the project's files take from each other is read once for all of these tests."""
-    taken = [*package_graph.list_imports()]
+    """Read the imports between the project's files once for all of these tests."""
+    import_list = [*package_graph.list_imports()]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(package_graph, "list_imports", lambda: taken)
+        patch.setattr(package_graph, "list_imports", lambda: import_list)
         yield
 
 
 def test_nobody_reaches_past_the_face_of_a_room() -> None:
     past = [
-        f"{taken.place} takes {taken.name} from {taken.module}, past the face of {room}"
-        for taken in package_graph.list_imports()
-        if (room := package_graph.find_package(taken.module))
-        and room not in {"xla_inspect", taken.module}
-        and package_graph.find_package_of_file(taken.path) != room
+        f"{imported.place} takes {imported.name} from {imported.module}, past the face of {room}"
+        for imported in package_graph.list_imports()
+        if (room := package_graph.find_package(imported.module))
+        and room not in {"xla_inspect", imported.module}
+        and package_graph.find_package_of_file(imported.path) != room
     ]
     assert past == []
 
@@ -38,16 +38,16 @@ def test_nobody_reaches_past_the_face_of_a_room() -> None:
 def test_what_is_taken_from_a_room_is_what_it_exports() -> None:
     faces, modules = package_graph.list_packages(), package_graph.list_modules()
     unknown = []
-    for taken in package_graph.list_imports():
-        known = {*faces.get(taken.module, ()), *(name.rpartition(".")[2] for name in faces if "." in name)}
-        if taken.module == "xla_inspect":
-            known |= {name.rpartition(".")[2] for name in modules}
+    for imported in package_graph.list_imports():
+        exported_names = {*faces.get(imported.module, ()), *(name.rpartition(".")[2] for name in faces if "." in name)}
+        if imported.module == "xla_inspect":
+            exported_names |= {name.rpartition(".")[2] for name in modules}
         if (
-            taken.module in faces
-            and taken.name not in known
-            and package_graph.find_package_of_file(taken.path) != taken.module
+            imported.module in faces
+            and imported.name not in exported_names
+            and package_graph.find_package_of_file(imported.path) != imported.module
         ):
-            unknown.append(f"{taken.place} takes {taken.name}, which {taken.module} does not export")
+            unknown.append(f"{imported.place} takes {imported.name}, which {imported.module} does not export")
     assert unknown == []
 
 
@@ -58,20 +58,20 @@ def test_everything_that_a_room_exports_is_documented() -> None:
 
 def test_everything_that_a_room_exports_is_used_outside_of_it() -> None:
     faces = package_graph.list_packages()
-    used = {
-        (taken.module, taken.name)
-        for taken in package_graph.list_imports()
-        if taken.module in faces
+    used_names = {
+        (imported.module, imported.name)
+        for imported in package_graph.list_imports()
+        if imported.module in faces
         # The options of a question take the rest of its package lazily, from its face.
-        and (package_graph.find_package_of_file(taken.path) != taken.module or taken.path.name == "options.py")
+        and (package_graph.find_package_of_file(imported.path) != imported.module or imported.path.name == "options.py")
     }
     # What is installed as a command is used by its name.
     scripts = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]["scripts"].values()
-    used |= {tuple(entry.split(":")) for entry in scripts}
-    used.add(("xla_inspect.play", "recapture"))  # by the tests that the playground copies
+    used_names |= {tuple(entry.split(":")) for entry in scripts}
+    used_names.add(("xla_inspect.play", "recapture"))  # by the tests that the playground copies
     # The package's own face is for its users.
     exported = {(room, name) for room, names in faces.items() for name in names if room != "xla_inspect"}
-    assert sorted(exported - used) == []
+    assert sorted(exported - used_names) == []
 
 
 PARTS = {"options", "finding", "rendering"}
@@ -89,12 +89,12 @@ def test_no_two_modules_have_one_name_but_the_parts_of_a_question() -> None:
 
 
 def test_a_deep_import_and_an_idle_name_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
-    """What the tests above look at is there."""
-    taken = list(package_graph.list_imports())
-    assert {"docs", "scripts", "snippets", "tests"} == {use.place.partition("/")[0] for use in taken}
+    """The conditions that the tests above check do occur."""
+    import_list = list(package_graph.list_imports())
+    assert {"docs", "scripts", "snippets", "tests"} == {use.place.partition("/")[0] for use in import_list}
     assert package_graph.find_package("xla_inspect.report.explorer.embed") == "xla_inspect.report.explorer"
     assert package_graph.find_package("xla_inspect.practice.marking.check_helpers") == "xla_inspect.practice"
     deep = package_graph.Import("docs/x.md:1", ROOT / "docs" / "x.md", "xla_inspect.hlo.parser", "parse_module")
-    monkeypatch.setattr(package_graph, "list_imports", lambda: [*taken, deep])
+    monkeypatch.setattr(package_graph, "list_imports", lambda: [*import_list, deep])
     with pytest.raises(AssertionError, match=r"docs/x.md:1 takes parse_module from xla_inspect.hlo.parser, past"):
         test_nobody_reaches_past_the_face_of_a_room()

@@ -1,4 +1,4 @@
-"""Imports go the way that `pyproject.toml` lays down, and one that does not is named with both modules."""
+"""The import contracts of `pyproject.toml` hold, and a violation names both modules."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ LINT = str(Path(sys.executable).with_name("lint-imports"))
 
 
 def lint(folder: Path) -> subprocess.CompletedProcess[str]:
-    """Hold the imports of a copy against the contracts."""
+    """Check the imports of a copy against the contracts."""
     path = os.pathsep.join(str(folder / name) for name in ("snippets", "scripts"))
     return subprocess.run(
         [LINT, "--no-logo", "--no-cache"],
@@ -59,8 +59,8 @@ def copy(folder: Path) -> None:
 
 def test_every_contract_is_kept(tmp_path: Path) -> None:
     copy(tmp_path)
-    done = lint(tmp_path)
-    assert (done.returncode, done.stdout.splitlines()[-1].partition(",")[2]) == (0, " 0 broken.")
+    result = lint(tmp_path)
+    assert (result.returncode, result.stdout.splitlines()[-1].partition(",")[2]) == (0, " 0 broken.")
 
 
 def test_imports_against_the_way_are_named_with_both_modules(tmp_path: Path) -> None:
@@ -69,11 +69,13 @@ def test_imports_against_the_way_are_named_with_both_modules(tmp_path: Path) -> 
         folder = "scripts" if module.startswith("livepage") else "snippets"
         path = tmp_path / folder / Path(*module.split(".")).with_suffix(".py")
         path.write_text(f"{path.read_text(encoding='utf-8')}\nimport {imported}\n", encoding="utf-8")
-    done = lint(tmp_path)
-    assert done.returncode == 1
+    result = lint(tmp_path)
+    assert result.returncode == 1
     # Where it is at fault itself, and no step on the way to another's fault, a line begins with it.
-    found = [each for each in PLANTED if re.search(rf"(?m)^- +{each[0]} -> {each[1]} \(", done.stdout)]
-    assert found == PLANTED
+    violations = [
+        violation for violation in PLANTED if re.search(rf"(?m)^- +{violation[0]} -> {violation[1]} \(", result.stdout)
+    ]
+    assert violations == PLANTED
 
 
 ALONE = """
@@ -106,5 +108,5 @@ ENTRY main {
 
 
 def test_what_reads_asks_and_draws_runs_on_the_standard_library_alone() -> None:
-    done = subprocess.run([sys.executable, "-c", ALONE], input=HLO, capture_output=True, text=True, check=False)
-    assert (done.stderr, done.stdout) == ("", "['doubled'] <figure True\n")
+    result = subprocess.run([sys.executable, "-c", ALONE], input=HLO, capture_output=True, text=True, check=False)
+    assert (result.stderr, result.stdout) == ("", "['doubled'] <figure True\n")

@@ -1,4 +1,4 @@
-"""No test of the browser waits a fixed time: it waits for a state, by a function of `waiting.py`."""
+"""No browser test waits a fixed time: it waits for a state with a function of `waiting.py`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the page asks of the reader, asked here: files are read as far as they are needed, and failures are told."""
+"""The dump reader of the page, called directly: partial reads of files, answers and failures."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ class Given(bytes):
         return bytes(self)
 
 
-def give(files: dict[str, bytes], asked: list[int]) -> tuple[str, Callable[[int, int, int], Given]]:
-    """Return what the page hands over of some files; `asked` becomes how many bytes it was asked for each time."""
+def give(files: dict[str, bytes], requests: list[int]) -> tuple[str, Callable[[int, int, int], Given]]:
+    """Return the page's files as the reader gets them; `requests` collects the sizes of its reads."""
     contents = [*files.values()]
 
     def read(number: int, start: int, end: int) -> Given:
-        asked.append(end - start)
+        requests.append(end - start)
         return Given(contents[number][start:end])
 
     return json.dumps([[name, len(content)] for name, content in files.items()]), read
@@ -49,26 +49,26 @@ def test_of_a_large_dump_the_beginnings_are_read_and_no_more() -> None:
     large = HLO.encode() + b"// filler\n" * 1_000_000
     names = ("before_optimizations", "0001.a.after_b.before_c", "cpu_after_optimizations")
     files = {f"dump/module_0000.jit_add.{name}.txt": large for name in names}
-    asked: list[int] = []
-    told = json.loads(DumpReader(lambda _: None).open(*give(files, asked)))
-    assert [(module["key"], module["passes"], module["bytes"]) for module in told["modules"]] == [
+    requests: list[int] = []
+    answer = json.loads(DumpReader(lambda _: None).open(*give(files, requests)))
+    assert [(module["key"], module["passes"], module["bytes"]) for module in answer["modules"]] == [
         ("module_0000.jit_add", 1, 3 * len(large))
     ]
-    assert told["title"] == "dump"
-    assert sum(asked) < len(large) / 10
+    assert answer["title"] == "dump"
+    assert sum(requests) < len(large) / 10
 
 
 def test_a_module_is_read_and_asked_about_without_a_folder() -> None:
-    said: list[str] = []
-    reader = DumpReader(said.append)
+    messages: list[str] = []
+    reader = DumpReader(messages.append)
     reader.open(
         *give({"module.hlo": HLO.replace("HloModule jit_add", "HloModule jit_add, is_scheduled=true").encode()}, [])
     )
-    read = json.loads(reader.read(0))
+    module_data = json.loads(reader.read(0))
     assert "module.hlo:jit_add" in reader.answer("kernels")  # as the command line would name it
-    assert read["explorer"]["program"] == "jit_add"
-    assert "(there is no module between passes in this dump" in read["missing"]
-    assert said[0].startswith("reading jit_add")
+    assert module_data["explorer"]["program"] == "jit_add"
+    assert "(there is no module between passes in this dump" in module_data["missing"]
+    assert messages[0].startswith("reading jit_add")
     assert "1 kernel" in reader.answer("kernels")
     assert "jit_add" in reader.answer("summary")
     reader.close()
@@ -81,11 +81,11 @@ def test_an_archive_is_searched_and_not_read_whole() -> None:
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("dump/module_0000.jit_add.cpu_after_optimizations.txt", HLO)
         archive.writestr("dump/module_0000.jit_add.0001.a.after_b.before_c.txt", HLO + "// filler\n" * 2_000_000)
-    asked: list[int] = []
+    requests: list[int] = []
     reader = DumpReader(lambda _: None)
-    told = json.loads(reader.open(*give({"dump.zip": packed.getvalue()}, asked)))
-    assert [module["name"] for module in told["modules"]] == ["jit_add"]
-    assert sum(asked) < len(packed.getvalue()) / 2
+    answer = json.loads(reader.open(*give({"dump.zip": packed.getvalue()}, requests)))
+    assert [module["name"] for module in answer["modules"]] == ["jit_add"]
+    assert sum(requests) < len(packed.getvalue()) / 2
     assert json.loads(reader.read(0))["explorer"]["program"] == "jit_add"
 
 
@@ -108,6 +108,6 @@ def test_what_went_wrong_is_told_and_a_fault_of_the_reader_is_called_one(
     monkeypatch: pytest.MonkeyPatch, error: Exception, message: str, *, is_fault: bool
 ) -> None:
     monkeypatch.setattr(sys, "last_exc", error, raising=False)
-    told = json.loads(DumpReader(lambda _: None).explain())
-    assert told["message"].startswith(message)
-    assert told.get("isFault", False) == is_fault
+    answer = json.loads(DumpReader(lambda _: None).explain())
+    assert answer["message"].startswith(message)
+    assert answer.get("isFault", False) == is_fault

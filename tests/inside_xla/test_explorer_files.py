@@ -1,4 +1,4 @@
-"""What an explorer fetches lies in the site, whether the file system has links or not."""
+"""Publication of the explorer's data files, on file systems with and without links."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Captures say which packages made them, in words."""
+"""Statements about the packages that made captures."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ VERSIONS = {"jaxlib": "2", "jax": "1"}
 
 
 class Capture:
-    """What has the name and the parts of a capture."""
+    """A stand-in for a capture with the same name and parts."""
 
     def __init__(self, target: str, options: dict[str, int] | None = None) -> None:
         self.target, self.options, self.versions = target, options or {}, VERSIONS
@@ -19,13 +19,13 @@ class Capture:
 
 def test_captures_are_found_in_what_holds_them() -> None:
     capture = Capture("cpu")
-    for held in (capture, [capture], {"a": {"b": (capture,)}}):
-        assert describe_makers([held]) == ["CPU with jax 1 and jaxlib 2"]
+    for container in (capture, [capture], {"a": {"b": (capture,)}}):
+        assert describe_makers([container]) == ["CPU with jax 1 and jaxlib 2"]
 
 
 def test_targets_that_the_same_versions_made_are_named_together() -> None:
-    found = [Capture("tpu-v5e:2x4"), Capture("cpu"), Capture("tpu-v5e"), Capture("cpu:8")]
-    assert describe_makers(found) == ["CPU and TPU v5e with jax 1 and jaxlib 2"]
+    captures = [Capture("tpu-v5e:2x4"), Capture("cpu"), Capture("tpu-v5e"), Capture("cpu:8")]
+    assert describe_makers(captures) == ["CPU and TPU v5e with jax 1 and jaxlib 2"]
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""What the page that opens a dump fetches lies in the site, or the page is told what brings it."""
+"""Publication of the files that the page for dumps fetches, or its note on missing ones."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ PAGE = f"<div {MARK}></div>"
 
 @pytest.fixture
 def python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder in which Python for a browser lies, as small files that are on record."""
+    """A folder with Python for browsers, as small files listed in the record."""
     place, record = tmp_path / "python", tmp_path / "python.toml"
     place.mkdir()
     files = {name: name.encode() for name in PYODIDE.files}

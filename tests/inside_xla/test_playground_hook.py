@@ -1,4 +1,4 @@
-"""On a served page, *Edit* opens the playground on the program; a page of another site opens nothing."""
+"""The *Edit* link of a served page opens the playground; a page of another site cannot."""
 
 from __future__ import annotations
 
@@ -31,18 +31,18 @@ HERE = {"HTTP_HOST": "127.0.0.1:8000"}
 
 @pytest.fixture
 def playgrounds() -> Iterator[Playgrounds]:
-    made = begin(ROOT)
-    yield made
-    made.end()
+    playground_server = begin(ROOT)
+    yield playground_server
+    playground_server.end()
 
 
 def begin(root: Path) -> Playgrounds:
     server: Any = SimpleNamespace(
         server_address=("127.0.0.1", 8000), get_app=lambda: lambda *_: [b"the site"], set_app=lambda _: None
     )
-    made = Playgrounds(root)
-    made.begin(server)
-    return made
+    playgrounds = Playgrounds(root)
+    playgrounds.begin(server)
+    return playgrounds
 
 
 def ask(playgrounds: Playgrounds, path: str, **environ: str) -> tuple[int, dict[str, str], str]:
@@ -98,9 +98,9 @@ def test_what_is_no_link_to_a_playground_is_answered_by_the_site(playgrounds: Pl
 
 
 def test_a_playground_that_does_not_start_is_told(tmp_path: Path) -> None:
-    made = begin(tmp_path)  # where there is no such program
-    made.link(PLACE)
-    status, _, text = ask(made, f"/play/{PROGRAM}")
+    playground_server = begin(tmp_path)  # where there is no such program
+    playground_server.link(PLACE)
+    status, _, text = ask(playground_server, f"/play/{PROGRAM}")
     assert (status, "did not start" in text) == (500, True)
 
 
@@ -112,10 +112,10 @@ def test_a_playground_ends_with_a_server_that_is_killed() -> None:
         print(Playgrounds(Path({str(ROOT)!r}))._open({PROGRAM!r}), flush=True)
         os.kill(os.getpid(), signal.SIGKILL)
     """
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
-    assert done.stdout.startswith("http://127.0.0.1:")
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False, timeout=120)
+    assert result.stdout.startswith("http://127.0.0.1:")
     end = time.monotonic() + 30
-    while is_there(done.stdout.strip()):
+    while is_there(result.stdout.strip()):
         assert time.monotonic() < end
         time.sleep(0.1)
 

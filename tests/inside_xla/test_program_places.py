@@ -1,4 +1,4 @@
-"""Beside each program's listing stands how a reader edits it, and what it says works with what they take away."""
+"""The *Edit* link next to each listing, its command, and the files that a reader downloads."""
 
 from __future__ import annotations
 
@@ -76,9 +76,9 @@ def test_what_is_no_program_for_the_compiler_gets_no_place(title: str) -> None:
 
 
 def test_a_place_is_closed_and_holds_no_other_of_its_kind() -> None:
-    """What drops it from the search finds its end at the first."""
-    found = re.search(r'<div class="program-edit".*?</div>', place("snippets/programs/gelu.py", "gelu"), re.DOTALL)
-    assert found is not None
+    """The search removes the element up to its first closing tag, so it must not contain another one."""
+    match = re.search(r'<div class="program-edit".*?</div>', place("snippets/programs/gelu.py", "gelu"), re.DOTALL)
+    assert match is not None
     opened: list[str] = []
 
     class Reader(HTMLParser):
@@ -89,7 +89,7 @@ def test_a_place_is_closed_and_holds_no_other_of_its_kind() -> None:
         def handle_endtag(self, tag: str) -> None:
             assert opened.pop() == tag
 
-    Reader().feed(found[0])
+    Reader().feed(match[0])
     assert opened == []
 
 
@@ -97,46 +97,46 @@ def test_every_program_of_the_site_opens_from_what_a_reader_takes_away(tmp_path:
     """In a folder that holds nothing else, and in a process that has the package alone."""
     page = "".join(f'<div class="program-edit" data-program="{name}"></div>' for name in PROGRAMS)
     program_places.publish_programs([page], tmp_path / "site")
-    asked = []
+    source_paths = []
     for name, functions in PROGRAMS.items():
-        taken, _ = program_places.bundle(name)
+        opened_bundle, _ = program_places.bundle(name)
         folder = tmp_path / "taken" / name
         folder.mkdir(parents=True)
-        file = tmp_path / "site" / program_places.PUBLISHED / taken
+        file = tmp_path / "site" / program_places.PUBLISHED / opened_bundle
         if file.suffix == ".zip":
             zipfile.ZipFile(file).extractall(folder)
         else:
-            (folder / taken).write_bytes(file.read_bytes())
+            (folder / opened_bundle).write_bytes(file.read_bytes())
         commands = [program_places.write_command(name, function) for function in functions]
         assert all(command.startswith("xla-inspect play ") for command in commands)
-        asked += [f"{folder}/{command.split(maxsplit=2)[2]}" for command in commands if "/" not in command]
+        source_paths += [f"{folder}/{command.split(maxsplit=2)[2]}" for command in commands if "/" not in command]
     ran = subprocess.run(
         [sys.executable, "-c", TRACE],
-        input="\n".join(asked),
+        input="\n".join(source_paths),
         cwd=tmp_path,
         env=_package_alone(tmp_path),
         capture_output=True,
         text=True,
         check=False,
     )
-    assert ran.stdout.splitlines() == asked, ran.stderr[-2000:]
+    assert ran.stdout.splitlines() == source_paths, ran.stderr[-2000:]
 
 
 @pytest.mark.parametrize("name", [name for name in PROGRAMS if program_places.bundle(name)[0].endswith(".zip")])
 def test_a_program_of_several_files_is_a_package(tmp_path: Path, name: str) -> None:
     _, packed = program_places.bundle(name)
     zipfile.ZipFile(io.BytesIO(packed)).extractall(tmp_path)
-    asked = program_places.write_command(name, PROGRAMS[name][0]).split(maxsplit=2)[2]
+    subject = program_places.write_command(name, PROGRAMS[name][0]).split(maxsplit=2)[2]
     ran = subprocess.run(
         [sys.executable, "-c", TRACE],
-        input=asked,
+        input=subject,
         cwd=tmp_path,
         env=_package_alone(tmp_path),
         capture_output=True,
         text=True,
         check=False,
     )
-    assert ran.stdout.strip() == asked, ran.stderr[-2000:]
+    assert ran.stdout.strip() == subject, ran.stderr[-2000:]
 
 
 def test_a_bundle_is_the_same_at_each_build() -> None:
@@ -162,14 +162,14 @@ def _package_alone(folder: Path) -> dict[str, str]:
     ("name", "function"), [("attention", "attention"), ("fusible", "scale_softmax"), ("train_step", "train_step")]
 )
 def test_the_command_of_a_place_opens_the_playground_on_the_program(tmp_path: Path, name: str, function: str) -> None:
-    taken, data = program_places.bundle(name)
-    (tmp_path / taken).write_bytes(data)
-    if taken.endswith(".zip"):
-        zipfile.ZipFile(tmp_path / taken).extractall(tmp_path)
-    asked = program_places.write_command(name, function).split(maxsplit=2)[2]
-    with play(asked, folder=tmp_path, environment=_package_alone(tmp_path)) as playground:
-        told = json.loads(playground.ask("/start").content)
-        assert told["function"] == function
-        assert told["code"] == (ROOT / "snippets" / "programs" / f"{name}.py").read_text(encoding="utf-8")
-        answer = playground.compile(told["code"], function=function, arguments="")
+    opened_bundle, data = program_places.bundle(name)
+    (tmp_path / opened_bundle).write_bytes(data)
+    if opened_bundle.endswith(".zip"):
+        zipfile.ZipFile(tmp_path / opened_bundle).extractall(tmp_path)
+    subject = program_places.write_command(name, function).split(maxsplit=2)[2]
+    with play(subject, folder=tmp_path, environment=_package_alone(tmp_path)) as playground:
+        start_data = json.loads(playground.ask("/start").content)
+        assert start_data["function"] == function
+        assert start_data["code"] == (ROOT / "snippets" / "programs" / f"{name}.py").read_text(encoding="utf-8")
+        answer = playground.compile(start_data["code"], function=function, arguments="")
         assert [event["part"] for event in answer.events if event["event"] == "data"][-1] == "whole", answer.events[-2:]

@@ -1,4 +1,4 @@
-"""What is published is what a maintainer decided, on each machine that builds the site."""
+"""The maintainer's decision on published bundles applies to every build of the site."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What runs in a browser is packed whole, the same each time, and needs the standard library alone."""
+"""The archive of Python code for the browser: complete, reproducible, and independent of packages."""
 
 from __future__ import annotations
 

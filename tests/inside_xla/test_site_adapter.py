@@ -1,4 +1,4 @@
-"""What this site adds: a notebook that was taken away runs where nothing of the project is installed, and so on."""
+"""Additions of this site to the engine, such as notebooks that run without the project."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ get_ipython().run_cell_magic("exercise", "jaxpr/follow", find_exercise("jaxpr/fo
 
 @pytest.fixture
 def bare(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The Python of an environment that has all that the project needs, and not the project."""
+    """The Python of an environment with the project's dependencies but without the project."""
     folder = tmp_path_factory.mktemp("bare") / "env"
     subprocess.run(["uv", "venv", "--quiet", f"--python={sys.executable}", str(folder)], check=True)
     packages = next(folder.rglob("site-packages"))
@@ -70,27 +70,27 @@ def run(python: Path, cell: str, folder: Path) -> subprocess.CompletedProcess[st
 
 @pytest.mark.long("the package is installed into environments of its own")
 def test_without_the_project_the_first_cell_fetches_it_and_an_exercise_is_marked(bare: Path, tmp_path: Path) -> None:
-    done = run(bare, first_cell(ROOT.as_uri()) + MARKED, tmp_path)
-    assert done.stdout.splitlines()[:1] == ["right"], done.stdout + done.stderr
+    result = run(bare, first_cell(ROOT.as_uri()) + MARKED, tmp_path)
+    assert result.stdout.splitlines()[:1] == ["right"], result.stdout + result.stderr
     assert (tmp_path / "inside-xla" / "snippets" / "practice" / "jaxpr" / "follow.py").is_file()
 
 
 def test_without_an_address_to_fetch_from_the_first_cell_says_what_to_do(bare: Path, tmp_path: Path) -> None:
-    done = run(bare, first_cell(""), tmp_path)
-    assert "open this notebook in the project's environment: `uv run --with jupyterlab" in done.stdout + done.stderr
+    result = run(bare, first_cell(""), tmp_path)
+    assert "open this notebook in the project's environment: `uv run --with jupyterlab" in result.stdout + result.stderr
 
 
 @pytest.mark.long("the package is installed into environments of its own")
 def test_in_the_projects_environment_the_first_cell_fetches_nothing(tmp_path: Path) -> None:
-    done = run(Path(sys.executable), first_cell("https://example.org/nothing") + MARKED, tmp_path)
-    assert done.stdout.splitlines()[:1] == ["right"], done.stdout + done.stderr
+    result = run(Path(sys.executable), first_cell("https://example.org/nothing") + MARKED, tmp_path)
+    assert result.stdout.splitlines()[:1] == ["right"], result.stdout + result.stderr
     assert not (tmp_path / "inside-xla").exists()
 
 
 def test_a_page_that_prints_a_jaxpr_prints_text_wherever_the_build_runs() -> None:
     code = "from inside_xla import site_adapter; import jax; print(jax.config.jax_pprint_use_color)"
-    asked = {**os.environ, "JAX_PPRINT_USE_COLOR": "1", "PYTHONPATH": str(ROOT / "scripts")}
-    ran = subprocess.run([sys.executable, "-c", code], env=asked, capture_output=True, text=True, check=True)
+    environment = {**os.environ, "JAX_PPRINT_USE_COLOR": "1", "PYTHONPATH": str(ROOT / "scripts")}
+    ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
     assert ran.stdout == "False\n"
 
 
@@ -102,6 +102,8 @@ def test_what_is_kept_of_a_page_is_found_whoever_imported_jax_before(first: str)
 def describe_machine(after: str) -> str:
     """Return what a process says of the machine after some code ran in it."""
     code = f"{after}\nfrom inside_xla.site_adapter import ADAPTER\nprint(ADAPTER.describe_machine())"
-    asked = {name: value for name, value in os.environ.items() if not name.startswith("TF_CPP")}
-    asked["PYTHONPATH"] = str(ROOT / "scripts")
-    return subprocess.run([sys.executable, "-c", code], env=asked, capture_output=True, text=True, check=True).stdout
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("TF_CPP")}
+    environment["PYTHONPATH"] = str(ROOT / "scripts")
+    return subprocess.run(
+        [sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True
+    ).stdout

@@ -1,4 +1,4 @@
-"""The glossary and the tables of opcodes and passes hand their terms to the build, each with one sentence."""
+"""The terms of the glossary, opcodes and passes for the build, each with one sentence."""
 
 from __future__ import annotations
 
@@ -33,9 +33,11 @@ def test_every_pass_is_there_by_its_anchor_but_what_is_an_opcode_too() -> None:
 
 
 def test_each_says_one_sentence_of_plain_text() -> None:
-    said = {term.name: term.says for term in TERMS}
+    sentences = {term.name: term.says for term in TERMS}
     # A computed value would stand there as its expression.
-    assert {name: says for name, says in said.items() if not re.fullmatch(r"(?:(?!\]\()[^`=]){8,240}[.!?]", says)} == {}
+    assert {
+        name: says for name, says in sentences.items() if not re.fullmatch(r"(?:(?!\]\()[^`=]){8,240}[.!?]", says)
+    } == {}
 
 
 @pytest.mark.parametrize(

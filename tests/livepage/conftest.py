@@ -1,4 +1,4 @@
-"""Tiny sites, built in this process with the project's own configuration but a bare theme."""
+"""Small sites, built in this process with the project's configuration but a bare theme."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Site:
         (self.root / "mkdocs.yml").write_text(CONFIG + nav, encoding="utf-8")
 
     def build(self, *, serve: bool = False) -> list[str]:
-        """Build the site and return what it warned of, or fail if that would not fail `mkdocs build --strict`."""
+        """Build the site and return its warnings, or fail if `mkdocs build --strict` would not fail for them."""
         heard = _Heard()
         logger = logging.getLogger("mkdocs")
         logger.addHandler(heard)
@@ -107,7 +107,7 @@ def site(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Site:
 
 @pytest.fixture
 def make_site() -> Callable[[Path], Site]:
-    """What takes a folder for a site as it is."""
+    """A function that turns a folder into a site."""
     return Site
 
 

@@ -1,4 +1,4 @@
-"""The extension needs no MkDocs: any builder that hands it a page gets the same page, or an exception."""
+"""The extension without MkDocs: any builder gets the same page, or an exception."""
 
 from __future__ import annotations
 
@@ -45,10 +45,10 @@ def test_a_builder_without_hooks_gets_the_same_page(site: Site) -> None:
     """The extension finds out itself which page it renders."""
     site.write({"docs/a.md": PAGE, "docs/b.md": "# B\n"})
     assert site.build() == []
-    built = site.html("a").replace('<a class="headerlink" href="#a" title="Permanent link">&para;</a>', "")
-    built = built.replace('<a class="headerlink" href="#b" title="Permanent link">&para;</a>', "")
+    html = site.html("a").replace('<a class="headerlink" href="#a" title="Permanent link">&para;</a>', "")
+    html = html.replace('<a class="headerlink" href="#b" title="Permanent link">&para;</a>', "")
     body = (site.root / "docs" / "a.md").read_text().split("---\n")[2]
-    assert _convert(site, body).replace('"highlight"', '"language-python highlight"') == built
+    assert _convert(site, body).replace('"highlight"', '"language-python highlight"') == html
 
 
 def test_a_failing_page_raises_where_nobody_listens(site: Site) -> None:

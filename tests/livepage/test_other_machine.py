@@ -1,4 +1,4 @@
-"""What a page shows of the moment or the machine is found by running it as elsewhere, and named by its line."""
+"""Values that depend on the moment or the machine, found by a run in another environment."""
 
 from __future__ import annotations
 
@@ -37,15 +37,15 @@ KEPT = {
 
 @pytest.fixture(scope="module")
 def elsewhere(shared_site: Site) -> Iterator[other_machine.Twin]:
-    """The twin of one site."""
+    """The second environment of one site."""
     texts = {
         name: f'# A\n\n```python exec="on"\nx = 1\n```\n\n```python exec="on"\n{code}\n```\n'
         for name, code in (SHOWN | KEPT).items()
     }
     texts["value"] = "# A\n\nIt is `= 1`,\nor so, and `= hash('kernel')`.\n"
     shared_site.write({f"docs/{name}.md": text for name, text in texts.items()})
-    with other_machine.Twin(shared_site.root) as found:
-        yield found
+    with other_machine.Twin(shared_site.root) as twin:
+        yield twin
 
 
 def compare(site: Site, elsewhere: other_machine.Twin, name: str) -> list[str]:

@@ -1,4 +1,4 @@
-"""What still runs in another process stays marked until it is there."""
+"""The mark of unfinished work in another process."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import pytest
 from livepage.read import Build, read_pieces
 
 
-@pytest.mark.parametrize(("name", "left"), [("docs/a.py", {"docs/a.py"}), ("docs/a.md", set())])
-def test_the_markdown_of_a_notebook_that_still_runs_does_not_say_that_it_is_done(name: str, left: set[str]) -> None:
+@pytest.mark.parametrize(("name", "pending_pages"), [("docs/a.py", {"docs/a.py"}), ("docs/a.md", set())])
+def test_the_markdown_of_a_notebook_that_still_runs_does_not_say_that_it_is_done(
+    name: str, pending_pages: set[str]
+) -> None:
     build = Build(pending={name})
     build.record(read_pieces(name, [], []), [], ran=False)
-    assert build.pending == left
+    assert build.pending == pending_pages

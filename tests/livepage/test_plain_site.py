@@ -1,4 +1,4 @@
-"""Another site can use the engine: three pages and a notebook that know of no compiler, and find none to import."""
+"""The engine on another site: three pages and a notebook without compilers."""
 
 from __future__ import annotations
 
@@ -87,8 +87,8 @@ def read(folder: Path, page: str) -> str:
 
 
 def test_the_blocks_values_checks_and_notebooks_of_a_plain_site_run(folder: Path) -> None:
-    done = build(folder)
-    assert done.returncode == 0, done.stderr
+    result = build(folder)
+    assert result.returncode == 0, result.stderr
     numbers = read(folder, "numbers")
     assert "<p>The last is 47</p>" in numbers
     assert '<span class="value">15</span>' in numbers
@@ -103,9 +103,9 @@ def test_a_check_that_fails_on_a_plain_site_fails_the_build_with_page_and_line(f
     page = folder / "docs/numbers.md"
     page.write_text(NUMBERS.replace("== 15", "== 16"), encoding="utf-8")
     shutil.rmtree(folder / "site", ignore_errors=True)
-    done = build(folder)
-    assert done.returncode == 1
-    assert "docs/numbers.md:13: AssertionError: left was 15, right was 16" in done.stderr
+    result = build(folder)
+    assert result.returncode == 1
+    assert "docs/numbers.md:13: AssertionError: left was 15, right was 16" in result.stderr
 
 
 def test_the_plain_site_really_finds_none_of_this_project(folder: Path) -> None:

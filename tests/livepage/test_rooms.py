@@ -1,4 +1,4 @@
-"""The engine keeps its borders: rooms use each other by what these export, and nothing in it is about compilers."""
+"""The borders of the engine: packages use each other's exports only, and none mentions compilers."""
 
 from __future__ import annotations
 
@@ -50,11 +50,11 @@ def test_a_room_is_entered_by_what_it_exports_alone() -> None:
     broken = []
     for path in list_users():
         name = path.relative_to(ROOT).as_posix()
-        for module, wanted in list_imports(path):
+        for module, exported in list_imports(path):
             room, _, inner = module.partition(".")
             own = f"scripts/livepage/{room}/" in name or name.startswith("tests/livepage/")
-            if not own and (inner or wanted not in importlib.import_module(f"livepage.{room}").__all__):
-                broken.append(f"{name}: {module}.{wanted}")
+            if not own and (inner or exported not in importlib.import_module(f"livepage.{room}").__all__):
+                broken.append(f"{name}: {module}.{exported}")
     assert broken == []
 
 
@@ -62,8 +62,8 @@ def test_a_room_is_entered_by_what_it_exports_alone() -> None:
 def test_what_a_room_exports_is_documented_and_used_outside(room: str) -> None:
     exported = importlib.import_module(f"livepage.{room}")
     users = [path for path in list_users() if f"scripts/livepage/{room}/" not in path.as_posix()]
-    used = {wanted for path in users for module, wanted in list_imports(path) if module == room}
-    assert sorted(set(exported.__all__) - used) == []
+    used_names = {member for path in users for module, member in list_imports(path) if module == room}
+    assert sorted(set(exported.__all__) - used_names) == []
     things = [getattr(exported, name) for name in exported.__all__]
     documented = [thing for thing in things if isinstance(thing, ModuleType | type) or inspect.isfunction(thing)]
     assert [thing.__name__ for thing in documented if not inspect.getdoc(thing)] == []
@@ -71,12 +71,12 @@ def test_what_a_room_exports_is_documented_and_used_outside(room: str) -> None:
 
 def test_the_engine_says_no_word_of_what_its_pages_are_about() -> None:
     files = [path for path in ENGINE.rglob("*") if path.suffix in {".py", ".j2"}]
-    said = [
-        f"{path.relative_to(ROOT)}: {found[0]}"
+    mentions = [
+        f"{path.relative_to(ROOT)}: {name_match[0]}"
         for path in sorted(files)
-        for found in SUBJECT.finditer(path.read_text(encoding="utf-8"))
+        for name_match in SUBJECT.finditer(path.read_text(encoding="utf-8"))
     ]
-    assert said == []
+    assert mentions == []
 
 
 CACHES = {"_hashes", "_loaded"}
@@ -85,7 +85,7 @@ STATE = {"_guards", "_inside", "_listeners", "_site", "_watches", "project"}
 
 
 def test_what_a_module_holds_that_changes_is_a_cache_or_one_of_six() -> None:
-    found = set()
+    mutable_names = set()
     for path in ENGINE.rglob("*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:
             if not isinstance(node, ast.Assign | ast.AnnAssign):
@@ -95,5 +95,5 @@ def test_what_a_module_holds_that_changes_is_a_cache_or_one_of_six() -> None:
             is_empty = isinstance(value, ast.List | ast.Dict) and not ast.unparse(value)[1:-1]
             is_made = isinstance(value, ast.Call) and not value.args and not value.keywords
             if isinstance(name, ast.Name) and (is_empty or is_made) and not name.id.strip("_").isupper():
-                found.add(name.id)
-    assert found == CACHES | STATE
+                mutable_names.add(name.id)
+    assert mutable_names == CACHES | STATE

@@ -1,4 +1,4 @@
-"""Pages that need slow work run in processes of their own, each page once, and the build is what it is without them."""
+"""Slow pages run in worker processes, once each, with the same result as without workers."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ while True:
 
 @pytest.fixture
 def tooled(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[..., Site]]:
-    """What writes pages of a site with a tool of its own, for which pages run in other processes."""
+    """A function that writes pages of a site with a slow tool, whose pages run in worker processes."""
     folders = [str(site.root / "snippets"), str(PROJECT / "scripts")]
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join(folders))
     monkeypatch.setattr(project, "root", site.root)
@@ -85,7 +85,7 @@ def tooled(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[...
 
 @pytest.fixture
 def pool(tooled: Callable[..., Site]) -> Iterator[Callable[..., workers.Workers]]:
-    """What starts the processes for the pages of a site, and ends them at last."""
+    """A function that starts the worker processes for a site's pages, and ends them after the test."""
     started: list[workers.Workers] = []
 
     def start(**pages: str) -> workers.Workers:
@@ -173,15 +173,15 @@ def test_the_processes_end_with_a_build_that_is_stopped(
 def test_a_strict_build_that_is_to_be_quiet_still_fails_for_a_page(tooled: Callable[..., Site]) -> None:
     site = tooled(a='```python check="Four"\nfour = 3\nassert four == 4\n```\n')
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
-    done = subprocess.run(command, cwd=site.root, check=False, capture_output=True, text=True)
-    assert done.returncode == 1
-    assert "docs/a.md:5: AssertionError: left was 3, right was 4" in done.stderr
+    result = subprocess.run(command, cwd=site.root, check=False, capture_output=True, text=True)
+    assert result.returncode == 1
+    assert "docs/a.md:5: AssertionError: left was 3, right was 4" in result.stderr
 
 
 def list_processes(folder: Path) -> list[str]:
     """Return the processes that work in a folder."""
-    found = subprocess.run(["ps", "-A", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
-    listed = [line.split()[0] for line in found.splitlines() if "livepage.worker" in line]
+    processes = subprocess.run(["ps", "-A", "-o", "pid=,args="], capture_output=True, text=True, check=True).stdout
+    listed = [line.split()[0] for line in processes.splitlines() if "livepage.worker" in line]
     there = []
     for number in listed:
         with contextlib.suppress(OSError):  # it has ended since

@@ -1,4 +1,4 @@
-"""The loop that does the work is found in generated code."""
+"""The innermost loop that does the work in generated code."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What TensorFlow's clustering decided is read from the log of its pass."""
+"""Clusters of TensorFlow's auto-clustering, read from the log of its pass."""
 
 from __future__ import annotations
 

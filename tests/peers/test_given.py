@@ -1,4 +1,4 @@
-"""All compilers are given the same: what JAX exports, numbers that do not change, and results that JAX has too."""
+"""Equal inputs for all compilers: exported programs, fixed numbers and JAX's results."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ PROGRAMS = list(given.SHAPES)
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_a_program_takes_what_the_one_of_its_name_takes(name: str) -> None:
     example = importlib.import_module(f"programs.{name}").EXAMPLE
-    assert [each.shape for each in example] == list(given.SHAPES[name].values())
+    assert [item.shape for item in example] == list(given.SHAPES[name].values())
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
@@ -51,8 +51,8 @@ def test_a_wrong_result_is_refused(name: str, result: NDArray[np.float64], messa
 
 @pytest.mark.parametrize("name", export.PROGRAMS)
 def test_the_stablehlo_is_what_this_jax_exports(name: str) -> None:
-    found = export.text(name)
-    assert stablehlo.read(name) == found, (
+    text = export.text(name)
+    assert stablehlo.read(name) == text, (
         "run `.venv/bin/python -m peers.stablehlo.export`, then `scripts/peers --update`"
     )
 

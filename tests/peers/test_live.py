@@ -1,4 +1,4 @@
-"""The compilers that install in seconds do today what their records say."""
+"""Compilers that install in seconds still agree with their records."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A record holds nothing of the machine that made it."""
+"""Records without traces of the machine that made them."""
 
 from __future__ import annotations
 

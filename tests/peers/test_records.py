@@ -1,4 +1,4 @@
-"""A record is read only where its script, as it stands, wrote it; what stops the build else says what to run."""
+"""Records are read only if their script is unchanged; an error names the script to run."""
 
 from __future__ import annotations
 

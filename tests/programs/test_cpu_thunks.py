@@ -1,4 +1,4 @@
-"""The CPU's log names the thunks of a program, when it is asked before Python starts."""
+"""The CPU's log of thunks, requested before Python starts."""
 
 from __future__ import annotations
 
@@ -8,5 +8,5 @@ from xla_inspect.analysis import list_launches
 
 
 def test_each_kernel_of_the_layer_is_a_thunk_of_that_name_in_order() -> None:
-    made = capture(layer.layer, *layer.EXAMPLE, target="cpu", passes=False)
-    assert [name for name, _ in cpu_thunks.cpu_thunks()] == [launch.name for launch in list_launches(made)]
+    program = capture(layer.layer, *layer.EXAMPLE, target="cpu", passes=False)
+    assert [name for name, _ in cpu_thunks.cpu_thunks()] == [launch.name for launch in list_launches(program)]

@@ -1,4 +1,4 @@
-"""Every program stands alone, and every program is used."""
+"""Every program runs alone and is used."""
 
 from __future__ import annotations
 
@@ -59,9 +59,9 @@ def _uses(name: str) -> list[Path]:
 def test_a_program_runs_alone_and_prints_what_it_shows(
     path: Path, runs: dict[str, Future[subprocess.CompletedProcess[str]]]
 ) -> None:
-    done = runs[path.stem].result()
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout != ""
+    result = runs[path.stem].result()
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout != ""
 
 
 @pytest.mark.parametrize("path", PROGRAMS, ids=lambda path: path.stem)

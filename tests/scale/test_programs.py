@@ -1,4 +1,4 @@
-"""The programs of real size trace, keep their state's form, and are as large as the models that they are named for."""
+"""The programs of real size: they trace, keep the structure of their state, and match their models' sizes."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def test_a_program_traces_and_what_it_is_donated_comes_back_in_the_same_form(nam
         results = jax.eval_shape(program.function, *program.example)
     value = min(results, key=count)
     assert (value.shape, value.dtype.name) == ((), "float32")
-    kept = max(results, key=count)
+    largest = max(results, key=count)
     expected = program.example[0]
-    assert jax.tree.structure(kept) == jax.tree.structure(expected)
-    assert [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(kept)] == [
+    assert jax.tree.structure(largest) == jax.tree.structure(expected)
+    assert [(leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(largest)] == [
         (leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(expected)
     ]
 
@@ -64,6 +64,6 @@ def test_how_arguments_are_sharded_is_said_of_each_of_them(name: str) -> None:
     _, program = PROGRAMS[name]
     is_spec = {"is_leaf": lambda leaf: isinstance(leaf, jax.sharding.PartitionSpec)}
     for spec, example in zip(program.arguments.get("specs", ()), program.example, strict=False):
-        said, shapes = jax.tree.leaves(spec, **is_spec), jax.tree.leaves(example)
-        assert len(said) == len(shapes)
-        assert all(len(spec) <= len(shape.shape) for spec, shape in zip(said, shapes, strict=True))
+        spec_leaves, shapes = jax.tree.leaves(spec, **is_spec), jax.tree.leaves(example)
+        assert len(spec_leaves) == len(shapes)
+        assert all(len(spec) <= len(shape.shape) for spec, shape in zip(spec_leaves, shapes, strict=True))

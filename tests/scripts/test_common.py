@@ -1,4 +1,4 @@
-"""`scripts/serve` and `scripts/test` find a uv that works, or fetch one, and say what is wrong when they cannot."""
+"""`scripts/serve` and `scripts/test` find or fetch a working uv, or explain why they cannot."""
 
 from __future__ import annotations
 
@@ -56,7 +56,7 @@ def without_uv(path: str) -> bool:
 
 @pytest.fixture
 def clone(tmp_path: Path) -> Path:
-    """What a fresh clone has of the scripts."""
+    """The scripts of a fresh clone."""
     shutil.copytree(ROOT / "scripts", tmp_path / "scripts", ignore=shutil.ignore_patterns("__pycache__"))
     for name in ("pyproject.toml", ".python-version"):
         shutil.copy(ROOT / name, tmp_path)
@@ -68,23 +68,23 @@ def uv(tmp_path: Path) -> str:
     """A uv that works, alone in a folder."""
     # A shim would look for uv on PATH again; the program behind it says where it is.
     command = ["uv", "run", "--no-sync", "printenv", "UV"]
-    found = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
-    make_program(tmp_path / "good" / "uv", f'#!/bin/sh\nexec "{found}" "$@"\n')
+    path = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout.strip()
+    make_program(tmp_path / "good" / "uv", f'#!/bin/sh\nexec "{path}" "$@"\n')
     return str(tmp_path / "good" / "uv")
 
 
 def test_a_uv_that_only_says_command_not_found_is_passed_over(clone: Path, uv: str) -> None:
     make_program(clone / "shims" / "uv", BROKEN)
-    done = run_bash(clone, f"{clone}/shims:{Path(uv).parent}:{SYSTEM}", "-c", FIND)
-    assert done.stdout == f"{uv}\n"
+    bash = run_bash(clone, f"{clone}/shims:{Path(uv).parent}:{SYSTEM}", "-c", FIND)
+    assert bash.stdout == f"{uv}\n"
 
 
 def test_a_uv_older_than_the_project_asks_for_is_passed_over(clone: Path, uv: str) -> None:
     text = (clone / "pyproject.toml").read_text(encoding="utf-8")
     newer = text.replace('required-version = ">=0.9"', 'required-version = ">=99"')
     (clone / "pyproject.toml").write_text(newer, encoding="utf-8")
-    done = run_bash(clone, f"{Path(uv).parent}:{SYSTEM}", "-c", FIND)
-    assert (done.returncode, done.stdout) == (1, "")
+    bash = run_bash(clone, f"{Path(uv).parent}:{SYSTEM}", "-c", FIND)
+    assert (bash.returncode, bash.stdout) == (1, "")
 
 
 @pytest.mark.long("the package is installed into environments of its own")
@@ -94,21 +94,21 @@ def test_without_uv_one_is_fetched_into_a_private_folder_and_found_again(clone: 
     make_program(clone / "shims" / "python3", BROKEN)
     make_program(clone / "python" / "python3", f'#!/bin/sh\nexec "{Path(sys.base_prefix, "bin", "python3")}" "$@"\n')
     path = f"{clone}/shims:{clone}/python:{SYSTEM}"
-    done = run_bash(clone, path, "-c", f"{FIND} || {{ fetch_uv; .uv/bin/uv --version; }}")
-    assert done.stderr == ""
-    assert "fetching uv" in done.stdout
-    assert done.stdout.splitlines()[-1].startswith("uv 0.13.8")
+    bash = run_bash(clone, path, "-c", f"{FIND} || {{ fetch_uv; .uv/bin/uv --version; }}")
+    assert bash.stderr == ""
+    assert "fetching uv" in bash.stdout
+    assert bash.stdout.splitlines()[-1].startswith("uv 0.13.8")
     assert run_bash(clone, path, "-c", FIND).stdout == f"{clone}/.uv/bin/uv\n"
 
 
 @pytest.mark.skipif(not without_uv(SYSTEM), reason="the system's own folders hold a uv")
 def test_a_python_without_venv_fetches_uv_through_pip(clone: Path) -> None:
     make_program(clone / "bare" / "python3", BARE_PYTHON.format(pip=0))
-    done = run_bash(clone, f"{clone}/bare:{SYSTEM}", "-c", "set -euo pipefail; . scripts/common.sh; fetch_uv")
-    assert (done.returncode, done.stderr) == (0, "")
-    asked = (clone / "asked").read_text(encoding="utf-8").split()
-    assert asked[:3] == ["-m", "pip", "install"]
-    assert asked[-5:] == ["--require-hashes", "--requirement", "scripts/uv.txt", "--target", ".uv"]
+    bash = run_bash(clone, f"{clone}/bare:{SYSTEM}", "-c", "set -euo pipefail; . scripts/common.sh; fetch_uv")
+    assert (bash.returncode, bash.stderr) == (0, "")
+    arguments = (clone / "asked").read_text(encoding="utf-8").split()
+    assert arguments[:3] == ["-m", "pip", "install"]
+    assert arguments[-5:] == ["--require-hashes", "--requirement", "scripts/uv.txt", "--target", ".uv"]
 
 
 @pytest.mark.long("the package is installed into environments of its own")
@@ -117,9 +117,9 @@ def test_a_uv_of_another_content_is_refused(clone: Path) -> None:
     pinned = clone / "scripts" / "uv.txt"
     pinned.write_text(re.sub("sha256:[0-9a-f]{64}", f"sha256:{'0' * 64}", pinned.read_text(encoding="utf-8")))
     make_program(clone / "python" / "python3", f'#!/bin/sh\nexec "{Path(sys.base_prefix, "bin", "python3")}" "$@"\n')
-    done = run_bash(clone, f"{clone}/python:{SYSTEM}", "-c", "set -euo pipefail; . scripts/common.sh; fetch_uv")
-    assert done.returncode == 1
-    assert "DO NOT MATCH THE HASHES" in done.stderr
+    bash = run_bash(clone, f"{clone}/python:{SYSTEM}", "-c", "set -euo pipefail; . scripts/common.sh; fetch_uv")
+    assert bash.returncode == 1
+    assert "DO NOT MATCH THE HASHES" in bash.stderr
     assert not (clone / ".uv" / "bin" / "uv").exists()
 
 
@@ -130,42 +130,42 @@ def test_what_publishes_the_package_is_the_uv_that_was_fetched_and_none_on_the_p
     )
     (clone / "dist").mkdir()
     (clone / "dist" / "a.whl").touch()
-    done = run_bash(clone, f"{clone}/bare:{SYSTEM}", "scripts/ci/package", "publish")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.splitlines()[-1] == "publish"
-    assert "the one on PATH" not in done.stdout
+    bash = run_bash(clone, f"{clone}/bare:{SYSTEM}", "scripts/ci/package", "publish")
+    assert (bash.returncode, bash.stderr) == (0, "")
+    assert bash.stdout.splitlines()[-1] == "publish"
+    assert "the one on PATH" not in bash.stdout
 
 
 @pytest.mark.skipif(not without_uv(SYSTEM), reason="the system's own folders hold a uv")
 def test_a_python_with_neither_venv_nor_pip_says_what_to_install(clone: Path) -> None:
     make_program(clone / "bare" / "python3", BARE_PYTHON.format(pip=1))
-    done = run_bash(clone, f"{clone}/bare:{SYSTEM}", "scripts/serve")
-    assert done.returncode == 1
-    assert "apt-get install python3-venv" in done.stderr
+    bash = run_bash(clone, f"{clone}/bare:{SYSTEM}", "scripts/serve")
+    assert bash.returncode == 1
+    assert "apt-get install python3-venv" in bash.stderr
 
 
 def test_a_port_that_is_taken_is_named_before_anything_is_built(clone: Path) -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         port = server.getsockname()[1]
-        done = run_bash(clone, SYSTEM, "scripts/serve", "--port", str(port))
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"serve: port {port} is taken. Stop what uses it, or name another with --port.\n"
+        bash = run_bash(clone, SYSTEM, "scripts/serve", "--port", str(port))
+    assert (bash.returncode, bash.stdout) == (1, "")
+    assert bash.stderr == f"serve: port {port} is taken. Stop what uses it, or name another with --port.\n"
 
 
 @pytest.mark.parametrize("port", ["", "http", "0", "65536", "99999", "99999999999999999999"])
 def test_a_port_that_is_none_is_refused_before_anything_is_built(clone: Path, port: str) -> None:
-    done = run_bash(clone, SYSTEM, "scripts/serve", f"--port={port}")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == f"serve: --port needs a number from 1 to 65535, not '{port}'.\n"
+    bash = run_bash(clone, SYSTEM, "scripts/serve", f"--port={port}")
+    assert (bash.returncode, bash.stdout) == (1, "")
+    assert bash.stderr == f"serve: --port needs a number from 1 to 65535, not '{port}'.\n"
 
 
 def test_where_uv_cannot_fetch_python_it_is_said_what_to_install(clone: Path) -> None:
     make_program(clone / "good" / "uv", '#!/bin/sh\n[ "$1 $2" = "python dir" ]\n')
     with socket.create_server(("127.0.0.1", 0)) as server:
         free = str(server.getsockname()[1])
-    done = run_bash(clone, f"{clone}/good:{SYSTEM}", "scripts/serve", "--port", free)
-    assert done.returncode == 1
-    assert done.stderr.splitlines()[-1] == (
+    bash = run_bash(clone, f"{clone}/good:{SYSTEM}", "scripts/serve", "--port", free)
+    assert bash.returncode == 1
+    assert bash.stderr.splitlines()[-1] == (
         "serve: uv found no Python 3.12 here and could not fetch one: its message stands above. "
         "Install Python 3.12 (Debian: apt-get install python3.12) or let uv reach github.com, from which it "
         "fetches it, and try again."
@@ -173,13 +173,13 @@ def test_where_uv_cannot_fetch_python_it_is_said_what_to_install(clone: Path) ->
 
 
 def test_a_page_that_does_not_exist_is_named(clone: Path) -> None:
-    done = run_bash(clone, SYSTEM, "scripts/test", "docs/no-such-page.md")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == "test: no file docs/no-such-page.md. A page is named by its path, such as docs/pipeline.md.\n"
+    bash = run_bash(clone, SYSTEM, "scripts/test", "docs/no-such-page.md")
+    assert (bash.returncode, bash.stdout) == (1, "")
+    assert bash.stderr == "test: no file docs/no-such-page.md. A page is named by its path, such as docs/pipeline.md.\n"
 
 
 @pytest.mark.parametrize("script", ["serve", "test", "maintaining/pin", "ci/newest"])
 def test_help_needs_nothing_installed(clone: Path, script: str) -> None:
-    done = run_bash(clone, SYSTEM, f"scripts/{script}", "--help")
-    assert (done.returncode, done.stderr) == (0, "")
-    assert f"scripts/{script}" in done.stdout
+    bash = run_bash(clone, SYSTEM, f"scripts/{script}", "--help")
+    assert (bash.returncode, bash.stderr) == (0, "")
+    assert f"scripts/{script}" in bash.stdout

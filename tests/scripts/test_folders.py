@@ -1,4 +1,4 @@
-"""The scripts lie where their purpose is, under names of their own, and only their packages can be imported."""
+"""The scripts are in folders by purpose, with unique names, and only their packages can be imported."""
 
 from __future__ import annotations
 
@@ -46,12 +46,12 @@ COLLECTIONS = {"peers", "test"}
 
 
 def test_a_command_that_runs_one_module_has_its_name() -> None:
-    named = {}
+    modules = {}
     for command in list_commands():
         runs = re.findall(rf"(?:python -m|before_install) (?:{'|'.join(FOLDERS)})\.(\w+)", command.read_text("utf-8"))
         if len(set(runs)) == 1 and command.name not in COLLECTIONS:
-            named[command.name.replace("-", "_")] = runs[0]
-    assert named == {name: name for name in named}
+            modules[command.name.replace("-", "_")] = runs[0]
+    assert modules == {name: name for name in modules}
     assert {
         "bench",
         "measure",
@@ -63,4 +63,4 @@ def test_a_command_that_runs_one_module_has_its_name() -> None:
         "newest",
         "portable",
         "browser_bundles",
-    } == named.keys()
+    } == modules.keys()

@@ -1,4 +1,4 @@
-"""The questions that pages ask before the output answers them, read from the pages' blocks."""
+"""The predictions of pages, read from the pages' blocks."""
 
 from __future__ import annotations
 
@@ -32,10 +32,10 @@ def list_pages() -> Iterator[Path]:
 
 
 def parametrize_asking(metafunc: pytest.Metafunc) -> None:
-    """Make one test for each page that asks, or for those of them that `--page` names."""
+    """Make one test for each page with predictions, or for those of them that `--page` names."""
     if "asking" in metafunc.fixturenames:
-        named = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
-        pages = [page for page in list_pages() if not named or page in named]
+        chosen = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
+        pages = [page for page in list_pages() if not chosen or page in chosen]
         metafunc.parametrize("asking", pages, ids=[page.relative_to(ROOT / "docs").as_posix() for page in pages])
 
 

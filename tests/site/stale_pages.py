@@ -1,4 +1,4 @@
-"""Name the pages of the site in the current folder that would run again, for each planted change on standard input.
+"""A list of the pages of the current folder's site that would run again after each planted change.
 
 A change is a JSON object on a line of its own: `{"file": ..., "old": ..., "new": ...}`, `{"file": ..., "made": ...}`
 for a file that was not there, `{"package": ...}` for another version of an installed package, or `{}` for none. It is
@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 
 
 def list_stale(config: MkDocsConfig) -> list[str]:
-    """Return the pages of which nothing is kept that still holds; none of them runs."""
+    """Return the pages without a valid stored result; none of them runs."""
     stale: list[str] = []
 
     build = Build(elsewhere=stale.append)  # which would run a page, and returns that it still waits for that
@@ -42,7 +42,7 @@ def list_stale(config: MkDocsConfig) -> list[str]:
 
 @contextmanager
 def planted(change: dict[str, str]) -> Iterator[None]:
-    """Make a change, and take it back."""
+    """Make a change, and revert it afterwards."""
     with ExitStack() as undo:
         if name := change.get("package"):
             undo.enter_context(_other_version(name))
@@ -61,10 +61,10 @@ def planted(change: dict[str, str]) -> Iterator[None]:
 @contextmanager
 def _other_version(name: str) -> Iterator[None]:
     """Let the installed packages be the same but for the version of one."""
-    found = {path.name for path in Path(sysconfig.get_path("purelib")).glob("*.dist-info")}
-    mine = next(folder for folder in found if folder.lower().startswith(f"{name}-"))
+    packages = {path.name for path in Path(sysconfig.get_path("purelib")).glob("*.dist-info")}
+    mine = next(folder for folder in packages if folder.lower().startswith(f"{name}-"))
     with tempfile.TemporaryDirectory() as other:
-        for folder in {*found, f"{name}-0.0.1.dist-info"} - {mine}:
+        for folder in {*packages, f"{name}-0.0.1.dist-info"} - {mine}:
             (Path(other) / folder).mkdir()
         with patch.object(sysconfig, "get_path", return_value=other):
             outcomes._list_packages.cache_clear()  # noqa: SLF001 - another process would not need it

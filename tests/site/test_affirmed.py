@@ -1,4 +1,4 @@
-"""No sentence that claims something changes without a look at what backs it, nor a check without its sentences."""
+"""Changed claims and changed checks need a new affirmation."""
 
 from __future__ import annotations
 
@@ -72,8 +72,8 @@ measure --all  # every kernel
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one test for each page and notebook, or for those that `--page` names."""
     if "page" in metafunc.fixturenames:
-        named = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
-        pages = [page for page in PAGES if not named or page in named]
+        chosen = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
+        pages = [page for page in PAGES if not chosen or page in chosen]
         metafunc.parametrize("page", pages, ids=[page.relative_to(ROOT).as_posix() for page in pages])
 
 
@@ -100,7 +100,7 @@ def test_the_texts_on_no_page_say_what_was_affirmed() -> None:
     assert {*project_texts.READMES, "scripts/test", "snippets/xla_inspect/commands/command_line.py"} <= names
     assert {"snippets/practice/hints/hlo.toml", "snippets/practice/puzzles/softmax.py"} <= names
     assert {"snippets/xla_inspect/practice/texts/gpu.md", "snippets/xla_inspect/report/words.toml"} <= names
-    shown = {(text.name, sentence.text) for text in texts for sentence in text.sentences}
+    sentences = {(text.name, sentence.text) for text in texts for sentence in text.sentences}
     answers = {
         "docs/assets/filter.js": "dot, lax.psum, communication, H100 ...",
         "snippets/xla_inspect/report/explorer/static/keys.js": "open or close the second pane",
@@ -111,7 +111,7 @@ def test_the_texts_on_no_page_say_what_was_affirmed() -> None:
             "addresses, counters, conditions, branches and the start of copies"
         ),
     }
-    assert answers.items() <= shown
+    assert answers.items() <= sentences
 
 
 @pytest.mark.usefixtures("in_project")
@@ -127,7 +127,7 @@ def accept_all(prose: Prose) -> None:
 
 @pytest.fixture
 def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Judge:
-    """Affirm a page of its own, and return what is said of it once its text is another."""
+    """Affirm a page, change its text, and return the messages about the change."""
     monkeypatch.setattr(project, "root", tmp_path)
     (tmp_path / backing.WORDS).parent.mkdir(parents=True)
     shutil.copy(ROOT / backing.WORDS, tmp_path / backing.WORDS)

@@ -1,4 +1,4 @@
-"""All pages that say how many kernels a program has say the same number."""
+"""All pages give the same number of kernels for a program."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ pytestmark = pytest.mark.usefixtures("all_targets")
 
 @cache
 def count(program: str, target: str) -> int:
-    """Return how many kernels a program has, by the one definition."""
+    """Return the number of kernels of a program by the project's definition."""
     function, example = PROGRAMS[program]
     return len(list_kernels(capture(function, *example, target=target)))
 
@@ -43,21 +43,21 @@ def render(page: str) -> str:
     return unescape(html)
 
 
-def expect(program: str, stated: dict[str, int], *targets: str) -> None:
-    """Hold numbers that a page states, by target, to the definition."""
-    assert stated == {target: count(program, target) for target in targets or USUAL}
+def expect(program: str, page_counts: dict[str, int], *targets: str) -> None:
+    """Compare the numbers that a page states, by target, with the definition."""
+    assert page_counts == {target: count(program, target) for target in targets or USUAL}
 
 
 def read_bars(html: str, label: str, unit: str = "") -> dict[str, int]:
-    """Return the numbers that a drawing of bars has under a label, by target."""
-    found = re.findall(rf"<title>{re.escape(label)}, ([^:<]*): ([\d,]+){unit}</title>", html)
+    """Return the numbers in a bar chart under a label, by target."""
+    titles = re.findall(rf"<title>{re.escape(label)}, ([^:<]*): ([\d,]+){unit}</title>", html)
     targets = {title(target): target for target in TARGETS}
-    return {targets[name]: int(number.replace(",", "")) for name, number in found if name in targets}
+    return {targets[name]: int(number.replace(",", "")) for name, number in titles if name in targets}
 
 
 def read_table(html: str, heading: str) -> list[list[str]]:
     """Return the rows of the first table one of whose headings is this, as text."""
-    table = next(each for each in re.findall(r"<table.*?</table>", html, re.DOTALL) if f">{heading}</th>" in each)
+    table = next(part for part in re.findall(r"<table.*?</table>", html, re.DOTALL) if f">{heading}</th>" in part)
     rows = re.findall(r"<tr[^>]*>(.*?)</tr>", table, re.DOTALL)
     return [
         [re.sub(r"<[^>]*>", "", cell).strip() for cell in re.findall(r"<t[hd][^>]*>(.*?)</t[hd]>", row, re.DOTALL)]
@@ -80,23 +80,23 @@ def test_the_drawings_and_the_table_of_the_pipeline_say_as_many() -> None:
     html = render("pipeline.md")
     drawings = re.findall(r'<figure class="stages">.*?</figure>', html, re.DOTALL)
     for program, drawing in zip(("layer", "transformer_block"), drawings, strict=True):
-        stated = re.findall(r"<dt>([^<]*)</dt><dd><b>[\d,]+</b> instructions?, <b>([\d,]+)</b> kernels?</dd>", drawing)
-        expect(program, {target: int(dict(stated)[title(target)]) for target in USUAL})
+        totals = re.findall(r"<dt>([^<]*)</dt><dd><b>[\d,]+</b> instructions?, <b>([\d,]+)</b> kernels?</dd>", drawing)
+        expect(program, {target: int(dict(totals)[title(target)]) for target in USUAL})
     last = next(row for row in read_table(html, "kernels") if row[0] == "all kernels")
     expect("transformer_block", {target: int(number) for target, number in zip(USUAL, last[1:], strict=True)})
 
 
 def test_the_matrix_of_the_gallery_says_as_many_and_so_does_each_program_of_its() -> None:
     html = render("gallery.md")
-    matrix = next(each for each in re.findall(r"<table.*?</table>", html, re.DOTALL) if "<caption>Kernels" in each)
+    matrix = next(table for table in re.findall(r"<table.*?</table>", html, re.DOTALL) if "<caption>Kernels" in table)
     for program, section in (("layer", "layer"), ("softmax", "softmax"), ("transformer_block", "block")):
         row = re.search(rf'<tr><th scope="row"><a href="#{section}">.*?</tr>', matrix, re.DOTALL)
         assert row is not None, section
         numbers = re.findall(r"<td[^>]*>(\d+)</td>", row[0])
         expect(program, dict(zip(TARGETS, map(int, numbers), strict=True)), *TARGETS)
         own = read_table(html.partition(f'id="{section}"')[2], "targets")[1:]
-        stated = {name: int(number) for names, number, *_ in own for name in names.split(", ")}
-        assert stated == {short(target): count(program, target) for target in TARGETS}
+        page_totals = {name: int(number) for names, number, *_ in own for name in names.split(", ")}
+        assert page_totals == {short(target): count(program, target) for target in TARGETS}
 
 
 def test_the_questions_say_as_many_of_the_layer() -> None:

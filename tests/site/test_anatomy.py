@@ -1,4 +1,4 @@
-"""The parts of a chapter are right where it has them; `lint.chapter_parts` recommends those that it lacks."""
+"""The parts of a chapter are correct; `lint.chapter_parts` recommends missing ones."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ LONGEST = 15
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one test for each chapter, or for those that `--page` names."""
-    named = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
+    chosen = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
     if "page" in metafunc.fixturenames:
-        pages = [page for page in list_chapters() if not named or page in named]
+        pages = [page for page in list_chapters() if not chosen or page in chosen]
         metafunc.parametrize("page", pages, ids=[page.stem for page in pages])
 
 
@@ -46,15 +46,15 @@ def test_a_chapter_that_shows_a_gpu_says_at_its_foot_that_nothing_was_tuned(page
 
 
 def test_a_question_stands_above_what_answers_it(page: Path) -> None:
-    """What a question leads to stands below it, or in the section that the question stands in."""
+    """The link of a question leads to a place below it, or to the section that contains it."""
     html = render(page)
     questions = [*QUESTION.finditer(html)]
     late = []
-    for found in questions:
-        see = re.search(r'<a href="#([^"]+)">See what the compiler did</a>', html[found.end() :])
-        section = max([0, *(head.start() for head in re.finditer(r"<h[23]\b", html[: found.start()]))])
+    for question in questions:
+        see = re.search(r'<a href="#([^"]+)">See what the compiler did</a>', html[question.end() :])
+        section = max([0, *(head.start() for head in re.finditer(r"<h[23]\b", html[: question.start()]))])
         if see is None or html.find(f'id="{see[1]}"') < section:
-            late.append(f"{found[1]} leads up to #{see[1] if see else ''}")
+            late.append(f"{question[1]} leads up to #{see[1] if see else ''}")
     assert late == []
 
 
@@ -103,7 +103,7 @@ def test_a_whole_chapter_lacks_nothing() -> None:
 
 
 @pytest.mark.parametrize(
-    ("part", "told"),
+    ("part", "fault"),
     [
         ('<p class="answer">', "one sentence before everything else"),
         ("sentence.</p>", "one sentence before everything else"),
@@ -115,10 +115,10 @@ def test_a_whole_chapter_lacks_nothing() -> None:
         ("## Next", "a last section"),
     ],
 )
-def test_a_part_that_is_missing_is_recommended(part: str, told: str) -> None:
+def test_a_part_that_is_missing_is_recommended(part: str, fault: str) -> None:
     assert part in WHOLE + MADE
     [missing] = list_missing(WHOLE.replace(part, ""), MADE.replace(part, "</p>Two. Three.</p>" * ("</p>" in part)))
-    assert missing.startswith(told)
+    assert missing.startswith(fault)
 
 
 def test_a_chapter_is_read_in_a_quarter_of_an_hour(page: Path) -> None:

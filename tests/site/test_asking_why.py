@@ -1,4 +1,4 @@
-"""Half of the questions ask why, and no reason gives itself away: each is computed, and none is much the longest."""
+"""Half of the predictions ask for a reason, and all offered reasons are computed and of similar length."""
 
 from __future__ import annotations
 
@@ -25,13 +25,13 @@ pytest_generate_tests = parametrize_asking
 
 
 def asks_why(call: ast.Call) -> bool:
-    """Return whether a question offers reasons, and asks in so many words why."""
-    asked = " ".join(str(node.value) for node in ast.walk(call.args[0]) if isinstance(node, ast.Constant))
-    return name_call(call.func) == "ask_reason" and re.search(r"\bwhy\b", asked, re.IGNORECASE) is not None
+    """Return whether a question asks "why" and offers reasons."""
+    question = " ".join(str(node.value) for node in ast.walk(call.args[0]) if isinstance(node, ast.Constant))
+    return name_call(call.func) == "ask_reason" and re.search(r"\bwhy\b", question, re.IGNORECASE) is not None
 
 
 def list_deciding(holds: ast.expr) -> Iterator[ast.expr]:
-    """Yield what decides whether a reason holds: the parts that `and`, `or`, `not` and `if` join, and no arguments."""
+    """Yield the operands of `and`, `or`, `not` and `if` that decide whether a reason holds."""
     if isinstance(holds, ast.BoolOp | ast.UnaryOp | ast.IfExp):
         for part in ast.iter_child_nodes(holds):
             if isinstance(part, ast.expr):
@@ -41,14 +41,14 @@ def list_deciding(holds: ast.expr) -> Iterator[ast.expr]:
 
 
 def find_faults(code: str) -> Iterator[str]:
-    """Yield what is wrong with the reasons that code offers: how many there are, what decides, how long they are."""
+    """Yield the faults of the reasons that code offers: their number, their operands and their lengths."""
     for call in list_calls(ast.parse(code)):
         if name_call(call.func) != "ask_reason":
             continue
         offered = next((keyword.value for keyword in call.keywords if keyword.arg == "reasons"), None) or call.args[1]
-        asked = ast.unparse(call.args[0])
+        question = ast.unparse(call.args[0])
         if not isinstance(offered, ast.Dict):
-            yield f"{asked}: its reasons are not written beside it"
+            yield f"{question}: its reasons are not written beside it"
             continue
         reasons = {
             ast.unparse(sentence): holds
@@ -56,20 +56,20 @@ def find_faults(code: str) -> Iterator[str]:
             if sentence
         }
         if not FEWEST_REASONS <= len(reasons) <= MOST_REASONS:
-            yield f"{asked}: {len(reasons)} reasons"
+            yield f"{question}: {len(reasons)} reasons"
         for sentence, holds in reasons.items():
             if any(isinstance(part, ast.Constant) for part in list_deciding(holds)):
                 yield f"{sentence}: typed"
         *_, second, longest = sorted(reasons, key=len) if len(reasons) > 1 else [*reasons] * 2
         if len(longest) > LONGER * len(second):
-            yield f"{asked}: {longest} stands out"
+            yield f"{question}: {longest} stands out"
 
 
 ASKED = 'print(prediction.ask_reason("Why?", %s, see="#x"))'
 
 
 @pytest.mark.parametrize(
-    ("reasons", "told"),
+    ("reasons", "faults"),
     [
         ("{'It is large': found > 3, 'It is small': found < 3}", []),
         ("{'It is large': found > 3, 'It is small': False}", ["'It is small': typed"]),
@@ -83,8 +83,8 @@ ASKED = 'print(prediction.ask_reason("Why?", %s, see="#x"))'
         ),
     ],
 )
-def test_a_reason_that_gives_itself_away_is_found(reasons: str, told: list[str]) -> None:
-    assert list(find_faults(ASKED % reasons)) == told
+def test_a_reason_that_gives_itself_away_is_found(reasons: str, faults: list[str]) -> None:
+    assert list(find_faults(ASKED % reasons)) == faults
 
 
 def test_the_reasons_on_a_page_are_computed_and_alike(asking: Path) -> None:
@@ -97,9 +97,9 @@ def test_half_of_all_questions_ask_why() -> None:
     assert len(calls) > LEAST_ASKED
     assert 2 * sum(map(asks_why, calls)) >= len(calls)
     few = {
-        name: f"{sum(map(asks_why, asked))} of {len(asked)}"
-        for name, asked in pages.items()
-        if len(asked) >= SEVERAL and SEVERAL * sum(map(asks_why, asked)) < len(asked)
+        name: f"{sum(map(asks_why, questions))} of {len(questions)}"
+        for name, questions in pages.items()
+        if len(questions) >= SEVERAL and SEVERAL * sum(map(asks_why, questions)) < len(questions)
     }
     assert few == {}
 

@@ -1,4 +1,4 @@
-"""The foot of a page leads to its source and to a report where the repository is known, and nowhere else otherwise."""
+"""The foot of a page links to its source and to an issue form if the repository is known."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ REPOSITORY = "https://repository.example/inside-xla"
 
 
 def link_texts(repository: str, *, feed: bool = True) -> dict[str, str]:
-    """Return the links of a page's foot, by what they say."""
+    """Return the links of a page's foot by their texts."""
     environment = Environment(loader=FileSystemLoader(PARTIALS), autoescape=False)  # noqa: S701 - as MkDocs does
     environment.filters.update(url=lambda address: address, urlencode=quote)
     page = SimpleNamespace(
@@ -23,10 +23,10 @@ def link_texts(repository: str, *, feed: bool = True) -> dict[str, str]:
         previous_page=None,
         next_page=None,
     )
-    shown = environment.get_template("footer.html").render(
+    html = environment.get_template("footer.html").render(
         page=page, config=SimpleNamespace(repo_url=repository, extra={"feed": feed}), lang=SimpleNamespace(t=str)
     )
-    return {text: address for address, text in re.findall(r'<a href="([^"]*)"[^>]*>([^<]*)</a>', shown)}
+    return {text: address for address, text in re.findall(r'<a href="([^"]*)"[^>]*>([^<]*)</a>', html)}
 
 
 def test_without_a_repository_a_page_names_none() -> None:
@@ -34,9 +34,9 @@ def test_without_a_repository_a_page_names_none() -> None:
 
 
 def test_with_one_a_page_can_be_edited_and_reported() -> None:
-    found = link_texts(REPOSITORY + "/")
-    assert found["Edit this page"] == f"{REPOSITORY}/edit/main/docs/fusion.md"
-    assert found["Report an issue"] == f"{REPOSITORY}/issues/new?title=Fusion"
+    links = link_texts(REPOSITORY + "/")
+    assert links["Edit this page"] == f"{REPOSITORY}/edit/main/docs/fusion.md"
+    assert links["Report an issue"] == f"{REPOSITORY}/issues/new?title=Fusion"
 
 
 def test_where_there_is_no_feed_none_is_named() -> None:

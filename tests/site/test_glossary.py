@@ -1,4 +1,4 @@
-"""The glossary is in alphabetical order, and each term leads to where it is shown."""
+"""The glossary: alphabetical order, and a link to a section for each term."""
 
 from __future__ import annotations
 
@@ -20,4 +20,4 @@ def test_terms_are_in_alphabetical_order() -> None:
 
 
 def test_every_term_leads_to_a_section() -> None:
-    assert [term for term, _, said in ENTRIES if not re.search(r"\]\([\w-]+\.md#[\w-]+\)", said)] == []
+    assert [term for term, _, sentence in ENTRIES if not re.search(r"\]\([\w-]+\.md#[\w-]+\)", sentence)] == []

@@ -1,4 +1,4 @@
-"""No text links to a page or a folder that is known to have moved, even where a redirect still leads on.
+"""No text links to a moved page or folder, even if a redirect exists.
 
 Nothing is asked of the network. What the table does not name is not found: it holds what was met once.
 """
@@ -57,7 +57,7 @@ ADDRESS = re.compile(r"https?://[^\s<>()\"'`|\\\]]+")
 
 
 def read_texts() -> Iterator[tuple[str, str]]:
-    """Yield the place and the text of all that a reader is given, and of the code behind it."""
+    """Yield the place and the text of everything that readers see, including code."""
     yield from ((name, (ROOT / name).read_text(encoding="utf-8")) for name in ("README.md", "CHANGELOG.md"))
     for folder in ("docs", "snippets"):
         for path in sorted((ROOT / folder).rglob("*.*")):
@@ -68,12 +68,12 @@ def read_texts() -> Iterator[tuple[str, str]]:
 
 
 def find_moved(place: str, text: str) -> list[str]:
-    """Return a line for each address of a text that begins with one that has moved."""
+    """Return a line for each address of a text that starts with a moved address."""
     return [
-        f"{place}:{text.count('\n', 0, found.start()) + 1}: {found[0]} has moved, to {now}"
-        for found in ADDRESS.finditer(text)
+        f"{place}:{text.count('\n', 0, address.start()) + 1}: {address[0]} has moved, to {now}"
+        for address in ADDRESS.finditer(text)
         for old, now in MOVED.items()
-        if found[0].startswith(old)
+        if address[0].startswith(old)
     ]
 
 

@@ -1,4 +1,4 @@
-"""Every page of the site runs, as in the build: blocks, values, checks and the fences that would silently not run."""
+"""Every page of the site runs as in the build: blocks, values, checks and ignored fences."""
 
 from __future__ import annotations
 
@@ -31,9 +31,9 @@ PAGES = {"page": sorted((ROOT / "docs").rglob("*.md")), "notebook": sorted((ROOT
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one test for each page and each notebook, or for those that `--page` names."""
-    named = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
+    chosen = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
     for kind in PAGES.keys() & metafunc.fixturenames:
-        pages = [page for page in PAGES[kind] if not named or page in named]
+        pages = [page for page in PAGES[kind] if not chosen or page in chosen]
         metafunc.parametrize(kind, pages, ids=[page.relative_to(ROOT / "docs").as_posix() for page in pages])
 
 
@@ -49,8 +49,8 @@ def test_a_page_holds_what_it_claims(page: Path) -> None:
     gaps = [
         outcome for piece, outcome in zip(source.pieces, outcomes, strict=True) if outcome.gap and piece.kind is VALUE
     ]
-    printed = sum(outcome.text.count(SPAN) for outcome in outcomes)
-    assert html.count(SPAN) - printed == source.count(VALUE) - len(gaps)
+    value_count = sum(outcome.text.count(SPAN) for outcome in outcomes)
+    assert html.count(SPAN) - value_count == source.count(VALUE) - len(gaps)
     assert len(re.findall('<(?:details|section) class="check', html)) == source.count(CHECK)
 
 
@@ -65,12 +65,12 @@ def test_a_page_that_runs_again_comes_to_the_same(page: Path) -> None:
 
 @pytest.fixture(scope="module", autouse=True)
 def elsewhere(pages: list[Path]) -> Iterator[other_machine.Twin]:
-    """A process in which it is another day, on a machine with other cores; a named page runs in both at once."""
-    with other_machine.Twin(ROOT, ["jax", "xla_inspect"]) as found:
+    """A process with another date on a machine with other cores; a page runs in both at the same time."""
+    with other_machine.Twin(ROOT, ["jax", "xla_inspect"]) as twin:
         for page in pages:
             if page.suffix == ".md":
-                found.ask(page)
-        yield found
+                twin.ask(page)
+        yield twin
 
 
 @pytest.mark.long("the strict build has run every page")
@@ -100,20 +100,20 @@ def test_a_notebook_holds_what_it_claims(notebook: Path) -> None:
         opened + folded + [f"{ordinal} hint" for ordinal in ORDINALS] * len(exercises) + solutions
     )
     assert [unescape(text) for text in CLAIM.findall(html)] == claims
-    assert [f'id="{anchor(each)}"' in html for each in exercises] == [True] * len(exercises)
+    assert [f'id="{anchor(exercise)}"' in html for exercise in exercises] == [True] * len(exercises)
     assert [word for word in ("jp-", "<style", "<script", "ipykernel", str(Path.home())) if word in html] == []
 
 
 def test_every_exercise_stands_in_one_notebook() -> None:
     """In the order in which they are marked, in the notebook of its phase."""
     phases = {path.stem: read_notebook(path) for path in PAGES["notebook"]}
-    shown = {
-        name: [str(cell.metadata["exercise"]) for cell in found.cells if "exercise" in cell.metadata]
-        for name, found in phases.items()
+    notebook_exercises = {
+        name: [str(cell.metadata["exercise"]) for cell in notebook.cells if "exercise" in cell.metadata]
+        for name, notebook in phases.items()
     }
-    assert shown == {name: [each.key for each in find_exercises(name)] for name in phases}
+    assert notebook_exercises == {name: [exercise.key for exercise in find_exercises(name)] for name in phases}
     assert sorted(phases) == sorted(CHECKED)
-    minutes = {name: meta.get_data(found.front_matter)[1]["minutes"] for name, found in phases.items()}
+    minutes = {name: meta.get_data(notebook.front_matter)[1]["minutes"] for name, notebook in phases.items()}
     assert {name: minutes[name] for name in PHASES} == {name: phase.minutes for name, phase in PHASES.items()}
 
 

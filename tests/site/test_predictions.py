@@ -1,4 +1,4 @@
-"""No answer of a question is typed: its key comes from what was captured, and changes or breaks with it.
+"""The keys of predictions come from captures and change with them; none is typed.
 
 A page is found by the questions that it asks, so that one that is added is held to this without a new test.
 """
@@ -53,16 +53,16 @@ pytest_generate_tests = parametrize_asking
 
 
 def list_deciding(call: ast.Call) -> Iterator[tuple[str, ast.expr]]:
-    """Yield what decides about the answer, by argument; of a written mapping each value by itself."""
-    named = {keyword.arg: keyword.value for keyword in call.keywords}
+    """Yield the expressions that decide an answer, by argument; a literal mapping gives each value separately."""
+    arguments = {keyword.arg: keyword.value for keyword in call.keywords}
     for place, name in DECIDES[name_call(call.func)].items():
-        expression = named.get(name) or call.args[place + 1]
+        expression = arguments.get(name) or call.args[place + 1]
         for part in expression.values if isinstance(expression, ast.Dict) else [expression]:
             yield name, part
 
 
 def list_bindings(tree: ast.AST) -> Iterator[tuple[str, ast.AST]]:
-    """Yield each name that code binds or fills, with what it gets."""
+    """Yield each name that code binds or fills, with its value."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Assign | ast.AugAssign | ast.AnnAssign | ast.NamedExpr) and node.value:
             for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
@@ -88,7 +88,7 @@ def _stored(target: ast.expr) -> set[str]:
 
 
 def find_captured(tree: ast.Module) -> set[str]:
-    """Return the names that depend on what was imported from outside the standard library."""
+    """Return the names that depend on imports from outside the standard library."""
     captured = set()
     for node in ast.walk(tree):
         if isinstance(node, ast.Import | ast.ImportFrom):
@@ -111,16 +111,16 @@ def uses(expression: ast.AST, names: set[str]) -> bool:
 
 
 def find_typed(code: str) -> list[str]:
-    """Return what decides about an answer and depends on nothing that was captured."""
+    """Return the deciding expressions of an answer that depend on no capture."""
     tree = ast.parse(code)
     captured = find_captured(tree)
     # A wrong choice may be counted from an example that the page itself gives.
-    given = captured | {name for name, _ in list_bindings(tree)}
+    computed_names = captured | {name for name, _ in list_bindings(tree)}
     return [
         ast.unparse(expression)
         for call in list_calls(tree)
         for name, expression in list_deciding(call)
-        if not uses(expression, given if name == "others" else captured)
+        if not uses(expression, computed_names if name == "others" else captured)
     ]
 
 
@@ -132,7 +132,7 @@ FOUND = ("found", "late[0]", "found", "found['cpu'] > 3", "{'a': found['cpu'] > 
 
 
 @pytest.mark.parametrize(
-    ("place", "typed", "told"),
+    ("place", "typed", "answers"),
     [
         (0, "typed", ["typed"]),
         (0, "{'cpu': 1, 'h100': found['h100']}", ["1"]),
@@ -147,15 +147,15 @@ FOUND = ("found", "late[0]", "found", "found['cpu'] > 3", "{'a': found['cpu'] > 
         (4, "{'a': found['cpu'] > 3, 'b': False}", ["False"]),
     ],
 )
-def test_a_typed_answer_is_found(place: int, typed: str, told: list[str]) -> None:
+def test_a_typed_answer_is_found(place: int, typed: str, answers: list[str]) -> None:
     assert find_typed(TYPED % FOUND) == []
-    written = list(FOUND)
-    written[place] = typed
-    assert find_typed(TYPED % tuple(written)) == told
+    variants = list(FOUND)
+    variants[place] = typed
+    assert find_typed(TYPED % tuple(variants)) == answers
 
 
 class Run:
-    """The blocks of a page, run statement by statement: what fails is left out, and with it what needs it."""
+    """The blocks of a page, run statement by statement; a failing statement and its dependents are left out."""
 
     def __init__(self, codes: list[str]) -> None:
         """Run the page.
@@ -192,35 +192,35 @@ def _only_prints(statement: ast.stmt) -> bool:
 
 
 def other_program(fn: object, *_: object, target: str = "cpu", **__: object) -> Capture:
-    """Return what another program compiles to, whatever was asked for."""
+    """Return the capture of another program, for any request."""
     del fn
     return capture(gelu.gelu, *gelu.EXAMPLE, target=target)
 
 
 def other_programs(fn: object, *_: object, targets: tuple[str, ...] = USUAL, **__: object) -> Captures:
-    """Return what another program compiles to for each target."""
+    """Return the captures of another program for each target."""
     return Captures({target: other_program(fn, target=target) for target in targets}, {}, tuple(targets))
 
 
-def swap_targets(*arguments: Any, **named: Any) -> Captures:  # noqa: ANN401 - those of `capture_all`
-    """Return captures in which each target has what came out for another."""
-    true = capture_all(*arguments, **named)
+def swap_targets(*arguments: Any, **options: Any) -> Captures:  # noqa: ANN401 - those of `capture_all`
+    """Return captures in which each target has the result of another."""
+    true = capture_all(*arguments, **options)
     turned = [*true.values()][1:] + [*true.values()][:1]
     return Captures(dict(zip(true, turned, strict=True)), true.missing, true.targets)
 
 
 def list_others(run: Run, statement: ast.stmt) -> Iterator[dict[str, object]]:
-    """Yield other values for what decides about the answers of a statement, one name at a time."""
+    """Yield altered values for the names that decide the answers of a statement, one name at a time."""
     deciding = [expression for call in list_calls(statement) for _, expression in list_deciding(call)]
-    used = {node.id for expression in deciding for node in ast.walk(expression) if isinstance(node, ast.Name)}
-    for name in sorted(used & run.names.keys()):
+    names = {node.id for expression in deciding for node in ast.walk(expression) if isinstance(node, ast.Name)}
+    for name in sorted(names & run.names.keys()):
         yield {name: alter(run.names[name])}
         # Without it, as where a package has something no longer.
         yield {name: None}
 
 
 def alter(value: object) -> object:
-    """Return another value of the same kind, or none where it has parts that only its own package knows."""
+    """Return a different value of the same type, or none for a value with parts that only its own package can make."""
     if isinstance(value, bool):
         return not value
     if isinstance(value, int | float):
@@ -234,7 +234,7 @@ def alter(value: object) -> object:
 
 @dataclass
 class Trial:
-    """What became of the questions of a page.
+    """The results of the questions of a page under altered values.
 
     Attributes:
         asked: How many there are.
@@ -248,7 +248,7 @@ class Trial:
 
 
 def try_questions(codes: list[str], monkeypatch: pytest.MonkeyPatch) -> Trial:
-    """Run a page as it is, with other captures, and its questions with other facts."""
+    """Run a page unchanged, with other captures, and its questions with altered values."""
     true, others = Run(codes), []
     for one, several in ((other_program, other_programs), (capture, swap_targets)):
         with monkeypatch.context() as patch:

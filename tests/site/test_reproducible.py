@@ -1,4 +1,4 @@
-"""The whole site, and the same built from nothing in a clone: the same bytes, and nothing of the machine in them."""
+"""Reproducible builds: a build in a fresh clone gives the same bytes, without traces of the machine."""
 
 from __future__ import annotations
 
@@ -116,14 +116,14 @@ VARIABLES = {
 
 
 def ask_git(folder: Path, *words: str) -> list[str]:
-    """Return the lines that git says of a folder."""
-    done = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
-    return done.stdout.splitlines()
+    """Return the output lines of git in a folder."""
+    result = subprocess.run(["git", *words], cwd=folder, capture_output=True, text=True, check=True)
+    return result.stdout.splitlines()
 
 
 @pytest.fixture(scope="module")
 def clone(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The site of a clone: nothing cached, one core, other hash seed, time zone and locale, a folder hard to quote."""
+    """A clone's site: no cache, one core, other hash seed, time zone and locale, and a name that needs quotes."""
     folder = tmp_path_factory.mktemp("clone") / AWKWARD
     ask_git(root, "clone", "--quiet", "--no-hardlinks", str(root), str(folder))
     # With what was not committed yet, as the build of the project had it.
@@ -139,7 +139,7 @@ def clone(root: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return folder / "site"
 
 
-def run_in(folder: Path, *words: str, **changed: str) -> subprocess.CompletedProcess[str]:
+def run_in(folder: Path, *words: str, **more: str) -> subprocess.CompletedProcess[str]:
     """Run Python in the clone, as on another machine, and with other variables of the environment."""
     apart = {"SOURCE_DATE_EPOCH", "LIVE", "LIVEPAGE_BUILD"}
     environment = {name: value for name, value in os.environ.items() if name not in apart} | {
@@ -148,10 +148,10 @@ def run_in(folder: Path, *words: str, **changed: str) -> subprocess.CompletedPro
         "XLA_INSPECT_CACHE": str(folder / "cache"),
         "TZ": "Asia/Tokyo",
         "LC_ALL": "de_DE.UTF-8",
-        **{name: value for name, value in changed.items() if name != "input"},
+        **{name: value for name, value in more.items() if name != "input"},
     }
     return subprocess.run(
-        [sys.executable, *words], cwd=folder, env=environment, input=changed.get("input"), capture_output=True,
+        [sys.executable, *words], cwd=folder, env=environment, input=more.get("input"), capture_output=True,
         text=True, check=False,
     )  # fmt: skip
 
@@ -168,49 +168,51 @@ def compare(one: Path, other: Path) -> list[str]:
 
 
 def test_two_builds_are_the_same_byte_for_byte(built_site: Path, clone: Path) -> None:
-    made = {"pipeline/index.html", "pipeline/index.md", "sitemap.xml", "llms.txt", "search/search_index.json"}
-    assert made <= list_files(built_site)
+    output_files = {"pipeline/index.html", "pipeline/index.md", "sitemap.xml", "llms.txt", "search/search_index.json"}
+    assert output_files <= list_files(built_site)
     assert compare(built_site, clone) == []
 
 
 def test_what_is_kept_of_all_pages_is_what_a_new_run_comes_to(built_site: Path, clone: Path) -> None:
-    built = compare(built_site, clone)
+    differences = compare(built_site, clone)
     again = run_in(clone.parent, "-m", "mkdocs", "build", "--strict")
-    assert (built, again.returncode, "(0 run)" in again.stderr) == ([], 0, True), again.stderr
+    assert (differences, again.returncode, "(0 run)" in again.stderr) == ([], 0, True), again.stderr
     assert compare(built_site, clone) == []
 
 
 @pytest.fixture(scope="module")
 def stale(clone: Path) -> list[list[str]]:
-    """The pages that would run again after each of `PLANTED`, in that order."""
+    """The pages that would run again after each of `PLANTED`, in the same order."""
     lines = "".join(json.dumps(change) + "\n" for _, change, _ in PLANTED)
-    done = run_in(clone.parent, str(Path(__file__).with_name("stale_pages.py")), input=lines)
-    assert done.returncode == 0, done.stderr
-    return [json.loads(line) for line in done.stdout.splitlines()]
+    result = run_in(clone.parent, str(Path(__file__).with_name("stale_pages.py")), input=lines)
+    assert result.returncode == 0, result.stderr
+    return [json.loads(line) for line in result.stdout.splitlines()]
 
 
 @pytest.mark.parametrize("number", range(len(PLANTED)), ids=[name for name, _, _ in PLANTED])
 def test_a_planted_change_lets_the_pages_run_that_it_reaches(stale: list[list[str]], number: int) -> None:
     _, _, (reached, spared) = PLANTED[number]
-    found = {*stale[number]}
-    assert ({*reached} - found, {*spared} & found) == (set(), set())
+    stale_set = {*stale[number]}
+    assert ({*reached} - stale_set, {*spared} & stale_set) == (set(), set())
 
 
 @pytest.mark.parametrize("variable", VARIABLES)
 def test_a_variable_that_compilers_read_lets_every_page_run(clone: Path, variable: str) -> None:
-    done = run_in(
+    result = run_in(
         clone.parent, str(Path(__file__).with_name("stale_pages.py")), input="{}\n", **{variable: VARIABLES[variable]}
     )
-    assert {*EVERYWHERE} - {*json.loads(done.stdout)} == set(), done.stderr
+    assert {*EVERYWHERE} - {*json.loads(result.stdout)} == set(), result.stderr
 
 
 def test_dates_and_names_are_those_of_the_commit(built_site: Path, root: Path) -> None:
-    """Where TZ is another than UTC, git's own dates are too."""
+    """In a time zone other than UTC, git prints other dates."""
     [name, seconds] = ask_git(root, "log", "-1", "--format=%h %ct", "--abbrev=12")[0].split()
-    made = datetime.fromtimestamp(int(seconds), UTC)
-    assert f"{name} of {made:%Y-%m-%d %H:%M} UTC" in (built_site / "build" / "index.md").read_text(encoding="utf-8")
+    release_date = datetime.fromtimestamp(int(seconds), UTC)
+    assert f"{name} of {release_date:%Y-%m-%d %H:%M} UTC" in (built_site / "build" / "index.md").read_text(
+        encoding="utf-8"
+    )
     dates = set(re.findall(r"<lastmod>(.*?)</lastmod>", (built_site / "sitemap.xml").read_text(encoding="utf-8")))
-    assert dates == {f"{made:%Y-%m-%d}"}
+    assert dates == {f"{release_date:%Y-%m-%d}"}
 
 
 def test_the_site_holds_no_path_of_the_machine_that_built_it(built_site: Path, clone: Path, root: Path) -> None:
@@ -219,12 +221,12 @@ def test_the_site_holds_no_path_of_the_machine_that_built_it(built_site: Path, c
     files = [path for site in (built_site, clone) for path in site.rglob("*") if path.is_file()]
     files = [path for path in files if not path.parent.name.startswith("pyodide-")]
     contents = ((path.name, path.read_bytes()) for path in files)
-    assert [(name, found) for name, content in contents for found in folders if found.encode() in content] == []
+    assert [(name, folder) for name, content in contents for folder in folders if folder.encode() in content] == []
 
 
 @pytest.mark.usefixtures("all_targets")
 def test_the_compilers_text_is_on_the_pages_and_not_in_their_source(built_site: Path, root: Path) -> None:
     marks = ["is_tma_allowed", "cross_program_prefetch_index"]
-    built = (built_site / "pipeline" / "index.html").read_text(encoding="utf-8")
-    written = "".join(path.read_text(encoding="utf-8") for path in (root / "docs").rglob("*.md"))
-    assert [(mark, mark in built, mark in written) for mark in marks] == [(mark, True, False) for mark in marks]
+    page = (built_site / "pipeline" / "index.html").read_text(encoding="utf-8")
+    page_text = "".join(path.read_text(encoding="utf-8") for path in (root / "docs").rglob("*.md"))
+    assert [(mark, mark in page, mark in page_text) for mark in marks] == [(mark, True, False) for mark in marks]

@@ -1,4 +1,4 @@
-"""Try statements of the pages with bare JAX, and print each with what was expected and what was seen.
+"""Run the statements of the pages with bare JAX, and print expected and observed results.
 
 python tests/statements                 # all
 python tests/statements memory texts    # those of some modules

@@ -1,4 +1,4 @@
-"""Compile with JAX alone: nothing of this project is imported here, so nothing of it can be mistaken."""
+"""Compilation with JAX alone, independent of this project."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ STATEMENTS: list[Statement] = []
 
 
 def states(pages: str) -> Callable[[Trial], Trial]:
-    """Take a function for the trial of the statement that is its docstring.
+    """Register a function as the trial of the statement in its docstring.
 
     Args:
         pages: The pages that say so.
@@ -74,7 +74,7 @@ def states(pages: str) -> Callable[[Trial], Trial]:
 
 
 def prepare() -> None:
-    """Let JAX compile for all targets in this process, and hold the CPU's code to one instruction set."""
+    """Let JAX compile for all targets in this process, with a fixed instruction set for the CPU."""
     for name, value in {**QUIET, "TPU_LOG_DIR": tempfile.gettempdir()}.items():
         os.environ.setdefault(name, value)
     if not os.environ.get("XLA_FLAGS"):
@@ -92,10 +92,10 @@ def find_device(target: str) -> jax.Device:
         return jax.devices("cpu")[0]
     if target == "h100":
         spec = SPEC.read_text(encoding="utf-8")
-        found = topologies.get_topology_desc("h100", "cuda", target_config=spec, topology="1x1x1")
+        topology = topologies.get_topology_desc("h100", "cuda", target_config=spec, topology="1x1x1")
     else:
-        found = topologies.get_topology_desc("v5e:2x2", "tpu")
-    device: jax.Device = found.devices[0]
+        topology = topologies.get_topology_desc("v5e:2x2", "tpu")
+    device: jax.Device = topology.devices[0]
     return device
 
 
@@ -119,7 +119,7 @@ def shape(*dimensions: int, dtype: object = jnp.float32) -> jax.ShapeDtypeStruct
 
 
 def count(module: str, *opcodes: str) -> list[int]:
-    """Return how often each opcode stands in a module."""
+    """Return the number of instructions of a module by opcode."""
     return [module.count(f" {opcode}(") for opcode in opcodes]
 
 
@@ -129,30 +129,30 @@ def kinds(module: str) -> list[str]:
 
 
 def launched(module: str) -> int:
-    """Return how many instructions of the entry computation compute: fusions, and what else is no plumbing."""
+    """Return the number of instructions of the entry computation that compute something."""
     idle = {"parameter", "constant", "bitcast", "tuple", "get-tuple-element", "copy-start", "copy-done"}
     lines = module[module.index("\nENTRY") :].splitlines()
-    found = [match[1] for line in lines if (match := re.match(r"\s+(?:ROOT )?%?[\w.-]+ = .*? ([a-z][\w-]*)\(", line))]
-    return sum(opcode not in idle for opcode in found)
+    opcodes = [match[1] for line in lines if (match := re.match(r"\s+(?:ROOT )?%?[\w.-]+ = .*? ([a-z][\w-]*)\(", line))]
+    return sum(opcode not in idle for opcode in opcodes)
 
 
 def everywhere(look: Callable[[str], object], targets: Iterable[str] = TARGETS) -> dict[str, object]:
-    """Return what is seen on each target."""
+    """Return the observation on each target."""
     return {target: look(target) for target in targets}
 
 
 def same(value: object, targets: Iterable[str] = TARGETS) -> dict[str, object]:
-    """Return the expectation that all targets do the same."""
+    """Return the same expected observation for all targets."""
     return dict.fromkeys(targets, value)
 
 
 def try_all(statements: Iterable[Statement]) -> bool:
-    """Try statements, print each with what was expected and what was seen, and return whether all hold."""
+    """Try statements, print expected and observed results, and return whether all hold."""
     hold = True
     for statement in statements:
-        expected, seen = statement.trial()
-        verdict = "holds" if expected == seen else "FAILS"
+        expected, observed = statement.trial()
+        verdict = "holds" if expected == observed else "FAILS"
         sys.stdout.write(f"{verdict}  {statement.says} [{statement.pages}]\n")
-        sys.stdout.write(f"       expected {expected}\n       seen     {seen}\n")
-        hold = hold and expected == seen
+        sys.stdout.write(f"       expected {expected}\n       seen     {observed}\n")
+        hold = hold and expected == observed
     return hold

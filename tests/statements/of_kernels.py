@@ -43,10 +43,10 @@ def fits_a_row_of_softmax() -> tuple[object, object]:
 @states("ledger reshapes-fused-freely")
 def keeps_a_reshape_on_the_tpu() -> tuple[object, object]:
     """A reshape alone is a bitcast on CPU and H100, and a reshape on the TPU."""
-    seen = everywhere(
+    observed = everywhere(
         lambda target: count(text(lambda x: x.reshape(32, 32), shape(1024), target=target), "bitcast", "reshape")
     )
-    return {"cpu": [1, 0], "h100": [1, 0], "tpu": [0, 1]}, seen
+    return {"cpu": [1, 0], "h100": [1, 0], "tpu": [0, 1]}, observed
 
 
 @states("fusion, ledger element-wise-fused-for-you")
@@ -64,8 +64,8 @@ def fuses_what_is_element_wise() -> tuple[object, object]:
 @states("fusion, ledger element-wise-fused-for-you")
 def makes_a_kernel_for_each_result() -> tuple[object, object]:
     """With two results they are two kernels on CPU and H100."""
-    seen = everywhere(lambda target: launched(text(lambda x: (jnp.sin(x), jnp.cos(x)), shape(1024), target=target)))
-    return {"cpu": 2, "h100": 2, "tpu": 1}, seen
+    observed = everywhere(lambda target: launched(text(lambda x: (jnp.sin(x), jnp.cos(x)), shape(1024), target=target)))
+    return {"cpu": 2, "h100": 2, "tpu": 1}, observed
 
 
 @states("ledger normalize-fuses")
@@ -91,8 +91,8 @@ def packs_small_integers() -> tuple[object, object]:
 def takes_a_chosen_layout() -> tuple[object, object]:
     """A layout can be chosen for an argument."""
     chosen = Format(Layout((1, 0)), SingleDeviceSharding(jax.devices("cpu")[0]))
-    made = jax.jit(lambda x: x * 2, in_shardings=chosen).lower(shape(3, 5)).compile()
-    return True, "{(f32[3,5]{0,1})->" in (made.as_text() or "").split("\n")[0]
+    executable = jax.jit(lambda x: x * 2, in_shardings=chosen).lower(shape(3, 5)).compile()
+    return True, "{(f32[3,5]{0,1})->" in (executable.as_text() or "").split("\n")[0]
 
 
 @states("glossary")

@@ -24,8 +24,8 @@ def donates_to_another_type() -> tuple[object, object]:
 @states("buffers")
 def donates_to_another_shape() -> tuple[object, object]:
     """It is taken by a result of another shape on CPU and H100, and on the TPU not, without a warning."""
-    seen = everywhere(lambda target: donated(lambda x: (x + 1).reshape(32, 32), target))
-    return {"cpu": (4096, 0), "h100": (4096, 0), "tpu": (0, 0)}, seen
+    observed = everywhere(lambda target: donated(lambda x: (x + 1).reshape(32, 32), target))
+    return {"cpu": (4096, 0), "h100": (4096, 0), "tpu": (0, 0)}, observed
 
 
 @states("buffers")
@@ -35,13 +35,13 @@ def takes_memory_beside_the_plan() -> tuple[object, object]:
     def attention(q: jax.Array, k: jax.Array, v: jax.Array) -> jax.Array:
         return jax.nn.softmax(q @ k.T) @ v
 
-    made = compiled(attention, *[shape(6144, 64)] * 3)
+    executable = compiled(attention, *[shape(6144, 64)] * 3)
     arrays = [jnp.ones((6144, 64))] * 3
     # The most that the process has held counts from here, whatever it held before.
     Path("/proc/self/clear_refs").write_text("5", encoding="ascii")
     before = read_most_held()
-    jax.block_until_ready(made(*arrays))
-    return (0, True), (made.memory_analysis().temp_size_in_bytes, read_most_held() - before > 50 << 10)
+    jax.block_until_ready(executable(*arrays))
+    return (0, True), (executable.memory_analysis().temp_size_in_bytes, read_most_held() - before > 50 << 10)
 
 
 def read_most_held() -> int:
@@ -80,6 +80,6 @@ def donated(function: Callable[..., Any], target: str) -> tuple[int, int]:
 
 def measure(function: Callable[..., Any], *example: object, target: str) -> tuple[int, int, int]:
     """Return argument + output - alias + temp, temp and peak_memory_in_bytes of a compiled function."""
-    found = compiled(function, *example, target=target).memory_analysis()
-    total = found.argument_size_in_bytes + found.output_size_in_bytes - found.alias_size_in_bytes
-    return total + found.temp_size_in_bytes, found.temp_size_in_bytes, found.peak_memory_in_bytes
+    memory = compiled(function, *example, target=target).memory_analysis()
+    total = memory.argument_size_in_bytes + memory.output_size_in_bytes - memory.alias_size_in_bytes
+    return total + memory.temp_size_in_bytes, memory.temp_size_in_bytes, memory.peak_memory_in_bytes

@@ -16,18 +16,18 @@ from bare import FLOATS, count, everywhere, same, shape, states, text
 def acts_on_constant_matrices() -> tuple[object, object]:
     """A quotient by a matrix of constants becomes a product with a matrix of reciprocals."""
     divisor = np.arange(1, 257, dtype=np.float32).reshape(16, 16)
-    seen = everywhere(
+    observed = everywhere(
         lambda target: count(text(lambda x: x / divisor, shape(16, 16), target=target), "divide", "multiply")
     )
-    return same([0, 1]), seen
+    return same([0, 1]), observed
 
 
 @states("simplification, ledger times-one-plus-zero")
 def keeps_the_sign_of_zero() -> tuple[object, object]:
     """X * 1 + 0 is x, and a negative zero keeps its sign, where adding zero would take it."""
     function = jax.jit(lambda x: x * 1 + 0)
-    seen = [bool(jnp.signbit(function(jnp.asarray(-0.0, dtype)))) for dtype in FLOATS]
-    return ([True] * 3, False), (seen, bool(jnp.signbit(jnp.asarray(-0.0) + 0)))
+    signs = [bool(jnp.signbit(function(jnp.asarray(-0.0, dtype)))) for dtype in FLOATS]
+    return ([True] * 3, False), (signs, bool(jnp.signbit(jnp.asarray(-0.0) + 0)))
 
 
 @states("simplification, ledger folds-two-times-three")
@@ -49,8 +49,8 @@ def rounds_where_asked() -> tuple[object, object]:
 
     def look(target: str) -> list[int]:
         there = text(lambda x: x.astype(jnp.bfloat16).astype(jnp.float32), shape(4), target=target)
-        asked = text(lambda x: jax.lax.reduce_precision(x, 8, 7), shape(4), target=target)
-        return [*count(there, "convert"), *count(asked, "reduce-precision")]
+        compiled_text = text(lambda x: jax.lax.reduce_precision(x, 8, 7), shape(4), target=target)
+        return [*count(there, "convert"), *count(compiled_text, "reduce-precision")]
 
     return {"cpu": [2, 1], "h100": [0, 1], "tpu": [2, 1]}, everywhere(look)
 
@@ -84,9 +84,9 @@ def does_not_find_a_compilers_nan() -> tuple[object, object]:
     try:
         with redirect_stdout(StringIO()), jax.debug_nans(True):  # noqa: FBT003 - the option's value
             jax.block_until_ready(jax.jit(root)(x, y, z))
-        said = ""
+        message = ""
     except FloatingPointError as error:
-        said = str(error)
+        message = str(error)
     finally:
         logging.disable(logging.NOTSET)
-    return (False, True, True), (bool(eagerly), bool(jitted), "did not produce invalid values" in said)
+    return (False, True, True), (bool(eagerly), bool(jitted), "did not produce invalid values" in message)

@@ -32,15 +32,18 @@ PRODUCTS: Mapping[str, tuple[str, tuple[int, ...], tuple[int, ...]]] = {
 @states("layout, ledger systolic-array")
 def makes_convolutions_of_matrices() -> tuple[object, object]:
     """The TPU makes a convolution of products of matrices, and of no product with one vector."""
-    seen, expected = {}, {}
-    for name, (sum_, left, right) in PRODUCTS.items():
+    observed, expected = {}, {}
+    for name, (sum_, first, right) in PRODUCTS.items():
         for dtype in TYPES if name in {"matrix x matrix", "matrix x vector"} else (jnp.float32,):
             module = text(
-                functools.partial(jnp.einsum, sum_), shape(*left, dtype=dtype), shape(*right, dtype=dtype), target="tpu"
+                functools.partial(jnp.einsum, sum_),
+                shape(*first, dtype=dtype),
+                shape(*right, dtype=dtype),
+                target="tpu",
             )
-            seen[name, jnp.dtype(dtype).name] = count(module, "dot", "convolution")
+            observed[name, jnp.dtype(dtype).name] = count(module, "dot", "convolution")
             expected[name, jnp.dtype(dtype).name] = [0, int(name in list(PRODUCTS)[:3])]
-    return expected, seen
+    return expected, observed
 
 
 def convolve(order: str, kernel: str) -> Callable[..., jax.Array]:
@@ -65,16 +68,16 @@ CONVOLUTIONS = {
 @states("layout, ledger nhwc-becomes-nchw, gpu-nhwc-becomes-nchw")
 def orders_convolutions() -> tuple[object, object]:
     """No target makes NHWC channels first; the TPU keeps labels at large sizes and not at small."""
-    seen, expected = {}, {}
+    observed, expected = {}, {}
     for name, (kernel, x, k, labels) in CONVOLUTIONS.items():
         function = convolve(name.partition(",")[0], kernel)
         for target in TARGETS:
             for dtype in (jnp.float32, jnp.bfloat16) if name == "NHWC" else (jnp.float32,):
                 module = text(function, shape(*x, dtype=dtype), shape(*k, dtype=dtype), target=target)
-                found = LABELS.search(module)
-                seen[name, target, jnp.dtype(dtype).name] = found[1] if found else ""
+                operand_labels = LABELS.search(module)
+                observed[name, target, jnp.dtype(dtype).name] = operand_labels[1] if operand_labels else ""
                 expected[name, target, jnp.dtype(dtype).name] = labels[target]
-    return expected, seen
+    return expected, observed
 
 
 MMA = re.compile(r"(?:wgmma\.mma_async|mma\.sync)[\w.]*")
@@ -93,7 +96,10 @@ def list_matrix_instructions(function: Callable[..., Any], *example: jax.ShapeDt
 
 def list_types(function: Callable[..., Any], *example: jax.ShapeDtypeStruct) -> set[str]:
     """Return the types of operands in the matrix instructions that a function becomes."""
-    return {each.split(".")[-2 if "wgmma" in each else -3] for each in list_matrix_instructions(function, *example)}
+    return {
+        instruction.split(".")[-2 if "wgmma" in instruction else -3]
+        for instruction in list_matrix_instructions(function, *example)
+    }
 
 
 @states("when-xla-helps, layout, ledger tensor-cores")
@@ -105,12 +111,12 @@ def multiplies_in_tf32() -> tuple[object, object]:
         "matrix x vector": set(),
         "batched matrix x vector": set(),
     }
-    seen = {
-        name: list_types(functools.partial(jnp.einsum, sum_), shape(*left), shape(*right))
-        for name, (sum_, left, right) in PRODUCTS.items()
+    observed = {
+        name: list_types(functools.partial(jnp.einsum, sum_), shape(*first), shape(*right))
+        for name, (sum_, first, right) in PRODUCTS.items()
         if name in expected
     }
-    return {**expected, "tiny": set()}, {**seen, "tiny": list_types(jnp.matmul, shape(4, 4), shape(4, 4))}
+    return {**expected, "tiny": set()}, {**observed, "tiny": list_types(jnp.matmul, shape(4, 4), shape(4, 4))}
 
 
 @states("layout, when-xla-helps")
@@ -118,8 +124,8 @@ def does_without_tensor_cores() -> tuple[object, object]:
     """Both `highest` and the preset F32_F32_F32 do without tensor cores."""
     ways: tuple[Any, ...] = ("highest", DotAlgorithmPreset.F32_F32_F32)
     pair = shape(64, 128), shape(128, 256)
-    seen = [list_matrix_instructions(functools.partial(jnp.matmul, precision=way), *pair) for way in ways]
-    return [[], []], seen
+    observed = [list_matrix_instructions(functools.partial(jnp.matmul, precision=way), *pair) for way in ways]
+    return [[], []], observed
 
 
 @states("simplification, ledger dot-with-identity")
@@ -127,7 +133,9 @@ def computes_products_with_constants() -> tuple[object, object]:
     """A product with the identity, or with zeros, is computed."""
 
     def look(target: str) -> list[int]:
-        found = [text(lambda x, m=m: x @ m, shape(64, 64), target=target) for m in (np.eye(64), np.zeros((64, 64)))]
-        return [sum(count(module, "dot", "convolution")) for module in found]
+        compiled_texts = [
+            text(lambda x, m=m: x @ m, shape(64, 64), target=target) for m in (np.eye(64), np.zeros((64, 64)))
+        ]
+        return [sum(count(module, "dot", "convolution")) for module in compiled_texts]
 
     return same([1, 1]), everywhere(look)

@@ -19,11 +19,11 @@ if TYPE_CHECKING:
 @states("pipeline")
 def compiles_closed_over_numbers() -> tuple[object, object]:
     """An array that a function closes over is in the program, numbers and all."""
-    seen = []
+    flags_seen = []
     for array in (np.arange(1000.0, 1004.0, dtype=np.float32), jnp.arange(1000.0, 1004.0)):
         lowered = jax.jit(lambda x, array=array: x + array).lower(shape(4)).as_text()
-        seen.append("1.001000e+03" in lowered)
-    return [True, True], seen
+        flags_seen.append("1.001000e+03" in lowered)
+    return [True, True], flags_seen
 
 
 def parse(module: str) -> str:
@@ -53,7 +53,9 @@ def keeps_source_lines() -> tuple[object, object]:
 def prints_locations_when_asked() -> tuple[object, object]:
     """`as_text("hlo")` has no metadata, and with debug_info=True it has."""
     lowered = jax.jit(lambda x: jnp.sin(x) * 2).lower(shape(4))
-    return (False, True), tuple("metadata=" in lowered.as_text("hlo", debug_info=asked) for asked in (False, True))
+    return (False, True), tuple(
+        "metadata=" in lowered.as_text("hlo", debug_info=with_locations) for with_locations in (False, True)
+    )
 
 
 @states("jaxpr, ledger grad-and-vmap-add")
@@ -109,8 +111,8 @@ def drops_what_is_unused() -> tuple[object, object]:
 def passes_a_kernel_through() -> tuple[object, object]:
     """A Pallas kernel for a TPU is one custom call in what JAX hands to XLA."""
 
-    def double(read: Any, write: Any) -> None:  # noqa: ANN401 - Pallas has no name for what a kernel is given
-        write[...] = read[...] * 2
+    def double(source_ref: Any, write: Any) -> None:  # noqa: ANN401 - Pallas has no name for what a kernel is given
+        write[...] = source_ref[...] * 2
 
     call = pallas.pallas_call(double, out_shape=shape(8, 128))
     lowered = jax.jit(call).trace(shape(8, 128)).lower(lowering_platforms=("tpu",)).as_text()

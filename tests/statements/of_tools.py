@@ -26,8 +26,8 @@ with jax.default_device(topologies.get_topology_desc("v5e:2x2", "tpu").devices[0
 def writes_bundles() -> tuple[object, object]:
     """Libtpu writes a TPU's instructions when its own flags ask for them."""
     with tempfile.TemporaryDirectory() as folder:
-        asked = f"--xla_jf_dump_to={folder} --xla_jf_dump_llo_text=true"
-        environment = {**os.environ, **QUIET, "JAX_PLATFORMS": "cpu", "LIBTPU_INIT_ARGS": asked, "XLA_FLAGS": ""}
+        flags = f"--xla_jf_dump_to={folder} --xla_jf_dump_llo_text=true"
+        environment = {**os.environ, **QUIET, "JAX_PLATFORMS": "cpu", "LIBTPU_INIT_ARGS": flags, "XLA_FLAGS": ""}
         subprocess.run([sys.executable, "-c", LLO], env=environment, check=True, capture_output=True)
         names = [file.name for file in Path(folder).iterdir()]
     return True, any(name.endswith("final_bundles.txt") for name in names)
@@ -37,16 +37,16 @@ def writes_bundles() -> tuple[object, object]:
 def describes_megacore() -> tuple[object, object]:
     """A TPU v4 as its users have it is one device of two cores a chip."""
     settings: tuple[dict[str, str], ...] = ({}, {"chip_config_name": "megacore"})
-    found = [topologies.get_topology_desc("v4:2x2x1", "tpu", **given).devices for given in settings]
-    return [(8, 1), (4, 2)], [(len(devices), devices[0].num_cores) for devices in found]
+    device_counts = [topologies.get_topology_desc("v4:2x2x1", "tpu", **setting).devices for setting in settings]
+    return [(8, 1), (4, 2)], [(len(devices), devices[0].num_cores) for devices in device_counts]
 
 
 def shard() -> jax.stages.Lowered:
     """Return a product that is summed over eight CPU devices, lowered."""
     mesh = jax.make_mesh((8,), ("x",), (jax.sharding.AxisType.Auto,), devices=jax.devices("cpu")[:8])
-    left = jax.ShapeDtypeStruct((64, 128), jnp.float32, sharding=NamedSharding(mesh, PartitionSpec(None, "x")))
+    operand = jax.ShapeDtypeStruct((64, 128), jnp.float32, sharding=NamedSharding(mesh, PartitionSpec(None, "x")))
     right = jax.ShapeDtypeStruct((128, 256), jnp.float32, sharding=NamedSharding(mesh, PartitionSpec("x", None)))
-    return jax.jit(jnp.matmul, out_shardings=NamedSharding(mesh, PartitionSpec())).lower(left, right)
+    return jax.jit(jnp.matmul, out_shardings=NamedSharding(mesh, PartitionSpec())).lower(operand, right)
 
 
 @states("sharding")

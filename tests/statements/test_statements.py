@@ -29,11 +29,11 @@ def run(*command: str) -> subprocess.CompletedProcess[str]:
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("subject", SUBJECTS)
 def test_statements_hold_with_bare_jax(subject: str) -> None:
-    done = run(".", subject)
-    assert (done.returncode, [line for line in done.stdout.splitlines() if line.startswith("FAILS")]) == (0, []), (
-        done.stdout + done.stderr
+    result = run(".", subject)
+    assert (result.returncode, [line for line in result.stdout.splitlines() if line.startswith("FAILS")]) == (0, []), (
+        result.stdout + result.stderr
     )
-    assert done.stdout.count("holds  ") == done.stdout.count("expected ") > 0
+    assert result.stdout.count("holds  ") == result.stdout.count("expected ") > 0
 
 
 def test_the_script_imports_nothing_of_the_project() -> None:
@@ -51,7 +51,7 @@ def test_the_script_imports_nothing_of_the_project() -> None:
 
 
 def test_a_statement_that_does_not_hold_is_printed_and_fails() -> None:
-    done = run("-c", BROKEN)
-    assert done.returncode == 1
-    assert done.stdout.startswith("FAILS  ")
-    assert done.stdout.split() == ["FAILS", "[nowhere]", "expected", "1", "seen", "2"]
+    result = run("-c", BROKEN)
+    assert result.returncode == 1
+    assert result.stdout.startswith("FAILS  ")
+    assert result.stdout.split() == ["FAILS", "[nowhere]", "expected", "1", "seen", "2"]

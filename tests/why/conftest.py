@@ -1,4 +1,4 @@
-"""What the tests of the questions share."""
+"""Fixtures of the tests of the questions."""
 
 import sys
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""The forty questions as data, and what it takes to see an effect in a capture and to try a change that removes it.
+"""The forty questions as data, with functions that detect an effect in a capture and try a change that removes it.
 
 A table `[[question]]` of `questions.toml` or `held.toml` has the fields of `Question`, in these forms and no other.
 
@@ -65,7 +65,7 @@ QUIET = {"bitcast", "constant", "get-tuple-element", "parameter", "tuple"}
 
 @dataclass(frozen=True)
 class Pattern:
-    """What finds instructions of a module.
+    """A pattern that selects instructions of a module.
 
     Attributes:
         opcode: Their opcode; of an asynchronous one that of its start, without the suffix.
@@ -78,7 +78,7 @@ class Pattern:
     where: str = "top"
 
     def find(self, module: Module) -> list[Instruction]:
-        """Return the instructions that fit."""
+        """Return the matching instructions."""
         fused = _list_fused(module)
         return [
             instruction
@@ -91,7 +91,7 @@ class Pattern:
 
 @dataclass(frozen=True)
 class Question:
-    """A question of a reader, and its answer.
+    """A user's question and its answer.
 
     Attributes:
         name: A short sentence about the program.
@@ -139,7 +139,7 @@ class Question:
 
     @property
     def request(self) -> Request:
-        """What the command line asks about."""
+        """The command line's request for the question's program."""
         donate = tuple(self.options.get("donate", ()))
         return Request((f"{self.path}:{self.function}",), args=self.args, donate=donate)
 
@@ -183,31 +183,43 @@ class Question:
                 pattern = {name: value for name, value in self.effect.items() if name != "at_least"}
                 return len(Pattern(**pattern).find(capture.module)) >= least
             case {"moving_kernels": int(least)}:
-                opcodes = [{each.opcode for each in kernel} for kernel in list_work(capture)]
-                return sum(held <= MOVING and bool(held & {"copy", "transpose"}) for held in opcodes) >= least
-        wanted, parts = self._find_parts(capture)
-        return not self.lacks(capture) and all(any(each in part for part in parts) for each in wanted)
+                opcodes = [{instruction.opcode for instruction in kernel} for kernel in list_work(capture)]
+                return (
+                    sum(
+                        wanted_opcode <= MOVING and bool(wanted_opcode & {"copy", "transpose"})
+                        for wanted_opcode in opcodes
+                    )
+                    >= least
+                )
+        targets, parts = self._find_parts(capture)
+        return not self.lacks(capture) and all(any(instruction in part for part in parts) for instruction in targets)
 
     def lacks(self, capture: Capture) -> bool:
         """Return whether a capture of the program is without the effect: what was apart is in one kernel."""
         if "apart" not in self.effect:
             return not self.shows(capture)
-        wanted, parts = self._find_parts(capture)
-        return any(part.issuperset(wanted) for part in parts)
+        targets, parts = self._find_parts(capture)
+        return any(part.issuperset(targets) for part in parts)
 
     def _find_parts(self, capture: Capture) -> tuple[list[Any], list[set[Any]]]:
-        """Return what should be in one kernel, lines or opcodes, and what of these each kernel has."""
+        """Return the lines or opcodes that should be in one kernel, and those that each kernel has."""
         if self.effect["apart"] != "lines":
-            return list(self.effect["apart"]), [{each.opcode for each in kernel} for kernel in list_work(capture)]
+            return list(self.effect["apart"]), [
+                {instruction.opcode for instruction in kernel} for kernel in list_work(capture)
+            ]
         lines = find_lines(capture, capture.module)
         parts = [
-            {lines[each].number for each in kernel if each in lines and each.opcode not in QUIET}
+            {
+                lines[instruction].number
+                for instruction in kernel
+                if instruction in lines and instruction.opcode not in QUIET
+            }
             for kernel in list_work(capture)
         ]
         return [self.find_line(text) for text in self.what["apart"]], list[set[Any]](parts)
 
     def find_line(self, text: str) -> int:
-        """Return the number of the one line of the program's function that has a text.
+        """Return the number of the only line of the program's function that contains a text.
 
         Raises:
             ValueError: There is no such line, or more than one.
@@ -215,15 +227,15 @@ class Question:
         lines = self.path.read_text(encoding="utf-8").splitlines()
         start = next(at for at, line in enumerate(lines) if line.startswith(f"def {self.function}("))
         stop = next((at for at, line in enumerate(lines) if at > start and line.startswith("def ")), len(lines))
-        found = [at + 1 for at in range(start, stop) if lines[at].strip() == text]
-        if len(found) != 1:
-            message = f"{self.file}: {len(found)} lines of {self.function} read {text!r}"
+        line_numbers = [at + 1 for at in range(start, stop) if lines[at].strip() == text]
+        if len(line_numbers) != 1:
+            message = f"{self.file}: {len(line_numbers)} lines of {self.function} read {text!r}"
             raise ValueError(message)
-        return found[0]
+        return line_numbers[0]
 
 
 def read_questions() -> Iterator[Question]:
-    """Yield the forty questions, those that are kept out last."""
+    """Yield the forty questions, the held-out ones last."""
     for name, is_held in (("questions.toml", False), ("held.toml", True)):
         for table in tomllib.loads((FOLDER / name).read_text(encoding="utf-8"))["question"]:
             lists = {"passes": "pass", "lines": "lines", "removed_by": "removed_by"}
@@ -232,43 +244,45 @@ def read_questions() -> Iterator[Question]:
 
 
 def list_work(capture: Capture) -> list[list[Instruction]]:
-    """Return the instructions of each kernel of a program, copies among them: itself, or what it is made of."""
+    """Return the instructions of each kernel of a program, copies included."""
     module = capture.module
     launched = [module.instruction(launch.name) for launch in list_launches(capture)]
-    return [list(_open_kernel(module, each)) for each in launched]
+    return [list(_open_kernel(module, item)) for item in launched]
 
 
 def read_spec(text: str) -> PartitionSpec:
-    """Return the spec that `data,None,x+y` stands for."""
+    """Return the partition spec that a text such as `data,None,x+y` describes."""
     parts = [part.split("+") for part in text.split(",") if part]
     return PartitionSpec(*(None if part == ["None"] else tuple(part) if part[1:] else part[0] for part in parts))
 
 
 def _open_kernel(module: Module, instruction: Instruction) -> Iterator[Instruction]:
-    """Yield what an instruction consists of: itself, or the insides of the fusion that it is or starts."""
+    """Yield the instructions of a kernel: the instruction itself, or those inside its fusion."""
     inside = [module.computation(name) for part in ("calls", "async") for name in instruction.calls.get(part, ())]
     if not inside:
         yield instruction
     for computation in inside:
-        for each in computation:
-            yield from _open_kernel(module, each)
+        for member in computation:
+            yield from _open_kernel(module, member)
 
 
 @cache
 def _list_fused(module: Module) -> frozenset[str]:
-    """Return the names of the computations of fusions, and of what these hold."""
-    return frozenset(name for each in module.walk() if each.opcode == "fusion" for name in each.called)
+    """Return the names of the computations of fusions and of their nested computations."""
+    return frozenset(
+        name for instruction in module.walk() if instruction.opcode == "fusion" for name in instruction.called
+    )
 
 
 def _lay_out(subject: Subject, change: Mapping[str, Any]) -> Subject:
-    """Return a program one of whose arguments, and perhaps whose result, lies in another order."""
+    """Return a program with another layout for one argument, and optionally for its result."""
     call = subject.call
     assert call is not None
     device = jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0])
-    laid: list[Format | None] = [None] * len(call.args)
-    laid[change["argument"]] = Format(Layout(tuple(change["order"])), device)
+    layouts: list[Format | None] = [None] * len(call.args)
+    layouts[change["argument"]] = Format(Layout(tuple(change["order"])), device)
     result: dict[str, Any] = (
         {"out_shardings": Format(Layout(tuple(change["result"])), device)} if "result" in change else {}
     )
-    function = jax.jit(call.function, in_shardings=tuple(laid), **result)
+    function = jax.jit(call.function, in_shardings=tuple(layouts), **result)
     return Subject(subject.name, replace(call, function=function))

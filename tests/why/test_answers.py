@@ -1,4 +1,4 @@
-"""The command answers the questions of public issues: a right pass, a right line, a change that removes it."""
+"""The command answers the questions of public issues with a correct pass, line and change."""
 
 from __future__ import annotations
 
@@ -42,8 +42,8 @@ each_question = pytest.mark.parametrize("question", ASKED.values(), ids=ASKED)
 def find_name(name: str) -> str:
     """Return the name of the instruction that a question is about."""
     question = ASKED[name]
-    found: str = Pattern(**question.what["instruction"]).find(question.capture().module)[0].name
-    return found
+    program: str = Pattern(**question.what["instruction"]).find(question.capture().module)[0].name
+    return program
 
 
 def list_words(question: Question) -> Iterator[str]:
@@ -79,7 +79,7 @@ def ask(question: Question, capsys: pytest.CaptureFixture[str], *options: str) -
 def name_change(  # noqa: PLR0911 - one for each kind of change
     question: Question, change: Mapping[str, Any]
 ) -> tuple[str, str]:
-    """Return the kind of a change of `removed_by`, and a pattern of how the command tells of it."""
+    """Return the kind of a change of `removed_by`, and a pattern of its description in the answer."""
     match change:
         case {"change": "donate", "arguments": numbers}:
             return "donate", rf"donate arguments? {', '.join(map(str, numbers))}"
@@ -110,18 +110,18 @@ def name_change(  # noqa: PLR0911 - one for each kind of change
 def test_it_names_a_right_pass_and_a_right_line(question: Question, capsys: pytest.CaptureFixture[str]) -> None:
     first = ask(question, capsys)["findings"][0]
     assert first["pass_name"] in question.passes
-    named = [first["line"], *first["lines"]]
-    assert {line["text"] for line in named} & {*question.lines}
+    lines_named = [first["line"], *first["lines"]]
+    assert {line["text"] for line in lines_named} & {*question.lines}
 
 
 @each_question
 @pytest.mark.usefixtures("all_targets")
 def test_it_says_so_in_few_lines_with_commands_that_fit(question: Question, capsys: pytest.CaptureFixture[str]) -> None:
-    printed = print_answer(question, capsys)
-    told = re.split(r"^To see all evidence", printed, flags=re.MULTILINE)[0].rstrip().splitlines()
-    assert len(told) <= LONGEST
-    assert max(map(len, told)) <= 80
-    assert "\u2026" not in "".join(told)
+    output = print_answer(question, capsys)
+    lines = re.split(r"^To see all evidence", output, flags=re.MULTILINE)[0].rstrip().splitlines()
+    assert len(lines) <= LONGEST
+    assert max(map(len, lines)) <= 80
+    assert "\u2026" not in "".join(lines)
 
 
 @pytest.mark.parametrize("question", REMOVED, ids=lambda each: each.name)
@@ -129,10 +129,10 @@ def test_it_says_so_in_few_lines_with_commands_that_fit(question: Question, caps
 def test_the_changes_that_remove_it_are_found(question: Question, capsys: pytest.CaptureFixture[str]) -> None:
     expected = [name_change(question, change) for change in question.removed_by]
     trials = ask(question, capsys, f"--try={','.join(dict.fromkeys(kind for kind, _ in expected))}")["trials"]
-    removing = [each for each in trials if each["outcome"] == "removes"]
+    removing = [trial for trial in trials if trial["outcome"] == "removes"]
     lacking = [
         (kind, pattern)
         for kind, pattern in expected
-        if not any(each["kind"] == kind and re.fullmatch(pattern, each["change"]) for each in removing)
+        if not any(trial["kind"] == kind and re.fullmatch(pattern, trial["change"]) for trial in removing)
     ]
-    assert lacking == [], [(each["outcome"], each["change"], each["effect"] or each["note"]) for each in trials]
+    assert lacking == [], [(trial["outcome"], trial["change"], trial["effect"] or trial["note"]) for trial in trials]

@@ -1,4 +1,4 @@
-"""The trial questions hold: each program compiles to what it asks about, and what is said to remove that does."""
+"""The trial questions are valid: each program has the effect in question, and each change removes it."""
 
 from __future__ import annotations
 
@@ -36,27 +36,27 @@ def test_what_is_asked_about_is_there(question: Question) -> None:
     assert question.shows(capture(question.name))
 
 
-@pytest.mark.parametrize("changed", CHANGES.values(), ids=CHANGES)
+@pytest.mark.parametrize("question_and_change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.usefixtures("all_targets")
-def test_what_is_said_to_remove_it_does(changed: tuple[Question, dict[str, Any]]) -> None:
-    question, change = changed
-    made = question.capture_changed(change)
-    assert made.error == ""
-    assert question.lacks(made)
+def test_what_is_said_to_remove_it_does(question_and_change: tuple[Question, dict[str, Any]]) -> None:
+    question, change = question_and_change
+    changed_capture = question.capture_changed(change)
+    assert changed_capture.error == ""
+    assert question.lacks(changed_capture)
 
 
 @each_question
 @pytest.mark.usefixtures("all_targets")
 def test_an_instruction_that_is_named_is_in_the_optimized_module(question: Question) -> None:
-    named = question.what.get("instruction")
-    assert named is None or Pattern(**named).find(capture(question.name).module)
+    pattern = question.what.get("instruction")
+    assert pattern is None or Pattern(**pattern).find(capture(question.name).module)
 
 
 @each_question
 @pytest.mark.usefixtures("all_targets")
 def test_its_passes_ran(question: Question) -> None:
-    made = capture(question.name)
-    assert set(question.passes) - {run.name for run in made.runs} - set(made.pass_names) == set()
+    program = capture(question.name)
+    assert set(question.passes) - {run.name for run in program.runs} - set(program.pass_names) == set()
 
 
 @each_question
@@ -80,8 +80,8 @@ def test_there_are_ten_of_each_kind_half_of_them_held_back() -> None:
 def test_those_held_back_were_drawn_by_chance() -> None:
     draw = random.Random(SEED)  # noqa: S311 - a draw that anybody can repeat
     for kind in KINDS:
-        held = {question.function: question.is_held for question in QUESTIONS.values() if question.kind == kind}
-        assert {name for name in held if held[name]} == {*draw.sample(sorted(held), EACH)}
+        held_back = {question.function: question.is_held for question in QUESTIONS.values() if question.kind == kind}
+        assert {name for name in held_back if held_back[name]} == {*draw.sample(sorted(held_back), EACH)}
 
 
 def test_no_issue_is_asked_twice_and_each_family_has_a_third() -> None:

@@ -1,4 +1,4 @@
-"""The programs whose dumps the reader must understand.
+"""The programs of the corpus of dumps.
 
 They are chosen to reach many opcodes, attributes and shapes rather than to be useful.
 """
@@ -24,7 +24,7 @@ F32, BF16, I32 = jnp.float32, jnp.bfloat16, jnp.int32
 
 @dataclass(frozen=True)
 class Program:
-    """One program: what to compile, for which targets, over how many devices and sharded how."""
+    """One program of the corpus: its function, targets, devices and shardings."""
 
     name: str
     function: Callable[..., Tree]

@@ -1,4 +1,4 @@
-"""What is compiled once in a session for the tests of several rooms: the corpus of real dumps, and a layer."""
+"""Compilations shared by many tests of a session: the corpus of real dumps, and a layer."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ class Corpus:
         return [*folder.glob("*before_optimizations.txt"), *sorted(folder.glob("*.[0-9][0-9][0-9][0-9].*.txt"))]
 
     def find(self, target: str, program: str, ending: str) -> Path:
-        """The one file of a program whose name ends so."""
-        (found,) = (self.wait(target) / program).glob(f"*{ending}")
-        return found
+        """The only file of a program whose name has the given ending."""
+        (path,) = (self.wait(target) / program).glob(f"*{ending}")
+        return path
 
     @cached_property
     def available(self) -> tuple[str, ...]:

@@ -1,4 +1,4 @@
-"""Compile the programs of `cases` and keep the dumps: `python corpus.py FOLDER TARGET`."""
+"""The compilation of the programs of `cases` with dumps: `python corpus.py FOLDER TARGET`."""
 
 from __future__ import annotations
 
@@ -48,10 +48,10 @@ def compile_program(program: Program, target: str, folder: Path) -> None:
     context = jax.set_mesh(mesh) if program.name == "reshard" else contextlib.nullcontext()
     with context:
         lowered = jax.jit(function, donate_argnums=program.donate).lower(*arguments)
-    compiled = lowered.compile({**DUMPS, **PINNED[target], **program.options, "xla_dump_to": str(folder)})
+    executable = lowered.compile({**DUMPS, **PINNED[target], **program.options, "xla_dump_to": str(folder)})
     _keep_distinct(folder)
-    module = compiled.runtime_executable().hlo_modules()[0]
-    (folder / "compiled.txt").write_text(compiled.as_text(), newline="")
+    module = executable.runtime_executable().hlo_modules()[0]
+    (folder / "compiled.txt").write_text(executable.as_text(), newline="")
     (folder / "compiled.module.pb").write_bytes(module.as_serialized_hlo_module_proto())
     (folder / "lowered.txt").write_text(lowered.as_text("hlo"), newline="")
     (folder / "lowered_debug.txt").write_text(lowered.as_text("hlo", debug_info=True), newline="")
@@ -59,24 +59,24 @@ def compile_program(program: Program, target: str, folder: Path) -> None:
 
 
 def _keep_distinct(folder: Path) -> None:
-    """Delete what is no text or proto of a module or memory plan, and texts that were there before."""
-    seen: set[str] = set()
-    kept: set[Path] = set()
+    """Delete repeated texts, and files other than texts and protos of modules or memory plans."""
+    texts: set[str] = set()
+    kept_paths: set[Path] = set()
     for path in sorted(folder.glob("*.txt"), key=lambda path: path.stat().st_mtime_ns):
         text = path.read_text()
-        wanted = path.name.endswith(("-buffer-assignment.txt", "-live-range.txt", "_optimizations.txt"))
-        if wanted or (text.startswith("HloModule") and text not in seen):
-            seen.add(text)
-            kept |= {path, path.with_suffix(".hlo.pb")}
+        is_needed = path.name.endswith(("-buffer-assignment.txt", "-live-range.txt", "_optimizations.txt"))
+        if is_needed or (text.startswith("HloModule") and text not in texts):
+            texts.add(text)
+            kept_paths |= {path, path.with_suffix(".hlo.pb")}
     for path in folder.iterdir():
         if path.is_dir():
             shutil.rmtree(path)
-        elif path not in kept:
+        elif path not in kept_paths:
             path.unlink()
 
 
 def main(folder: str, target: str) -> None:
-    """Compile every program for a target into FOLDER/PROGRAM; the folder is there when all are."""
+    """Compile every program for a target into FOLDER/PROGRAM; the folder appears when all are compiled."""
     unfinished = Path(f"{folder}.tmp")
     for program in PROGRAMS:
         if target in program.targets:

@@ -1,4 +1,4 @@
-"""The protobuf messages of a compiler, from the descriptions of them that its shared library holds."""
+"""The protobuf messages of a compiler, from the descriptors in its shared library."""
 
 from __future__ import annotations
 
@@ -32,13 +32,13 @@ def find_message(library: Path, file: str, message: str) -> Any:  # noqa: ANN401
     """
     files = {description.name: description for description in read_descriptors(library)}
     pool = descriptor_pool.DescriptorPool()
-    added: set[str] = set()
+    messages_added: set[str] = set()
 
     def add(name: str) -> None:
-        if name not in added:
-            added.add(name)
-            for needed in files[name].dependency:
-                add(needed)
+        if name not in messages_added:
+            messages_added.add(name)
+            for dependency in files[name].dependency:
+                add(dependency)
             pool.Add(files[name])
 
     add(file)
@@ -46,7 +46,7 @@ def find_message(library: Path, file: str, message: str) -> Any:  # noqa: ANN401
 
 
 def read_descriptors(library: Path) -> Iterator[descriptor_pb2.FileDescriptorProto]:
-    """Yield the descriptions of messages that a library holds."""
+    """Yield the message descriptors in a library."""
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
         for match in _START.finditer(data):
             if match[1][0] != len(match[2]):
@@ -58,7 +58,7 @@ def read_descriptors(library: Path) -> Iterator[descriptor_pb2.FileDescriptorPro
 
 
 def _end(data: mmap.mmap, start: int) -> int:
-    """Return where the message that starts here stops making sense as a FileDescriptorProto."""
+    """Return the end of the longest valid FileDescriptorProto that starts here."""
     position = start
     while position < len(data):
         tag, after = _varint(data, position)

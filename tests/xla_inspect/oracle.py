@@ -1,4 +1,4 @@
-"""What the reader made of a text against what the compiler's own proto of the same module says."""
+"""Comparison of a parsed module with the compiler's own proto of the same module."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Proto = Any
 
 
 def compare(module: Module, proto: Proto) -> list[str]:
-    """Every difference between a parsed module and an `HloModuleProto`, one line each; none when they agree."""
+    """Return each difference between a parsed module and an `HloModuleProto` as a line."""
     return list(_Comparison(module, proto).differences())
 
 
@@ -55,41 +55,41 @@ class _Comparison:
         expected = {computation.name for computation in proto.computations} - self._left_out
         yield from _unequal("computations", {computation.name for computation in module.computations}, expected)
         yield from _unequal("is_scheduled", module.is_scheduled, bool(proto.schedule.sequences))
-        for found in proto.computations:
-            if found.name not in self._left_out:
-                yield from self._computation(found)
+        for proto_computation in proto.computations:
+            if proto_computation.name not in self._left_out:
+                yield from self._computation(proto_computation)
         yield from self._frames()
 
     def _computation(self, proto: Proto) -> Iterator[str]:
         computation = self._module.computation(proto.name)
-        used = {number for instruction in proto.instructions for number in instruction.operand_ids}
-        shown = [i for i in proto.instructions if i.id in used or i.name in computation.by_name]
-        names = {self._name(instruction, computation.by_name) for instruction in shown}
+        operand_ids = {number for instruction in proto.instructions for number in instruction.operand_ids}
+        instructions = [i for i in proto.instructions if i.id in operand_ids or i.name in computation.by_name]
+        names = {self._name(instruction, computation.by_name) for instruction in instructions}
         yield from _unequal(f"{proto.name}: names", set(computation.by_name), names)
         yield from _unequal(f"{proto.name}: root", computation.root.name, self._instructions[proto.root_id].name)
         sequence = self._proto.schedule.sequences.get(proto.id)
         if sequence is not None and proto.id in self._proto.schedule.sequences:
             scheduled = [self._instructions[number].name for number in sequence.instruction_ids]
-            found = [instruction.name for instruction in computation if instruction.name in scheduled]
-            yield from _unequal(f"{proto.name}: order", found, [name for name in scheduled if name in names])
+            order = [instruction.name for instruction in computation if instruction.name in scheduled]
+            yield from _unequal(f"{proto.name}: order", order, [name for name in scheduled if name in names])
         for instruction in proto.instructions:
             if (name := self._name(instruction, computation.by_name)) in computation.by_name:
                 yield from self._one(computation.by_name[name], instruction, f"{proto.name}/{name}: ")
 
     def _one(self, instruction: Instruction, proto: Proto, where: str) -> Iterator[str]:
         yield from _unequal(f"{where}opcode", instruction.opcode, proto.opcode)
-        written = self._module.computation(instruction.computation).by_name
-        operands = tuple(self._name(self._instructions[number], written) for number in proto.operand_ids)
+        by_name = self._module.computation(instruction.computation).by_name
+        operands = tuple(self._name(self._instructions[number], by_name) for number in proto.operand_ids)
         yield from _unequal(f"{where}operands", instruction.operands, operands)
         yield from _unequal(f"{where}shape", _facts(instruction.shape), _proto_facts(proto.shape))
         if instruction.name != proto.name:
             return  # text that picks an element where it is used says no more of it
         before = {self._instructions[number].name for number in proto.control_predecessor_ids}
         yield from _unequal(f"{where}control predecessors", set(instruction.control_predecessors), before)
-        called = instruction.called
+        callees = instruction.called
         if instruction.opcode == "while":  # text prints the condition first, the proto keeps the body first
-            called = (*instruction.calls["body"], *instruction.calls["condition"])
-        yield from _unequal(f"{where}called", called, self._called(instruction, proto))
+            callees = (*instruction.calls["body"], *instruction.calls["condition"])
+        yield from _unequal(f"{where}called", callees, self._called(instruction, proto))
         yield from _unequal(f"{where}op_name", instruction.op_name or "", proto.metadata.op_name)
         yield from _unequal(f"{where}frame", instruction.stack_frame or 0, proto.metadata.stack_frame_id)
         scheduling_name = instruction.metadata.get("scheduling_name", "")
@@ -101,11 +101,11 @@ class _Comparison:
         if proto.opcode == "parameter":
             yield from _unequal(f"{where}number", instruction.parameter_number, proto.parameter_number)
 
-    def _name(self, proto: Proto, written: Container[str]) -> str:
-        """The name of an instruction; text that picks an element where it is used gives it that of XLA's parser."""
-        if proto.opcode != "get-tuple-element" or proto.name in written:
+    def _name(self, proto: Proto, by_name: Container[str]) -> str:
+        """Return the name of an instruction; a selected tuple element gets its name from XLA's parser."""
+        if proto.opcode != "get-tuple-element" or proto.name in by_name:
             return proto.name
-        return f"{self._name(self._instructions[proto.operand_ids[0]], written)}_{proto.tuple_index}"
+        return f"{self._name(self._instructions[proto.operand_ids[0]], by_name)}_{proto.tuple_index}"
 
     def _called(self, instruction: Instruction, proto: Proto) -> tuple[str, ...]:
         numbers = proto.called_computation_ids
@@ -132,14 +132,14 @@ class _Comparison:
                 )
                 expected.append((file, function, place.line, place.column + 1, place.end_line, place.end_column + 1))
                 frame_number = frame.parent_frame_id
-            found = [(f.file, f.function, f.line, f.column, f.end_line, f.end_column) for f in chain]
-            yield from _unequal(f"frame {number}", found, expected)
+            frames = [(f.file, f.function, f.line, f.column, f.end_line, f.end_column) for f in chain]
+            yield from _unequal(f"frame {number}", frames, expected)
         yield from _unequal("frames", len(self._module.frames()), len(index.stack_frames))
 
 
-def _unequal(what: str, found: object, expected: object) -> Iterator[str]:
-    if found != expected:
-        yield f"{what}: read {found!r}, the proto has {expected!r}"
+def _unequal(what: str, actual: object, expected: object) -> Iterator[str]:
+    if actual != expected:
+        yield f"{what}: read {actual!r}, the proto has {expected!r}"
 
 
 def _config(value: str | bytes) -> object:
@@ -151,7 +151,7 @@ def _config(value: str | bytes) -> object:
 
 
 def _facts(shape: Shape) -> tuple[Any, ...]:
-    """A shape as plain values, for comparison."""
+    """Return a shape as plain values for comparison."""
     if shape.is_tuple:
         return ("tuple", *map(_facts, shape.elements))
     layout = shape.layout

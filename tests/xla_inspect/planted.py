@@ -1,4 +1,4 @@
-"""Mistakes that people make, each with the program as it was, what a test asserts of it, and the mistake.
+"""Common mistakes, each with the correct program, an assertion about it, and the wrong program.
 
 Each pair is called with the same arguments; what is asserted holds of the first and not of the second.
 """
@@ -24,17 +24,17 @@ ROWS = S((256, 128), jnp.float32)
 
 @dataclass(frozen=True)
 class Mistake:
-    """A mistake.
+    """A common mistake.
 
     Attributes:
-        name: What it is.
-        before: The program without it.
-        after: The program with it.
-        args: What both are called with.
-        holds: What asserts.
-        says: What the failure has to name.
-        call: How both are called.
-        call_after: How the second is called besides.
+        name: A short description of the mistake.
+        before: The correct program.
+        after: The program with the mistake.
+        args: The arguments of both programs.
+        holds: The assertion that the correct program fulfills.
+        says: A text that the failure must contain.
+        call: The options of both calls.
+        call_after: Further options of the second call.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Profiles as the profilers of devices that are not here would write them, of a program that was compiled for them.
+"""Profiles of compiled programs in the formats of devices that are not available here.
 
 The message is written by jaxlib from its text form, so the fields are those of XLA's own `xplane.proto`.
 """
@@ -31,7 +31,7 @@ STREAM, OPS, MODULES = "Stream #20(Compute)", "XLA Ops", "XLA Modules"
 
 @dataclass(frozen=True)
 class Ran:
-    """One event: nanoseconds, what it is called for short, and what is said of it."""
+    """One event: its nanoseconds, short name and statistics."""
 
     name: str
     start: float
@@ -44,14 +44,14 @@ type Lines = Mapping[str, Sequence[Ran]]
 
 
 def write_xspace(path: Path, planes: Mapping[str, Lines]) -> Path:
-    """Write planes of lines of events as XLA's profiler does."""
+    """Write planes of lines of events in the format of XLA's profiler."""
     text = "".join(_write_plane(number, name, lines) for number, (name, lines) in enumerate(planes.items(), 1))
     path.write_bytes(ProfileData.text_proto_to_serialized_xspace(text))
     return path
 
 
 def write_chrome(path: Path, planes: Mapping[str, Lines]) -> Path:
-    """Write the same as JAX writes its `trace.json.gz`."""
+    """Write the same events in the format of JAX's `trace.json.gz`."""
     records: list[dict[str, Any]] = []
     for process, (name, lines) in enumerate(planes.items(), 1):
         records.append({"ph": "M", "pid": process, "name": "process_name", "args": {"name": name}})
@@ -68,7 +68,7 @@ def write_chrome(path: Path, planes: Mapping[str, Lines]) -> Path:
 
 
 def write_nsight(path: Path, planes: Mapping[str, Lines]) -> Path:
-    """Write what `nsys stats --report cuda_gpu_trace --format csv` prints of the same: symbols and no names of HLO."""
+    """Write the same events as `nsys stats --report cuda_gpu_trace --format csv`: symbols without HLO names."""
     head = (
         "Start (ns),Duration (ns),CorrId,GrdX,GrdY,GrdZ,BlkX,BlkY,BlkZ,Reg/Trd,StcSMem (MB),DymSMem (MB),Bytes (MB),"
         "Throughput (MB/s),SrcMemKd,DstMemKd,Device,Ctx,GreenCtx,Strm,Name"
@@ -84,7 +84,7 @@ def write_nsight(path: Path, planes: Mapping[str, Lines]) -> Path:
 
 
 def profile_gpu(capture: Capture, steps: int = 2) -> dict[str, Lines]:
-    """What a GPU's profile holds: kernels on a stream by their symbols, and the same again by operation."""
+    """Return a GPU's profile: kernels on a stream by symbol, and again by operation."""
     module = capture.module.name
     stream: list[Ran] = [Ran(HOST_COPY, 0, 1000), Ran(LIBRARY, 1000, 3000)]
     at = 4000.0
@@ -93,16 +93,16 @@ def profile_gpu(capture: Capture, steps: int = 2) -> dict[str, Lines]:
             symbol = launch.thunk.symbol if launch.thunk else ""
             duration = KERNEL if symbol else COPY
             for _ in range(launch.runs or 1):
-                said = {"hlo_op": launch.name, "hlo_module": module}
+                stats = {"hlo_op": launch.name, "hlo_module": module}
                 other = LIBRARY if launch.opcode == "custom-call" else "MemcpyD2D"
-                stream.append(Ran(symbol or other, at, duration, said))
+                stream.append(Ran(symbol or other, at, duration, stats))
                 at += duration
     stream.append(Ran("loop_add_fusion", at, 700, {"hlo_op": "loop_add_fusion", "hlo_module": "jit_other"}))
     return {"/device:GPU:0": {STREAM: stream, OPS: [*stream]}, "/host:CPU": {"python": [Ran("net.py:1 f", 0, at)]}}
 
 
 def profile_tpu(capture: Capture, steps: int = 2) -> dict[str, Lines]:
-    """What a TPU's profile holds of a program: its operations by their text, those of loops within them."""
+    """Return a TPU's profile of a program: operations by text, with those of loops nested."""
     ops: list[Ran] = []
     modules: list[Ran] = []
     at = 0.0
@@ -127,12 +127,12 @@ def _walk_tpu(text: str, at: float) -> Iterator[Ran]:
                 continue
             inner: list[Ran] = []
             end = start + KERNEL
-            for called in instruction.called if instruction.opcode in {"while", "call", "conditional"} else ():
-                for event in walk(called, end):
+            for callee in instruction.called if instruction.opcode in {"while", "call", "conditional"} else ():
+                for event in walk(callee, end):
                     inner.append(event)
                     end = max(end, event.start + event.duration)
-            said = {"hlo_category": instruction.opcode, "tf_op": instruction.op_name or ""}
-            yield Ran(instruction.text.strip().removeprefix("ROOT "), start, end - start, said, instruction.name)
+            stats = {"hlo_category": instruction.opcode, "tf_op": instruction.op_name or ""}
+            yield Ran(instruction.text.strip().removeprefix("ROOT "), start, end - start, stats, instruction.name)
             yield from inner
             start = end
 
@@ -151,8 +151,8 @@ def _write_plane(number: int, name: str, lines: Lines) -> str:
         listed = "".join(_write_event(event, kinds, stats, shared) for event in ran)
         parts.append(f"lines {{ id: {at} name: {_quote(line)} timestamp_ns: 1000 {listed} }}")
     for (text, display), at in kinds.items():
-        shown = f"display_name: {_quote(display)}" if display else ""
-        parts.append(f"event_metadata {{ key: {at} value {{ id: {at} name: {_quote(text)} {shown} }} }}")
+        display_line = f"display_name: {_quote(display)}" if display else ""
+        parts.append(f"event_metadata {{ key: {at} value {{ id: {at} name: {_quote(text)} {display_line} }} }}")
     for text, at in {**stats, **{f"{text}": at for text, at in shared.items()}}.items():
         parts.append(f"stat_metadata {{ key: {at} value {{ id: {at} name: {_quote(text)} }} }}")
     return f"planes {{ {' '.join(parts)} }}\n"
@@ -161,12 +161,12 @@ def _write_plane(number: int, name: str, lines: Lines) -> str:
 def _write_event(
     event: Ran, kinds: Mapping[tuple[str, str], int], stats: Mapping[str, int], shared: Mapping[str, int]
 ) -> str:
-    said = "".join(
+    stats_text = "".join(
         f"stats {{ metadata_id: {stats[key]} ref_value: {shared[value]} }} " for key, value in event.stats.items()
     )
     offset, duration = round(event.start * 1000), round(event.duration * 1000)
     kind = kinds[event.name, event.display]
-    return f"events {{ metadata_id: {kind} offset_ps: {offset} duration_ps: {duration} {said}}} "
+    return f"events {{ metadata_id: {kind} offset_ps: {offset} duration_ps: {duration} {stats_text}}} "
 
 
 def _quote(text: str) -> str:

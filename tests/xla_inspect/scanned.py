@@ -1,4 +1,4 @@
-"""A small program with what makes kernels hard to know: a loop, a sort whose kernel has another name, copies."""
+"""A small program whose kernels are hard to identify: a loop, a sort with a renamed kernel, and copies."""
 
 import jax
 import jax.numpy as jnp
@@ -7,7 +7,7 @@ EXAMPLE = (jax.ShapeDtypeStruct((8, 64, 128), jnp.float32), jax.ShapeDtypeStruct
 
 
 def scanned(x: jax.Array, weights: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Four layers in a loop, then a sort and a sum."""
+    """Return four layers in a loop, followed by a sort and a sum."""
 
     def layer(x: jax.Array, weight: jax.Array) -> tuple[jax.Array, None]:
         with jax.named_scope("attention"):

@@ -1,4 +1,4 @@
-"""How fast HLO text is read."""
+"""The reading speed of HLO text."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 
 def measure_speed(texts: Iterable[str]) -> float:
-    """Instructions read in a second of processor time, each text read once and no shape known before."""
+    """Return instructions read per second of processor time, each text once and without cached shapes."""
     read_shape.cache_clear()
     instructions = 0
     start = time.process_time()

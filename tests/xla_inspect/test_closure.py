@@ -1,4 +1,4 @@
-"""What a piece of code depends on: every file that it imports, the data that it names, and nothing else."""
+"""The dependencies of code: imported files and named data files, and nothing else."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ HALL = {"rooms/hall.py", "rooms/stairs.py", "rooms/doors.toml"}
 CELLAR = {"rooms/__init__.py", "rooms/cellar.py", "rooms/shelf/red.txt"}
 
 
-def test_a_file_depends_on_itself_on_what_it_imports_and_on_what_that_imports(folder: Path) -> None:
+def test_a_file_depends_on_itself_and_on_its_transitive_imports(folder: Path) -> None:
     assert names(folder, folder / "main.py") == {"main.py", *HALL}
 
 
@@ -64,26 +64,26 @@ def test_a_file_depends_on_itself_on_what_it_imports_and_on_what_that_imports(fo
         ("this is no Python", set()),
     ],
 )
-def test_code_depends_on_what_it_imports_in_whichever_form(folder: Path, code: str, expected: set[str]) -> None:
+def test_code_depends_on_imports_of_every_form(folder: Path, code: str, expected: set[str]) -> None:
     assert names(folder, code) == expected
 
 
-def test_a_package_counts_where_something_is_taken_from_itself(folder: Path) -> None:
+def test_a_package_counts_if_a_name_is_imported_from_it_directly(folder: Path) -> None:
     assert names(folder, "from rooms import wine") == CELLAR
     assert names(folder, "import rooms") == CELLAR
 
 
-def test_of_lazy_imports_those_count_that_are_taken_and_all_where_the_package_is(folder: Path) -> None:
+def test_used_lazy_imports_count_and_all_of_them_if_the_package_is_imported(folder: Path) -> None:
     assert names(folder, "from lazy import attic") == {"lazy/__init__.py", "rooms/attic.py"}
     assert names(folder, "from lazy import DOORS") == {"lazy/__init__.py", *HALL}
     assert names(folder, "import lazy") == {"lazy/__init__.py", "rooms/attic.py", *HALL}
 
 
-def test_data_counts_where_a_string_names_it_beside_the_module(folder: Path) -> None:
+def test_a_data_file_counts_if_a_string_in_the_module_names_it(folder: Path) -> None:
     assert names(folder, folder / "rooms" / "cellar.py") == {"rooms/cellar.py", "rooms/shelf/red.txt"}
 
 
-def test_a_place_that_counts_whole_brings_every_file_in_it(folder: Path) -> None:
+def test_a_folder_that_counts_completely_adds_all_of_its_files(folder: Path) -> None:
     everything = {name for name in FILES if name.startswith("rooms/")}
     assert names(folder, "from rooms import hall", whole=("rooms",)) == everything
     assert names(folder, "import roomy", whole=("rooms",)) == set()

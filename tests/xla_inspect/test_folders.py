@@ -1,4 +1,4 @@
-"""Captures are kept where the user's system keeps caches, and nowhere near what the user works on."""
+"""Captures are stored in the system's cache folder, never near the user's files."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ from xla_inspect import folders
         ("linux", {"XLA_INSPECT_CACHE": "~/mine", "XDG_CACHE_HOME": "~/xdg"}, "~/mine"),
     ],
 )
-def test_the_cache_lies_where_the_system_keeps_caches_unless_the_user_says(
+def test_the_cache_is_in_the_systems_cache_folder_by_default(
     platform: str,
     environment: dict[str, str],
     expected: str,
@@ -37,6 +37,6 @@ def test_the_cache_lies_where_the_system_keeps_caches_unless_the_user_says(
     assert folders.find_cache() == Path(expected).expanduser()
 
 
-def test_there_is_no_cache_where_it_is_switched_off(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_disabled_cache_has_no_folder(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XLA_INSPECT_CACHE", "OFF")
     assert folders.find_cache() is None

@@ -1,4 +1,4 @@
-"""What is said to install or to run is what can be typed: by pip for the wheel, by uv in the project's checkout."""
+"""Suggested install and run commands work: with pip for the wheel, with uv in the checkout."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ ROOT = Path(__file__).resolve().parents[2]
 QUOTE = '"' if os.name == "nt" else "'"
 
 
-def test_this_package_lies_in_the_projects_checkout() -> None:
+def test_this_package_is_in_the_projects_checkout() -> None:
     assert CHECKOUT == ROOT
 
 
 @pytest.mark.parametrize("place", ["lib/site-packages/xla_inspect", "snippets/other/xla_inspect", "snippets/other"])
-def test_a_package_in_another_place_of_a_project_is_no_checkout(place: str, tmp_path: Path) -> None:
+def test_a_package_elsewhere_in_a_project_is_not_a_checkout(place: str, tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text("", encoding="utf-8")
     assert find_checkout(tmp_path / place) is None
 
@@ -31,12 +31,12 @@ def test_a_package_in_another_place_of_a_project_is_no_checkout(place: str, tmp_
         (("asm", "cuda"), f"pip install {QUOTE}xla-inspect[asm,cuda]{QUOTE}"),
     ],
 )
-def test_what_is_missing_is_installed_by_pip_as_an_extra_and_by_uv_in_the_checkout(
+def test_a_missing_package_is_installed_by_pip_extra_or_by_uv_in_the_checkout(
     extras: tuple[str, ...], line: str
 ) -> None:
     assert (install_line(*extras, checkout=None), install_line(*extras, checkout=ROOT)) == (line, "uv sync")
 
 
-def test_a_command_is_typed_as_it_is_and_in_the_checkout_run_by_uv() -> None:
+def test_a_command_is_suggested_with_uv_run_in_the_checkout() -> None:
     assert run_line("xla-inspect targets", checkout=None) == "xla-inspect targets"
     assert run_line("xla-inspect targets", checkout=ROOT) == "uv run xla-inspect targets"

@@ -1,4 +1,4 @@
-"""The private names of JAX: which releases have them."""
+"""The private names of JAX and the releases that have them."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ SEEN = ("0.12.0.1",)
 PACKAGE = Path(xla_inspect.__file__).parent
 
 
-def test_the_installed_releases_were_seen_to_have_the_private_names() -> None:
-    assert (version("jax"), version("jaxlib")) in {(each, each) for each in SEEN}
+def test_the_private_names_are_verified_for_the_installed_releases() -> None:
+    assert (version("jax"), version("jaxlib")) in {(release, release) for release in SEEN}
 
 
 def test_each_private_name_is_there() -> None:
@@ -62,30 +62,30 @@ def test_each_private_name_is_there() -> None:
     assert mesh.thread_resources.env.physical_mesh.empty
     assert jax.devices("cpu")[0].client is not None
     lowered = jax.jit(lambda x: x).lower(1.0)
-    known = {"in_shardings", "out_shardings", "intermediate_shardings", "context_mesh", "num_devices"}
-    assert {*lowered._lowering.compile_args} >= {*known, "backend", "host_callbacks"}  # noqa: SLF001
+    private_names = {"in_shardings", "out_shardings", "intermediate_shardings", "context_mesh", "num_devices"}
+    assert {*lowered._lowering.compile_args} >= {*private_names, "backend", "host_callbacks"}  # noqa: SLF001
     assert jax_private.find_devices(lowered.compile()) == tuple(lowered._lowering._device_list)  # noqa: SLF001
 
 
-def test_one_room_uses_private_names_of_jax() -> None:
+def test_only_one_package_uses_private_names_of_jax() -> None:
     users = set()
     for path in PACKAGE.rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
-            named = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
+            modules = [node.module or ""] if isinstance(node, ast.ImportFrom) else []
             names = [alias.name for alias in node.names] if isinstance(node, ast.Import | ast.ImportFrom) else []
             if any(
                 re.search(r"^jax(lib)?\b.*\b_|^jaxlib", f"{module}.{name}")
-                for module in named or [""]
+                for module in modules or [""]
                 for name in names
             ):
                 users.add(path.relative_to(PACKAGE).parts[0])
     assert users == {"jax_private"}
 
 
-def test_threads_that_lower_lend_each_other_their_context(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_lowering_threads_share_their_mlir_contexts(monkeypatch: pytest.MonkeyPatch) -> None:
     """Each lowering has a thread of its own, and JAX would make each thread a context."""
-    made = note(monkeypatch, mlir, "_create_ir_context", lambda: "a context")
+    contexts = note(monkeypatch, mlir, "_create_ir_context", lambda: "a context")
     monkeypatch.setattr("xla_inspect.jax_private.programs._contexts", [])
     texts = [run_fresh(lambda at=at: jax.jit(lambda x: x + at).lower(1.0).as_text()) for at in range(9)]  # type: ignore[misc]  # the idiom for a loop's variable
-    assert made == ["a context"]
+    assert contexts == ["a context"]
     assert len(set(texts)) == 9

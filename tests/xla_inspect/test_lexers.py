@@ -1,4 +1,4 @@
-"""The lexers mark no error on anything that was captured, and name the parts that a reader looks for."""
+"""The lexers mark no error in captured text, and name its parts."""
 
 from __future__ import annotations
 
@@ -41,14 +41,14 @@ def _texts(capture: Capture) -> Iterator[tuple[str, str]]:
 
 
 def _errors(captures: Captures) -> list[str]:
-    found = []
+    faults = []
     for target, capture in captures.items():
         for language, text in _texts(capture):
             tokens = list(get_lexer_by_name(language).get_tokens_unprocessed(text))
             assert "".join(value for _, _, value in tokens) == text
             wrong = [text[max(at - 40, 0) : at + 20] for at, kind, _ in tokens if kind is Error]
-            found += [f"{target} {language}: {part!r}" for part in wrong[:3]]
-    return found
+            faults += [f"{target} {language}: {part!r}" for part in wrong[:3]]
+    return faults
 
 
 @pytest.mark.long("otherwise the texts of a transformer block stand for all", but=["transformer_block"])
@@ -96,7 +96,7 @@ def test_the_site_uses_these_lexers(root: Path) -> None:
     """Pygments has lexers of the same names that mark errors, or that are for style sheets (`sass`)."""
     config = load_config(str(root / "mkdocs.yml"))
     renamed = config.mdx_configs["pymdownx.highlight"]["extend_pygments_lang"]
-    used = {item["name"]: item["lang"] for item in renamed}
-    expected = {name: lexer for name, lexer in LEXERS.items() if name in used}
-    assert expected == {name: used[name] for name in expected}
+    languages = {item["name"]: item["lang"] for item in renamed}
+    expected = {name: lexer for name, lexer in LEXERS.items() if name in languages}
+    assert expected == {name: languages[name] for name in expected}
     assert {"llvm", "ptx", "asm", "sass"} <= expected.keys()

@@ -8,7 +8,7 @@ from xla_inspect.plural import plural
 
 
 @pytest.mark.parametrize(
-    ("number", "noun", "many", "said"),
+    ("number", "noun", "many", "expected"),
     [
         (0, "line", "", "0 lines"),
         (1, "line", "", "1 line"),
@@ -17,5 +17,5 @@ from xla_inspect.plural import plural
         (2, "box", "boxes", "2 boxes"),
     ],
 )
-def test_a_number_agrees_with_its_noun(number: int, noun: str, many: str, said: str) -> None:
-    assert plural(number, noun, many) == said
+def test_a_number_agrees_with_its_noun(number: int, noun: str, many: str, expected: str) -> None:
+    assert plural(number, noun, many) == expected

@@ -1,4 +1,4 @@
-"""The plugin in a project of its own: what passes, fails, is skipped, recorded and told, and that nothing leaks."""
+"""The pytest plugin in a separate project: passes, failures, skips, records and isolation."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ type Run = Callable[..., str]
 
 @pytest.fixture
 def run(tmp_path: Path) -> Run:
-    """Runs tests in a project that holds them alone, as its user does."""
+    """A function that runs tests in a separate project, as a user does."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(SETTINGS)}
     environment |= {"PYTHONDONTWRITEBYTECODE": "1", "COLUMNS": "200", "CI": "1"}
     environment |= {name: os.environ[name] for name in ("XLA_INSPECT_CACHE",) if name in os.environ}
@@ -43,16 +43,16 @@ def run(tmp_path: Path) -> Run:
     def runs(text: str, *words: str, **more: str) -> str:
         (tmp_path / "test_step.py").write_text(HEAD + text, encoding="utf-8")
         command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", *PLUGIN, *words]
-        done = subprocess.run(
+        result = subprocess.run(
             command, cwd=tmp_path, env=environment | more, check=False, capture_output=True, text=True
         )
-        return f"{done.stdout}{done.stderr}\nstatus {done.returncode}"
+        return f"{result.stdout}{result.stderr}\nstatus {result.returncode}"
 
     return runs
 
 
 def find_plugin() -> list[str]:
-    """Return what tells pytest of the plugin where this environment was made before there was one."""
+    """Return the options that load the plugin in an environment without its entry point."""
     from importlib.metadata import entry_points
 
     return [] if "xla_inspect" in entry_points(group="pytest11").names else ["-p", "pytest_xla_inspect"]
@@ -61,8 +61,8 @@ def find_plugin() -> list[str]:
 PLUGIN = find_plugin()
 
 
-def test_what_holds_passes_and_what_does_not_is_told_with_line_and_pass(run: Run) -> None:
-    said = run("""
+def test_a_true_assertion_passes_and_a_false_one_is_reported_with_line_and_pass(run: Run) -> None:
+    result = run("""
 def test_holds(hlo):
     step = hlo(gate, ROWS)
     step.one_kernel("up", "up * 2.0")
@@ -78,19 +78,19 @@ def test_two(hlo):
 def test_typo(hlo):
     hlo(gate, ROWS).one_kernel("upp")
 """)
-    assert "3 failed, 1 passed" in said
-    assert "assert peak of gate on CPU is 128 KiB, but must be < 100 KiB (28 KiB too much)" in said
-    assert re.search(r"-+ xla-inspect -+\npeak of gate on CPU is 128 KiB", said)
-    assert "64 KiB  test_step.py:9 `return up * 2.0`  results f32[256,64]" in said
-    assert "BrokenError: up and jnp.sin of <lambda> on CPU: 2 kernels, but must be one" in said
-    assert "InspectError: gate has no instruction, variable or operation 'upp'; the nearest are up" in said
+    assert "3 failed, 1 passed" in result
+    assert "assert peak of gate on CPU is 128 KiB, but must be < 100 KiB (28 KiB too much)" in result
+    assert re.search(r"-+ xla-inspect -+\npeak of gate on CPU is 128 KiB", result)
+    assert "64 KiB  test_step.py:9 `return up * 2.0`  results f32[256,64]" in result
+    assert "BrokenError: up and jnp.sin of <lambda> on CPU: 2 kernels, but must be one" in result
+    assert "InspectError: gate has no instruction, variable or operation 'upp'; the nearest are up" in result
     # The reader's own lines are shown, and none of this package.
-    assert "compiled_program.py" not in said
-    assert "selection.py" not in said
+    assert "compiled_program.py" not in result
+    assert "selection.py" not in result
 
 
-def test_a_test_that_asserts_nothing_fails_and_one_that_fails_otherwise_is_left_alone(run: Run) -> None:
-    said = run("""
+def test_a_test_without_assertions_fails_and_other_failures_are_unchanged(run: Run) -> None:
+    result = run("""
 def test_bare(hlo):
     step = hlo(gate, ROWS)
     step.kernels <= 14
@@ -110,14 +110,14 @@ def test_own_fault(hlo):
 def test_unused(hlo):
     pass
 """)
-    assert "4 failed, 1 passed" in said
-    assert "test_step.py:13: <kernels: 1 <= 14 holds> was compared and not asserted; write assert in front" in said
-    assert "test_step.py:16: gate for cpu was compiled, but nothing was asserted about it" in said
-    assert "test_step.py:21: kernels of gate on CPU was read but not compared with anything" in said
-    assert "ValueError: mine" in said
+    assert "4 failed, 1 passed" in result
+    assert "test_step.py:13: <kernels: 1 <= 14 holds> was compared and not asserted; write assert in front" in result
+    assert "test_step.py:16: gate for cpu was compiled, but nothing was asserted about it" in result
+    assert "test_step.py:21: kernels of gate on CPU was read but not compared with anything" in result
+    assert "ValueError: mine" in result
 
 
-def test_what_is_recorded_is_held_by_each_process_and_a_change_is_told(run: Run, tmp_path: Path) -> None:
+def test_records_apply_in_each_process_and_a_change_is_reported(run: Run, tmp_path: Path) -> None:
     text = """
 import pytest
 
@@ -130,23 +130,23 @@ def test_recorded(hlo, rows):
     records = json.loads((tmp_path / "test_step.xla-record.json").read_text(encoding="utf-8"))
     assert list(records["programs"]) == ["test_recorded[128] gate cpu", "test_recorded[64] gate cpu"]
     assert "2 passed" in run(text)
-    said = run(text.replace("hlo(gate,", "hlo(lambda x: jax.lax.optimization_barrier(gate(x)) + 1,"))
-    assert "nothing was recorded" in said
-    said = run("\ndef gate(x):\n    return jax.lax.optimization_barrier(jnp.tanh(x)) * 2.0\n" + text)
-    assert "Your program changed since the record, and the compiler did not: test_step.py." in said
-    assert re.search(r"\d -> \d  kLoop  test_step.py:", said)
+    result = run(text.replace("hlo(gate,", "hlo(lambda x: jax.lax.optimization_barrier(gate(x)) + 1,"))
+    assert "nothing was recorded" in result
+    result = run("\ndef gate(x):\n    return jax.lax.optimization_barrier(jnp.tanh(x)) * 2.0\n" + text)
+    assert "Your program changed since the record, and the compiler did not: test_step.py." in result
+    assert re.search(r"\d -> \d  kLoop  test_step.py:", result)
     records["format"] = 99
     (tmp_path / "test_step.xla-record.json").write_text(json.dumps(records), encoding="utf-8")
     assert "has format 99, but this xla-inspect reads format 1; record it again" in run(text)
 
 
-def test_the_environment_and_the_settings_of_jax_are_the_readers_before_and_after(run: Run) -> None:
+def test_environment_and_jax_settings_are_restored_after_a_test(run: Run) -> None:
     own = """
 def own():
     names = ("JAX_PLATFORMS", "JAX_NUM_CPU_DEVICES", "TPU_ACCELERATOR_TYPE", "XLA_FLAGS")
     return {name: os.environ.get(name) for name in names}, jax.config.jax_platforms, jax.device_count()
 """
-    said = run(
+    result = run(
         own
         + """
 def test_before():
@@ -170,15 +170,13 @@ def test_x32(hlo):
 test_after = test_before
 """
     )
-    assert "5 passed" in said
+    assert "5 passed" in result
 
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("words", [(), ("-n2",)])
-def test_other_targets_are_there_though_jax_started_while_tests_were_collected(
-    run: Run, words: tuple[str, ...]
-) -> None:
-    said = run(
+def test_other_targets_are_available_if_jax_started_during_collection(run: Run, words: tuple[str, ...]) -> None:
+    result = run(
         """
 def test_targets(hlo):
     for target in ("h100", "tpu-v5e"):
@@ -190,7 +188,7 @@ def test_after():
 """,
         *words,
     )
-    assert "2 passed" in said
+    assert "2 passed" in result
 
 
 def test_a_target_that_is_missing_is_a_skip_unless_it_is_required(run: Run) -> None:
@@ -201,14 +199,14 @@ def test_missing(hlo, monkeypatch):
     hlo(gate, ROWS, target="tpu-v5e").fits()
 """
     text += text.replace("test_missing", "test_fitting").replace('target="tpu-v5e").fits()', ').fits("tpu-v5e")')
-    said = run(text, "-rs", REQUIRE_TARGETS="")
-    assert "2 skipped" in said
-    assert "target 'tpu-v5e' is not available here: libtpu not installed; run " in said
+    result = run(text, "-rs", REQUIRE_TARGETS="")
+    assert "2 skipped" in result
+    assert "target 'tpu-v5e' is not available here: libtpu not installed; run " in result
     assert "2 failed" in run(text, "--xla-require-targets", REQUIRE_TARGETS="")
     assert "2 failed" in run(text, REQUIRE_TARGETS="all")
 
 
-def test_it_works_beside_other_options_and_without_the_plugin_the_tests_run(run: Run) -> None:
+def test_it_works_with_other_options_and_can_be_disabled(run: Run) -> None:
     text = """
 def test_much(hlo):
     assert hlo(gate, ROWS).peak < "100 KiB", "my own words"
@@ -216,8 +214,8 @@ def test_much(hlo):
 def test_plain():
     assert 1 < 2
 """
-    said = run(text, "--assert=plain")
-    assert re.search(r"-+ xla-inspect -+\npeak of gate on CPU is 128 KiB, but must be < 100 KiB", said)
+    result = run(text, "--assert=plain")
+    assert re.search(r"-+ xla-inspect -+\npeak of gate on CPU is 128 KiB, but must be < 100 KiB", result)
     assert "my own words" in run(text)
     if not PLUGIN:
         assert "fixture 'hlo' not found" in run(text, "-p", "no:xla_inspect")
@@ -233,12 +231,12 @@ print(*sorted({name.partition(".")[0] for name in set(sys.modules) - before}))
 
 def test_pytest_starts_without_the_package_and_without_jax() -> None:
     code = f"import pytest, contextlib, pathlib\n{START}"
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout.split() == ["pytest_xla_inspect"]
+    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert result.stdout.split() == ["pytest_xla_inspect"]
     assert Path(sys.modules["xla_inspect"].__file__).parent.parent.joinpath("pytest_xla_inspect.py").is_file()
 
 
-def test_the_platform_that_the_reader_chose_stays(run: Run, tmp_path: Path) -> None:
+def test_the_users_platform_stays(run: Run, tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text("import os\n\nos.environ['JAX_PLATFORMS'] = 'cpu'\n", encoding="utf-8")
     assert "1 passed" in run("""
 def test_plain():
@@ -246,8 +244,8 @@ def test_plain():
 """)
 
 
-def test_a_failure_is_told_with_the_comparison_that_failed_and_no_other(run: Run) -> None:
-    said = run("""
+def test_a_failure_reports_only_the_failed_comparison(run: Run) -> None:
+    result = run("""
 def test_other(hlo):
     step = hlo(gate, ROWS)
     assert not step.kernels > 5
@@ -258,14 +256,14 @@ def test_own(hlo):
     assert not step.kernels > 5
     assert step.kernels > 7
 """)
-    assert "2 failed" in said
-    assert "must be > 5" not in said
-    assert "must be > 7" in said
+    assert "2 failed" in result
+    assert "must be > 5" not in result
+    assert "must be > 7" in result
 
 
-def test_who_imports_the_package_keeps_what_it_sets(run: Run, tmp_path: Path) -> None:
+def test_importing_the_package_keeps_its_settings(run: Run, tmp_path: Path) -> None:
     (tmp_path / "conftest.py").write_text("import xla_inspect\n", encoding="utf-8")
-    said = run("""
+    result = run("""
 def test_before():
     assert (os.environ["JAX_PLATFORMS"], jax.device_count()) == ("cpu", 8)
 
@@ -275,4 +273,4 @@ def test_eight(hlo):
 
 test_after = test_before
 """)
-    assert "3 passed" in said
+    assert "3 passed" in result

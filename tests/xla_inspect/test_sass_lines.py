@@ -1,4 +1,4 @@
-"""Lines of machine code are traced to lines of PTX by the assembler's table or not at all, and kept by content."""
+"""Lines of machine code are traced to PTX by the assembler's table or not at all, and cached by content."""
 
 from __future__ import annotations
 
@@ -33,16 +33,16 @@ PLAIN = """// ptxas: Used 16 registers
 @pytest.fixture(scope="module")
 def kernel(all_targets: None) -> tuple[str, str]:  # noqa: ARG001 - it asks for them
     """PTX and SASS of one kernel."""
-    found = capture(softmax.softmax, *softmax.EXAMPLE, target="h100", machine=True)
-    texts = {code.language: code.text for code in found.code}
+    program = capture(softmax.softmax, *softmax.EXAMPLE, target="h100", machine=True)
+    texts = {code.language: code.text for code in program.code}
     return texts["ptx"], texts["sass"]
 
 
-def test_a_mark_holds_until_the_next_one_and_for_instructions_alone() -> None:
+def test_a_line_mark_applies_to_instructions_until_the_next_mark() -> None:
     assert read_marks(MARKED, PLAIN) == (0, 0, 16, 0, 16)
 
 
-def test_other_code_than_that_which_is_known_is_not_traced() -> None:
+def test_unknown_code_is_not_traced() -> None:
     assert read_marks(MARKED.replace("EXIT", "NOP"), PLAIN) == ()
     assert read_marks("", "") == ()
 
@@ -55,22 +55,22 @@ def test_each_instruction_comes_from_a_line_of_the_ptx(kernel: tuple[str, str]) 
     assert [text for line, text in zip(lines, sass.splitlines(), strict=True) if line and "/*" not in text] == []
 
 
-def test_ptx_that_is_none_or_that_the_assembler_refuses_is_not_traced(kernel: tuple[str, str]) -> None:
+def test_invalid_ptx_is_not_traced(kernel: tuple[str, str]) -> None:
     assert trace_sass("no code", kernel[1]) == ()
     assert trace_sass(kernel[0].replace("mov", "moo"), kernel[1]) == ()
 
 
-def test_what_is_kept_is_read_again_and_made_anew_where_it_is_damaged(
+def test_a_stored_table_is_reused_and_recreated_if_damaged(
     kernel: tuple[str, str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XLA_INSPECT_CACHE", str(tmp_path))
     trace_sass.cache_clear()
     lines = trace_sass(*kernel)
-    (kept,) = tmp_path.glob("*.gz")
-    kept.write_bytes(gzip.compress(b"[1, 2]"))
+    (path,) = tmp_path.glob("*.gz")
+    path.write_bytes(gzip.compress(b"[1, 2]"))
     trace_sass.cache_clear()
     assert trace_sass(*kernel) == (1, 2)
-    kept.write_bytes(b"damaged")
+    path.write_bytes(b"damaged")
     trace_sass.cache_clear()
     assert trace_sass(*kernel) == lines
     trace_sass.cache_clear()

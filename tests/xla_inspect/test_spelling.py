@@ -1,4 +1,4 @@
-"""Suggestions for misspelt names, files and subjects."""
+"""Suggestions for misspelled names, files and subjects."""
 
 from __future__ import annotations
 
@@ -17,12 +17,12 @@ def test_the_closest_name_is_suggested_whatever_its_case_and_dashes() -> None:
     assert list_nearest("kernls", ("summary", "kernels", "kernel_of"), 2) == ["kernels", "kernel_of"]
 
 
-def test_all_names_are_listed_where_none_is_close() -> None:
+def test_all_names_are_listed_if_none_is_close() -> None:
     assert suggest_name("zzz", ("peak", "copies")) == "there are peak, copies"
     assert suggest_name("zzz", (), "it has") == "it has none"
 
 
-def test_a_file_beside_the_missing_one_is_suggested(tmp_path: Path) -> None:
+def test_a_file_next_to_the_missing_one_is_suggested(tmp_path: Path) -> None:
     (tmp_path / "model.py").touch()
     assert suggest_file(tmp_path / "modl.py") == f"; did you mean {tmp_path / 'model.py'}?"
     assert suggest_file(tmp_path / "zzz.toml") == ""
@@ -30,7 +30,7 @@ def test_a_file_beside_the_missing_one_is_suggested(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("typed", "meant"),
+    ("typed", "expected"),
     [
         ("model.py::layer", "model.py:layer"),
         ("model.py:layer()", "model.py:layer"),
@@ -43,5 +43,5 @@ def test_a_file_beside_the_missing_one_is_suggested(tmp_path: Path) -> None:
         ("layer", "layer"),
     ],
 )
-def test_a_subject_of_another_form_is_respelt(typed: str, meant: str) -> None:
-    assert respell_subject(typed) == meant
+def test_a_subject_in_another_form_is_respelled(typed: str, expected: str) -> None:
+    assert respell_subject(typed) == expected

@@ -1,4 +1,4 @@
-"""A file is there whole or not at all, and those that were not used for longest go over a limit."""
+"""Files are written atomically, and the least recently used are evicted above a limit."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ def names(folder: Path) -> list[str]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """Three entries of four bytes, the last in the alphabet the oldest, and a file of somebody else."""
+    """Three entries of four bytes, of which the alphabetically last is the oldest, and an unrelated file."""
     for days, name in enumerate(("a.gz", "b.gz", "c.gz", "mine.txt")):
         (tmp_path / name).write_bytes(b"1234")
         age(tmp_path / name, 86400 * days)
     return tmp_path
 
 
-def test_what_was_written_is_read_and_takes_the_place_of_what_was_there(tmp_path: Path) -> None:
+def test_a_written_file_replaces_the_old_one(tmp_path: Path) -> None:
     path = tmp_path / "deep" / "entry"
     for data in (b"first", b"second"):
         store.write_whole(path, data)
@@ -47,16 +47,16 @@ def test_a_written_file_may_be_read_by_whoever_may_read_others(tmp_path: Path) -
 
 
 @pytest.mark.parametrize("broken", ["write_bytes", "replace"])
-def test_what_is_interrupted_leaves_what_was_there_and_nothing_else(
+def test_an_interrupted_write_leaves_the_old_file_only(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, broken: str
 ) -> None:
     path, work = tmp_path / "entry", getattr(Path, broken)
     store.write_whole(path, b"first")
 
-    def interrupt(self: Path, *given: object) -> None:
+    def interrupt(self: Path, *arguments: object) -> None:
         if broken == "write_bytes":
             work(self, b"sec")
-        del given
+        del arguments
         raise KeyboardInterrupt
 
     monkeypatch.setattr(Path, broken, interrupt)
@@ -65,12 +65,12 @@ def test_what_is_interrupted_leaves_what_was_there_and_nothing_else(
     assert (names(tmp_path), store.read_stored(path)) == (["entry"], b"first")
 
 
-def test_what_cannot_be_read_is_none(tmp_path: Path) -> None:
+def test_an_unreadable_file_gives_none(tmp_path: Path) -> None:
     assert [store.read_stored(tmp_path / "nowhere"), store.read_stored(tmp_path)] == [None, None]
 
 
 @pytest.mark.parametrize(
-    ("limits", "left"),
+    ("limits", "names_left"),
     [
         ({"size": 12}, ["a.gz", "b.gz", "c.gz", "mine.txt"]),
         ({"size": 11}, ["a.gz", "b.gz", "mine.txt"]),
@@ -78,23 +78,25 @@ def test_what_cannot_be_read_is_none(tmp_path: Path) -> None:
         ({"size": 0}, ["mine.txt"]),
     ],
 )
-def test_the_oldest_go_until_the_rest_keeps_the_limit(folder: Path, limits: dict[str, int], left: list[str]) -> None:
+def test_the_oldest_files_are_evicted_down_to_the_limit(
+    folder: Path, limits: dict[str, int], names_left: list[str]
+) -> None:
     store.evict(folder, "*.gz", **limits)
-    assert names(folder) == left
+    assert names(folder) == names_left
 
 
-def test_what_was_read_lately_stays(folder: Path) -> None:
+def test_a_recently_read_file_stays(folder: Path) -> None:
     store.read_stored(folder / "c.gz")
     store.evict(folder, "*.gz", number=1)
     assert names(folder) == ["c.gz", "mine.txt"]
 
 
-def test_what_is_needed_stays_and_does_not_count(folder: Path) -> None:
+def test_a_needed_file_stays_and_does_not_count(folder: Path) -> None:
     store.evict(folder, "*.gz", number=1, keep={"c.gz"})
     assert names(folder) == ["a.gz", "c.gz", "mine.txt"]
 
 
-def test_what_a_dead_process_left_goes_and_what_is_being_written_stays(tmp_path: Path) -> None:
+def test_temporary_files_of_dead_processes_are_removed_and_active_ones_stay(tmp_path: Path) -> None:
     for name, seconds in ((".dead.tmp", store.ABANDONED + 1), (".busy.tmp", 1)):
         (tmp_path / name).write_bytes(b"")
         age(tmp_path / name, seconds)
@@ -117,19 +119,19 @@ with store.Claim(path) as claimed:
 """
 
 
-def test_of_three_processes_that_want_a_file_one_makes_it(tmp_path: Path) -> None:
+def test_three_concurrent_processes_create_a_file_once(tmp_path: Path) -> None:
     started = [start(tmp_path / "entry") for _ in range(3)]
     words = " ".join(process.communicate()[0] for process in started).split()
     assert (words.count("made"), names(tmp_path)) == (1, ["entry"])
 
 
-def test_a_process_that_dies_with_a_claim_leaves_it_to_the_next(tmp_path: Path) -> None:
+def test_a_claim_of_a_dead_process_passes_to_the_next(tmp_path: Path) -> None:
     dying = MAKER.replace('store.write_whole(path, b"made")', "os._exit(1)").replace("import sys", "import os, sys")
     start(tmp_path / "entry", dying).communicate()
     assert start(tmp_path / "entry").communicate()[0].split() == ["made", "first"]
 
 
-def test_who_waits_for_a_claim_waits_no_longer_than_its_patience(tmp_path: Path) -> None:
+def test_waiting_for_a_claim_ends_after_its_timeout(tmp_path: Path) -> None:
     with store.Claim(tmp_path / "entry"):
         begin = time.monotonic()
         with store.Claim(tmp_path / "entry", patience=0.1) as second:
@@ -137,7 +139,7 @@ def test_who_waits_for_a_claim_waits_no_longer_than_its_patience(tmp_path: Path)
             assert 0.1 <= time.monotonic() - begin < 10
 
 
-def test_a_claim_in_a_folder_that_cannot_be_written_is_had_at_once(tmp_path: Path) -> None:
+def test_a_claim_in_an_unwritable_folder_is_granted_at_once(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"")
     with store.Claim(tmp_path / "file" / "entry") as claimed:
         assert not claimed.waited

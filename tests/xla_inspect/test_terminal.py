@@ -1,4 +1,4 @@
-"""What of a process's output is passed on."""
+"""The parts of a process's output that are passed on."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Bytes in few characters, which know how many they are."""
+"""Short texts for sizes, which keep the exact number of bytes."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from xla_inspect.units import format_amount, format_bytes, format_duration, form
 
 
 @pytest.mark.parametrize(
-    ("number", "shown", "exact"),
+    ("number", "expected", "exact"),
     [
         (0, "0 B", "0 bytes"),
         (1, "1 B", "1 byte"),
@@ -19,13 +19,13 @@ from xla_inspect.units import format_amount, format_bytes, format_duration, form
         (1 << 50, "1024 TiB", f"{1 << 50:,} bytes"),
     ],
 )
-def test_a_size_is_what_prose_says_and_knows_its_bytes(number: int, shown: str, exact: str) -> None:
-    assert (size(number), size(number).exact) == (shown, exact)
+def test_a_size_is_short_and_keeps_its_exact_bytes(number: int, expected: str, exact: str) -> None:
+    assert (size(number), size(number).exact) == (expected, exact)
     assert size(number) == format_bytes(number)
 
 
 @pytest.mark.parametrize(
-    ("share", "digits", "shown"),
+    ("share", "digits", "expected"),
     [
         (0.0, 0, "0%"),
         (1e-12, 0, "<1%"),
@@ -38,12 +38,12 @@ def test_a_size_is_what_prose_says_and_knows_its_bytes(number: int, shown: str, 
         (1.25, 0, "125%"),
     ],
 )
-def test_only_nothing_is_0_percent_and_only_the_whole_is_100_percent(share: float, digits: int, shown: str) -> None:
-    assert format_share(share, digits) == shown
+def test_only_zero_is_0_percent_and_only_the_whole_is_100_percent(share: float, digits: int, expected: str) -> None:
+    assert format_share(share, digits) == expected
 
 
 @pytest.mark.parametrize(
-    ("seconds", "shown"),
+    ("seconds", "expected"),
     [
         (0.0, "0"),
         (1.2e-12, "1.2 ps"),
@@ -57,8 +57,8 @@ def test_only_nothing_is_0_percent_and_only_the_whole_is_100_percent(share: floa
         (1.84, "1.8 s"),
     ],
 )
-def test_a_short_time_is_not_0_and_no_time_has_an_exponent(seconds: float, shown: str) -> None:
-    assert format_duration(seconds) == shown
+def test_a_short_time_is_not_0_and_no_time_has_an_exponent(seconds: float, expected: str) -> None:
+    assert format_duration(seconds) == expected
 
 
 def test_an_amount_that_rounds_up_to_a_thousand_takes_the_next_prefix() -> None:

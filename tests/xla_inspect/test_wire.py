@@ -1,4 +1,4 @@
-"""The encoding of protocol buffers, against the library that the field keeps for it."""
+"""The decoding of protocol buffers, compared with the official library."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def test_numbers_texts_and_messages_are_read_by_name() -> None:
     assert read_message(data, LAYOUT) == {"number": -1, "text": "hi", "parts": [b"a", b""], "float": 0.5}
 
 
-def test_what_is_repeated_may_come_packed_or_one_by_one_or_both() -> None:
+def test_repeated_fields_can_be_packed_or_single_or_both() -> None:
     data = b"\x10\x05\x12\x0b\x01" + MINUS_ONE + b"\x10\x07\x29" + struct.pack("<d", 1.5)
     data += b"\x2a\x10" + struct.pack("<dd", 2.5, -3.5)
     assert read_message(data, LAYOUT) == {"numbers": [5, 1, -1, 7], "doubles": [1.5, 2.5, -3.5]}
@@ -38,7 +38,7 @@ def test_fields_that_are_unknown_or_of_another_kind_are_passed_over() -> None:
     assert read_message(b"\x0a\x01a", LAYOUT) == {}
 
 
-def test_a_text_that_is_no_utf_8_loses_nothing() -> None:
+def test_a_text_that_is_not_utf_8_loses_nothing() -> None:
     assert read_message(b"\x1a\x01\xff", LAYOUT)["text"].encode("utf-8", "surrogateescape") == b"\xff"
 
 
@@ -51,7 +51,7 @@ def test_a_message_that_ends_within_a_field_says_so(data: bytes) -> None:
 
 
 @pytest.mark.parametrize("data", [b"\x08" + b"\xff" * 12, b"\x0b", b"\x0f", b"\x00\x01"])
-def test_what_is_no_message_is_refused(data: bytes) -> None:
+def test_invalid_bytes_are_rejected(data: bytes) -> None:
     with pytest.raises(ValueError, match=r"number|kind"):
         read_message(data, LAYOUT)
 

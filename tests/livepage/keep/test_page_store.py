@@ -1,4 +1,4 @@
-"""What was made of a page is taken as long as all that it read is as it was, and made anew when any of it is not."""
+"""Reuse of stored pages: a page runs again if any of its inputs changed, and only then."""
 
 from __future__ import annotations
 
@@ -89,15 +89,15 @@ FILES = {
 
 
 class Builds:
-    """Builds of one site, each in a process of its own, and whether the page ran in them."""
+    """Builds of one site, each in its own process, which report whether the page ran."""
 
     def __init__(self, site: Site) -> None:
         self.site = site
 
     def run(self, **environment: str) -> str:
-        """Return what a build says of the page."""
+        """Return the build's message about the page."""
         folders = [str(self.site.root / "snippets"), str(PROJECT / "snippets"), str(PROJECT / "scripts")]
-        done = subprocess.run(
+        result = subprocess.run(
             [sys.executable, "-m", "mkdocs", "build", "--strict"],
             cwd=self.site.root,
             env=os.environ | {"PYTHONPATH": os.pathsep.join(folders)} | environment,
@@ -105,8 +105,8 @@ class Builds:
             text=True,
             check=False,
         )
-        assert done.returncode == 0, done.stderr
-        return next(line for line in done.stderr.splitlines() if " pages (" in line)
+        assert result.returncode == 0, result.stderr
+        return next(line for line in result.stderr.splitlines() if " pages (" in line)
 
     def edit(self, name: str, old: str, new: str) -> None:
         """Replace a text in a file of the site, as an editor does a while later."""
@@ -119,7 +119,7 @@ class Builds:
 
 
 @pytest.fixture(scope="module")
-def built(shared_site: Site) -> Builds:
+def builds(shared_site: Site) -> Builds:
     """A site that was built once."""
     shared_site.write(FILES)
     builds = Builds(shared_site)
@@ -128,9 +128,9 @@ def built(shared_site: Site) -> Builds:
 
 
 @pytest.fixture
-def copy(built: Builds, tmp_path: Path, make_site: Callable[[Path], Site]) -> Builds:
-    """A copy of the built site, to be changed; what is kept names no folder."""
-    shutil.copytree(built.site.root, tmp_path / "copy", copy_function=shutil.copy2)
+def copy(builds: Builds, tmp_path: Path, make_site: Callable[[Path], Site]) -> Builds:
+    """A copy of the built site for edits; stored results do not depend on the folder's name."""
+    shutil.copytree(builds.site.root, tmp_path / "copy", copy_function=shutil.copy2)
     site = make_site(tmp_path / "copy")
     return Builds(site)
 
@@ -266,7 +266,7 @@ def test_a_page_leaves_the_process_as_it_was(site: Site) -> None:
     before = os.stat, type(os.environ)
     asking = "import os\nprint(os.stat.__name__, type(os.environ).__name__)"
     site.write({"docs/a.md": f'# A\n\n```python exec="on"\n{asking}\n```\n'})
-    shown, failures = site.render("a")
+    pages, failures = site.render("a")
     assert failures == []
-    assert "and_stat" in shown  # while it runs, both tell who asks
+    assert "and_stat" in pages  # while it runs, both tell who asks
     assert (os.stat, type(os.environ)) == before

@@ -1,4 +1,4 @@
-"""A rebuild converts again the pages that changed, and no others; what it takes over is as if converted."""
+"""A rebuild converts only changed pages again, and reused pages are equal to converted ones."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ SECOND = "# Second\n\n## There { #there }\n\nText.\n"
 @pytest.fixture
 def converted(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """The pages that were converted, in order."""
-    seen: list[str] = []
+    pages_run: list[str] = []
     render = Page.render
 
     def note(page: Page, *rest) -> None:  # noqa: ANN002 - as the original
-        seen.append(page.file.src_uri)
+        pages_run.append(page.file.src_uri)
         render(page, *rest)
 
     monkeypatch.setattr(Page, "render", note)
-    return seen
+    return pages_run
 
 
 @pytest.fixture

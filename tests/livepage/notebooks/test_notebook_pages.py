@@ -1,4 +1,4 @@
-"""Notebooks become pages like the others: run, checked, kept until something they depend on changes."""
+"""Notebooks become checked pages, which are stored until one of their inputs changes."""
 
 from __future__ import annotations
 
@@ -79,7 +79,7 @@ def test_a_notebook_is_a_page_and_runs_again_only_when_it_must(lab: Site, monkey
     startup.write_text("raise SystemExit\n", encoding="utf-8")
     monkeypatch.setenv("IPYTHONDIR", str(lab.root))  # a reader's own settings, which would end each notebook
     assert lab.build() == []
-    page, kept = lab.html("lab"), list_kept(lab)
+    page, stored_files = lab.html("lab"), list_kept(lab)
     assert '<a href="../">home</a>' in page
     assert '<a href="../other/#there">the other one</a>' in page
     assert "15 minutes" in page
@@ -87,8 +87,8 @@ def test_a_notebook_is_a_page_and_runs_again_only_when_it_must(lab: Site, monkey
     assert "&lt;b&gt; -&gt; c" in page
     assert "<summary>First hint</summary>" in page
     assert "Look <em>closer</em>" in page
-    printed = [TAG.sub("", text).strip() for text in MLIR.findall(page)]
-    assert printed == ["one two", "42"]  # however often it was flushed
+    mlir_texts = [TAG.sub("", text).strip() for text in MLIR.findall(page)]
+    assert mlir_texts == ["one two", "42"]  # however often it was flushed
     assert [word for word in ("jp-", "<style", "<script", "cell-id", "colab") if word in page] == []
     notebook = (lab.root / "site/lab.ipynb").read_text(encoding="utf-8")
     assert "git clone" not in notebook
@@ -96,7 +96,7 @@ def test_a_notebook_is_a_page_and_runs_again_only_when_it_must(lab: Site, monkey
 
     lab.write({"docs/index.md": "# Home\n\nNew.\n", "snippets/unused.py": "X = 1\n"})
     assert lab.build(serve=True) == []
-    assert (lab.html("lab"), list_kept(lab)) == (page, kept)
+    assert (lab.html("lab"), list_kept(lab)) == (page, stored_files)
 
     lab.write({"snippets/parts.py": "TEXT = 'newer'\n"})
     assert lab.build(serve=True) == []

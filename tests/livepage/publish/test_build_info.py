@@ -1,4 +1,4 @@
-"""The page about the build counts what the build runs, and names the commit that it is made from."""
+"""The page about the build: counts of checks and values, and the commit of the build."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The reading time counts what stands open on a page."""
+"""The reading time of a page, from its visible text."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The search index holds prose, names, opcodes and terms, and none of the compiler's text."""
+"""The search index: prose, names, opcodes and terms, without the compiler's text."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_listings_are_on_the_page_and_not_in_the_index(site: Site) -> None:
 
 
 def index(content: str, entries: tuple[SearchEntry, ...] = ()) -> dict[str, tuple[str, str]]:
-    """Return what the search plugin makes of a page's HTML: title and text of each entry, by its id."""
+    """Return the search entries of a page's HTML: title and text of each entry, by its id."""
     parser = Parser()
     parser.feed(to_index(content, entries))
     parser.close()
@@ -71,8 +71,8 @@ def test_what_a_block_hands_over_stands_for_its_elements(site: Site) -> None:
     site.write({"docs/a.md": CARDS.format(a=1, b=2), "docs/b.md": CARDS.format(a="x", b="y")})
     assert site.build() == []
     index = json.loads((site.root / "site" / "search" / "search_index.json").read_text(encoding="utf-8"))
-    found = [(entry["location"], entry["title"], entry["text"], entry.get("boost")) for entry in index["docs"]]
-    assert found[1:] == [
+    entries = [(entry["location"], entry["title"], entry["text"], entry.get("boost")) for entry in index["docs"]]
+    assert entries[1:] == [
         (f"{page}/{part}", title, text, boost)
         for page, card in (("a", "#card-1"), ("b", "#card-x"))
         for part, title, text, boost in (
@@ -98,8 +98,8 @@ def test_a_section_has_whole_sentences_and_of_those_that_say_little_new_each_wor
         "<p>A fusion is one kernel. Later the scheduler decides, the scheduler.</p>"
         "<p>An allocation outlives neither program, executable nor device.</p>"
     )
-    found = index(f'<h2 id="a">A</h2>{section}')
-    assert found["a"][1] == (
+    entries_found = index(f'<h2 id="a">A</h2>{section}')
+    assert entries_found["a"][1] == (
         "<p>A fusion is one kernel.</p>"
         "<p>An allocation outlives neither program, executable nor device.</p>"
         "<sub>Later scheduler decides</sub>"
@@ -108,36 +108,36 @@ def test_a_section_has_whole_sentences_and_of_those_that_say_little_new_each_wor
 
 def test_what_a_section_above_said_is_not_kept_again_but_how_each_begins_is() -> None:
     sentence = "Every allocation outlives its executable."
-    found = index(f'<h2 id="a">A</h2><p>{sentence}</p><h2 id="b">B</h2><p>It begins.</p><p>{sentence}</p>')
-    assert (found["a"][1], found["b"][1]) == (f"<p>{sentence}</p>", "<p>It begins.</p>")
+    entries_found = index(f'<h2 id="a">A</h2><p>{sentence}</p><h2 id="b">B</h2><p>It begins.</p><p>{sentence}</p>')
+    assert (entries_found["a"][1], entries_found["b"][1]) == (f"<p>{sentence}</p>", "<p>It begins.</p>")
 
 
 def test_names_in_tables_count_once_a_page_and_instructions_have_no_number() -> None:
     table = (
         "<table><tr><td>loop_<wbr>fusion.12</td><td>4,096</td></tr><tr><td>loop_fusion.13</td><td>7</td></tr></table>"
     )
-    found = index(f'<h2 id="a">A</h2>{table}<h2 id="b">B</h2><p>Again.</p>{table}')
-    assert (found["a"][1], found["b"][1]) == ("<sub>loop_fusion</sub>", "<p>Again.</p>")
+    entries_found = index(f'<h2 id="a">A</h2>{table}<h2 id="b">B</h2><p>Again.</p>{table}')
+    assert (entries_found["a"][1], entries_found["b"][1]) == ("<sub>loop_fusion</sub>", "<p>Again.</p>")
 
 
 def test_what_a_page_holds_cannot_leave_the_text_it_is_in() -> None:
-    found = index('<h2 id="a">A</h2><p>An <code>f32[8]&lt;script&gt;</code> type.</p>')
-    assert found["a"][1] == "<p>An f32[8]&lt;script&gt; type.</p>"
+    entries_found = index('<h2 id="a">A</h2><p>An <code>f32[8]&lt;script&gt;</code> type.</p>')
+    assert entries_found["a"][1] == "<p>An f32[8]&lt;script&gt; type.</p>"
 
 
 def test_an_entry_ranks_as_it_was_handed_over() -> None:
     entries = [SearchEntry("all-gather", "all-gather", "", 4.5), SearchEntry("kept", "Kept", "")]
-    found: list[dict[str, object]] = [{"location": f"cards/#{entry.id}"} for entry in entries]
-    found.append({"location": "other/#all-gather"})
-    rank(found, "cards/", entries)
-    assert [each.get("boost") for each in found] == [4.5, None, None]
+    items: list[dict[str, object]] = [{"location": f"cards/#{entry.id}"} for entry in entries]
+    items.append({"location": "other/#all-gather"})
+    rank(items, "cards/", entries)
+    assert [item.get("boost") for item in items] == [4.5, None, None]
 
 
 def test_what_readers_type_for_a_section_leads_to_it_and_a_section_that_is_gone_is_named() -> None:
-    found: list[dict[str, object]] = [{"location": "cards/"}, {"location": "cards/#a"}, {"location": "other/#a"}]
-    gone = rank(found, "cards/", [], {"": ["card"], "a": ["OOM", "out of memory"], "b": ["lost"]})
-    assert [each.get("tags") for each in found] == [["card"], ["OOM", "out of memory"], None]
-    assert gone == {"b"}
+    items: list[dict[str, object]] = [{"location": "cards/"}, {"location": "cards/#a"}, {"location": "other/#a"}]
+    ranked = rank(items, "cards/", [], {"": ["card"], "a": ["OOM", "out of memory"], "b": ["lost"]})
+    assert [item.get("tags") for item in items] == [["card"], ["OOM", "out of memory"], None]
+    assert ranked == {"b"}
 
 
 def test_words_for_a_section_that_no_page_has_fail_the_build(site: Site) -> None:

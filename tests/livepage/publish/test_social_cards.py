@@ -1,4 +1,4 @@
-"""The picture that a link to a page shows elsewhere: its title, its description and a figure of its own."""
+"""Social cards: title, description and a figure of each page."""
 
 from __future__ import annotations
 
@@ -101,8 +101,8 @@ def test_a_page_without_a_drawing_has_its_title_in_large() -> None:
 
 
 def test_a_card_has_the_styles_of_its_page() -> None:
-    built = '<link rel="stylesheet" href="../a.css"><link rel="icon" href="b.svg">'
-    assert '<link rel="stylesheet" href="../a.css">' in social_cards.write_card(page(""), built, "Inside XLA")
+    html = '<link rel="stylesheet" href="../a.css"><link rel="icon" href="b.svg">'
+    assert '<link rel="stylesheet" href="../a.css">' in social_cards.write_card(page(""), html, "Inside XLA")
 
 
 @pytest.mark.parametrize(("name", "address"), [("practice/hlo.py", "practice-hlo"), ("index.md", "index")])
@@ -113,11 +113,11 @@ def test_the_card_of_a_page_is_named_as_the_page(name: str, address: str) -> Non
 def test_the_head_of_a_page_names_its_card_by_its_whole_address_where_there_is_one() -> None:
     env = Environment(loader=FileSystemLoader(ROOT / "docs" / "overrides" / "partials"), autoescape=True)
     env.filters |= {"card_address": social_cards.find_address, "url": str}
-    shown = SimpleNamespace(
+    page = SimpleNamespace(
         meta={}, title="HLO", is_homepage=False, url="practice/hlo/", file=SimpleNamespace(src_uri="practice/hlo.py")
     )
     config = {"site_url": "https://example.org/xla/", "site_name": "Inside XLA", "site_description": "It."}
     for cards, kind in ((True, "summary_large_image"), (False, "summary")):
-        head = env.get_template("describe.html").render(page=shown, config=config | {"extra": {"cards": cards}})
+        head = env.get_template("describe.html").render(page=page, config=config | {"extra": {"cards": cards}})
         image = '<meta property="og:image" content="https://example.org/xla/assets/cards/practice-hlo.png">'
         assert (image in head, f'content="{kind}"' in head) == (cards, True)

@@ -1,4 +1,4 @@
-"""The first use of a term in prose leads to its entry, and so does a code; nothing else of a page changes."""
+"""Links from the first use of a term or code in prose to its entry."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ PAGES = {"glossary.md": "../glossary/", "operations.md": "../operations/", "pass
 
 
 def link(content: str, terms: Iterable[Term] = TERMS) -> str:
-    """Return a page with its links, each in brackets before its address."""
+    """Return a page with its links written as bracketed text and address."""
     linked = term_links.link(content, terms, lambda name: PAGES.get(name, ""))
     assert re.sub(r'<a class="term"[^>]*>(.*?)</a>', r"\1", linked) == content, "more changed than links"
     return re.sub(r'<a class="term" href="\.\./(.*?)">(.*?)</a>', r"[\2](\1)", linked)

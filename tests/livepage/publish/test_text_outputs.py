@@ -1,4 +1,4 @@
-"""What reads no HTML finds each page as Markdown, a list of them, and what changed as a feed."""
+"""Outputs for machines: each page as Markdown, a list of pages, a feed and a sitemap."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ PAGE = """
 
 
 @pytest.fixture
-def built(site: Site) -> Site:
+def site_build(site: Site) -> Site:
     """A site of two pages."""
     site.write({"docs/index.md": HOME, "docs/deep/fusion.md": PAGE})
     assert site.build() == []
@@ -67,8 +67,8 @@ def read(site: Site, name: str) -> str:
     return (site.root / "site" / name).read_text(encoding="utf-8")
 
 
-def test_a_page_lies_beside_its_html_as_markdown_with_what_the_build_printed(built: Site) -> None:
-    text = read(built, "deep/fusion/index.md")
+def test_a_page_lies_beside_its_html_as_markdown_with_what_the_build_printed(site_build: Site) -> None:
+    text = read(site_build, "deep/fusion/index.md")
     assert "description:" not in text
     assert "An answer with 42 values.\n" in text
     assert "```hlo\n%add.1 = f32[8]{0} add(%a, %b)\n```" in text
@@ -77,8 +77,8 @@ def test_a_page_lies_beside_its_html_as_markdown_with_what_the_build_printed(bui
     assert "livepage" not in text
 
 
-def test_what_only_this_markdown_knows_is_written_so_that_any_reader_shows_it(built: Site) -> None:
-    text = read(built, "deep/fusion/index.md")
+def test_what_only_this_markdown_knows_is_written_so_that_any_reader_shows_it(site_build: Site) -> None:
+    text = read(site_build, "deep/fusion/index.md")
     assert "**A fold**\n\n[Inside](../../index.md)\n" in text
     assert "```text\n{kept: so} [x](index.md)\n```" in text
     assert "**CPU**\n\nOne kernel.\n" in text
@@ -86,20 +86,20 @@ def test_what_only_this_markdown_knows_is_written_so_that_any_reader_shows_it(bu
     assert "drawn" not in text
 
 
-def test_links_lead_from_one_text_to_the_other_and_to_its_anchors(built: Site) -> None:
-    text = read(built, "deep/fusion/index.md")
+def test_links_lead_from_one_text_to_the_other_and_to_its_anchors(site_build: Site) -> None:
+    text = read(site_build, "deep/fusion/index.md")
     assert re.findall(r"\]\((.*?)\)", text) == [
         "../../index.md#way", "#kinds", "https://example.org/a.md", "../../index.md", "index.md"
     ]  # fmt: skip
     assert '<a id="kinds"></a>\n\n## Kinds\n' in text
     assert '* <a id="A01"></a>An entry.' in text
-    assert read(built, "index.md") == (
+    assert read(site_build, "index.md") == (
         '# Home\n\n<a id="way"></a>\n\n## The [way](deep/fusion/index.md)\n\nThe [way](deep/fusion/index.md#kinds).\n'
     )
 
 
-def test_the_list_of_pages_says_what_each_is_about(built: Site) -> None:
-    assert "- [Fusion](deep/fusion/index.md): What this page is about.\n" in read(built, "llms.txt")
+def test_the_list_of_pages_says_what_each_is_about(site_build: Site) -> None:
+    assert "- [Fusion](deep/fusion/index.md): What this page is about.\n" in read(site_build, "llms.txt")
 
 
 def test_the_list_of_pages_names_them_in_full_where_the_site_has_an_address(
@@ -164,8 +164,8 @@ def test_the_feed_has_the_sections_that_a_page_names(site: Site, monkeypatch: py
     assert channel.findtext("lastBuildDate") == "Tue, 14 Nov 2023 22:13:20 +0000"
 
 
-def test_without_such_a_page_there_is_no_feed(built: Site) -> None:
-    assert not (built.root / "site" / "feed.xml").exists()
+def test_without_such_a_page_there_is_no_feed(site_build: Site) -> None:
+    assert not (site_build.root / "site" / "feed.xml").exists()
 
 
 @pytest.mark.parametrize("canonical", ["https://example.org/a/", ""])
@@ -183,12 +183,12 @@ def test_the_sitemap_lists_every_page_with_and_without_the_sites_address(canonic
 def test_every_page_of_the_navigation_is_in_the_list_of_pages() -> None:
     """The project's own navigation, without building it."""
     config = load_config(str(ROOT / "mkdocs.yml"))
-    named = re.findall(r"[\w/-]+\.(?:md|py)", str(config.nav))
+    sources = re.findall(r"[\w/-]+\.(?:md|py)", str(config.nav))
     assert [text_outputs.find_address(name) for name in ("index.md", "practice/index.md", "a.md", "practice/b.py")] == [
         "index.md", "practice/index.md", "a/index.md", "practice/b/index.md"
     ]  # fmt: skip
-    assert len({text_outputs.find_address(name) for name in named}) == len(named)
-    assert os.sep not in "".join(map(text_outputs.find_address, named)) or os.sep == "/"
+    assert len({text_outputs.find_address(name) for name in sources}) == len(sources)
+    assert os.sep not in "".join(map(text_outputs.find_address, sources)) or os.sep == "/"
 
 
 FRONT = """
@@ -209,10 +209,10 @@ def test_front_matter_is_text_wherever_it_is_shown(site: Site) -> None:
     config.write_text(re.sub("^theme: .*", theme, config.read_text(), flags=re.MULTILINE))
     assert site.build() == []
     for page in ("index.html", "odd/index.html"):
-        built = (site.root / "site" / page).read_text(encoding="utf-8")
-        assert "<script>alert" not in built
-        assert "A &lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt; &amp; [b](c)" in built
-        assert "&amp;lt;" not in built
+        text = (site.root / "site" / page).read_text(encoding="utf-8")
+        assert "<script>alert" not in text
+        assert "A &lt;/title&gt;&lt;script&gt;alert(1)&lt;/script&gt; &amp; [b](c)" in text
+        assert "&amp;lt;" not in text
     described = 'content="&#34;&gt;&lt;script&gt;alert(2)&lt;/script&gt; &amp; [d](e)"'
     assert (site.root / "site" / "odd" / "index.html").read_text(encoding="utf-8").count(described) == 2
     listed = (site.root / "site" / "llms.txt").read_text(encoding="utf-8").splitlines()[-1]

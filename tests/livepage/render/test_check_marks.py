@@ -1,4 +1,4 @@
-"""A check is a mark at the end of the sentence that it backs, wherever Markdown lets a check stand."""
+"""The mark of a check at the end of its sentence, in every Markdown element."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ TABBED = """=== "One"
 
 
 class _Hosts(HTMLParser):
-    """Notes what stands before each mark in the innermost element with an end of its own."""
+    """A parser that records the text before each mark in its innermost block element."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -35,7 +35,7 @@ class _Hosts(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         if tag == "button" and ("class", "checked") in attrs:
-            name, text = next(each for each in reversed(self.open) if each[0] not in {"span", "a", "code"})
+            name, text = next(element for element in reversed(self.open) if element[0] not in {"span", "a", "code"})
             self.found.append((name, " ".join(text.split())))
         self.open.append([tag, ""])
 
@@ -44,8 +44,8 @@ class _Hosts(HTMLParser):
             pass
 
     def handle_data(self, data: str) -> None:
-        for each in self.open:
-            each[1] += data
+        for element in self.open:
+            element[1] += data
 
 
 SILENT = '```python exec="on"\nx = 1\n```'
@@ -83,8 +83,8 @@ def test_a_mark_stands_at_the_end_of_what_its_check_stands_behind(site: Site, pl
 def test_each_check_has_a_mark_of_its_own_that_names_the_claim_as_text(site: Site) -> None:
     html = build(site, f"They say.\n\n{CHECK.format('1 < 2 & so on')}\n\n{CHECK.format('b')}")
     assert '<span class="end">say.<button' in html
-    said = ["Checked in this build: 1 &lt; 2 &amp; so on", "Checked in this build: b"]
-    assert re.findall('aria-label="(Checked[^"]*)"', html) == re.findall('<p class="claim">(.*?)</p>', html) == said
+    labels = ["Checked in this build: 1 &lt; 2 &amp; so on", "Checked in this build: b"]
+    assert re.findall('aria-label="(Checked[^"]*)"', html) == re.findall('<p class="claim">(.*?)</p>', html) == labels
     opens = re.findall('class="checked" popovertarget="([^"]+)"', html)
     assert opens == re.findall('<section class="check" id="([^"]+)" popover', html)
     assert len(set(opens)) == 2

@@ -1,4 +1,4 @@
-"""At its foot a page says what made that which it shows, once, as the project's adapter says it."""
+"""The foot of a page: the versions of the compilers that made its captures."""
 
 from __future__ import annotations
 

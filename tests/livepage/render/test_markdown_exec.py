@@ -61,7 +61,7 @@ PLAIN = (
 
 
 def show_plainly(text: str) -> str:
-    """Return what markdown-exec shows of a page without this engine."""
+    """Return the output of plain markdown-exec for a page."""
     fences = [{"name": name, "class": name, "validator": validator, "format": formatter} for name in formatters]
     configs = {"pymdownx.superfences": {"custom_fences": fences}, "pymdownx.tabbed": {"alternate_style": True}}
     return markdown.markdown(text, extensions=[*PLAIN], extension_configs=configs)
@@ -79,10 +79,10 @@ def test_a_documented_option_does_what_it_does_without_this_engine(
 ) -> None:
     monkeypatch.chdir(site.root)
     site.write({"docs/a.md": f"# A\n\n{SAME[name]}\n"})
-    shown, failures = site.render("a")
+    pages, failures = site.render("a")
     assert failures == []
     expected = read_text(show_plainly(f"# A\n\n{SAME[name]}\n"))
-    assert read_text(shown) == expected
+    assert read_text(pages) == expected
     assert expected != "A"
 
 
@@ -96,11 +96,11 @@ def test_all_of_them_stand_on_one_page_that_a_strict_build_takes(site: Site, mon
 
 def test_names_and_ids_are_set_as_documented(site: Site) -> None:
     block = '```python exec="on" {}\nprint("## Title")\n```'
-    told = {'id="own"': "own-title", 'idprefix="pre-"': "pre-title", "": "block-3-title", 'idprefix=""': "title"}
-    site.write({"docs/a.md": "# A\n\n" + "\n\n".join(map(block.format, told)) + "\n"})
-    shown, failures = site.render("a")
+    titles = {'id="own"': "own-title", 'idprefix="pre-"': "pre-title", "": "block-3-title", 'idprefix=""': "title"}
+    site.write({"docs/a.md": "# A\n\n" + "\n\n".join(map(block.format, titles)) + "\n"})
+    pages, failures = site.render("a")
     assert failures == []
-    assert re.findall(r'<h2 id="([^"]*)"', shown) == [*told.values()]
+    assert re.findall(r'<h2 id="([^"]*)"', pages) == [*titles.values()]
 
 
 def test_a_language_of_the_variable_runs_without_being_told_to(site: Site) -> None:
@@ -162,15 +162,15 @@ def test_a_failure_names_page_and_line_in_place_of_a_traceback_on_the_page(site:
     }  # fmt: skip
     for text, expected in cases.items():
         site.write({"docs/a.md": f"# A\n\n{text}\n"})
-        shown, failures = site.render("a")
+        pages, failures = site.render("a")
         assert [str(failure) for failure in failures] == [expected]
-        assert "Traceback" not in shown
+        assert "Traceback" not in pages
 
 
 def test_an_editor_of_pyodide_loads_nothing_from_another_host(site: Site) -> None:
     site.write({"docs/a.md": "# A\n\n```pyodide\nprint(1)\n```\n"})
-    shown, failures = site.render("a")
-    assert "<script" not in shown
+    pages, failures = site.render("a")
+    assert "<script" not in pages
     assert [str(failure).partition(":3: ")[2] for failure in failures] == [
         'pyodide would load scripts from other hosts: publish them with the site, and say assets="no"'
     ]
@@ -195,7 +195,7 @@ def test_a_page_with_a_shell_runs_in_every_build_unless_it_names_its_inputs(
     for _ in runs, runs:
         site.build()
     assert len(count.read_text()) == len(runs)
-    is_named = any("docs/a.md is not kept: it read what `bash` reads in docs/a.md:3" in told for told in site.log)
+    is_named = any("docs/a.md is not kept: it read what `bash` reads in docs/a.md:3" in message for message in site.log)
     assert is_named is (runs == "ab")
     (site.root / "data/one").write_text("second\n")
     site.build()

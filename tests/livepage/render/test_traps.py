@@ -1,4 +1,4 @@
-"""What other set-ups let pass in silence fails a strict build here, and names page and line."""
+"""Mistakes that other engines ignore fail a strict build here, with page and line."""
 
 from __future__ import annotations
 
@@ -134,7 +134,7 @@ TRAPS = {
 
 @pytest.fixture(scope="module")
 def warnings(shared_site: Site) -> Iterator[list[str]]:
-    """What one build of a site with every trap warned of."""
+    """The warnings of one build of a site with every trap."""
     shared_site.write({f"docs/{name}.md": text for name, (text, _) in TRAPS.items()})
     shared_site.write(
         {
@@ -206,7 +206,7 @@ def test_an_unknown_compiler_flag_leaves_page_and_line(site: Site) -> None:
         ```
         """
     site.write({"docs/aborts.md": text})
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-m", "mkdocs", "build", "--strict"],
         cwd=site.root,
         env={**os.environ, "JAX_PLATFORMS": "cpu"},
@@ -214,5 +214,5 @@ def test_an_unknown_compiler_flag_leaves_page_and_line(site: Site) -> None:
         text=True,
         check=False,
     )
-    assert done.returncode != 0
-    assert "docs/aborts.md:7: this line ended the process, with " in done.stderr
+    assert result.returncode != 0
+    assert "docs/aborts.md:7: this line ended the process, with " in result.stderr

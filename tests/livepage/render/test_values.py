@@ -99,8 +99,10 @@ def test_numbers_and_text_are_shown_for_reading(site: Site) -> None:
 
 
 def test_a_value_that_stands_for_more_says_it_on_hover_and_focus(site: Site) -> None:
-    shown = 'class Size(str):\n    exact = "65,536 bytes & more"'
-    site.write({"docs/a.md": f'# A\n\n```python exec="on"\n{shown}\n```\n\nIt takes `= Size("64 KiB")`, `= 1`.\n'})
+    value_class = 'class Size(str):\n    exact = "65,536 bytes & more"'
+    site.write(
+        {"docs/a.md": f'# A\n\n```python exec="on"\n{value_class}\n```\n\nIt takes `= Size("64 KiB")`, `= 1`.\n'}
+    )
     assert site.build() == []
-    said = '<span class="value" data-exact="65,536 bytes &amp; more" tabindex="0">64 KiB</span>, <span class="value">1<'
-    assert said in site.html("a")
+    html = '<span class="value" data-exact="65,536 bytes &amp; more" tabindex="0">64 KiB</span>, <span class="value">1<'
+    assert html in site.html("a")

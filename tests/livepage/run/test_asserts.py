@@ -1,4 +1,4 @@
-"""Checks: claims beside the asserts that hold them."""
+"""Checks: claims with the asserts that support them."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         ("assert 1 + 1 == 3", "AssertionError: left was 2, right was 3"),
         ("assert [1, 2] == [1], 'lists'", "AssertionError: lists: left was [1, 2], right was [1]"),
@@ -41,12 +41,12 @@ for found in (Found("layer", "h100", "HloModule" * 90),):
         ),
     ],
 )
-def test_a_failing_assert_says_what_it_compared(site: Site, code: str, said: str) -> None:
+def test_a_failing_assert_says_what_it_compared(site: Site, code: str, message: str) -> None:
     """Plain asserts, evaluated once, their values in the report."""
     site.write({"docs/a.md": f'# A\n\n```python check="It holds"\n{code}\n```\n'})
     _, failures = site.render("a")
     assert len(failures) == 1
-    assert failures[0].error.endswith(said)
+    assert failures[0].error.endswith(message)
     assert len(failures[0].error) < 600
     line = max(at for at, text in enumerate(f"\n\n\n{code}".split("\n"), 1) if "assert" in text)
     assert str(failures[0].origin) == f"docs/a.md:{line}"
@@ -85,10 +85,12 @@ NOTHING = {
 @pytest.mark.usefixtures("all_targets")  # a loop over what is missing is no fault of the check
 @pytest.mark.parametrize("name", NOTHING)
 def test_a_check_that_checks_nothing_fails(site: Site, name: str) -> None:
-    code, line, said = NOTHING[name]
+    code, line, message = NOTHING[name]
     site.write({"docs/a.md": f'# A\n\n```python check="It holds"\n{code}\n```\n'})
     _, failures = site.render("a")
-    assert [str(failure)[: len(f"docs/a.md:{line}: {said}")] for failure in failures] == [f"docs/a.md:{line}: {said}"]
+    assert [str(failure)[: len(f"docs/a.md:{line}: {message}")] for failure in failures] == [
+        f"docs/a.md:{line}: {message}"
+    ]
 
 
 @pytest.mark.parametrize(

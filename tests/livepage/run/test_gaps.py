@@ -1,4 +1,4 @@
-"""Targets that this machine cannot compile for leave marked gaps, unless all targets are required."""
+"""Missing targets leave marked gaps, unless all targets are required."""
 
 from __future__ import annotations
 

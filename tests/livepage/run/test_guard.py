@@ -1,4 +1,4 @@
-"""What a block must not do is refused, told with page and line, and undone where it would reach the next page."""
+"""Forbidden actions of a block: rejected with page and line, and undone before the next page."""
 
 from __future__ import annotations
 
@@ -71,10 +71,10 @@ LEFT = {
 @pytest.mark.parametrize("name", REFUSED)
 def test_what_a_block_must_not_do_is_refused(site: Site, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(site.root)
-    code, line, said = REFUSED[name]
+    code, line, message = REFUSED[name]
     site.write({"docs/a.md": f"# A\n\n{BLOCK}\n{code}\n```\n"})
     _, failures = site.render("a")
-    expected = f"docs/a.md:{3 + line}: {said}"
+    expected = f"docs/a.md:{3 + line}: {message}"
     assert [str(failure)[: len(expected)] for failure in failures] == [expected]
     assert sorted(path.name for path in (site.root / "docs").iterdir()) == ["a.md", "index.md"]
 
@@ -131,5 +131,5 @@ def test_an_interrupt_names_the_line_that_runs(site: Site) -> None:
     code = (
         "from pathlib import Path; from livepage.render_one import render_page as f; f(Path('docs/a.md'), Path.cwd())"
     )
-    done = subprocess.run([sys.executable, "-c", code], cwd=site.root, capture_output=True, text=True, check=False)
-    assert [line for line in done.stderr.splitlines() if "docs/a.md:7: interrupted while this line ran" in line] != []
+    result = subprocess.run([sys.executable, "-c", code], cwd=site.root, capture_output=True, text=True, check=False)
+    assert [line for line in result.stderr.splitlines() if "docs/a.md:7: interrupted while this line ran" in line] != []

@@ -1,4 +1,4 @@
-"""Sessions: one namespace for a page, run again when, and only when, something it depends on changed."""
+"""Sessions: one namespace for each page, which runs again only if a dependency changed."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def test_what_a_block_writes_is_shown_wherever_it_prints_from(site: Site) -> Non
 def test_a_page_that_shows_its_own_lines_runs_again_when_they_move(site: Site) -> None:
     """Both pages read their own files, as captures of functions on a page do; one says where its function stands."""
 
-    def page(name: str, prose: str, shown: str) -> dict[str, str]:
+    def page(name: str, prose: str, shown_lines: str) -> dict[str, str]:
         text = f"""
             # A
 
@@ -55,7 +55,7 @@ def test_a_page_that_shows_its_own_lines_runs_again_when_they_move(site: Site) -
             def here(): ...
 
             open("{site.root}/docs/{name}.md").read()
-            print({shown})
+            print({shown_lines})
             ```
             """
         return {f"docs/{name}.md": text}

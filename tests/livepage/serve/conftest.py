@@ -1,4 +1,4 @@
-"""A small site as `mkdocs serve` has it, without the loop that waits for edits: each test says when it looks."""
+"""A small served site without the loop that waits for edits: each test triggers the check for edits."""
 
 from __future__ import annotations
 
@@ -71,7 +71,7 @@ FILES = {
 
 
 class Served:
-    """A site that is served; it is built once, and then looks for edits when it is told to."""
+    """A served site, which is built once and checks for edits on request."""
 
     def __init__(self, site: Site, folder: Path, last: LastBuild) -> None:
         """Build it."""
@@ -94,7 +94,7 @@ class Served:
         _build(self.site.root, self.folder)
 
     def put(self, name: str, text: str) -> None:
-        """Write a file, another than it was even where the clock is coarse."""
+        """Write a file with a new modification time, even if the clock is coarse."""
         path = self.site.root / name
         path.parent.mkdir(exist_ok=True)
         path.write_text(text, encoding="utf-8")
@@ -108,7 +108,7 @@ class Served:
         self.put(name, text.replace(old, new))
 
     def look(self) -> list[str]:
-        """Build what changed as MkDocs' loop does, and return what was warned of."""
+        """Build changed pages as MkDocs' loop does, and return the warnings."""
         self.server._wanted_epoch += 1  # noqa: SLF001 - as the loop does
         self.server._want_rebuild = False  # noqa: SLF001 - likewise
         with _hear() as heard:
@@ -116,7 +116,7 @@ class Served:
         return heard
 
     def compare(self, folder: Path) -> tuple[dict[str, bytes], dict[str, bytes], list[str]]:
-        """Return the files that are served, those of a full build in a process of its own, and what that warned of."""
+        """Return the served files, those of a full build in another process, and that build's warnings."""
         child = os.fork()
         if not child:
             code = 1
@@ -202,26 +202,26 @@ class Server:
 
     def get(self, page: str, mark: str, *, longest: float = 30) -> str:
         """Return a page once it holds a text."""
-        end, shown = time.monotonic() + longest, ""
+        end, text = time.monotonic() + longest, ""
         while time.monotonic() < end:
             try:
                 with urllib.request.urlopen(f"{self.address}{page}", timeout=10) as answer:  # noqa: S310 - this machine
-                    shown = answer.read().decode()
+                    text = answer.read().decode()
             except OSError:
-                shown = ""
-            if mark in shown:
-                return shown
+                text = ""
+            if mark in text:
+                return text
             time.sleep(0.05)
-        pytest.fail(f"{page or 'the home page'} did not show {mark!r}:\n{shown}\n{self.log.read_text()}")
+        pytest.fail(f"{page or 'the home page'} did not show {mark!r}:\n{text}\n{self.log.read_text()}")
 
     def let(self, name: str) -> None:
-        """Let the work end that a page waits for."""
+        """Finish the work that a page waits for."""
         (self.site.root / f"go-{name}").touch()
 
 
 @pytest.fixture
 def serve(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[dict[str, str]], Server]]:
-    """What serves a site with the pages that are given."""
+    """A function that serves a site with the given pages."""
     monkeypatch.setenv("PYTHONPATH", os.pathsep.join([str(site.root / "snippets"), str(PROJECT / "scripts")]))
     monkeypatch.delenv("LIVE", raising=False)
     started: list[Server] = []
@@ -242,6 +242,6 @@ def serve(site: Site, monkeypatch: pytest.MonkeyPatch) -> Iterator[Callable[[dic
 def find_port() -> int:
     import socket
 
-    with socket.socket() as found:
-        found.bind(("127.0.0.1", 0))
-        return int(found.getsockname()[1])
+    with socket.socket() as free_socket:
+        free_socket.bind(("127.0.0.1", 0))
+        return int(free_socket.getsockname()[1])

@@ -1,4 +1,4 @@
-"""A browser reloads when the page that it shows was built again, and waits only for what is being built."""
+"""A browser reloads if its page was rebuilt, and waits only for pages in progress."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ class Browser:
 
     def get(self, path: str, referer: str = "") -> str:
         """Return what a server answers."""
-        asked = urllib.request.Request(self.address + path, headers={"Referer": referer} if referer else {})  # noqa: S310 - to this machine
-        with urllib.request.urlopen(asked, timeout=20) as answer:  # noqa: S310 - as above
+        request = urllib.request.Request(self.address + path, headers={"Referer": referer} if referer else {})  # noqa: S310 - to this machine
+        with urllib.request.urlopen(request, timeout=20) as answer:  # noqa: S310 - as above
             return answer.read().decode()
 
     def open(self, page: str) -> Future[bool]:
@@ -78,17 +78,17 @@ def test_a_build_of_all_pages_reloads_every_browser(served: Served, browser: Bro
 def test_while_a_page_is_built_the_others_are_at_hand(
     served: Served, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, end = threading.Event(), threading.Event()
+    started, end = threading.Event(), threading.Event()
     build_page = rebuild._build  # noqa: SLF001 - the step that each page takes
 
     def wait(page: Page, *rest: object) -> None:
-        begun.set()
+        started.set()
         assert end.wait(timeout=10)
         build_page(page, *rest)  # type: ignore[arg-type]  # as it was called
 
     monkeypatch.setattr(rebuild, "_build", wait)
     served.rebuild.want(["first.md"])
-    assert begun.wait(timeout=10)
+    assert started.wait(timeout=10)
     waiting = [browser.pool.submit(browser.get, path) for path in ("first/", "llms.txt", "search/search_index.json")]
     assert "<article>" in browser.get("second/")
     assert [answer.done() for answer in waiting] == [False] * 3
@@ -106,17 +106,17 @@ def test_a_page_that_comes_is_found_without_an_edit(served: Served, browser: Bro
 def test_while_all_pages_are_built_every_request_waits(
     served: Served, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    begun, end = threading.Event(), threading.Event()
+    started, end = threading.Event(), threading.Event()
     build_all = served.rebuild._build_all  # noqa: SLF001 - MkDocs' own builder, which a test cannot slow down
 
     def wait() -> None:
-        begun.set()
+        started.set()
         assert end.wait(timeout=10)
         build_all()
 
     monkeypatch.setattr(served.rebuild, "_build_all", wait)
     served.replace("docs/first.md", "# First", "# The first")
-    assert begun.wait(timeout=10)
+    assert started.wait(timeout=10)
     waiting = [browser.pool.submit(browser.get, path) for path in ("first/", "second/")]
     time.sleep(0.2)
     assert [answer.done() for answer in waiting] == [False] * 2

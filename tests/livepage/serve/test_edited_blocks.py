@@ -1,4 +1,4 @@
-"""While a site is served an edited block is shown, and the page is that of a full build, byte for byte."""
+"""An edited block of a served site gives the same page as a full build."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ def test_an_edited_block_is_shown_as_a_full_build_shows_it(
     page = f"# Page\n\n{fences}\n\nThe value is `= x + 100`.\n\nEND\n"
     server = serve({"docs/page.md": page, "docs/other.md": "# Other\n", "snippets/helper.py": "WORD = 1\n"})
     server.get("page/", "last 1")
-    for number, (old, new, shown) in enumerate(EDITS.values()):
+    for number, (old, new, place) in enumerate(EDITS.values()):
         text = (server.site.root / "docs/page.md").read_text(encoding="utf-8")
         assert old in text
-        if shown == "word 22":
+        if place == "word 22":
             (server.site.root / "snippets/helper.py").write_text("WORD = 22\n", encoding="utf-8")
         (server.site.root / "docs/page.md").write_text(text.replace(old, new), encoding="utf-8")
-        assert read_article(server.get("page/", shown)) == build_whole(server, tmp_path / f"built-{number}", "page")
+        assert read_article(server.get("page/", place)) == build_whole(server, tmp_path / f"built-{number}", "page")
 
 
 def read_article(page: str) -> str:

@@ -1,4 +1,4 @@
-"""A served site is there at once: what takes long arrives page by page, and the page that is open comes first."""
+"""A served site is available at once; slow pages follow, and the open page comes first."""
 
 from __future__ import annotations
 
@@ -47,9 +47,9 @@ def test_every_page_can_be_read_before_anything_ran_and_fills_itself_in(
         assert "Before (still runs)." in text_of(page)
         assert f'print(tool.work("{name}"))' in text_of(page).replace("&quot;", '"')
         assert "is done" not in page
-    said = json.loads(server.get("livereload/progress", "share"))
-    assert said["share"] == 0
-    assert "0 of 4 pages done" in said["text"]
+    progress = json.loads(server.get("livereload/progress", "share"))
+    assert progress["share"] == 0
+    assert "0 of 4 pages done" in progress["text"]
     first = min(NAMES)  # as the navigation lists them
     server.let(first)
     server.get(f"{first}/", f"{first} is done")
@@ -83,30 +83,30 @@ def test_the_page_that_is_open_comes_before_those_above_it(serve: Callable[[dict
 def test_a_page_that_arrives_is_shown_at_once_where_somebody_looks_and_all_with_the_last(
     visits: list[str], at_once: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    pending, shown = arrive(monkeypatch)
+    pending, arrivals = arrive(monkeypatch)
     for page in visits:
         pending.prefer(page)
     pending._hear("docs/one.md")  # noqa: SLF001 - what the processes say of a page that ran
-    assert shown == at_once
+    assert arrivals == at_once
     pending._hear("docs/two.md")  # noqa: SLF001 - as above
-    assert shown == [*at_once, "one.md", "two.md"]
+    assert arrivals == [*at_once, "one.md", "two.md"]
 
 
 def test_a_page_that_ran_is_shown_when_somebody_opens_it(monkeypatch: pytest.MonkeyPatch) -> None:
-    pending, shown = arrive(monkeypatch)
+    pending, arrivals = arrive(monkeypatch)
     pending._hear("docs/one.md")  # noqa: SLF001 - as above
     pending.prefer("one.md")
-    assert shown == ["one.md"]
+    assert arrivals == ["one.md"]
 
 
 def arrive(monkeypatch: pytest.MonkeyPatch) -> tuple[PagesPending, list[str]]:
     """Return pending that wait for two pages, and what they show."""
     monkeypatch.setattr(project, "docs", Path("docs"))
     monkeypatch.setattr(Workers, "start", lambda _: None)
-    pending, shown = PagesPending(), list[str]()
-    pending.tell(shown.extend)
+    pending, arrivals = PagesPending(), list[str]()
+    pending.tell(arrivals.extend)
     pending._asked = {f"docs/{name}.md": Inputs() for name in ("one", "two")}  # noqa: SLF001 - as a build leaves it
-    return pending, shown
+    return pending, arrivals
 
 
 @pytest.mark.long("authors alone see it; otherwise a sentence and a block are edited")

@@ -1,4 +1,4 @@
-"""A page that is edited while the site is served is built alone, and the folder is what a full build makes of it."""
+"""An edited page of a served site is built alone, with the same result as a full build."""
 
 from __future__ import annotations
 
@@ -48,11 +48,11 @@ ALONE = {edit for edit, (name, *_) in EDITS.items() if name.endswith(".md")} - {
 
 
 def same_as_a_full_build(served: Served, heard: list[str], folder: Path) -> None:
-    """Hold the folder that is served, and what was warned of, against a full build."""
-    shown, expected, warnings = served.compare(folder)
+    """Assert that the served folder and its warnings equal those of a full build."""
+    edits, expected, warnings = served.compare(folder)
     assert "search/search_index.json" in expected
-    assert sorted(shown) == sorted(expected)
-    assert [name for name in expected if shown[name] != expected[name]] == []
+    assert sorted(edits) == sorted(expected)
+    assert [name for name in expected if edits[name] != expected[name]] == []
     assert sorted(set(heard)) == sorted(set(warnings))
 
 
@@ -82,15 +82,15 @@ def test_after_any_edits_in_any_order_the_site_is_that_of_a_full_build(
     served: Served, tmp_path: Path, seed: int
 ) -> None:
     chance = random.Random(seed)  # noqa: S311 - the same edits in each run
-    made: dict[str, tuple[str, str, str]] = {}
+    edits: dict[str, tuple[str, str, str]] = {}
     for turn in range(8):
         for _ in range(chance.choice([1, 1, 2])):
             edit = chance.choice(sorted(EDITS))
-            name, old, new = made.pop(edit) if edit in made else EDITS[edit]
+            name, old, new = edits.pop(edit) if edit in edits else EDITS[edit]
             if old in (served.site.root / name).read_text(encoding="utf-8"):
                 served.replace(name, old, new)
                 if (name, old, new) == EDITS[edit]:
-                    made[edit] = name, new, old
+                    edits[edit] = name, new, old
         heard = served.look()
         if turn % 2:
             same_as_a_full_build(served, heard, tmp_path / f"turn-{turn}")
@@ -116,37 +116,37 @@ def test_only_the_edited_page_is_converted(served: Served, monkeypatch: pytest.M
 def test_pages_that_somebody_wants_are_built_again_in_one_rebuild(
     served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built: list[str] = []
+    pages_built: list[str] = []
     build_page = rebuild._build  # noqa: SLF001 - the step that each page takes
     monkeypatch.setattr(
-        rebuild, "_build", lambda page, *rest: (built.append(page.file.src_uri), build_page(page, *rest))
+        rebuild, "_build", lambda page, *rest: (pages_built.append(page.file.src_uri), build_page(page, *rest))
     )
     served.rebuild.want(["second.md", "gone.md"])
     served.rebuild.want(["index.md", "second.md"])
     same_as_a_full_build(served, served.look(), tmp_path / "full")
-    assert built == ["index.md", "second.md"]
+    assert pages_built == ["index.md", "second.md"]
     assert served.look() == []
-    assert len(built) == 2
+    assert len(pages_built) == 2
 
 
 def test_a_page_that_is_edited_while_others_are_built_comes_first(
     served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    built: list[str] = []
+    pages_built: list[str] = []
     build_page = rebuild._build  # noqa: SLF001 - as above
 
     def note(page: Page, *rest: object) -> None:
-        if not built:
+        if not pages_built:
             served.replace("docs/index.md", "A sentence.", "Another one.")
             served.rebuild._wake()  # noqa: SLF001 - as MkDocs' watch does
-        built.append(page.file.src_uri)
+        pages_built.append(page.file.src_uri)
         build_page(page, *rest)  # type: ignore[arg-type]  # as it was called
 
     monkeypatch.setattr(rebuild, "_build", note)
     served.rebuild.want(["second.md", "news.md"])
     served.look()
     same_as_a_full_build(served, served.look(), tmp_path / "full")
-    assert built == ["news.md", "index.md", "second.md", "reader.md"]
+    assert pages_built == ["news.md", "index.md", "second.md", "reader.md"]
 
 
 def test_a_strict_server_says_what_would_fail_a_build(served: Served) -> None:
@@ -181,13 +181,13 @@ def test_a_page_that_came_from_the_store_is_not_shown_again_at_each_visit(
     served: Served, edit: tuple[str, str] | None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(Workers, "start", lambda _: None)
-    pending, shown = served.rebuild._pending, list[str]()  # noqa: SLF001 - what the workers of a server tell
+    pending, arrivals = served.rebuild._pending, list[str]()  # noqa: SLF001 - what the workers of a server tell
     pending._hear("docs/second.md")  # noqa: SLF001 - as a worker does after it stored the page
-    pending.tell(shown.extend)
+    pending.tell(arrivals.extend)
     if edit:
         served.put(*edit)
     else:
         served.rebuild.want(["second.md"])
     served.look()
     pending.prefer("second.md")
-    assert shown == []
+    assert arrivals == []

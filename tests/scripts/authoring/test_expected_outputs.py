@@ -1,4 +1,4 @@
-"""What every program compiles to on every target is what the files under tests/expected say."""
+"""The compilation of every program on every target matches the files in tests/expected."""
 
 from __future__ import annotations
 
@@ -42,27 +42,29 @@ def test_no_more_bytes_live_than_are_allocated(path: Path) -> None:
     if reason := expected_outputs.find_obstacle(target):
         (pytest.fail if TARGETS_REQUIRED else pytest.skip)(f"{target}: {reason}")
     for member in expected_outputs.list_members(program):
-        found = expected_outputs.compile_member(member, member.targets[target]) if target in member.targets else None
-        if isinstance(found, Capture):
-            assignment = parse_buffers(found.buffers)
-            placed = place_buffers(assignment, parse_live_ranges(found.live_ranges))
+        compiled_member = (
+            expected_outputs.compile_member(member, member.targets[target]) if target in member.targets else None
+        )
+        if isinstance(compiled_member, Capture):
+            assignment = parse_buffers(compiled_member.buffers)
+            placed = place_buffers(assignment, parse_live_ranges(compiled_member.live_ranges))
             assert find_peak(placed)[1] <= assignment.total
             # What is left between this and the executable's own figure: see `find_peak`.
             tuples = {(value.instruction, value.index) for _, value in assignment.values() if value.shape.is_tuple}
             rest = [row for row in placed if row.kind != "constant" and (row.instruction, row.index) not in tuples]
             # The executable's own figure leaves out when what lies in the host's memory, S(5), is live.
-            if targets.find_target(target).kind == "gpu" and "S(5)" not in found.after:
-                assert find_peak(rest)[1] <= found.memory.peak
+            if targets.find_target(target).kind == "gpu" and "S(5)" not in compiled_member.after:
+                assert find_peak(rest)[1] <= compiled_member.memory.peak
 
 
 def test_every_program_with_something_to_compile_has_a_file_for_each_target() -> None:
     programs = expected_outputs.list_programs()
-    wanted = {
+    expected_files = {
         expected_outputs.locate(program, target)
         for program in programs
         for target in expected_outputs.list_targets(program)
     }
-    missing = sorted(path.relative_to(ROOT).as_posix() for path in wanted - set(FILES))
+    missing = sorted(path.relative_to(ROOT).as_posix() for path in expected_files - set(FILES))
     assert missing == [], "`scripts/update` writes them"
 
 
@@ -81,13 +83,13 @@ def test_what_a_target_refuses_is_said_in_its_words() -> None:
     member = expected_outputs.Member(
         "eigvals", jax.numpy.linalg.eigvals, (jax.ShapeDtypeStruct((8, 8), "float32"),), {}
     )
-    said = expected_outputs.describe_member(member, "tpu-v5e")
-    assert said == "refused\n  MLIR translation rule for primitive 'eig' not found for platform tpu\n"
+    description = expected_outputs.describe_member(member, "tpu-v5e")
+    assert description == "refused\n  MLIR translation rule for primitive 'eig' not found for platform tpu\n"
 
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """A copy of what compiling the dense layer takes."""
+    """A copy of the files that compiling the dense layer needs."""
     ignored = shutil.ignore_patterns("__pycache__")
     for name in ("snippets", "scripts"):
         shutil.copytree(ROOT / name, tmp_path / name, ignore=ignored)
@@ -100,8 +102,8 @@ def project(tmp_path: Path) -> Path:
 def run(project: Path, *words: str) -> subprocess.CompletedProcess[str]:
     """Run the updating of a copy, on its own programs and package."""
     # Its captures are kept where this project's are: only what the copy changes is compiled.
-    kept = os.environ.get("XLA_INSPECT_CACHE", str(ROOT / ".cache" / "xla_inspect"))
-    environment = {**os.environ, "XLA_INSPECT_CACHE": kept}
+    cache = os.environ.get("XLA_INSPECT_CACHE", str(ROOT / ".cache" / "xla_inspect"))
+    environment = {**os.environ, "XLA_INSPECT_CACHE": cache}
     environment |= {"PYTHONPATH": os.pathsep.join(str(project / name) for name in ("snippets", "scripts"))}
     return subprocess.run(
         [sys.executable, "-m", "authoring.update", *words],
@@ -119,23 +121,23 @@ def test_one_word_changed_in_a_program_is_named_with_program_target_and_what_cha
     program = project / "snippets" / "programs" / "layer.py"
     text = program.read_text(encoding="utf-8")
     program.write_text(text.replace("jax.nn.relu", "jax.nn.tanh"), encoding="utf-8")
-    done = run(project, "--check", "layer", "softmax")
-    assert done.returncode == 1
+    result = run(project, "--check", "layer", "softmax")
+    assert result.returncode == 1
     assert (
         "layer on cpu: kernels changed first, from "
         "'kLoop fusion: add 1, broadcast 2, constant 1, maximum 1 -> f32[64,256]' to "
-        "'kLoop fusion: add 1, broadcast 1, tanh 1 -> f32[64,256]'\n" in done.stdout
+        "'kLoop fusion: add 1, broadcast 1, tanh 1 -> f32[64,256]'\n" in result.stdout
     )
-    assert "softmax: as expected" in done.stdout
-    assert done.stdout.endswith("\n\nIf that is meant, `scripts/update layer` writes it.\n")
+    assert "softmax: as expected" in result.stdout
+    assert result.stdout.endswith("\n\nIf that is meant, `scripts/update layer` writes it.\n")
     assert run(project, "layer").returncode == 0
     assert "layer: as expected" in run(project, "--check", "layer").stdout
 
 
 def test_a_program_that_does_not_exist_is_refused_by_name() -> None:
-    done = run(ROOT, "no_such_program")
-    assert done.returncode == 2
-    assert "nothing to compile is named no_such_program; there are asked, attention, " in done.stderr
+    result = run(ROOT, "no_such_program")
+    assert result.returncode == 2
+    assert "nothing to compile is named no_such_program; there are asked, attention, " in result.stderr
 
 
 def test_a_difference_names_the_member_of_a_family_and_shows_a_short_diff() -> None:

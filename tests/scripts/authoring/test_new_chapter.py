@@ -1,4 +1,4 @@
-"""`scripts/new-chapter` begins a chapter that passes its checks, or says why it cannot and changes nothing."""
+"""`scripts/new-chapter` creates a chapter that passes its checks, or explains why it cannot."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ SECTION = "Use it well"
 
 @pytest.fixture
 def project(tmp_path: Path) -> Path:
-    """What planning a chapter reads."""
+    """The files that planning a chapter reads."""
     (tmp_path / "docs").mkdir()
     (tmp_path / "snippets" / "programs").mkdir(parents=True)
     for name in ("docs/fusion.md", "snippets/programs/softmax.py", "mkdocs.yml"):
@@ -45,8 +45,8 @@ def list_files(folder: Path) -> dict[str, bytes]:
     ],
 )
 def test_a_title_gives_the_names_of_the_files(title: str, slug: str, name: str) -> None:
-    found = new_chapter.draft_chapter(title)
-    assert (found.title, found.slug, found.name) == (" ".join(title.split()), slug, name)
+    draft = new_chapter.draft_chapter(title)
+    assert (draft.title, draft.slug, draft.name) == (" ".join(title.split()), slug, name)
 
 
 @pytest.mark.parametrize(
@@ -93,11 +93,11 @@ def test_a_title_that_clashes_or_breaks_a_rule_is_refused_and_nothing_is_written
 def test_a_chapter_stands_at_the_end_of_its_section() -> None:
     nav = (ROOT / "mkdocs.yml").read_text(encoding="utf-8")
     for section in new_chapter.SECTIONS:
-        changed = new_chapter.add_entry(nav, new_chapter.draft_chapter("What's next, then?"), section)
-        assert "".join(line for line in changed.splitlines(keepends=True) if "whats-next-then" not in line) == nav
-        entries = yaml.safe_load(changed[changed.index("\nnav:") :])["nav"]
-        [found] = [entry[section] for entry in entries if section in entry]
-        assert found[-1] == {"What's next, then?": "whats-next-then.md"}
+        new_nav = new_chapter.add_entry(nav, new_chapter.draft_chapter("What's next, then?"), section)
+        assert "".join(line for line in new_nav.splitlines(keepends=True) if "whats-next-then" not in line) == nav
+        entries = yaml.safe_load(new_nav[new_nav.index("\nnav:") :])["nav"]
+        [pages] = [entry[section] for entry in entries if section in entry]
+        assert pages[-1] == {"What's next, then?": "whats-next-then.md"}
 
 
 def test_a_section_that_is_not_there_is_refused_with_those_that_are() -> None:
@@ -117,9 +117,9 @@ def test_when_one_file_cannot_be_written_all_is_as_it_was(project: Path) -> None
 
 def run(folder: Path, *command: str) -> subprocess.CompletedProcess[str]:
     """Run a command in a copy of the project, with its own package and scripts and this project's captures."""
-    kept = os.environ.get("XLA_INSPECT_CACHE", str(ROOT / ".cache" / "xla_inspect"))
+    cache = os.environ.get("XLA_INSPECT_CACHE", str(ROOT / ".cache" / "xla_inspect"))
     path = os.pathsep.join(str(folder / name) for name in ("snippets", "scripts"))
-    environment = {**os.environ, "XLA_INSPECT_CACHE": kept, "PYTHONPATH": path}
+    environment = {**os.environ, "XLA_INSPECT_CACHE": cache, "PYTHONPATH": path}
     return subprocess.run(
         [sys.executable, *command], cwd=folder, env=environment, check=False, capture_output=True, text=True
     )
@@ -131,11 +131,13 @@ def test_a_new_chapter_passes_its_checks_and_a_second_of_its_name_is_refused(tmp
     for name in USED:
         copy = shutil.copytree if (ROOT / name).is_dir() else shutil.copy
         copy(ROOT / name, tmp_path / name)
-    begun = run(tmp_path, "-m", "authoring.new_chapter", "A trial chapter", "--section", "Beyond the compiler")
-    assert (begun.returncode, begun.stderr) == (0, "")
+    begun_run = run(tmp_path, "-m", "authoring.new_chapter", "A trial chapter", "--section", "Beyond the compiler")
+    assert (begun_run.returncode, begun_run.stderr) == (0, "")
     page = tmp_path / "docs" / "a-trial-chapter.md"
-    written = [line.partition(" ")[2] for line in begun.stdout.splitlines() if line.startswith(("wrote", "changed"))]
-    assert written == [
+    written_paths = [
+        line.partition(" ")[2] for line in begun_run.stdout.splitlines() if line.startswith(("wrote", "changed"))
+    ]
+    assert written_paths == [
         "docs/a-trial-chapter.md",
         "snippets/programs/a_trial_chapter.py",
         "tests/programs/test_a_trial_chapter.py",
@@ -149,8 +151,10 @@ def test_a_new_chapter_passes_its_checks_and_a_second_of_its_name_is_refused(tmp
     assert checked.returncode == 0, checked.stdout
     program = tmp_path / "snippets" / "programs" / "a_trial_chapter.py"
     program.write_text(program.read_text(encoding="utf-8").replace("jax.nn.sigmoid(x)", "jax.nn.softmax(x)"), "utf-8")
-    changed = run(tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--page", str(page), "-k", words, tests[0])
-    assert "Your step has an element-wise function between others" in changed.stdout
+    test_result = run(
+        tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "--page", str(page), "-k", words, tests[0]
+    )
+    assert "Your step has an element-wise function between others" in test_result.stdout
     again = run(tmp_path, "-m", "authoring.new_chapter", "A trial chapter")
     assert again.returncode == 1
     assert again.stderr == (
@@ -159,6 +163,6 @@ def test_a_new_chapter_passes_its_checks_and_a_second_of_its_name_is_refused(tmp
 
 
 def test_a_failing_title_is_one_line_and_no_traceback() -> None:
-    done = run(ROOT, "-m", "authoring.new_chapter", "Ops: a list")
-    assert (done.returncode, len(done.stderr.splitlines())) == (1, 1)
-    assert done.stderr.startswith("new-chapter: the title 'Ops: a list' holds ':'")
+    result = run(ROOT, "-m", "authoring.new_chapter", "Ops: a list")
+    assert (result.returncode, len(result.stderr.splitlines())) == (1, 1)
+    assert result.stderr.startswith("new-chapter: the title 'Ops: a list' holds ':'")

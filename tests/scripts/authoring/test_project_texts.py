@@ -1,4 +1,4 @@
-"""The texts of modules and scripts that a reader is shown are found, and nothing else."""
+"""The user-visible texts of modules and scripts."""
 
 from __future__ import annotations
 

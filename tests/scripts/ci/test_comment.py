@@ -1,4 +1,4 @@
-"""A pull request is told what the compiler does differently, in one comment that nothing in it can leave."""
+"""The comment on a pull request about changed compiler output, with all text escaped."""
 
 from __future__ import annotations
 
@@ -74,8 +74,8 @@ class Service:
     @property
     def written(self) -> list[tuple[str, str, str]]:
         """Method, path and text of each comment that was written."""
-        asked = [json.loads(line) for line in (self.folder / "asked").read_text(encoding="utf-8").splitlines()]
-        return [(words[2], words[3], words[5].removeprefix("body=")) for words in asked if words[2] != "GET"]
+        requests = [json.loads(line) for line in (self.folder / "asked").read_text(encoding="utf-8").splitlines()]
+        return [(words[2], words[3], words[5].removeprefix("body=")) for words in requests if words[2] != "GET"]
 
 
 @pytest.fixture
@@ -85,8 +85,8 @@ def service(tmp_path: Path) -> Service:
 
 
 def test_a_comment_names_programs_and_targets_and_shows_the_difference(service: Service) -> None:
-    done = service.post(DIFF)
-    assert (done.returncode, done.stderr, done.stdout) == (0, "", "comment: commented on #7\n")
+    result = service.post(DIFF)
+    assert (result.returncode, result.stderr, result.stdout) == (0, "", "comment: commented on #7\n")
     [(method, path, body)] = service.written
     assert (method, path) == ("POST", "repos/owner/name/issues/7/comments")
     assert "| `layer` | h100, cpu |" in body
@@ -152,8 +152,8 @@ def begin(program: str, target: str) -> str:
 )
 def test_a_comment_fits_whatever_the_difference_holds(service: Service, diff: str, programs: int) -> None:
     """An argument of a command holds 128 KiB, and a comment half of that."""
-    done = service.post(diff)
-    assert (done.returncode, done.stderr) == (0, "")
+    result = service.post(diff)
+    assert (result.returncode, result.stderr) == (0, "")
     [(_, _, body)] = service.written
     assert len(body.encode()) < 65_536
     assert f"for {programs:,} program".replace(",", "") in body

@@ -1,4 +1,4 @@
-"""The one gate of a pull request opens when every job that it waits for succeeded, and says which did not."""
+"""The required job of a pull request succeeds if all of its jobs did, and lists the others."""
 
 from __future__ import annotations
 

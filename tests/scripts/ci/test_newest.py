@@ -1,4 +1,4 @@
-"""The newest JAX is found, pinned, and reported on with the sentences that it makes false."""
+"""The newest JAX is found, pinned and reported with the sentences that it makes false."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def test_moving_the_pins_moves_them_all_and_nothing_else() -> None:
 @pytest.mark.usefixtures("all_targets")
 def test_the_registry_answers_with_one_version_of_each() -> None:
     pins = newest.read_pins(PROJECT)
-    found = newest.resolve(pins)
-    assert set(found) == set(newest.MOVED)
-    assert found["jax"] == found["jaxlib"] == found["jax-cuda13-plugin"]
-    assert [name for name in newest.MOVED if to_numbers(found[name]) < to_numbers(pins[name])] == []
+    versions = newest.resolve(pins)
+    assert set(versions) == set(newest.MOVED)
+    assert versions["jax"] == versions["jaxlib"] == versions["jax-cuda13-plugin"]
+    assert [name for name in newest.MOVED if to_numbers(versions[name]) < to_numbers(pins[name])] == []
 
 
 def copy_scripts(folder: Path) -> None:
@@ -66,9 +66,9 @@ def test_where_the_pins_are_the_newest_nothing_is_left(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").write_text(text, encoding="utf-8")
     shutil.copy(ROOT / ".python-version", tmp_path)
     command = ["bash", "scripts/ci/newest", "try", "found"]
-    done = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout.endswith("every pinned compiler is its newest release already\n")
+    result = subprocess.run(command, cwd=tmp_path, check=False, capture_output=True, text=True)
+    assert (result.returncode, result.stderr) == (0, "")
+    assert result.stdout.endswith("every pinned compiler is its newest release already\n")
     assert not (tmp_path / "found").exists()
     assert (tmp_path / "pyproject.toml").read_text(encoding="utf-8") == text
 
@@ -90,10 +90,10 @@ def test_each_compiler_is_moved_by_itself_and_both_versions_are_named(
     (tmp_path / "pyproject.toml").write_text(newest.move(PROJECT, {**newer, **older}), encoding="utf-8")
     command = [sys.executable, "-m", "ci.newest", "pins"]
     environment = {**os.environ, "PYTHONPATH": str(tmp_path / "scripts")}
-    done = subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
+    result = subprocess.run(command, cwd=tmp_path, env=environment, check=True, capture_output=True, text=True)
     now = newest.read_pins((tmp_path / "pyproject.toml").read_text(encoding="utf-8"))
     assert now == newer
-    assert done.stdout.splitlines() == [f"{name} {older[name]} {newer[name]}" for name in moved]
+    assert result.stdout.splitlines() == [f"{name} {older[name]} {newer[name]}" for name in moved]
 
 
 def test_the_report_says_which_sentences_became_false(tmp_path: Path) -> None:
@@ -122,8 +122,8 @@ def propose(folder: Path, change: dict[str, str]) -> subprocess.CompletedProcess
     """Propose a change of files, in a repository of its own, as the workflow does."""
 
     def git(*words: str) -> str:
-        named = ["git", "-c", "user.name=a", "-c", "user.email=a@localhost", *words]
-        return subprocess.run(named, cwd=folder, check=True, capture_output=True, text=True).stdout
+        git_command = ["git", "-c", "user.name=a", "-c", "user.email=a@localhost", *words]
+        return subprocess.run(git_command, cwd=folder, check=True, capture_output=True, text=True).stdout
 
     copy_scripts(folder)
     for name in ("pyproject.toml", ".python-version"):
@@ -170,16 +170,16 @@ FINE = {
 
 
 def test_a_change_of_data_outputs_and_versions_is_proposed(tmp_path: Path) -> None:
-    done = propose(tmp_path, FINE)
-    assert (done.returncode, done.stderr) == (0, "")
+    result = propose(tmp_path, FINE)
+    assert (result.returncode, result.stderr) == (0, "")
     command = ["git", "-C", str(tmp_path / "origin"), "log", "--format=%s", "--name-only", "newest-jax-99.1", "-1"]
-    said = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
-    assert said[0] == "Move to jax 99.1"
-    assert set(filter(None, said[1:])) == set(FINE)
+    words = subprocess.run(command, check=True, capture_output=True, text=True).stdout.split("\n")
+    assert words[0] == "Move to jax 99.1"
+    assert set(filter(None, words[1:])) == set(FINE)
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("scripts/ci/newest.py", "raise SystemExit\n", "scripts/ci/newest.py"),
         (".github/workflows/main.yml", "on: push\n", ".github/workflows/main.yml"),
@@ -191,11 +191,11 @@ def test_a_change_of_data_outputs_and_versions_is_proposed(tmp_path: Path) -> No
         ("pyproject.toml", PROJECT.replace("hatchling==", "another=="), "more than the versions"),
     ],
 )
-def test_a_change_of_anything_else_is_not_proposed(tmp_path: Path, name: str, text: str, said: str) -> None:
-    done = propose(tmp_path, {**FINE, name: text})
-    assert done.returncode == 1
-    assert "newest: change.patch changes what it may not; nothing is pushed: " in done.stderr
-    assert said in done.stderr
+def test_a_change_of_anything_else_is_not_proposed(tmp_path: Path, name: str, text: str, message: str) -> None:
+    result = propose(tmp_path, {**FINE, name: text})
+    assert result.returncode == 1
+    assert "newest: change.patch changes what it may not; nothing is pushed: " in result.stderr
+    assert message in result.stderr
     heads = subprocess.run(
         ["git", "-C", str(tmp_path / "origin"), "branch"], check=True, capture_output=True, text=True
     )

@@ -1,4 +1,4 @@
-"""The wheel holds the package and nothing else, and works in an empty environment, in a folder that it leaves alone."""
+"""The wheel contains only the package, and works in an empty environment."""
 
 from __future__ import annotations
 
@@ -113,8 +113,8 @@ def test_the_installed_wheel_imports_without_jax_or_numpy(wheel: Path, tmp_path:
     subprocess.run([*command, str(wheel)], check=True)
     # -S leaves out the environment's own packages, JAX among them.
     code = f"import sys; sys.path.insert(0, {str(target)!r}); import xla_inspect; print(xla_inspect.__file__)"
-    done = subprocess.run([sys.executable, "-I", "-S", "-c", code], check=False, capture_output=True, text=True)
-    assert (done.stderr, done.stdout.strip()) == ("", str(target / "xla_inspect" / "__init__.py"))
+    result = subprocess.run([sys.executable, "-I", "-S", "-c", code], check=False, capture_output=True, text=True)
+    assert (result.stderr, result.stdout.strip()) == ("", str(target / "xla_inspect" / "__init__.py"))
 
 
 @pytest.mark.parametrize("words", TYPED, ids=" ".join)
@@ -128,46 +128,48 @@ def test_each_command_of_its_readme_runs_and_leaves_the_folder_alone(
     if "dump" in " ".join(words).replace("hlo_dump", ""):
         dump_layer(installed / "python", project / "dump")
     before = list_files(project)
-    done = run(*words)
+    result = run(*words)
     if "tpu-v5e" in words:
-        assert (done.returncode, done.stdout) == (3, "")
-        assert "run `pip install 'xla-inspect[tpu]'`" in done.stderr
+        assert (result.returncode, result.stdout) == (3, "")
+        assert "run `pip install 'xla-inspect[tpu]'`" in result.stderr
     else:
         expected = 1 if "diff" in words else 0
-        assert (done.returncode, "uv " in done.stdout + done.stderr) == (expected, False), done.stderr
-    written = ["layer.html"] if "report" in words else []
-    assert list_files(project) == sorted([*written, *before])
+        assert (result.returncode, "uv " in result.stdout + result.stderr) == (expected, False), result.stderr
+    output_files = ["layer.html"] if "report" in words else []
+    assert list_files(project) == sorted([*output_files, *before])
 
 
 @pytest.mark.skipif(
     sys.platform != "linux", reason="other systems keep caches elsewhere, see tests/xla_inspect/test_folders.py"
 )
 def test_captures_go_where_the_users_system_keeps_caches(run, tmp_path: Path) -> None:  # noqa: ANN001
-    printed = run("python", "-c", USE).stdout
-    assert printed.startswith("tanh on CPU needs 512 B per device; the available memory depends on the machine.")
-    assert "135 passes ran, 2 changed the module\nHloModule jit_tanh" in printed
+    output = run("python", "-c", USE).stdout
+    assert output.startswith("tanh on CPU needs 512 B per device; the available memory depends on the machine.")
+    assert "135 passes ran, 2 changed the module\nHloModule jit_tanh" in output
     # The question's, and the one with the passes.
-    kept = list_files(tmp_path / "home")
-    assert [bool(re.fullmatch(r"\.cache/xla_inspect/\w{64}\.gz", name)) for name in kept] == [True, True]
+    home_files = list_files(tmp_path / "home")
+    assert [bool(re.fullmatch(r"\.cache/xla_inspect/\w{64}\.gz", name)) for name in home_files] == [True, True]
 
 
 def test_a_missing_disassembler_is_told_by_name_with_the_line_to_type(run) -> None:  # noqa: ANN001
-    done = run("xla-inspect", "show", "model.py:layer", "--stage", "code")
-    assert (done.returncode, "(llvm)" in done.stdout, "(asm)" in done.stdout) == (0, True, False)
-    said = "no assembly: capstone and pyelftools not installed; run `pip install 'xla-inspect[asm]'`"
-    assert done.stderr.endswith(f"xla-inspect: {said}\n")
-    assert f"cpu has no assembly: {said.partition(': ')[2]}\n" in run("xla-inspect", "report", "model.py:layer").stdout
+    result = run("xla-inspect", "show", "model.py:layer", "--stage", "code")
+    assert (result.returncode, "(llvm)" in result.stdout, "(asm)" in result.stdout) == (0, True, False)
+    advice = "no assembly: capstone and pyelftools not installed; run `pip install 'xla-inspect[asm]'`"
+    assert result.stderr.endswith(f"xla-inspect: {advice}\n")
+    assert (
+        f"cpu has no assembly: {advice.partition(': ')[2]}\n" in run("xla-inspect", "report", "model.py:layer").stdout
+    )
 
 
 def test_exercises_that_are_not_there_are_told_and_others_are_marked(run) -> None:  # noqa: ANN001
-    done = run("python", "-m", "xla_inspect.main", "--check")
-    assert (done.returncode, done.stdout) == (2, "")
-    assert "there are no exercises in practice" in done.stderr
-    assert done.stderr.endswith("or name their folder with --exercises\n")
+    result = run("python", "-m", "xla_inspect.main", "--check")
+    assert (result.returncode, result.stdout) == (2, "")
+    assert "there are no exercises in practice" in result.stderr
+    assert result.stderr.endswith("or name their folder with --exercises\n")
     exercises = str(ROOT / "snippets" / "practice")
-    done = run("python", "-m", "xla_inspect.main", "--check", "hlo/donate", "--exercises", exercises)
-    assert (done.returncode, "1 exercise: 1 not yet written." in done.stdout) == (3, True)
-    assert f"python -m xla_inspect.main --check hlo/donate --exercises {exercises}" in " ".join(done.stdout.split())
+    result = run("python", "-m", "xla_inspect.main", "--check", "hlo/donate", "--exercises", exercises)
+    assert (result.returncode, "1 exercise: 1 not yet written." in result.stdout) == (3, True)
+    assert f"python -m xla_inspect.main --check hlo/donate --exercises {exercises}" in " ".join(result.stdout.split())
 
 
 def test_a_type_checker_sees_the_types_of_the_package(installed: Path, tmp_path: Path) -> None:
@@ -177,8 +179,8 @@ def test_a_type_checker_sees_the_types_of_the_package(installed: Path, tmp_path:
         encoding="utf-8",
     )
     command = [sys.executable, "-m", "mypy", "--strict", f"--python-executable={installed / 'python'}", "--cache-dir"]
-    done = subprocess.run([*command, os.devnull, file], cwd=tmp_path, check=False, capture_output=True, text=True)
-    [error, summary] = done.stdout.splitlines()
+    result = subprocess.run([*command, os.devnull, file], cwd=tmp_path, check=False, capture_output=True, text=True)
+    [error, summary] = result.stdout.splitlines()
     assert error.startswith('user.py:3: error: Incompatible types in assignment (expression has type "str"')
     assert summary.startswith("Found 1 error in 1 file")
 
@@ -205,10 +207,10 @@ def test_beside_an_older_jax_it_leaves_that_alone_and_compiles_for_each_kind_of_
     environment = clean_environment()
     command = [str(python), "-m", "xla_inspect.commands", "memory", "model.py:layer", "--json"]
     targets = [f"--target={target}" for target in ("cpu", "h100", "tpu-v5e")]
-    done = subprocess.run(
+    result = subprocess.run(
         [*command, *targets], env=environment, cwd=tmp_path, check=False, capture_output=True, text=True
     )
-    assert done.returncode == 0, done.stderr
-    assert [answer["target"] for answer in json.loads(done.stdout)] == ["cpu", "h100", "tpu-v5e"]
-    asked = [str(python), "-c", "from importlib.metadata import version; print(version('jax'))"]
-    assert subprocess.run(asked, check=True, capture_output=True, text=True).stdout.strip() == release
+    assert result.returncode == 0, result.stderr
+    assert [answer["target"] for answer in json.loads(result.stdout)] == ["cpu", "h100", "tpu-v5e"]
+    version_command = [str(python), "-c", "from importlib.metadata import version; print(version('jax'))"]
+    assert subprocess.run(version_command, check=True, capture_output=True, text=True).stdout.strip() == release

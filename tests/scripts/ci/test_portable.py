@@ -1,4 +1,4 @@
-"""The pages build with another builder, and the script that says so notices what that builder's exit code hides."""
+"""The pages build with another builder, and the script finds errors that its exit code hides."""
 
 from __future__ import annotations
 
@@ -112,9 +112,9 @@ def test_reading_times_and_a_small_search_index_are_made_of_what_was_built(folde
 )
 def test_a_page_that_fails_or_leads_nowhere_stops_the_build(folder: Path, old: str, new: str, says: str) -> None:
     change(folder, old, new)
-    code, said = build(folder)
-    assert code != 0 or said != []
-    assert says in "\n".join(said)
+    code, message = build(folder)
+    assert code != 0 or message != []
+    assert says in "\n".join(message)
 
 
 def test_what_is_broken_though_nothing_was_logged_is_found(folder: Path) -> None:
@@ -125,13 +125,13 @@ def test_what_is_broken_though_nothing_was_logged_is_found(folder: Path) -> None
     text = text.replace("</h1>", '</h1><a href="../outside/">moved</a>', 1)
     home.write_text(text.replace('<span class="value">2</span>', "livepage-value-0"), encoding="utf-8")
     other.unlink()
-    found = portable.check_pages(folder)
-    assert "docs/deep/other.md: it was not built" in found
-    assert "docs/index.md: 0 of 1 checks are on the page" in found
-    assert "docs/index.md: 1 of 2 values are on the page" in found
-    assert "docs/index.md: a mark of ours was left as it is: livepage-value-0" in found
-    assert 'docs/index.md: the link "deep/other.md" leads nowhere' in found
-    assert not [fault for fault in found if "outside" in fault]
+    faults = portable.check_pages(folder)
+    assert "docs/deep/other.md: it was not built" in faults
+    assert "docs/index.md: 0 of 1 checks are on the page" in faults
+    assert "docs/index.md: 1 of 2 values are on the page" in faults
+    assert "docs/index.md: a mark of ours was left as it is: livepage-value-0" in faults
+    assert 'docs/index.md: the link "deep/other.md" leads nowhere' in faults
+    assert not [fault for fault in faults if "outside" in fault]
     assert "links in printed HTML: 1 lead out of the site" in portable.list_missing(folder)
 
 

@@ -1,4 +1,4 @@
-"""Versions of the site lie side by side, a failing page is never one of them, and the package is what its tag says."""
+"""Published versions of the site and the package."""
 
 from __future__ import annotations
 
@@ -42,9 +42,9 @@ def folder(tmp_path: Path) -> Path:
 
 def git(folder: Path, *words: str) -> str:
     """Run git as somebody, and return what it prints."""
-    named = ["-c", "user.name=a", "-c", "user.email=a@localhost"]
+    identity = ["-c", "user.name=a", "-c", "user.email=a@localhost"]
     return subprocess.run(
-        ["git", *named, *words], cwd=folder, check=True, capture_output=True, text=True
+        ["git", *identity, *words], cwd=folder, check=True, capture_output=True, text=True
     ).stdout.strip()  # fmt: skip
 
 
@@ -66,12 +66,12 @@ def deploy(folder: Path, *words: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_a_version_and_its_alias_are_built_and_the_header_offers_the_others(folder: Path) -> None:
-    done = deploy(folder, "0.1", "stable")
-    assert done.returncode == 0, done.stderr
+    result = deploy(folder, "0.1", "stable")
+    assert result.returncode == 0, result.stderr
     names = git(folder, "ls-tree", "--name-only", "gh-pages").split()
     assert {"0.1", "stable", "versions.json"} <= set(names)
     versions = json.loads(git(folder, "show", "gh-pages:versions.json"))
-    assert [(each["version"], each["aliases"]) for each in versions] == [("0.1", ["stable"])]
+    assert [(version["version"], version["aliases"]) for version in versions] == [("0.1", ["stable"])]
     page = git(folder, "show", "gh-pages:0.1/index.html")
     assert '<span class="value">2</span>' in page
     assert '"provider": "mike"' in page
@@ -81,9 +81,9 @@ def test_a_version_and_its_alias_are_built_and_the_header_offers_the_others(fold
 
 def test_a_version_with_a_failing_page_is_not_kept(folder: Path) -> None:
     (folder / "docs" / "index.md").write_text(GOOD.replace("1 + 1", "1 / 0"), encoding="utf-8")
-    done = deploy(folder, "0.1")
-    assert done.returncode != 0
-    assert "docs/index.md:7: ZeroDivisionError" in done.stderr
+    result = deploy(folder, "0.1")
+    assert result.returncode != 0
+    assert "docs/index.md:7: ZeroDivisionError" in result.stderr
     assert git(folder, "branch", "--list", "gh-pages") == ""
 
 
@@ -95,19 +95,19 @@ LEAVING = """
 
 
 @pytest.mark.parametrize(
-    ("code", "said"),
+    ("code", "message"),
     [
         ("import os\nos._exit(0)", "docs/index.md:11: os._exit(0): a block must not leave Python"),
         ("import os\nos.execv('/bin/true', ['true'])", "docs/index.md:11: a block must not put another program"),
         ("import ctypes\nctypes.CDLL(None)._exit(0)", "docs/index.md:11: this line ended the process, with exit"),
     ],
 )
-def test_a_version_whose_build_was_left_is_not_kept(folder: Path, code: str, said: str) -> None:
+def test_a_version_whose_build_was_left_is_not_kept(folder: Path, code: str, message: str) -> None:
     """Python's own ways are refused; native code ends the process of the page alone."""
     (folder / "docs" / "index.md").write_text(GOOD + LEAVING.format(code=code), encoding="utf-8")
-    done = deploy(folder, "0.1")
-    assert done.returncode != 0
-    assert said in done.stderr
+    result = deploy(folder, "0.1")
+    assert result.returncode != 0
+    assert message in result.stderr
     assert git(folder, "branch", "--list", "gh-pages") == ""
 
 
@@ -147,10 +147,10 @@ def test_publishing_refuses_a_site_without_its_pages(folder: Path, tmp_path_fact
         (tools / name).chmod(0o755)
     git(folder, "branch", "-M", "master")
     path = os.pathsep.join([str(tools), str(MIKE.parent), os.environ["PATH"]])
-    done = run(folder, "publish", "build", "0.1", SITE_URL="https://example.org/", PATH=path)
-    assert done.returncode == 1
-    assert "pages/0.1 holds no finished site: there is no built.json, which a build writes last" in done.stderr
-    assert "publish: what was built is no whole site; nothing is published, and gh-pages is as it was." in done.stderr
+    result = run(folder, "publish", "build", "0.1", SITE_URL="https://example.org/", PATH=path)
+    assert result.returncode == 1
+    assert "pages/0.1 holds no finished site: there is no built.json, which a build writes last" in result.stderr
+    assert "publish: what was built is no whole site; nothing is published, and gh-pages is as it was." in result.stderr
     assert git(folder, "branch", "--list", "gh-pages") == ""
 
 
@@ -164,9 +164,9 @@ def run(folder: Path, script: str, *words: str, **variables: str) -> subprocess.
 
 
 def test_publishing_without_the_sites_address_says_what_to_set(tmp_path: Path) -> None:
-    done = run(tmp_path, "publish", "build", "0.1")
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr == (
+    result = run(tmp_path, "publish", "build", "0.1")
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr == (
         "publish: SITE_URL is ''. "
         "Set it to the address that all versions are under, such as https://host/path/.\n"
     )  # fmt: skip
@@ -174,15 +174,15 @@ def test_publishing_without_the_sites_address_says_what_to_set(tmp_path: Path) -
 
 def begin(folder: Path) -> Path:
     """Make a repository with a branch of versions that holds `dev`, and return a clone of it."""
-    made = folder / "made"
-    made.mkdir()
-    git(made, "init", "--quiet", "--initial-branch=main")
-    git(made, "commit", "--quiet", "--allow-empty", "--message", "Begin")
-    git(made, "switch", "--quiet", "--orphan", "gh-pages")
-    add(made, **{"index.html": "url=dev/", "versions.json": "[]"})
+    work_tree = folder / "made"
+    work_tree.mkdir()
+    git(work_tree, "init", "--quiet", "--initial-branch=main")
+    git(work_tree, "commit", "--quiet", "--allow-empty", "--message", "Begin")
+    git(work_tree, "switch", "--quiet", "--orphan", "gh-pages")
+    add(work_tree, **{"index.html": "url=dev/", "versions.json": "[]"})
     for name in ("404.html", "sitemap.xml", "llms.txt"):
-        add(made, **{f"dev/{name}": name})
-    git(folder, "clone", "--quiet", "--bare", str(made), "origin")
+        add(work_tree, **{f"dev/{name}": name})
+    git(folder, "clone", "--quiet", "--bare", str(work_tree), "origin")
     return clone(folder, "here")
 
 
@@ -206,10 +206,10 @@ def add(folder: Path, **files: str) -> None:
 
 def bundle(folder: Path, name: str, **files: str) -> str:
     """Add files to the branch of versions of a clone of its own, and return its bundle."""
-    made = clone(folder, name)
-    git(made, "switch", "--quiet", "gh-pages")
-    add(made, **files)
-    git(made, "bundle", "create", "--quiet", str(folder / f"{name}.bundle"), "gh-pages")
+    copy = clone(folder, name)
+    git(copy, "switch", "--quiet", "gh-pages")
+    add(copy, **files)
+    git(copy, "bundle", "create", "--quiet", str(folder / f"{name}.bundle"), "gh-pages")
     return str(folder / f"{name}.bundle")
 
 
@@ -223,10 +223,12 @@ def test_two_versions_that_are_published_at_once_are_both_kept(tmp_path: Path) -
     here = begin(tmp_path)
     release = bundle(tmp_path, "release", **{"0.2/index.html": "0.2", "versions.json": '["0.2"]'})
     main = bundle(tmp_path, "main", **{"dev/index.html": "new"})
-    assert [push(here, each).returncode for each in (release, main)] == [0, 0]
+    assert [push(here, checkout).returncode for checkout in (release, main)] == [0, 0]
     git(here, "fetch", "--quiet")
-    found = {name: git(here, "show", f"origin/gh-pages:{name}") for name in ("0.2/index.html", "dev/index.html")}
-    assert found == {"0.2/index.html": "0.2", "dev/index.html": "new"}
+    published_files = {
+        name: git(here, "show", f"origin/gh-pages:{name}") for name in ("0.2/index.html", "dev/index.html")
+    }
+    assert published_files == {"0.2/index.html": "0.2", "dev/index.html": "new"}
     assert git(here, "show", "origin/gh-pages:versions.json") == '["0.2"]'
 
 
@@ -234,37 +236,37 @@ def test_what_cannot_be_joined_is_refused_and_what_was_pushed_stays(tmp_path: Pa
     here = begin(tmp_path)
     first, second = (bundle(tmp_path, name, **{"versions.json": name}) for name in ("first", "second"))
     assert push(here, first).returncode == 0
-    done = push(here, second)
-    assert done.returncode == 1
-    assert "both changed the same file" in done.stderr
+    result = push(here, second)
+    assert result.returncode == 1
+    assert "both changed the same file" in result.stderr
     git(here, "fetch", "--quiet")
     assert git(here, "show", "origin/gh-pages:versions.json") == "first"
 
 
 def test_what_is_deployed_is_the_branch_as_it_is_with_the_files_that_are_looked_for_at_the_root(tmp_path: Path) -> None:
     here = begin(tmp_path)
-    done = run(here, "publish", "pages")
-    assert (done.returncode, done.stderr) == (0, "")
-    laid = here / ".cache" / "publish" / "pages"
-    found = sorted(path.relative_to(laid).as_posix() for path in laid.rglob("*") if path.is_file())
+    result = run(here, "publish", "pages")
+    assert (result.returncode, result.stderr) == (0, "")
+    pages_folder = here / ".cache" / "publish" / "pages"
+    file_names = sorted(path.relative_to(pages_folder).as_posix() for path in pages_folder.rglob("*") if path.is_file())
     files = ["404.html", "llms.txt", "sitemap.xml"]
-    assert found == sorted([*files, *(f"dev/{name}" for name in files), "index.html", "versions.json"])
+    assert file_names == sorted([*files, *(f"dev/{name}" for name in files), "index.html", "versions.json"])
 
 
 def test_a_tag_outside_of_main_builds_no_package(tmp_path: Path) -> None:
     here = begin(tmp_path)
     git(here, "commit", "--quiet", "--allow-empty", "--message", "Aside")
-    done = run(here, "package", "build", "v0.1.0")
-    assert done.returncode == 1
-    assert "v0.1.0 is no commit of origin/main: merge it first, and tag what main holds" in done.stderr
+    result = run(here, "package", "build", "v0.1.0")
+    assert result.returncode == 1
+    assert "v0.1.0 is no commit of origin/main: merge it first, and tag what main holds" in result.stderr
     assert not (here / "dist").exists()
 
 
 def test_a_tag_of_another_version_builds_no_package(tmp_path: Path) -> None:
-    done = run(tmp_path, "package", "build", "v99.0.0")
-    assert done.returncode == 1
+    result = run(tmp_path, "package", "build", "v99.0.0")
+    assert result.returncode == 1
     assert "the tag is v99.0.0 and the version in pyproject.toml is 0.1.0: the tag of that version is v0.1.0" in (
-        done.stderr
+        result.stderr
     )
     assert not (tmp_path / "dist").exists()
 
@@ -282,6 +284,6 @@ def test_a_tag_of_another_version_builds_no_package(tmp_path: Path) -> None:
 def test_wrong_arguments_are_refused_with_a_way_to_the_right_ones(
     script: str, words: list[str], tmp_path: Path
 ) -> None:
-    done = run(tmp_path, script, *words)
-    assert (done.returncode, done.stdout) == (1, "")
-    assert done.stderr.startswith(f"{script}: ")
+    result = run(tmp_path, script, *words)
+    assert (result.returncode, result.stdout) == (1, "")
+    assert result.stderr.startswith(f"{script}: ")

@@ -1,4 +1,4 @@
-"""The prose of pages keeps the house style, and what checks it finds what does not."""
+"""The house style of prose, and the lint that checks it."""
 
 from __future__ import annotations
 
@@ -21,8 +21,8 @@ type Find = Callable[[str], list[tuple[int, str]]]
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one test for each page, or for those that `--page` names."""
     if "page" in metafunc.fixturenames:
-        named = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
-        pages = [page for page in PAGES if not named or page in named]
+        chosen = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
+        pages = [page for page in PAGES if not chosen or page in chosen]
         metafunc.parametrize("page", pages, ids=[page.relative_to(ROOT).as_posix() for page in pages])
 
 
@@ -43,8 +43,8 @@ def prose_files() -> list[Path]:
 
 
 def test_a_page_keeps_the_style(page: Path) -> None:
-    if found := style.check_style(page, ROOT):
-        pytest.fail("\n".join(map(str, found)), pytrace=False)
+    if faults := style.check_style(page, ROOT):
+        pytest.fail("\n".join(map(str, faults)), pytrace=False)
 
 
 def test_the_front_matter_of_a_page_can_be_read(page: Path) -> None:
@@ -54,8 +54,8 @@ def test_the_front_matter_of_a_page_can_be_read(page: Path) -> None:
 
 
 def test_what_readers_read_is_spelt_right() -> None:
-    done = spell()
-    assert (done.returncode, done.stdout) == (0, "")
+    result = spell()
+    assert (result.returncode, result.stdout) == (0, "")
 
 
 def test_no_entry_of_the_rules_outlives_its_words_or_its_term() -> None:
@@ -84,9 +84,9 @@ def find(tmp_path: Path) -> Find:
 def test_a_misspelt_word_and_one_in_the_other_spelling_are_found(tmp_path: Path, wrong: str, right: str) -> None:
     page = tmp_path / "page.md"
     page.write_text(f"# Title\n\nThe compiler {wrong}.\n", encoding="utf-8")
-    done = spell(page)
-    assert done.returncode != 0
-    assert done.stdout == f"{page}:3:14: error: `{wrong}` should be `{right}`\n"
+    result = spell(page)
+    assert result.returncode != 0
+    assert result.stdout == f"{page}:3:14: error: `{wrong}` should be `{right}`\n"
 
 
 @pytest.mark.parametrize(

@@ -1,4 +1,4 @@
-"""No number is typed into the prose of a page, and the lint that says so finds those that are."""
+"""Typed numbers in the prose of pages, and the lint that finds them."""
 
 from __future__ import annotations
 
@@ -24,14 +24,14 @@ PAGES = [*sorted((ROOT / "docs").rglob("*.md")), ROOT / "CHANGELOG.md"]
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     """Make one test for each page, or for those that `--page` names."""
     if "page" in metafunc.fixturenames:
-        named = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
-        pages = [page for page in PAGES if not named or page in named]
+        chosen = {Path(page).resolve() for page in metafunc.config.getoption("--page")}
+        pages = [page for page in PAGES if not chosen or page in chosen]
         metafunc.parametrize("page", pages, ids=[page.relative_to(ROOT).as_posix() for page in pages])
 
 
 def test_a_page_types_no_number(page: Path) -> None:
-    if found := typed_numbers.check_numbers(page, ROOT):
-        pytest.fail("\n".join(map(str, found)), pytrace=False)
+    if faults := typed_numbers.check_numbers(page, ROOT):
+        pytest.fail("\n".join(map(str, faults)), pytrace=False)
 
 
 def test_no_entry_of_the_list_outlives_its_words() -> None:
@@ -104,11 +104,11 @@ def test_the_version_of_a_pinned_package_is_computed(find: Find) -> None:
 def test_a_number_in_words_is_computed_or_held_by_the_check_behind_it(tmp_path: Path) -> None:
     page = tmp_path / "docs" / "page.md"
     page.parent.mkdir()
-    said = ("The CPU makes four kernels.", "The H100 makes five.", "All three differ.")
+    sentences = ("The CPU makes four kernels.", "The H100 makes five.", "All three differ.")
     check = '```python check="On the CPU"\nassert len(kernels) == 4\n```'
-    page.write_text("\n".join(("# Title", "", *said, "", check)), encoding="utf-8")
+    page.write_text("\n".join(("# Title", "", *sentences, "", check)), encoding="utf-8")
     (tmp_path / backing.WORDS).parent.mkdir(parents=True)
     shutil.copy(ROOT / backing.WORDS, tmp_path / backing.WORDS)
     assert typed_numbers.check_words(page, tmp_path) == []
     affirm.affirm(read_prose(page), lambda _: True, {})
-    assert [(found.line, found.number) for found in typed_numbers.check_words(page, tmp_path)] == [(4, "five")]
+    assert [(fault.line, fault.number) for fault in typed_numbers.check_words(page, tmp_path)] == [(4, "five")]

@@ -1,4 +1,4 @@
-"""What browsers load is made of pinned packages, and what is made is what is on record."""
+"""The bundles that browsers load: pinned packages, and files that match the record."""
 
 from __future__ import annotations
 
@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 
 @pytest.fixture(params=BUNDLES.values(), ids=BUNDLES)
 def bundle(request: pytest.FixtureRequest) -> BrowserBundle:
-    """Each of them."""
-    made: BrowserBundle = request.param
-    return made
+    """Each bundle."""
+    bundle_builder: BrowserBundle = request.param
+    return bundle_builder
 
 
 def read_lock(bundle: BrowserBundle) -> dict[str, dict[str, str]]:
@@ -50,8 +50,8 @@ def test_each_file_is_on_record_and_none_is_tracked(bundle: BrowserBundle, root:
     assert [*bundle.read_record()] == [*bundle.files]
     if bundle.is_made():
         assert bundle.read_size() == sum(path.stat().st_size for path in bundle.paths)
-    named = {f"/{path.relative_to(root).as_posix()}" for path in bundle.paths}
-    assert {name for name in named if not name.startswith("/.cache/")} <= ignored
+    addresses = {f"/{path.relative_to(root).as_posix()}" for path in bundle.paths}
+    assert {name for name in addresses if not name.startswith("/.cache/")} <= ignored
 
 
 def test_what_lies_there_is_what_is_on_record(bundle: BrowserBundle) -> None:
@@ -66,7 +66,9 @@ def test_the_licences_of_what_the_editor_holds_lie_beside_it() -> None:
         pytest.skip("the playground's editor was not made: scripts/maintaining/browser-bundles makes it")
     packages = tomllib.loads(editor.record.read_text(encoding="utf-8"))["package"]
     licences = editor.paths[1].read_text(encoding="utf-8")
-    assert [each["name"] for each in packages if each.get("bundled", True) and each["name"] not in licences] == []
+    assert [
+        package["name"] for package in packages if package.get("bundled", True) and package["name"] not in licences
+    ] == []
 
 
 def test_what_comes_out_otherwise_is_refused_and_not_written(
@@ -104,6 +106,6 @@ def test_one_that_cannot_be_made_is_said_and_the_others_are_made(
     monkeypatch.setattr(browser_bundles, "BUNDLES", {"editor": broken, "pyodide": fine})
     monkeypatch.setattr(sys, "argv", ["browser_bundles", *options])
     assert browser_bundles.main() == status
-    said = capsys.readouterr().err
-    assert f"{broken.title} cannot be made: there is no registry. {broken.without}" in said
+    error_text = capsys.readouterr().err
+    assert f"{broken.title} cannot be made: there is no registry. {broken.without}" in error_text
     assert fine.is_made()

@@ -1,4 +1,4 @@
-"""Damaged HLO is refused in words and soon; `python -m maintaining.hlo_mutations` tries a hundred thousand texts."""
+"""Damaged HLO is rejected quickly; `python -m maintaining.hlo_mutations` tries a hundred thousand texts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The trial that falsifies pages notices what it must, and says so where nothing would."""
+"""The trial that falsifies pages notices false sentences, and reports unnoticed ones."""
 
 from __future__ import annotations
 
@@ -16,11 +16,11 @@ HOME = ROOT / "docs" / "index.md"
 @pytest.mark.long("each falsehood runs a page or a check")
 @pytest.mark.usefixtures("all_targets")
 def test_every_falsehood_on_the_home_page_is_noticed() -> None:
-    source, shown = mutations.read_pieces(HOME)
-    found = list(mutations.list_mutations(HOME, source, shown, random.Random(0)))  # noqa: S311 - a sample, no secret
-    kinds = {mutation.what.split()[0].rstrip(":") for mutation in found}
+    source, source_shown = mutations.read_pieces(HOME)
+    falsehoods = list(mutations.list_mutations(HOME, source, source_shown, random.Random(0)))  # noqa: S311 - a sample, no secret
+    kinds = {mutation.what.split()[0].rstrip(":") for mutation in falsehoods}
     assert {"assert", "value"} <= kinds
-    assert [mutation.what for mutation in found if not mutation.is_noticed(source)] == []
+    assert [mutation.what for mutation in falsehoods if not mutation.is_noticed(source)] == []
 
 
 def test_a_change_that_alters_nothing_is_not_noticed() -> None:

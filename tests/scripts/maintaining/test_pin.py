@@ -1,4 +1,4 @@
-"""Nothing floats, and the pins resolve on every platform that the README names."""
+"""Every dependency is pinned, and the pins resolve on all platforms of the README."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ def compile_pins(platform: str) -> subprocess.CompletedProcess[str]:
 
 
 def test_every_installed_package_has_the_version_that_is_pinned() -> None:
-    installed = {re.sub(r"[-_.]+", "-", found.name).lower(): found.version for found in distributions()}
+    installed = {re.sub(r"[-_.]+", "-", package.name).lower(): package.version for package in distributions()}
     del installed["xla-inspect"]
     assert {name: PINS.get(name, "floats") for name in installed} == installed
 
@@ -56,18 +56,18 @@ def test_every_installed_package_has_the_version_that_is_pinned() -> None:
     ["x86_64-manylinux_2_31", "aarch64-manylinux_2_31", "aarch64-apple-darwin", "x86_64-pc-windows-msvc"],
 )
 def test_a_supported_platform_resolves_to_the_pins_and_to_nothing_else(platform: str) -> None:
-    done = compile_pins(platform)
-    assert done.stderr == ""
-    resolved = parse_pins(done.stdout.splitlines())
+    pins = compile_pins(platform)
+    assert pins.stderr == ""
+    resolved = parse_pins(pins.stdout.splitlines())
     assert {name: PINS.get(name, "floats") for name in resolved} == resolved
     assert resolved["jaxlib"] == "0.12.0.1"
     assert resolved.keys() & ACCELERATORS == (ACCELERATORS if platform.startswith("x86_64-manylinux") else set())
 
 
 def test_an_intel_mac_does_not_resolve_for_want_of_a_jaxlib_wheel() -> None:
-    done = compile_pins("x86_64-apple-darwin")
-    assert done.returncode == 1
-    assert "jaxlib==0.12.0.1 has no wheels with a matching platform tag" in " ".join(done.stderr.split())
+    pins = compile_pins("x86_64-apple-darwin")
+    assert pins.returncode == 1
+    assert "jaxlib==0.12.0.1 has no wheels with a matching platform tag" in " ".join(pins.stderr.split())
 
 
 def test_the_accelerators_are_a_group_of_their_own_that_is_on_by_default() -> None:
@@ -78,14 +78,17 @@ def test_the_accelerators_are_a_group_of_their_own_that_is_on_by_default() -> No
 def list_asked() -> list[str]:
     """List what the wheel asks of its users, with its extras, each in its range."""
     project = PROJECT["project"]
-    own = [*project["dependencies"], *(each for extra in project["optional-dependencies"].values() for each in extra)]
-    return [each for each in own if not each.startswith(("xla-inspect[", "jax["))]
+    own = [
+        *project["dependencies"],
+        *(requirement_text for extra in project["optional-dependencies"].values() for requirement_text in extra),
+    ]
+    return [requirement_text for requirement_text in own if not requirement_text.startswith(("xla-inspect[", "jax["))]
 
 
-@pytest.mark.parametrize("asked", list_asked())
-def test_what_the_wheel_asks_for_is_a_range_with_two_ends_that_holds_the_pin(asked: str) -> None:
-    requirement = Requirement(asked)
-    assert sorted(each.operator for each in requirement.specifier) == ["<", ">="]
+@pytest.mark.parametrize("requirement_text", list_asked())
+def test_what_the_wheel_asks_for_is_a_range_with_two_ends_that_holds_the_pin(requirement_text: str) -> None:
+    requirement = Requirement(requirement_text)
+    assert sorted(specifier.operator for specifier in requirement.specifier) == ["<", ">="]
     assert requirement.specifier.contains(PINS[requirement.name])
 
 
@@ -123,5 +126,5 @@ def test_a_missing_list_is_reported() -> None:
 
 
 def test_the_interpreter_is_the_one_that_the_project_names() -> None:
-    named = (ROOT / ".python-version").read_text(encoding="utf-8").strip()
-    assert f"{sys.version_info.major}.{sys.version_info.minor}" == named
+    version = (ROOT / ".python-version").read_text(encoding="utf-8").strip()
+    assert f"{sys.version_info.major}.{sys.version_info.minor}" == version

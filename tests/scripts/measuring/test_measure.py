@@ -1,4 +1,4 @@
-"""`scripts/measure` records what a device really launched, and where there is no GPU it says so and writes nothing."""
+"""`scripts/measure` records real launches of a device, and writes nothing without a GPU."""
 
 from __future__ import annotations
 
@@ -51,10 +51,10 @@ def test_without_a_gpu_it_says_so_and_writes_nothing(tmp_path: Path) -> None:
 
 def test_no_times_of_a_gpu_are_recorded_that_nobody_measured() -> None:
     path = ROOT / "docs/data/kernel-times.json"
-    found = stamps.read_sealed(path) if path.exists() else {}
-    for target in found.keys() - {"script", "versions", stamps.SEAL}:
+    sealed = stamps.read_sealed(path) if path.exists() else {}
+    for target in sealed.keys() - {"script", "versions", stamps.SEAL}:
         assert find_entry(target).kind == "gpu"
-        device = found[target]
+        device = sealed[target]
         assert target.upper() in device["device"].upper()
         assert device["date"]
         assert device["versions"]["jax"]
@@ -70,9 +70,11 @@ def test_what_the_profiler_of_this_cpu_saw_is_what_the_capture_launches(tmp_path
     assert record["h100"] == {"kept": True}
     program = record["cpu"]["programs"]["layer"]
     ahead = capture(layer.layer, *layer.EXAMPLE)
-    assert [each["name"] for each in program["kernels"]] == [kernel.name for kernel in list_kernels(ahead)]
-    assert {each["launches"] for each in program["kernels"]} == {1}
-    assert min(each["us"] for each in program["kernels"]) > 0
+    assert [kernel_entry["name"] for kernel_entry in program["kernels"]] == [
+        kernel.name for kernel in list_kernels(ahead)
+    ]
+    assert {kernel_entry["launches"] for kernel_entry in program["kernels"]} == {1}
+    assert min(kernel_entry["us"] for kernel_entry in program["kernels"]) > 0
     assert program["changed"] == {}
     times = find_measured(record, ahead)
     assert times is not None
@@ -80,16 +82,16 @@ def test_what_the_profiler_of_this_cpu_saw_is_what_the_capture_launches(tmp_path
 
 
 @pytest.mark.parametrize(
-    ("arguments", "said"),
+    ("arguments", "message"),
     [
         (("--platform", "cpu"), "name another file with --out"),
         (("no_such_program",), "no program with an EXAMPLE is named no_such_program; there are "),
     ],
 )
-def test_arguments_that_do_not_go_together_are_refused(arguments: tuple[str, ...], said: str) -> None:
+def test_arguments_that_do_not_go_together_are_refused(arguments: tuple[str, ...], message: str) -> None:
     ended = run(*arguments)
     assert ended.returncode == 2
-    assert said in " ".join(ended.stderr.split())
+    assert message in " ".join(ended.stderr.split())
 
 
 def test_a_program_that_does_not_run_costs_the_others_nothing(tmp_path: Path) -> None:
@@ -101,10 +103,10 @@ def test_a_program_that_does_not_run_costs_the_others_nothing(tmp_path: Path) ->
 
 
 def test_programs_are_the_files_with_a_function_of_their_name_and_an_example() -> None:
-    found = measure.find_programs()
-    assert {"layer", "mlp", "attention", "transformer_block_grad"} <= set(found)
+    programs = measure.find_programs()
+    assert {"layer", "mlp", "attention", "transformer_block_grad"} <= set(programs)
     # Families have no function of the file's name.
-    assert not {"control_flow", "layouts", "fusible"} & set(found)
+    assert not {"control_flow", "layouts", "fusible"} & set(programs)
 
 
 def test_the_kernels_of_an_instruction_are_one_launch() -> None:
@@ -168,13 +170,13 @@ ENTRY %main (x: f32[64,128], w: f32[128,256]) -> f32[64,256] {
 }
 """
     kernels = [{"name": "custom-call.1", "kernels": ["symbol"], "launches": 1, "us": 3.0}]
-    found = measure.describe_program({"module": tuned, "kernels": kernels}, ahead)
-    assert found["kernels"][0]["what"] == "custom-call __cublas$gemm"
-    assert found["changed"] == {
+    program_entry = measure.describe_program({"module": tuned, "kernels": kernels}, ahead)
+    assert program_entry["kernels"][0]["what"] == "custom-call __cublas$gemm"
+    assert program_entry["changed"] == {
         "custom-call __cublas$gemm": 1,
         "fusion __triton_nested_gemm_fusion": -1,
         "fusion kLoop": -1,
     }
-    assert measure.describe_times(found).startswith(
+    assert measure.describe_times(program_entry).startswith(
         "1 kernel, 3.0 us; against the capture: +1 custom-call __cublas$gemm, -1 "
     )

@@ -1,4 +1,4 @@
-"""What the contributing page says of a download was measured, of every compiler."""
+"""The measured download sizes of all compilers on the contributing page."""
 
 from __future__ import annotations
 
@@ -29,5 +29,5 @@ def test_a_measurement_says_what_it_took_when_and_where() -> None:
 
 
 def test_it_was_measured_of_the_version_that_is_pinned() -> None:
-    """What an install takes is another matter for another version: `scripts/peers --costs NAME` measures it."""
+    """Another version has other costs of installation: `scripts/peers --costs NAME` measures them."""
     assert stamps.list_aged(stamps.read_sealed(FILE)["versions"]) == []

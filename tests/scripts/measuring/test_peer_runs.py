@@ -1,4 +1,4 @@
-"""`scripts/peers` notices every planted change, says in words what it is, and names what was not run."""
+"""`scripts/peers` detects and explains every planted change, and lists compilers that did not run."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the programs of real size cost was measured as the benchmark says, and what they compute is plausible."""
+"""The measured costs of the programs of real size, and their plausibility."""
 
 from __future__ import annotations
 
@@ -37,8 +37,8 @@ def read() -> dict[str, Any]:
 def test_what_was_measured_are_rows_of_the_benchmark_and_each_says_what_it_is() -> None:
     for name, measured in read().items():
         row = ROWS[name]
-        told = [measured[part] for part in ("title", "program", "target", "mesh")]
-        assert told == [row.title, row.program, row.target, row.mesh]
+        labels = [measured[part] for part in ("title", "program", "target", "mesh")]
+        assert labels == [row.title, row.program, row.target, row.mesh]
         assert re.fullmatch(r"\d{4}-\d\d-\d\d", measured["date"])
         assert set(measured["costs"]) > {"bare"}
         assert all(cost["processor"] > 0 and cost["peak"] > 0 for cost in measured["costs"].values())
@@ -50,9 +50,9 @@ def test_it_was_measured_of_the_versions_that_are_pinned() -> None:
 
 @pytest.mark.parametrize("name", sorted(TRANSFORMERS.keys() & read().keys()))
 def test_as_many_operations_are_counted_as_parameters_and_tokens_ask_for(name: str) -> None:
-    counted = read()[name]["counted"]
-    parameters, tokens, devices, each = TRANSFORMERS[name]
-    assert 0.95 < counted["flops"] * devices / (each * parameters * tokens) < 1.4
+    counts = read()[name]["counted"]
+    parameters, tokens, devices, experts = TRANSFORMERS[name]
+    assert 0.95 < counts["flops"] * devices / (experts * parameters * tokens) < 1.4
 
 
 def cost(**figures: float) -> dict[str, float]:
@@ -71,8 +71,8 @@ def cost(**figures: float) -> dict[str, float]:
     ],
 )
 def test_a_bar_that_is_not_held_is_told(command: str, figures: dict[str, float], fault: str | None) -> None:
-    found = scale.list_faults({"costs": {"bare": cost(), command: cost(**figures)}})
-    assert found == ([fault] if fault else [])
+    faults = scale.list_faults({"costs": {"bare": cost(), command: cost(**figures)}})
+    assert faults == ([fault] if fault else [])
 
 
 def test_an_unknown_row_is_refused(capsys: pytest.CaptureFixture[str]) -> None:

@@ -1,4 +1,4 @@
-"""The probe compiles under an environment's own JAX, says what it came to, and goes on where it was stopped."""
+"""The probe compiles under an environment's JAX, reports the results, and resumes after an interruption."""
 
 from __future__ import annotations
 
@@ -47,39 +47,39 @@ def here(tmp_path_factory: pytest.TempPathFactory) -> Here:
 
 
 @pytest.fixture(scope="module")
-def said(here: Here) -> list[str]:
-    """What the probe says of one program, measured for real."""
+def messages(here: Here) -> list[str]:
+    """The output of the probe for one measured program."""
     heard: list[str] = []
     measuring.measure_release(here, TASKS, heard.append)
     return heard
 
 
 @pytest.fixture(scope="module")
-def release(here: Here, said: list[str]) -> Release:
-    assert said
+def release(here: Here, messages: list[str]) -> Release:
+    assert messages
     return compacting.compact(here, TASKS, {})
 
 
 def test_what_the_probe_finds_is_what_a_capture_finds(release: Release) -> None:
-    found, captured = release.programs["layer"].outcomes["cpu"], capture(layer.layer, *layer.EXAMPLE)
-    assert found.count("kernel") == sum(found.launches.values()) == len(list_kernels(captured))
-    assert found.instructions == sum(captured.module.opcode_counts().values())
-    assert found.memory.get("temporaries", 0) == captured.memory.temporaries
-    assert found.memory["arguments"] == captured.memory.arguments
-    assert found.flops == captured.cost.flops
-    assert sorted(found.changed) == sorted(set(captured.pass_names))
+    outcome, captured = release.programs["layer"].outcomes["cpu"], capture(layer.layer, *layer.EXAMPLE)
+    assert outcome.count("kernel") == sum(outcome.launches.values()) == len(list_kernels(captured))
+    assert outcome.instructions == sum(captured.module.opcode_counts().values())
+    assert outcome.memory.get("temporaries", 0) == captured.memory.temporaries
+    assert outcome.memory["arguments"] == captured.memory.arguments
+    assert outcome.flops == captured.cost.flops
+    assert sorted(outcome.changed) == sorted(set(captured.pass_names))
     assert release.texts["layer"]["jaxpr"] == captured.jaxpr
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
 def test_a_release_is_told_what_captures_tell_their_compiler(target: str, tmp_path: Path) -> None:
     (task,) = measuring.list_tasks(["layer"], [target])
-    told = measuring.build_probe_task(task, {}, tmp_path)
+    probe_task = measuring.build_probe_task(task, {}, tmp_path)
     kind = task["kind"]
     whole = {**PINNED[kind], **list_options(kind, tmp_path)}
     whole.pop("xla_dump_to")  # which the probe adds, a folder for each task
     listed = whole.pop(measuring.LISTED, None)
-    assert told["options"] == whole
+    assert probe_task["options"] == whole
     assert listed in {None, measuring.list_flags()[measuring.LISTED]}
 
 
@@ -90,17 +90,17 @@ def test_it_lists_the_passes_that_ran_and_not_those_that_are_switched_off(releas
     assert "cpu-parallel-task-assigner" not in release.passes["cpu"]
 
 
-def test_what_is_measured_is_not_measured_again(here: Here, said: list[str]) -> None:
-    assert any("1 of 1 (cpu)" in line for line in said)
+def test_what_is_measured_is_not_measured_again(here: Here, messages: list[str]) -> None:
+    assert any("1 of 1 (cpu)" in line for line in messages)
     heard: list[str] = []
     measuring.measure_release(here, TASKS, heard.append)
     assert heard == []
 
 
 def test_a_compiler_that_ends_the_process_costs_that_program_alone(
-    here: Here, said: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+    here: Here, messages: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
-    assert said
+    assert messages
     (task,) = TASKS
     broken = {**task, "file": "raw/cpu/broken.json.gz"}
     (tmp_path / "ends.py").write_text("import os\nos._exit(6)\n", encoding="utf-8")
@@ -124,19 +124,19 @@ def test_a_bad_version_is_named_and_the_others_are_compared(
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    def refuse(asked: str, _: str) -> Environment:
-        message = f"there is no release {asked} of JAX"
+    def refuse(arguments: str, _: str) -> Environment:
+        message = f"there is no release {arguments} of JAX"
         raise ReleaseError(message)
 
     monkeypatch.setattr("releases.__main__.list_releases", lambda: ("0.12.0.1",))
     if reason is None:
         monkeypatch.setattr(pinned_environments, "make", refuse)
         reason = "there is no release 0.12 of JAX"
-    for known in ("0.11.2", "0.12.0.1"):
-        text = (ROOT / "docs/data/drift" / f"{known}.json").read_text(encoding="utf-8")
-        (tmp_path / f"{known}.json").write_text(text, encoding="utf-8")
-    given = ["--out", str(tmp_path), "--without-pages", "0.11.2", version, "0.12.0.1"]
-    assert main(given) == 1
+    for version_name in ("0.11.2", "0.12.0.1"):
+        text = (ROOT / "docs/data/drift" / f"{version_name}.json").read_text(encoding="utf-8")
+        (tmp_path / f"{version_name}.json").write_text(text, encoding="utf-8")
+    arguments = ["--out", str(tmp_path), "--without-pages", "0.11.2", version, "0.12.0.1"]
+    assert main(arguments) == 1
     out = capsys.readouterr().out
     assert f"**{version} was not measured**: {reason}." in out
     assert "## JAX 0.11.2 to 0.12.0.1" in out
@@ -146,13 +146,13 @@ def test_the_newest_release_is_compared_with_the_one_before_it(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("releases.__main__.list_releases", lambda: ("0.12.0.1",))
-    for known in ("0.10.2", "0.11.2", "0.12.0.1"):
-        text = (ROOT / "docs/data/drift" / f"{known}.json").read_text(encoding="utf-8")
-        (tmp_path / f"{known}.json").write_text(text, encoding="utf-8")
+    for version_name in ("0.10.2", "0.11.2", "0.12.0.1"):
+        text = (ROOT / "docs/data/drift" / f"{version_name}.json").read_text(encoding="utf-8")
+        (tmp_path / f"{version_name}.json").write_text(text, encoding="utf-8")
     assert main(["--newest", "--without-pages", "--out", str(tmp_path)]) == 0
-    said = capsys.readouterr()
-    assert re.findall(r"^## .*", said.out, re.MULTILINE) == ["## JAX 0.11.2 to 0.12.0.1"]
-    assert "0.12.0.1: measured already" in said.err
+    output = capsys.readouterr()
+    assert re.findall(r"^## .*", output.out, re.MULTILINE) == ["## JAX 0.11.2 to 0.12.0.1"]
+    assert "0.12.0.1: measured already" in output.err
 
 
 def test_a_program_that_a_record_lacks_is_named_and_one_without_a_compiler_is_not(release: Release) -> None:
@@ -164,13 +164,13 @@ def test_pages_alone_are_run_where_the_compiles_are_recorded(
     here: Here, release: Release, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     (tmp_path / "0.12.0.1.json").write_text(stamps.seal(write_release(release)), encoding="utf-8")
-    found = Disagreement("docs/fusion.md", 97, "check", "One kernel", "AssertionError")
+    disagreement = Disagreement("docs/fusion.md", 97, "check", "One kernel", "AssertionError")
     monkeypatch.setattr(pinned_environments, "make", lambda *_: here)
-    monkeypatch.setattr(pages, "run_pages", lambda *_: ({"docs/fusion.md": {"check": 2}}, (found,)))
+    monkeypatch.setattr(pages, "run_pages", lambda *_: ({"docs/fusion.md": {"check": 2}}, (disagreement,)))
     monkeypatch.delattr(measuring, "measure_release")
     assert main(["--out", str(tmp_path), "0.12.0.1"]) == 0
-    (written,) = read_releases(tmp_path)
-    assert written == replace(release, pages={"docs/fusion.md": {"check": 2}}, disagreements=(found,))
+    (record,) = read_releases(tmp_path)
+    assert record == replace(release, pages={"docs/fusion.md": {"check": 2}}, disagreements=(disagreement,))
 
 
 def test_a_target_that_does_not_exist_is_refused_with_those_that_do(capsys: pytest.CaptureFixture[str]) -> None:
@@ -195,10 +195,10 @@ I1120 20:42:12.327289 4713 hlo_pass_pipeline.cc:174]   HLO pass layout-normaliza
 def test_public_names_are_those_that_a_module_defines_or_gives_on() -> None:
     source = "import os\nfrom a import b as b, c\nfrom d import (e as f)\ndef g(): ...\nh = 1\n_i = 2\n"
     assert list(public_names.list_defined(ast.parse(source).body)) == ["b", "f", "g", "h", "_i"]
-    found = public_names.list_public_names()
-    assert {"jit", "grad", "ShapeDtypeStruct"} <= set(found["jax"])
-    assert {"dot", "cumsum"} <= set(found["jax.numpy"])
-    assert not {"xla_computation", "partial", "np"} & set(found["jax"])
+    exported = public_names.list_public_names()
+    assert {"jit", "grad", "ShapeDtypeStruct"} <= set(exported["jax"])
+    assert {"dot", "cumsum"} <= set(exported["jax.numpy"])
+    assert not {"xla_computation", "partial", "np"} & set(exported["jax"])
 
 
 def test_a_page_is_run_and_what_does_not_hold_is_told_with_line_and_sentence(tmp_path: Path) -> None:
@@ -221,13 +221,14 @@ page_probe.settle()
 print(json.dumps(page_probe.probe_page(Path({str(path)!r}), "docs/planted.md", Path({str(tmp_path)!r}))))
 """
     ended = subprocess.run([sys.executable, "-c", run], check=True, capture_output=True, text=True)
-    found = json.loads(ended.stdout.splitlines()[-1])
-    assert (found["pieces"], [each[1] for each in found["failed"]]) == ({"check": 1, "value": 1}, ["check", "value"]), (
-        found
-    )
-    counts, failed = pages.gather({"docs/planted.md": found})
+    result = json.loads(ended.stdout.splitlines()[-1])
+    assert (result["pieces"], [failure[1] for failure in result["failed"]]) == (
+        {"check": 1, "value": 1},
+        ["check", "value"],
+    ), result
+    counts, failed = pages.gather({"docs/planted.md": result})
     assert counts == {"docs/planted.md": {"check": 1, "value": 1}}
-    assert [(each.line, each.what, each.sentence) for each in failed] == [
+    assert [(failure.line, failure.what, failure.sentence) for failure in failed] == [
         (4, "check", "Two and two are five"),
         (7, "value", "1 // 0"),
     ]
@@ -237,7 +238,9 @@ print(json.dumps(page_probe.probe_page(Path({str(path)!r}), "docs/planted.md", P
 def test_an_error_of_a_page_names_no_folder_of_the_machine() -> None:
     error = "ImportError: cannot import name 'psum' from 'jax.lax' (/home/me/lib/site-packages/jax/lax.py)"
     _, failed = pages.gather({"docs/planted.md": {"pieces": {}, "failed": [[3, "block", "import jax", error]]}})
-    assert [each.error for each in failed] == ["ImportError: cannot import name 'psum' from 'jax.lax' (jax/lax.py)"]
+    assert [failure.error for failure in failed] == [
+        "ImportError: cannot import name 'psum' from 'jax.lax' (jax/lax.py)"
+    ]
 
 
 def test_a_sentence_that_became_false_is_told_by_page_and_line(release: Release) -> None:

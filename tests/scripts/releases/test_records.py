@@ -1,4 +1,4 @@
-"""The newest record is of the compilers that are pinned, and says what the expected outputs say."""
+"""The newest release record: the pinned compilers and the expected outputs."""
 
 from __future__ import annotations
 
@@ -52,22 +52,22 @@ def read_expected(path: Path) -> Iterator[tuple[str, dict[str, list[str]]]]:
 
 def count_passes(lines: list[str]) -> dict[str, int]:
     """Return how often each pass changed a module, from lines such as `simplification: cse, algsimp x 2`."""
-    found: Counter[str] = Counter()
+    counts: Counter[str] = Counter()
     for line in lines:
-        for each in line.partition(": ")[2].split(", "):
-            name, _, times = each.partition(" x ")
-            found[name] += int(times or 1)
-    return dict(found)
+        for part in line.partition(": ")[2].split(", "):
+            name, _, times = part.partition(" x ")
+            counts[name] += int(times or 1)
+    return dict(counts)
 
 
 def differ(parts: dict[str, list[str]], outcome: ReleaseOutcome | None) -> bool:
-    """Return whether a record's outcome is another than the expected one."""
+    """Return whether a record's outcome differs from the expected one."""
     if outcome is None or "refused" in parts or outcome.failed:
         return outcome is None or ("refused" in parts) != bool(outcome.failed)
     numbers = [line.partition(": ") for line in parts["memory in bytes"]]
     memory = {name: int(number.replace(",", "")) for name, _, number in numbers}
-    found = {name: outcome.memory.get(name, 0) for name in memory}
-    return (memory, count_passes(parts["passes that changed it"])) != (found, dict(outcome.changed))
+    memory_sizes = {name: outcome.memory.get(name, 0) for name in memory}
+    return (memory, count_passes(parts["passes that changed it"])) != (memory_sizes, dict(outcome.changed))
 
 
 def test_the_newest_record_is_of_exactly_the_compilers_that_are_pinned() -> None:
@@ -88,8 +88,8 @@ def test_the_newest_record_says_what_is_expected(path: Path) -> None:
 def test_a_record_of_another_libtpu_lacks_what_tpus_are_concerned_with_alone() -> None:
     tasks = measuring.list_tasks(["layer"], ["cpu", "h100", "tpu-v5e"])
     old = replace(newest(), versions={**newest().versions, "libtpu": "0.0.1"})
-    lacking = [list_lacking(each, pinned_environments.read_pins(), tasks) for each in (newest(), old)]
-    assert [[task["base"] for task in each] for each in lacking] == [[], ["tpu-v5e"]]
+    lacking = [list_lacking(record, pinned_environments.read_pins(), tasks) for record in (newest(), old)]
+    assert [[task["base"] for task in record] for record in lacking] == [[], ["tpu-v5e"]]
 
 
 def test_a_record_without_the_code_of_a_program_lacks_that_where_code_is_compared() -> None:
@@ -103,25 +103,29 @@ def test_a_record_without_the_code_of_a_program_lacks_that_where_code_is_compare
 
 def test_what_is_measured_anew_takes_the_place_of_what_was_known_and_nothing_else() -> None:
     tasks = measuring.list_tasks(["layer"], ["cpu", "tpu-v5e"])
-    known = newest()
-    layer = known.programs["layer"]
+    latest = newest()
+    layer = latest.programs["layer"]
     anew = replace(layer.outcomes["tpu-v5e"], instructions=7)
     part = replace(layer, stablehlo={}, outcomes={"tpu-v5e": anew})
-    measured = replace(known, passes={"tpu": ("one",)}, programs={"layer": part}, names={"jax": ("jit",)})
-    joined = join(known, measured, tasks)
+    measured = replace(latest, passes={"tpu": ("one",)}, programs={"layer": part}, names={"jax": ("jit",)})
+    joined = join(latest, measured, tasks)
     assert list(joined.programs) == ["layer"]
     assert joined.programs["layer"].outcomes == {"cpu": layer.outcomes["cpu"], "tpu-v5e": anew}
-    assert joined.programs["layer"].stablehlo == {each: layer.stablehlo[each] for each in ("cpu", "tpu-v5e")}
-    assert (joined.passes["tpu"], joined.passes["cpu"]) == (("one",), known.passes["cpu"])
-    assert (joined.names, joined.pages) == ({"jax": ("jit",)}, known.pages)
-    whole = join(known, measured, measuring.list_tasks(["layer", "gelu"], ["tpu-v5e"]))
-    assert whole.passes["tpu"] == tuple(dict.fromkeys((*known.passes["tpu"], "one")))
+    assert joined.programs["layer"].stablehlo == {target: layer.stablehlo[target] for target in ("cpu", "tpu-v5e")}
+    assert (joined.passes["tpu"], joined.passes["cpu"]) == (("one",), latest.passes["cpu"])
+    assert (joined.names, joined.pages) == ({"jax": ("jit",)}, latest.pages)
+    whole = join(latest, measured, measuring.list_tasks(["layer", "gelu"], ["tpu-v5e"]))
+    assert whole.passes["tpu"] == tuple(dict.fromkeys((*latest.passes["tpu"], "one")))
 
 
 def test_the_pinned_release_is_installed_with_exactly_the_pins_and_another_with_what_belongs_to_it() -> None:
     pinned = pinned_environments.read_pins()
-    wanted = pinned_environments.list_wanted(pinned["jax"])
-    exact = {name: version for each in wanted.values() for name, _, version in (item.partition("==") for item in each)}
+    environments = pinned_environments.list_wanted(pinned["jax"])
+    exact = {
+        name: version
+        for environment in environments.values()
+        for name, _, version in (item.partition("==") for item in environment)
+    }
     assert exact == pinned
     assert "jax[tpu]==0.11.2" in pinned_environments.list_wanted("0.11.2")["tpu"]
     assert f"libtpu=={pinned['libtpu']}" not in str(pinned_environments.list_wanted(pinned["jax"], "0.0.50.1"))
@@ -132,22 +136,22 @@ def test_the_pinned_release_is_installed_with_exactly_the_pins_and_another_with_
 def test_two_libtpu_under_the_pinned_release_are_compared_without_the_other_targets(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    pinned, known = pinned_environments.read_pins(), max((ROOT / "docs/data/drift/libtpu").glob("*.json"))
+    pinned, pinned_release = pinned_environments.read_pins(), max((ROOT / "docs/data/drift/libtpu").glob("*.json"))
     (tmp_path / "libtpu").mkdir()
     shutil.copy(ROOT / "docs/data/drift" / f"{pinned['jax']}.json", tmp_path)
-    shutil.copy(known, tmp_path / "libtpu")
-    assert main(["--out", str(tmp_path), "--without-pages", "--libtpu", known.stem]) == 0
-    said = capsys.readouterr()
-    assert re.findall(r"^## .*", said.out, re.MULTILINE) == [f"## libtpu {known.stem} to {pinned['libtpu']}"]
-    assert "TPU v5e: " in said.out
-    assert "H100: " not in said.out
-    assert f"{pinned['jax']} with libtpu {known.stem}: measured already" in said.err
+    shutil.copy(pinned_release, tmp_path / "libtpu")
+    assert main(["--out", str(tmp_path), "--without-pages", "--libtpu", pinned_release.stem]) == 0
+    output = capsys.readouterr()
+    assert re.findall(r"^## .*", output.out, re.MULTILINE) == [f"## libtpu {pinned_release.stem} to {pinned['libtpu']}"]
+    assert "TPU v5e: " in output.out
+    assert "H100: " not in output.out
+    assert f"{pinned['jax']} with libtpu {pinned_release.stem}: measured already" in output.err
 
 
 def test_each_release_is_compiled_for_a_tpu_v4_as_its_users_have_it() -> None:
     """Meshes of v4 are of whole chips: a release measured in the other mode refuses the data-parallel step."""
     every = read_releases(ROOT / "docs/data/drift")
-    refused = [each.jax for each in every if each.programs["gallery: parallel"].outcomes["tpu-v4"].failed]
+    refused = [release.jax for release in every if release.programs["gallery: parallel"].outcomes["tpu-v4"].failed]
     assert refused == []
     task = next(task for task in measuring.list_tasks(["gallery"], ["tpu-v4"]) if task["member"] == "parallel")
     assert name_program(task) == "gallery: parallel"

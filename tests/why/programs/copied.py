@@ -1,11 +1,11 @@
-"""Programs of public issues in which the compiler copies, each written anew from what its issue says."""
+"""Programs of public issues in which the compiler copies, each rewritten from its issue."""
 
 import jax
 import jax.numpy as jnp
 
 
 def pop_each(queue: jax.Array, positions: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return a queue after its values at the positions were taken out one after the other, and those values."""
+    """Return a queue after its values at the positions were removed one by one, and those values."""
 
     def pop(queue: jax.Array, at: jax.Array) -> tuple[jax.Array, jax.Array]:
         value = queue[at]
@@ -30,18 +30,18 @@ def fill_at_random(values: jax.Array) -> jax.Array:
 
 
 def update_and_compare(weights: jax.Array, row: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return weights with a new first row, and how far the others are from the old first row."""
+    """Return weights with a new first row, and the distance of the other rows from the old first row."""
     updated = weights.at[0].set(row)
     return updated, jnp.sum((weights - weights[0]) ** 2)
 
 
 def shift_down(x: jax.Array) -> jax.Array:
-    """Return a matrix whose rows are moved down by one, the first kept."""
+    """Return a matrix whose rows are moved down by one, with the first row unchanged."""
     return x.at[1:].set(x[:-1])
 
 
 def write_each(cache: jax.Array, entries: jax.Array, positions: jax.Array) -> jax.Array:
-    """Return a batch of caches, each with an entry at a position of its own."""
+    """Return a batch of caches, each with an entry at its own position."""
 
     def write(one: jax.Array, entry: jax.Array, position: jax.Array) -> jax.Array:
         return jax.lax.dynamic_update_slice(one, entry, (position,))

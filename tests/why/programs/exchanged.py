@@ -1,4 +1,4 @@
-"""Programs of public issues in which devices exchange values, each written anew from what its issue says."""
+"""Programs of public issues in which devices exchange values, each rewritten from its issue."""
 
 from types import SimpleNamespace
 from typing import Any
@@ -17,12 +17,12 @@ def roll(x: jax.Array) -> jax.Array:
 def set_first_rows(x: jax.Array, rows: jax.Array) -> jax.Array:
     """Return a matrix with its first rows replaced."""
     changed = x.at[0:3].set(rows)
-    kept: jax.Array = jax.lax.with_sharding_constraint(changed, P("data"))
-    return kept
+    result: jax.Array = jax.lax.with_sharding_constraint(changed, P("data"))
+    return result
 
 
 def iterate(x: jax.Array) -> jax.Array:
-    """Return each element after as many steps as it needs."""
+    """Return each element after its own number of steps."""
 
     def one(value: jax.Array) -> jax.Array:
         return jax.lax.while_loop(lambda v: v < 100.0, lambda v: v * 1.5 + 1.0, value)
@@ -33,8 +33,8 @@ def iterate(x: jax.Array) -> jax.Array:
 def project(x: jax.Array, w: jax.Array) -> jax.Array:
     """Return a dense layer of a batch, its weights spread over the same devices as the batch."""
     y = x @ w
-    kept: jax.Array = jax.lax.with_sharding_constraint(jnp.tanh(y), P("data"))
-    return kept
+    result: jax.Array = jax.lax.with_sharding_constraint(jnp.tanh(y), P("data"))
+    return result
 
 
 def blur(x: jax.Array, kernel: jax.Array) -> jax.Array:

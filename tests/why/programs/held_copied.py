@@ -1,4 +1,4 @@
-"""Programs of public issues in which the compiler copies, each written anew from what its issue says.
+"""Held-out programs of public issues in which the compiler copies, each rewritten from its issue.
 
 They are kept out while `xla-inspect why` is built.
 """
@@ -8,13 +8,13 @@ import jax.numpy as jnp
 
 
 def read_then_add(x: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return a matrix with its first element raised, and what that was before."""
+    """Return a matrix with its first element increased, and the previous value of that element."""
     first = x[0, 0]
     return x.at[0, 0].add(1.0), first
 
 
 def advance(clock: jax.Array, terrain: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return a state of which only one of two arrays changes."""
+    """Return a state of two arrays, only one of which changes."""
     return clock * 2.0, terrain
 
 
@@ -40,10 +40,10 @@ def learn_sometimes(weights: jax.Array, batches: jax.Array) -> tuple[jax.Array, 
     """Return weights after a scan that updates them in those steps whose batch has a positive sum."""
 
     def step(weights: jax.Array, batch: jax.Array) -> tuple[jax.Array, jax.Array]:
-        def update(held: jax.Array) -> jax.Array:
-            return held - 0.1 * jnp.outer(batch, batch) @ held
+        def update(w: jax.Array) -> jax.Array:
+            return w - 0.1 * jnp.outer(batch, batch) @ w
 
         loss = jnp.sum(weights @ batch)
-        return jax.lax.cond(loss > 0, update, lambda held: held, weights), loss
+        return jax.lax.cond(loss > 0, update, lambda w: w, weights), loss
 
     return jax.lax.scan(step, weights, batches)

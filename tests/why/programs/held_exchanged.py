@@ -1,4 +1,4 @@
-"""Programs of public issues in which devices exchange values, each written anew from what its issue says.
+"""Held-out programs of public issues in which devices exchange values, each rewritten from its issue.
 
 They are kept out while `xla-inspect why` is built.
 """
@@ -12,7 +12,7 @@ from jax.sharding import PartitionSpec as P
 
 
 def add_across(a: jax.Array, b: jax.Array, c: jax.Array) -> jax.Array:
-    """Return a sum of three whose first two lie otherwise than the third."""
+    """Return a sum of three arrays, the first two of which are sharded differently from the third."""
     both: jax.Array = jax.lax.with_sharding_constraint(a + b, P(None, ("x", "y"), None))
     return both + c
 
@@ -23,7 +23,7 @@ def order(x: jax.Array) -> jax.Array:
 
 
 def pick_layer(x: jax.Array, stack: jax.Array, at: jax.Array) -> jax.Array:
-    """Return an input after one layer of a stack that is spread over devices."""
+    """Return an input after one layer of a stack that is sharded over devices."""
     w = jax.lax.dynamic_index_in_dim(stack, at, keepdims=False)
     return jnp.tanh(x @ w)
 
@@ -34,8 +34,8 @@ def gradient(w: jax.Array, x: jax.Array) -> jax.Array:
     def loss(w: jax.Array) -> jax.Array:
         return jnp.sum(jnp.tanh(x @ w))
 
-    kept: jax.Array = jax.lax.with_sharding_constraint(jax.grad(loss)(w), P("data"))
-    return kept
+    result: jax.Array = jax.lax.with_sharding_constraint(jax.grad(loss)(w), P("data"))
+    return result
 
 
 def look_up(table: jax.Array, tokens: jax.Array) -> jax.Array:

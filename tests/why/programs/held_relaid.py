@@ -1,4 +1,4 @@
-"""Programs of public issues with transposes, layouts and library calls, each written anew from what its issue says.
+"""Held-out programs of public issues with transposes, layouts and library calls, each rewritten from its issue.
 
 They are kept out while `xla-inspect why` is built.
 """
@@ -30,6 +30,6 @@ def multiply_vector(w: jax.Array, x: jax.Array) -> jax.Array:
 
 
 def keep_columns(x: jax.Array) -> jax.Array:
-    """Return a matrix that is held with its columns in one piece before it is used."""
+    """Return a matrix that is stored with contiguous columns before it is used."""
     doubled: jax.Array = with_layout_constraint(x * 2.0, Layout((1, 0)))
     return jnp.tanh(doubled)

@@ -1,4 +1,4 @@
-"""Programs of public issues in which two operations are not one kernel, each written anew from what its issue says.
+"""Held-out programs of public issues with two unfused operations, each rewritten from its issue.
 
 They are kept out while `xla-inspect why` is built.
 """
@@ -14,7 +14,7 @@ def sum_of_cosines(x: jax.Array) -> jax.Array:
 
 
 def roughness(image: jax.Array) -> jax.Array:
-    """Return the sum of the squared differences of neighbours along the second axis of a volume."""
+    """Return the sum of the squared differences of neighbors along the second axis of a volume."""
     steps = jnp.diff(image, axis=1)
     return jnp.sum(steps * steps)
 
@@ -26,7 +26,7 @@ def move_points(points: jax.Array, rotation: jax.Array) -> jax.Array:
 
 
 def segment_softmax(scores: jax.Array, segments: jax.Array) -> jax.Array:
-    """Return the softmax within segments of a vector, of which there are 128."""
+    """Return the softmax within each of 128 segments of a vector."""
     top = jax.ops.segment_max(scores, segments, num_segments=128)
     exponentials = jnp.exp(scores - top[segments])
     total = jax.ops.segment_sum(exponentials, segments, num_segments=128)
@@ -34,6 +34,6 @@ def segment_softmax(scores: jax.Array, segments: jax.Array) -> jax.Array:
 
 
 def embedding_bag(table: jax.Array, indices: jax.Array, weights: jax.Array) -> jax.Array:
-    """Return for each bag of indices the weighted sum of the rows that they pick."""
+    """Return for each bag of indices the weighted sum of the selected rows."""
     rows = jnp.take(table, indices, axis=0)
     return jnp.einsum("bkd,bk->bd", rows, weights)

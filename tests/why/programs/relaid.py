@@ -1,4 +1,4 @@
-"""Programs of public issues with transposes, layouts and library calls, each written anew from what its issue says."""
+"""Programs of public issues with transposes, layouts and library calls, each rewritten from its issue."""
 
 import jax
 import jax.numpy as jnp
@@ -11,17 +11,17 @@ def project_swapped(weights: jax.Array, x: jax.Array) -> jax.Array:
 
 
 def compare_patches(a: jax.Array, b: jax.Array) -> jax.Array:
-    """Return how alike the pixels of all pairs of images are."""
+    """Return the similarity of the pixels of all pairs of images."""
     return jnp.einsum("nxyc,mxyc->nmxy", a, b)
 
 
 def multiply(x: jax.Array, w: jax.Array) -> jax.Array:
-    """Return a matmul of halves."""
+    """Return a matmul of half-precision matrices."""
     return x @ w
 
 
 def swap_heads(q: jax.Array) -> jax.Array:
-    """Return queries with the heads split into groups, and these in front of the tokens."""
+    """Return queries with the heads split into groups, which come before the tokens."""
     grouped = q.reshape(512, 8, 2, 2, 128)
     return grouped.swapaxes(0, 1)
 

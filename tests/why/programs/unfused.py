@@ -1,4 +1,4 @@
-"""Programs of public issues in which two operations are not one kernel, each written anew from what its issue says."""
+"""Programs of public issues with two unfused operations, each rewritten from its issue."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""What a pass changed is found whatever the names, and said in one line."""
+"""Changes of a pass are found independently of names, and summarized in one line."""
 
 from __future__ import annotations
 
@@ -82,19 +82,24 @@ def renamed(text: str) -> str:
 
 
 def test_a_module_does_not_differ_from_itself() -> None:
-    found = change(BEFORE, BEFORE)
-    assert (found.added, found.removed, found.changed) == ((), (), ())
-    assert found.summary == "changed nothing that the text shows"
+    difference = change(BEFORE, BEFORE)
+    assert (difference.added, difference.removed, difference.changed) == ((), (), ())
+    assert difference.summary == "changed nothing that the text shows"
 
 
 def test_renumbering_changes_only_names() -> None:
-    found = change(BEFORE, renamed(BEFORE))
-    assert (found.added, found.removed, found.computations_added, found.computations_removed) == ((), (), (), ())
-    assert found.aspects() == {"name": 4}
-    assert found.summary == "only names changed (4 instructions)"
+    difference = change(BEFORE, renamed(BEFORE))
+    assert (difference.added, difference.removed, difference.computations_added, difference.computations_removed) == (
+        (),
+        (),
+        (),
+        (),
+    )
+    assert difference.aspects() == {"name": 4}
+    assert difference.summary == "only names changed (4 instructions)"
 
 
-def test_instructions_that_trade_names_are_told_apart_by_what_they_compute() -> None:
+def test_instructions_that_swap_names_are_distinguished_by_their_computation() -> None:
     traded = """\
 HloModule m
 
@@ -105,21 +110,21 @@ ENTRY %e (x: f32[8]) -> f32[8] {{
   ROOT %r = f32[8]{{0}} subtract(%{0}, %{1})
 }}
 """
-    found = change(traded.format("a", "b"), traded.format("b", "a"))
-    assert found.aspects() == {"name": 2}
+    difference = change(traded.format("a", "b"), traded.format("b", "a"))
+    assert difference.aspects() == {"name": 2}
 
 
-def test_inlining_is_named_and_what_moved_is_not_counted() -> None:
-    found = change(BEFORE, INLINED)
-    assert found.computations_removed == ("relu",)
-    assert found.opcode_delta == {"call": -1, "parameter": -1}
-    assert found.summary == "inlined 1 call"
+def test_inlining_is_named_and_moved_instructions_are_not_counted() -> None:
+    difference = change(BEFORE, INLINED)
+    assert difference.computations_removed == ("relu",)
+    assert difference.opcode_delta == {"call": -1, "parameter": -1}
+    assert difference.summary == "inlined 1 call"
 
 
-def test_fusing_counts_the_instructions_that_went_in() -> None:
-    found = change(INLINED, FUSED)
-    assert [instruction.name for instruction in found.added if instruction.computation == "main"] == ["fusion"]
-    assert found.summary == "fused 4 instructions into 1 kLoop fusion; scheduled the module"
+def test_a_fusion_counts_its_fused_instructions() -> None:
+    difference = change(INLINED, FUSED)
+    assert [instruction.name for instruction in difference.added if instruction.computation == "main"] == ["fusion"]
+    assert difference.summary == "fused 4 instructions into 1 kLoop fusion; scheduled the module"
 
 
 @pytest.mark.parametrize(
@@ -138,16 +143,20 @@ def test_fusing_counts_the_instructions_that_went_in() -> None:
         ("sine(%call.2)", "sine(%call.2), control-predecessors={%x}", "only order constraints changed (1 instruction)"),
     ],
 )
-def test_one_line_says_what_changed(old: str, new: str, summary: str) -> None:
+def test_a_change_is_summarized_in_one_line(old: str, new: str, summary: str) -> None:
     assert old in BEFORE
     assert change(BEFORE, BEFORE.replace(old, new)).summary == summary
 
 
 def test_a_change_names_the_instruction_and_the_attribute() -> None:
-    (found,) = change(
+    (changed_instruction,) = change(
         BEFORE, BEFORE.replace("broadcast(%zero), dimensions={}", "broadcast(%zero), dimensions={0}")
     ).changed
-    assert (found.before.name, found.aspects, found.keys) == ("zeros", ("attributes",), ("dimensions",))
+    assert (changed_instruction.before.name, changed_instruction.aspects, changed_instruction.keys) == (
+        "zeros",
+        ("attributes",),
+        ("dimensions",),
+    )
 
 
 CALLS = """HloModule m
@@ -171,33 +180,33 @@ ENTRY %main (x: f32[8]) -> (f32[8], f32[8]) {
 """
 
 
-def test_a_call_whose_text_stays_is_another_where_what_it_calls_is() -> None:
+def test_a_call_with_the_same_text_changes_if_its_callee_changes() -> None:
     before, after = (
         parse_module(CALLS.replace("FIRST", first).replace("SECOND", second))
         for first, second in (("sine", "cosine"), ("cosine", "sine"))
     )
     assert after.entry is before.entry
-    kept = compare_modules(before, after, Meanings()).kept
-    assert kept[before.instruction("one")] is after.instruction("two")
-    assert kept[before.instruction("two")] is after.instruction("one")
+    unchanged = compare_modules(before, after, Meanings()).kept
+    assert unchanged[before.instruction("one")] is after.instruction("two")
+    assert unchanged[before.instruction("two")] is after.instruction("one")
 
 
-def test_meanings_that_many_modules_share_change_no_comparison() -> None:
+def test_sharing_meanings_between_modules_does_not_change_a_comparison() -> None:
     step = capture(trained.transformer_block_grad, *trained.EXAMPLE, target="cpu")
-    modules = [step.unoptimized_module, *(each.module for each in step.passes)]
+    modules = [step.unoptimized_module, *(pass_run.module for pass_run in step.passes)]
     meanings = Meanings()
     for before, after in itertools.pairwise(modules):
         assert compare_modules(before, after, meanings) == compare_modules(before, after)
 
 
 def summaries(paths: list[Path]) -> dict[str, list[str]]:
-    """What each run of each pass did, in order, by the part of the file's name that names the pass."""
+    """Return the summary of each run of each pass, in order, by the pass name in the file name."""
     modules = [parse_module(path.read_text()) for path in paths]
-    found: dict[str, list[str]] = {}
+    summaries_by_pass: dict[str, list[str]] = {}
     for path, before, after in zip(paths[1:], modules, modules[1:], strict=False):
         name = path.name.partition(".after_")[2].partition(".before")[0]
-        found.setdefault(name, []).append(compare_modules(before, after).summary)
-    return found
+        summaries_by_pass.setdefault(name, []).append(compare_modules(before, after).summary)
+    return summaries_by_pass
 
 
 @pytest.mark.long("bare JAX compiles the corpus on both cores for half a minute")
@@ -215,7 +224,7 @@ def summaries(paths: list[Path]) -> dict[str, list[str]]:
         ("h100", "rename_fusions", "only names changed"),
     ],
 )
-def test_the_passes_of_a_perceptron_are_summed_up_as_they_are(
+def test_the_passes_of_a_perceptron_have_the_expected_summaries(
     corpus: Corpus, target: str, name: str, summary: str
 ) -> None:
     assert summary in {words.partition(" (")[0] for words in summaries(corpus.passes(target, "mlp"))[name]}
@@ -224,8 +233,8 @@ def test_the_passes_of_a_perceptron_are_summed_up_as_they_are(
 @pytest.mark.long("bare JAX compiles the corpus on both cores for half a minute")
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_pass_of_a_training_step_has_a_short_summary(corpus: Corpus, target: str) -> None:
-    found = summaries(corpus.passes(target, "block_gradient"))
-    lines = [words for runs in found.values() for words in runs]
+    pass_summaries = summaries(corpus.passes(target, "block_gradient"))
+    lines = [words for runs in pass_summaries.values() for words in runs]
     assert len(lines) > 15
     for words in lines:
         assert "nothing" not in words

@@ -1,4 +1,4 @@
-"""Code is the same whatever its values are called, and a loop more weighs more than a compiler's other order."""
+"""Code compares equal under renaming, and an added loop weighs more than another instruction order."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def in_loop(x: jax.Array) -> jax.Array:
 
 
 def rewriting(x: jax.Array) -> jax.Array:
-    """The whole array is written in each trip, as a release did with an update in place."""
+    """Return the array after iterations that each rewrite it completely, as one release compiled an in-place update."""
     places = jnp.arange(LENGTH)
     return jax.lax.fori_loop(0, 100, lambda at, held: jnp.where(places == at, held[at] * 2, held), x)
 
@@ -39,13 +39,13 @@ def compile_for(target: str, function: str) -> Capture:
 
 
 def summarize(target: str, function: str) -> CodeSummary:
-    found = summarize_code(compile_for(target, function).code)
-    assert found is not None
-    return found
+    summary = summarize_code(compile_for(target, function).code)
+    assert summary is not None
+    return summary
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
-def test_names_of_values_and_functions_are_no_difference(target: str) -> None:
+def test_other_names_of_values_and_functions_are_not_a_difference(target: str) -> None:
     first, second = summarize(target, "named"), summarize(target, "called_otherwise")
     assert first.digest == second.digest
     assert first.distance(second) == 0
@@ -53,26 +53,26 @@ def test_names_of_values_and_functions_are_no_difference(target: str) -> None:
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100"])
-def test_other_work_is_a_difference(target: str) -> None:
+def test_different_work_is_a_difference(target: str) -> None:
     first, second = summarize(target, "named"), summarize(target, "in_loop")
     assert first.digest != second.digest
     assert 0 < first.distance(second) <= 1
 
 
-def test_a_loop_that_rewrites_all_in_each_trip_is_told_from_one_that_updates_in_place() -> None:
+def test_a_loop_that_rewrites_the_array_is_distinguished_from_an_update_in_place() -> None:
     first, second = summarize("cpu", "in_loop"), summarize("cpu", "rewriting")
     assert max(first.loops) == 1
     assert max(second.loops) == 2
     assert first.distance(second) > 0.5
 
 
-def test_what_only_notes_say_is_no_difference() -> None:
+def test_different_metadata_in_code_is_not_a_difference() -> None:
     code = compile_for("cpu", "named").code
     noted = [
-        type(each)(
-            each.kernel, each.language, each.text.replace(", align 4", ", align 64").replace("!alias.scope", "!noalias")
+        type(line)(
+            line.kernel, line.language, line.text.replace(", align 4", ", align 64").replace("!alias.scope", "!noalias")
         )
-        for each in code
+        for line in code
     ]
     first, second = summarize_code(code), summarize_code(noted)
     assert first is not None
@@ -80,11 +80,11 @@ def test_what_only_notes_say_is_no_difference() -> None:
     assert first.digest == second.digest
 
 
-def test_there_is_nothing_to_compare_where_there_is_no_code() -> None:
+def test_missing_code_is_not_compared() -> None:
     assert summarize_code([]) is None
 
 
-def test_the_kernels_of_a_gpu_are_counted_however_many_a_file_holds() -> None:
+def test_all_gpu_kernels_of_a_file_are_counted() -> None:
     kernel = ".visible .entry {}(\n\t.param .u64 {}_param_0\n)\n{{\n\tret;\n}}\n"
     text = "".join(kernel.format(name, name) for name in ("sort_1", "loop_fusion"))
     on_cpu = "define ptr @loop_fusion(ptr %0) {\n  ret ptr null\n}\n"

@@ -1,4 +1,4 @@
-"""Collectives: what devices send each other, read from real modules of eight devices."""
+"""Collectives of real modules for eight devices."""
 
 from __future__ import annotations
 
@@ -24,39 +24,39 @@ def train(target: str, sharding: str) -> Capture:
 
 
 @pytest.mark.parametrize("target", EIGHT)
-def test_each_exchange_of_a_program_is_found_once_with_the_bytes_it_sends(target: str) -> None:
-    found = capture(exchange.exchange, *exchange.EXAMPLE, target=target, mesh={"x": 8}, specs=exchange.SPECS)
-    assert {one.kind: (one.operand_bytes, one.group, one.sent_bytes) for one in list_collectives(found.module)} == {
+def test_each_collective_is_found_once_with_its_sent_bytes(target: str) -> None:
+    program = capture(exchange.exchange, *exchange.EXAMPLE, target=target, mesh={"x": 8}, specs=exchange.SPECS)
+    assert {one.kind: (one.operand_bytes, one.group, one.sent_bytes) for one in list_collectives(program.module)} == {
         "all-gather": (ROWS, 8, 7 * ROWS),
         "all-reduce": (ROWS, 8, 2 * ROWS * 7 // 8),
         "all-to-all": (ROWS, 8, ROWS * 7 // 8),
         "collective-permute": (ROWS, 8, ROWS),
         "reduce-scatter": (ROWS, 8, ROWS * 7 // 8),
     }
-    assert len(list_collectives(found.module)) == 5
+    assert len(list_collectives(program.module)) == 5
 
 
-def test_steps_of_one_collective_count_once() -> None:
+def test_the_steps_of_one_collective_count_once() -> None:
     module = train("tpu-v5e:2x4", "fully sharded").module
     gathers = [one for one in list_collectives(module) if one.kind == "all-gather" and one.is_async]
     assert len(gathers) == 2
     assert sum(one.opcode == "all-gather" for one in module.walk()) > 4
 
 
-def test_an_all_reduce_fused_with_its_slice_is_told_from_a_whole_one() -> None:
+def test_an_all_reduce_fused_with_its_slice_is_distinguished_from_a_whole_one() -> None:
     kinds = [one.kind for one in list_collectives(train("tpu-v5e:2x4", "fully sharded").module)]
     assert (kinds.count("all-reduce-scatter"), kinds.count("all-reduce")) == (1, 2)
 
 
 def test_a_collective_inside_an_asynchronous_computation_is_asynchronous() -> None:
-    found = {one.kind: one.is_async for one in list_collectives(train("h100:8", "fully sharded").module)}
-    assert (found["reduce-scatter"], found["all-to-all"]) == (True, False)
+    asynchronous = {one.kind: one.is_async for one in list_collectives(train("h100:8", "fully sharded").module)}
+    assert (asynchronous["reduce-scatter"], asynchronous["all-to-all"]) == (True, False)
 
 
 def test_a_group_may_be_one_axis_of_a_mesh() -> None:
     specs = (P("a", "b"),)
-    found = capture(lambda x: x.sum(0), exchange.EXAMPLE[0], target="cpu:8", mesh={"a": 4, "b": 2}, specs=specs)
-    assert [(one.kind, one.group) for one in list_collectives(found.module)] == [("all-reduce", 4)]
+    program = capture(lambda x: x.sum(0), exchange.EXAMPLE[0], target="cpu:8", mesh={"a": 4, "b": 2}, specs=specs)
+    assert [(one.kind, one.group) for one in list_collectives(program.module)] == [("all-reduce", 4)]
 
 
 @pytest.mark.parametrize(
@@ -78,9 +78,14 @@ ENTRY %main (x: f32[8]) -> f32[8] {{
   ROOT %y = f32[8]{{0}} all-to-all(%x), channel_id=1, replica_groups={groups}, dimensions={{0}}
 }}
 """
-    (found,) = list_collectives(parse_module(text))
-    assert (found.name, found.kind, found.operand_bytes, found.group) == ("y", "all-to-all", 32, size)
-    assert (found.is_async, found.runs, found.within) == (False, 1, ())
+    (collective,) = list_collectives(parse_module(text))
+    assert (collective.name, collective.kind, collective.operand_bytes, collective.group) == (
+        "y",
+        "all-to-all",
+        32,
+        size,
+    )
+    assert (collective.is_async, collective.runs, collective.within) == (False, 1, ())
 
 
 @pytest.mark.parametrize(
@@ -100,10 +105,10 @@ ENTRY %main (x: f32[8]) -> f32[8] {{
 def test_groups_are_named_by_the_axes_of_the_mesh_in_each_form_that_xla_prints(
     groups: str, axes: tuple[str, ...]
 ) -> None:
-    read = read_groups(groups, 8)
-    assert read is not None
-    assert sorted(device for group in read for device in group) == list(range(8))
-    assert Mesh((("a", 4), ("b", 2))).name_axes(read) == axes
+    group_list = read_groups(groups, 8)
+    assert group_list is not None
+    assert sorted(device for group in group_list for device in group) == list(range(8))
+    assert Mesh((("a", 4), ("b", 2))).name_axes(group_list) == axes
 
 
 def test_a_mesh_whose_devices_are_in_another_order_names_the_axes_all_the_same() -> None:
@@ -117,7 +122,7 @@ def test_pairs_are_named_by_the_axes_along_which_they_differ() -> None:
     assert mesh.name_pairs([(0, 3)]) == ("a", "b")
 
 
-def test_groups_of_a_form_that_is_not_known_are_said_to_be_unknown() -> None:
+def test_groups_in_an_unknown_form_are_reported_as_unknown() -> None:
     assert read_groups("something else", 8) is None
     assert read_groups("mesh['a'=4,'b'=2], device_ids=[2,4]T(1,0) {'b'}", 8) is None
 
@@ -132,13 +137,13 @@ def test_a_collective_in_a_loop_runs_as_often_as_the_loop_on_each_target(
 
     specs = (P("m"), P())
     shapes = jax.ShapeDtypeStruct((256, 512), jnp.float32), jax.ShapeDtypeStruct((64, 512), jnp.float32)
-    found = capture(swing, *shapes, target=target, mesh={"m": 8}, specs=specs, passes=False)
-    assert {one.runs for one in list_collectives(found.module)} == {trips}
-    assert {len(one.within) for one in list_collectives(found.module)} == {1}
+    program = capture(swing, *shapes, target=target, mesh={"m": 8}, specs=specs, passes=False)
+    assert {one.runs for one in list_collectives(program.module)} == {trips}
+    assert {len(one.within) for one in list_collectives(program.module)} == {1}
 
 
 @pytest.mark.parametrize(("number", "is_cut"), [("%id", True), ("%layer", False)])
-def test_what_is_cut_by_the_number_of_the_device_is_told_from_what_a_loop_cuts(number: str, *, is_cut: bool) -> None:
+def test_a_slice_by_device_number_is_distinguished_from_a_slice_by_a_loop(number: str, *, is_cut: bool) -> None:
     text = f"""HloModule m, num_partitions=8
 
 %cut (whole: f32[64], at: s32[]) -> f32[8] {{
@@ -159,5 +164,5 @@ ENTRY %main (x: f32[8], layer: s32[]) -> f32[8] {{
 }}
 """
     module = parse_module(text)
-    (found,) = list_collectives(module)
-    assert is_cut_anew(ValueFlow(module), found) == is_cut
+    (collective,) = list_collectives(module)
+    assert is_cut_anew(ValueFlow(module), collective) == is_cut

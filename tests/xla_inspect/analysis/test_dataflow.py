@@ -1,4 +1,4 @@
-"""Values are followed through what only packs and renames."""
+"""Dataflow through tuples and bitcasts."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def short(flow: Flow) -> tuple[str, tuple[int, ...], str, str | None]:
     return flow.source, flow.index, flow.shape.plain, flow.user
 
 
-def test_a_value_goes_from_its_maker_to_each_of_its_users_once() -> None:
+def test_each_edge_from_a_producer_to_a_user_occurs_once() -> None:
     graph = trace_flow(MODULE.entry)
     assert [short(edge) for edge in graph.edges] == [
         ("start", (), "f32[2,2]", "pair"),
@@ -43,15 +43,15 @@ def test_a_value_goes_from_its_maker_to_each_of_its_users_once() -> None:
         ("start", (), "f32[2,2]", "sum"),
     ]
     # An input is followed to the element that is read, and a parameter that is returned is no result of the work.
-    assert [short(read) for read in graph.inputs] == [("p", (0,), "f32[4]", "start")]
+    assert [short(edge_input) for edge_input in graph.inputs] == [("p", (0,), "f32[4]", "start")]
     assert [short(result) for result in graph.results] == [("sum", (), "f32[2,2]", None)]
 
 
 @pytest.mark.long("bare JAX compiles the corpus on both cores for half a minute")
 @pytest.mark.parametrize("target", TARGETS)
-def test_every_computation_of_the_corpus_is_followed_and_drawn(corpus: Corpus, target: str) -> None:
+def test_the_dataflow_of_every_computation_of_the_corpus_is_drawn(corpus: Corpus, target: str) -> None:
     """The optimized module of every program: loops, branches, collectives, tuples in tuples."""
-    drawn = 0
+    graphs = 0
     for path in corpus.texts(target):
         if not path.name.endswith(("after_optimizations.txt", "before_optimizations.txt")):
             continue
@@ -59,9 +59,9 @@ def test_every_computation_of_the_corpus_is_followed_and_drawn(corpus: Corpus, t
         for computation in module.computations:
             flow = trace_flow(computation)
             work = [instruction for instruction in computation if instruction.opcode not in IDLE]
-            named = {node.name for node in flow.nodes}
-            assert [node for node in work if node.name not in named and not node.opcode.endswith(ENDS)] == []
-            assert {edge.source for edge in flow.edges} | {edge.user for edge in flow.edges} <= named
-        shown = draw_computation(module.entry, module)
-        drawn += shown.startswith('<figure class="graph"')
-    assert drawn > 20
+            node_names = {node.name for node in flow.nodes}
+            assert [node for node in work if node.name not in node_names and not node.opcode.endswith(ENDS)] == []
+            assert {edge.source for edge in flow.edges} | {edge.user for edge in flow.edges} <= node_names
+        html = draw_computation(module.entry, module)
+        graphs += html.startswith('<figure class="graph"')
+    assert graphs > 20

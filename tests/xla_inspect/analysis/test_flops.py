@@ -1,4 +1,4 @@
-"""Work is counted by the rules of XLA's own cost analysis, and where it is not, on purpose."""
+"""Floating-point operations are counted by the rules of XLA's cost analysis, with intended exceptions."""
 
 from __future__ import annotations
 
@@ -68,18 +68,20 @@ def count(text: str) -> Work:
 
 
 def expect_the_same(text: str) -> None:
-    found, counted = count(text), jax_private.count_work(text)
-    expected = counted.get("flops", 0), counted.get("transcendentals", 0)
-    assert (found.flops, found.transcendentals) == pytest.approx(expected, rel=ROUNDING)
+    counted_work, reference = count(text), jax_private.count_work(text)
+    expected = reference.get("flops", 0), reference.get("transcendentals", 0)
+    assert (counted_work.flops, counted_work.transcendentals) == pytest.approx(expected, rel=ROUNDING)
 
 
 def load() -> dict[str, str]:
-    written = tomllib.loads(Path(__file__).with_name("flops.toml").read_text(encoding="utf-8"))
+    table = tomllib.loads(Path(__file__).with_name("flops.toml").read_text(encoding="utf-8"))
     return {
         name: read(
-            each["root"], *each["operands"], computations="".join(COMPUTATIONS[name] for name in each.get("calls", ()))
+            entry["root"],
+            *entry["operands"],
+            computations="".join(COMPUTATIONS[name] for name in entry.get("calls", ())),
         )
-        for name, each in written.items()
+        for name, entry in table.items()
     }
 
 
@@ -104,7 +106,7 @@ PROGRAMS = {
 
 
 @pytest.mark.parametrize("name", ALIKE)
-def test_each_rule_is_that_of_xla(name: str) -> None:
+def test_each_rule_for_flops_matches_xla(name: str) -> None:
     expect_the_same(CASES[name])
 
 
@@ -120,31 +122,31 @@ def test_operations_on_one_element_count_as_xla_counts_them(opcode: str) -> None
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_whole_programs_have_the_sums_of_xla_on_every_target_before_and_after(name: str) -> None:
+def test_the_flops_of_whole_programs_match_xla_on_every_target(name: str) -> None:
     function, example = PROGRAMS[name]
-    for found in capture_all(function, *example).values():
-        expect_the_same(found.before)
-        expect_the_same(found.after)
+    for program in capture_all(function, *example).values():
+        expect_the_same(program.before)
+        expect_the_same(program.after)
 
 
-def test_products_stand_apart_by_type_and_precision() -> None:
+def test_matrix_products_are_counted_separately_by_type_and_precision() -> None:
     product = "f32[64,16] dot(%p0, %p1), lhs_contracting_dims={1}, rhs_contracting_dims={0}"
-    asked = read(f"{product}, operand_precision={{highest,highest}}", "bf16[64,32]", "bf16[32,16]")
-    assert count(asked) == Work(products=Counter({"bf16 highest": 2 * 64 * 32 * 16}))
+    product_work = read(f"{product}, operand_precision={{highest,highest}}", "bf16[64,32]", "bf16[32,16]")
+    assert count(product_work) == Work(products=Counter({"bf16 highest": 2 * 64 * 32 * 16}))
     assert count(read("s32[8] add(%p0, %p0)", "s32[8]")) == Work(others=Counter({"s32": 8}))
     assert count(read("pred[8] compare(%p0, %p0), direction=EQ", "s32[8]")) == Work(others=Counter({"s32": 8}))
 
 
-def test_a_loop_counts_as_often_as_it_runs_where_xla_counts_it_once() -> None:
+def test_a_loop_body_counts_once_per_iteration_although_xla_counts_it_once() -> None:
     function, example = loops.PROGRAMS["fori_loop"]
-    found = capture(function, *example)
-    loop = next(each for each in found.module.walk() if each.opcode == "while")
-    assert Count(found.module).loops.count_trips(loop) == 3
-    once = jax_private.count_work(found.after)["transcendentals"]
-    assert Count(found.module).instruction(loop).transcendentals == 3 * once == 3 * 8
+    program = capture(function, *example)
+    loop = next(while_loop for while_loop in program.module.walk() if while_loop.opcode == "while")
+    assert Count(program.module).loops.count_trips(loop) == 3
+    once = jax_private.count_work(program.after)["transcendentals"]
+    assert Count(program.module).instruction(loop).transcendentals == 3 * once == 3 * 8
 
 
-def test_windows_that_all_hold_the_whole_row_count_as_one_reduction() -> None:
+def test_windows_that_cover_the_whole_row_count_as_one_reduction() -> None:
     window = "window={size=1x1023 pad=0_0x511_511}, to_apply=%add"
     whole = read(
         f"f32[8,512] reduce-window(%p0, %p1), {window}", "f32[8,512]", "f32[]", computations=COMPUTATIONS["add"]
@@ -152,22 +154,22 @@ def test_windows_that_all_hold_the_whole_row_count_as_one_reduction() -> None:
     assert count(whole) == Work(others=Counter({"f32": 8 * 511}))
 
 
-def test_of_branches_the_most_of_each_kind_counts() -> None:
+def test_a_conditional_counts_the_maximum_of_each_kind_over_its_branches() -> None:
     assert count(CASES["conditional"]) == Work(others=Counter({"f32": 8}), transcendentals=8)
 
 
-def test_a_library_product_counts_where_xla_subtracts_one() -> None:
+def test_a_library_matrix_product_is_counted_although_xla_does_not_count_it() -> None:
     text = CASES["library product"]
     assert count(text) == Work(products=Counter({"f32": 2 * 64 * 32 * 16}))
     assert jax_private.count_work(text)["flops"] == -1
 
 
 @pytest.mark.parametrize("name", [name for name in OTHERWISE if name.startswith("library convolution")])
-def test_a_library_convolution_counts_as_the_convolution_it_is_or_undoes(name: str) -> None:
+def test_a_library_convolution_counts_as_its_forward_or_backward_convolution(name: str) -> None:
     assert count(CASES[name]).products == Counter({"f32": count(CASES["convolution"]).flops})
 
 
-def test_a_library_call_that_says_nothing_is_unknown() -> None:
+def test_a_library_call_without_details_has_unknown_work() -> None:
     text = read('f32[8] custom-call(%p0), custom_call_target="mine"', "f32[8]")
     assert count(text) == Work(unknown=("mine",))
 

@@ -1,4 +1,4 @@
-"""The fusion log says what was fused, what it was reckoned to cost, and what was refused."""
+"""The fusion log: fused instructions, estimated costs and refused fusions."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ def test_each_kind_of_step_is_read() -> None:
     )
 
 
-def test_a_gain_is_what_fusing_saves() -> None:
+def test_the_gain_of_a_fusion_is_its_saved_time() -> None:
     log = parse_log(["a into b: 1.5 us fused, 2 us apart", "c into d: 2 us fused, 0.5 us apart"])
     assert [estimate.gain for estimate in log.estimates] == [0.5, -1.5]
 
 
-def test_reasons_are_listed_once() -> None:
+def test_each_reason_is_listed_once() -> None:
     log = parse_log(["a stays: r", "a stays: r", "b stays: s", "a not into c: q"])
     assert (log.refused("a"), log.reasons) == (("r", "q"), ("q", "r", "s"))
 
 
-def test_a_line_of_another_kind_is_an_error_that_names_it() -> None:
+def test_an_unexpected_line_raises_an_error_that_quotes_it() -> None:
     with pytest.raises(HloSyntaxError, match=r"line 2.*'a was seen'"):
         parse_log(["a stays: r", "a was seen"])
 

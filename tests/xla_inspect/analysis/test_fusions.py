@@ -1,4 +1,4 @@
-"""Fusions name what they fuse, what they read and what they write."""
+"""Fusions with their fused instructions, operands and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The history of an instruction: who brought it, changed it, fused it and removed it, whatever its name."""
+"""The history of an instruction: its origin, changes, fusion and removal, independent of its name."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ def histories(target: str = "cpu") -> Histories:
 
 
 def find(opcode: str, target: str = "cpu") -> Instruction:
-    return next(each for each in histories(target).capture.module.walk() if each.opcode == opcode)
+    return next(instruction for instruction in histories(target).capture.module.walk() if instruction.opcode == opcode)
 
 
-def test_what_the_program_came_with_is_followed_into_its_fusion() -> None:
+def test_an_instruction_of_the_program_is_followed_into_its_fusion() -> None:
     reduce = find("reduce")
     steps = histories().tell(reduce)
     assert [(step.deed, step.name) for step in steps] == [("imported", ""), ("fused", "dot-library-rewriter")]
     assert steps[-1].words.startswith("moved it into the fusion ynn_fusion")
 
 
-def test_what_a_pass_made_names_what_it_was_made_of() -> None:
-    made = histories().find_first(find("rsqrt"))
-    assert (made.deed, made.name) == ("made", "algsimp")
-    assert {each.opcode for each in made.instead} <= {"sqrt", "divide", "multiply", "broadcast"}
+def test_an_instruction_made_by_a_pass_names_its_origin() -> None:
+    event = histories().find_first(find("rsqrt"))
+    assert (event.deed, event.name) == ("made", "algsimp")
+    assert {replacement.opcode for replacement in event.instead} <= {"sqrt", "divide", "multiply", "broadcast"}
 
 
-def test_the_way_of_what_was_made_anew_begins_before_that() -> None:
+def test_the_history_of_a_replaced_instruction_starts_before_the_replacement() -> None:
     rsqrt = find("rsqrt")
     whole, own = histories().tell_way(rsqrt), histories().tell(rsqrt)
     assert own[0].name == "reshape-mover"
@@ -55,45 +55,45 @@ def test_the_way_of_what_was_made_anew_begins_before_that() -> None:
     assert whole[-len(own) :] == own
 
 
-def test_what_was_removed_is_told_with_what_came_in_its_place() -> None:
-    former = next(each for each in histories().capture.unoptimized_module.walk() if each.opcode == "divide")
+def test_a_removed_instruction_is_reported_with_its_replacement() -> None:
+    former = next(division for division in histories().capture.unoptimized_module.walk() if division.opcode == "divide")
     last = histories().tell(former)[-1]
     assert (last.deed, last.name) == ("removed", "algsimp")
     assert histories().finally_is(histories().locate(former)[0]) is None
 
 
-def test_a_name_of_any_state_is_found_the_latest_first() -> None:
-    former = next(each for each in histories().capture.unoptimized_module.walk() if each.opcode == "divide")
+def test_a_name_is_looked_up_in_the_latest_state_first() -> None:
+    former = next(division for division in histories().capture.unoptimized_module.walk() if division.opcode == "divide")
     assert histories().find(former.name) is not None
     assert histories().find("no-such-instruction") is None
 
 
-def test_names_of_an_earlier_state_are_found_of_what_is_fused_now() -> None:
+def test_a_fused_instruction_is_found_by_its_earlier_name() -> None:
     reduce = find("reduce")
-    before = {each.name for each in histories().states[0].module.walk() if each.opcode == "reduce"}
+    before = {reduction.name for reduction in histories().states[0].module.walk() if reduction.opcode == "reduce"}
     assert histories().names_at(0, [reduce]) <= before
     assert histories().names_at(0, [reduce]) != set()
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_what_stands_in_the_dump_at_the_start_of_a_pipeline_was_made_by_a_pass_before_it() -> None:
+def test_an_instruction_in_the_first_dump_of_a_pipeline_was_made_by_an_earlier_pass() -> None:
     def roll(x: jax.Array) -> jax.Array:
         return jnp.roll(x, 1)
 
     x = jax.ShapeDtypeStruct((64,), jnp.float32)
-    found = Histories(capture(roll, x, target="cpu:8", mesh={"data": 8}, specs=(jax.P("data"),)))
-    sent = next(each for each in found.capture.module.walk() if each.opcode == "collective-permute")
-    assert found.states[found.tell(sent)[0].state].name == "pipeline-start"
-    assert found.find_first(sent).name == "spmd-partitioning"
+    histories = Histories(capture(roll, x, target="cpu:8", mesh={"data": 8}, specs=(jax.P("data"),)))
+    exchange = next(permute for permute in histories.capture.module.walk() if permute.opcode == "collective-permute")
+    assert histories.states[histories.tell(exchange)[0].state].name == "pipeline-start"
+    assert histories.find_first(exchange).name == "spmd-partitioning"
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_transpose_that_was_a_copy_between_layouts_begins_with_that_copy() -> None:
+def test_the_history_of_a_transpose_made_from_a_layout_copy_starts_with_the_copy() -> None:
     def convolve(x: jax.Array, kernel: jax.Array) -> jax.Array:
         return jax.lax.conv_general_dilated(x, kernel, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
     example = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in ((8, 32, 32, 16), (3, 3, 16, 32))]
-    found = Histories(capture(convolve, *example, target="h100"))
-    (turned,) = (each for each in found.capture.module.walk() if each.opcode == "transpose")
-    way = [(step.deed, step.name, step.instruction.opcode) for step in found.tell_way(turned)]
+    histories = Histories(capture(convolve, *example, target="h100"))
+    (turned,) = (transpose for transpose in histories.capture.module.walk() if transpose.opcode == "transpose")
+    way = [(step.deed, step.name, step.instruction.opcode) for step in histories.tell_way(turned)]
     assert way[:2] == [("made", "layout-assignment", "copy"), ("made", "algsimp", "transpose")]

@@ -1,4 +1,4 @@
-"""An instruction keeps its number through every pass, and its line of Python."""
+"""An instruction keeps its number and its line of Python through every pass."""
 
 from __future__ import annotations
 
@@ -42,26 +42,27 @@ def test_a_number_belongs_to_one_instruction_of_a_state(layer: Capture) -> None:
         assert len(set(state.numbers.values())) == state.module.instruction_count()
 
 
-def test_what_a_pass_kept_keeps_its_number(layer: Capture) -> None:
+def test_an_instruction_that_a_pass_keeps_keeps_its_number(layer: Capture) -> None:
     states = list(follow_passes(layer))
     for before, after in itertools.pairwise(states):
         change = after.change
         assert change is not None
-        assert {each: after.numbers[each] for each in change.kept.values()} == {
-            each: before.numbers[known] for known, each in change.kept.items()
+        assert {instruction: after.numbers[instruction] for instruction in change.kept.values()} == {
+            instruction: before.numbers[earlier] for earlier, instruction in change.kept.items()
         }
 
 
 def test_the_product_has_one_number_from_import_to_the_end() -> None:
     states = list(follow_passes(capture(small.layer, *small.EXAMPLE)))
     numbers = [
-        {number for each, number in state.numbers.items() if each.opcode == "dot"} for state in (states[0], states[-1])
+        {number for instruction, number in state.numbers.items() if instruction.opcode == "dot"}
+        for state in (states[0], states[-1])
     ]
     assert numbers[0] == numbers[1]
     assert len(numbers[0]) == 1
 
 
-def test_a_line_is_the_instruction_s_own_wherever_it_names_one(layer: Capture) -> None:
+def test_an_instruction_with_its_own_line_has_that_line(layer: Capture) -> None:
     lines = find_lines(layer, layer.module)
     for instruction in layer.module.walk():
         chain = layer.frames.get(instruction.stack_frame or 0, ())
@@ -71,11 +72,11 @@ def test_a_line_is_the_instruction_s_own_wherever_it_names_one(layer: Capture) -
             assert lines[instruction].through == ""
 
 
-def test_a_prefetch_has_the_line_of_what_takes_it_and_says_so() -> None:
-    found = capture(small.layer, *small.EXAMPLE, target="tpu-v5e")
-    lines = find_lines(found, found.module)
-    prefetch = next(each for each in found.module.walk() if each.opcode == "copy-start")
-    assert lines[prefetch].number == found.source.splitlines().index("    return jax.nn.relu(x @ w + b)") + 1
+def test_a_prefetch_has_the_line_of_its_user_and_is_marked() -> None:
+    program = capture(small.layer, *small.EXAMPLE, target="tpu-v5e")
+    lines = find_lines(program, program.module)
+    prefetch = next(copy for copy in program.module.walk() if copy.opcode == "copy-start")
+    assert lines[prefetch].number == program.source.splitlines().index("    return jax.nn.relu(x @ w + b)") + 1
     assert lines[prefetch].through != ""
 
 
@@ -88,8 +89,8 @@ def products_of_vectors(w: jax.Array, x: jax.Array) -> jax.Array:
 
 def convolution_beside_sines(x: jax.Array, kernel: jax.Array) -> jax.Array:
     sines = jnp.sin(x)
-    made = jax.lax.conv(sines, kernel, (1, 1), "SAME")
-    return jnp.tanh(made)
+    convolved = jax.lax.conv(sines, kernel, (1, 1), "SAME")
+    return jnp.tanh(convolved)
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
@@ -100,18 +101,21 @@ def convolution_beside_sines(x: jax.Array, kernel: jax.Array) -> jax.Array:
         (
             convolution_beside_sines,
             ((8, 16, 32, 32), (16, 16, 3, 3)),
-            {'made = jax.lax.conv(sines, kernel, (1, 1), "SAME")'},
+            {'convolved = jax.lax.conv(sines, kernel, (1, 1), "SAME")'},
         ),
     ],
 )
-def test_a_product_whose_metadata_was_dropped_never_has_the_line_of_what_it_takes(
+def test_a_product_without_metadata_never_gets_the_line_of_its_operand(
     target: str, function: Callable[..., jax.Array], shapes: tuple[tuple[int, ...], ...], texts: set[str]
 ) -> None:
-    made = capture(function, *(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes), target=target)
-    lines = find_lines(made, made.module)
-    products = [each for each in made.module.walk() if each.opcode in {"convolution", "dot"}]
-    found = {made.sources[lines[each].file].splitlines()[lines[each].number - 1].strip() for each in products}
-    assert found == (texts if products else set())
+    program = capture(function, *(jax.ShapeDtypeStruct(shape, jnp.float32) for shape in shapes), target=target)
+    lines = find_lines(program, program.module)
+    products = [instruction for instruction in program.module.walk() if instruction.opcode in {"convolution", "dot"}]
+    source_lines = {
+        program.sources[lines[instruction].file].splitlines()[lines[instruction].number - 1].strip()
+        for instruction in products
+    }
+    assert source_lines == (texts if products else set())
 
 
 @pytest.fixture(scope="module")
@@ -143,28 +147,28 @@ def test_the_line_of_a_product_is_found_behind_many_bitcasts(vectors: Capture) -
     assert find_lines(vectors, module)[module.instruction("dot")].through == "r"
 
 
-def test_a_product_of_which_nothing_tells_the_line_has_none(vectors: Capture) -> None:
+def test_a_product_without_any_hint_of_its_line_has_none(vectors: Capture) -> None:
     module = write_module(vectors, "ROOT %r = f32[8] tanh(%dot), META")
     lines = find_lines(vectors, module)
     assert [name for name in ("sine", "dot", "r") if module.instruction(name) in lines] == ["sine", "r"]
 
 
 def test_every_file_of_the_program_is_among_the_sources() -> None:
-    found = capture(trained.transformer_block_grad, *trained.EXAMPLE)
-    assert list(found.sources) == [
+    program = capture(trained.transformer_block_grad, *trained.EXAMPLE)
+    assert list(program.sources) == [
         "snippets/programs/transformer_block_grad.py",
         "snippets/programs/transformer_block.py",
     ]
-    assert "def transformer_block(" in found.sources["snippets/programs/transformer_block.py"]
+    assert "def transformer_block(" in program.sources["snippets/programs/transformer_block.py"]
 
 
 def test_lines_of_jaxpr_and_stablehlo_lead_to_python_and_lose_their_marks() -> None:
-    found = capture(small.layer, *small.EXAMPLE)
-    number = found.source.splitlines().index("    return jax.nn.relu(x @ w + b)") + 1
-    place = (found.source_file, number)
-    jaxpr, stablehlo = read_jaxpr_lines(found.jaxpr_locations), read_stablehlo_lines(found.stablehlo_locations)
-    assert "\n".join(text for text, _ in jaxpr) == found.jaxpr
-    assert [text for text, _ in stablehlo] == found.stablehlo.splitlines()
+    program = capture(small.layer, *small.EXAMPLE)
+    number = program.source.splitlines().index("    return jax.nn.relu(x @ w + b)") + 1
+    place = (program.source_file, number)
+    jaxpr, stablehlo = read_jaxpr_lines(program.jaxpr_locations), read_stablehlo_lines(program.stablehlo_locations)
+    assert "\n".join(text for text, _ in jaxpr) == program.jaxpr
+    assert [text for text, _ in stablehlo] == program.stablehlo.splitlines()
     assert {at for text, at in jaxpr if "dot_general" in text} == {place}
     # What relu is made of stands inside its equation.
     assert {at for text, at in jaxpr if " max " in text} == {place}

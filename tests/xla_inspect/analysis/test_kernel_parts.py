@@ -1,4 +1,4 @@
-"""What kernels consist of, and who reads what whom writes."""
+"""The parts of kernels, and the readers of their results."""
 
 from __future__ import annotations
 
@@ -34,20 +34,20 @@ KERNELS = KernelParts(parse_module(TEXT))
 ONE, TWO, THREE = KERNELS.launches
 
 
-def test_a_kernel_is_what_it_fuses_and_mostly_its_reduction() -> None:
+def test_the_hero_of_a_kernel_is_its_reduction() -> None:
     assert [part.name for part in KERNELS.parts(ONE)] == ["one", "twice", "total"]
     assert KERNELS.hero(ONE).name == "total"
     assert KERNELS.hero(TWO).name == "two"
 
 
-def test_each_part_knows_its_kernel_and_what_takes_no_launch_has_none() -> None:
-    named = {each.name: KERNELS.holder(each) for each in KERNELS.module.walk()}
-    assert named["twice"] is ONE
-    assert named["same"] is None
+def test_each_part_belongs_to_its_kernel_and_an_instruction_without_a_launch_to_none() -> None:
+    kernels_by_name = {instruction.name: KERNELS.holder(instruction) for instruction in KERNELS.module.walk()}
+    assert kernels_by_name["twice"] is ONE
+    assert kernels_by_name["same"] is None
 
 
-def test_readers_and_feeders_are_found_behind_what_only_renames() -> None:
+def test_readers_and_producers_are_found_behind_bitcasts_and_tuples() -> None:
     assert KERNELS.readers(ONE) == (TWO, THREE)
     assert KERNELS.feeders(TWO) == (ONE,)
-    assert [each.name for each in KERNELS.arguments(ONE)] == ["x"]
-    assert [KERNELS.is_returned(each) for each in KERNELS.launches] == [False, True, True]
+    assert [launch.name for launch in KERNELS.arguments(ONE)] == ["x"]
+    assert [KERNELS.is_returned(launch) for launch in KERNELS.launches] == [False, True, True]

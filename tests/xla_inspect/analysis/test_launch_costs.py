@@ -1,4 +1,4 @@
-"""What is launched has the work, the bytes and the lines of the capture, and no least time that its parts exceed."""
+"""Launches have the work, bytes and lines of the capture, and a consistent least time."""
 
 from __future__ import annotations
 
@@ -39,29 +39,29 @@ def block() -> Captures:
 
 
 def test_the_work_of_the_launches_is_that_of_the_module(block: Captures) -> None:
-    for found in block.values():
-        kernels = model_launches(found)
-        flops = sum(each.work.flops for each in kernels)
-        assert flops == pytest.approx(found.cost.flops, rel=1e-6)
-        assert sum(each.work.transcendentals for each in kernels) == found.cost.transcendentals
+    for program in block.values():
+        kernels = model_launches(program)
+        flops = sum(kernel.work.flops for kernel in kernels)
+        assert flops == pytest.approx(program.cost.flops, rel=1e-6)
+        assert sum(kernel.work.transcendentals for kernel in kernels) == program.cost.transcendentals
 
 
 def test_the_bytes_of_the_launches_are_those_of_the_module(block: Captures) -> None:
-    for found in block.values():
-        expected = [(each.name, each.main, each.total - each.main) for each in list_traffic(found.module)]
-        assert [(each.launch.name, each.bytes, each.on_chip) for each in model_launches(found)] == expected
+    for program in block.values():
+        expected = [(cost.name, cost.main, cost.total - cost.main) for cost in list_traffic(program.module)]
+        assert [(cost.launch.name, cost.bytes, cost.on_chip) for cost in model_launches(program)] == expected
 
 
 def test_a_launch_has_the_lines_of_all_that_is_fused_in_it_and_its_own_first(block: Captures) -> None:
-    for found in block.values():
-        lines = find_lines(found, found.module)
-        kernels = model_launches(found)
-        for each in kernels:
-            assert each.lines[0].number == lines[each.launch.instruction].number
-        held = {(line.file, line.number) for line in lines.values()}
+    for program in block.values():
+        lines = find_lines(program, program.module)
+        kernels = model_launches(program)
+        for kernel in kernels:
+            assert kernel.lines[0].number == lines[kernel.launch.instruction].number
+        program_lines = {(line.file, line.number) for line in lines.values()}
         # Parameters have lines too, and no launch.
-        assert {(line.file, line.number) for each in kernels for line in each.lines} <= held
-        assert max(len(each.lines) for each in kernels) > 1
+        assert {(line.file, line.number) for kernel in kernels for line in kernel.lines} <= program_lines
+        assert max(len(kernel.lines) for kernel in kernels) > 1
 
 
 @pytest.mark.parametrize(
@@ -76,70 +76,70 @@ def test_a_launch_has_the_lines_of_all_that_is_fused_in_it_and_its_own_first(blo
     ],
 )
 def test_the_slowest_part_sets_the_least_time(work: Work, moved: int, seconds: float, limit: str) -> None:
-    found = bound(work, moved, SLOW)
-    assert (found.seconds, found.limit) == (seconds, limit)
+    least_time = bound(work, moved, SLOW)
+    assert (least_time.seconds, least_time.limit) == (seconds, limit)
 
 
 def test_a_cpu_has_no_least_times_and_says_why(captures: Captures) -> None:
     described = describe_kernels(captures["cpu"], locate)
     assert described["hardware"] is None
     assert described["reason"].startswith("The CPU has no roofline")
-    assert [each for each in described["launches"] if "seconds" in each] == []
+    assert [launch for launch in described["launches"] if "seconds" in launch] == []
 
 
-def test_the_data_says_what_a_gpu_launches(captures: Captures) -> None:
-    found = captures["h100"]
-    described = json.loads(json.dumps(describe_kernels(found, locate)))
+def test_the_data_describes_the_launches_of_a_gpu(captures: Captures) -> None:
+    capture = captures["h100"]
+    described = json.loads(json.dumps(describe_kernels(capture, locate)))
     assert described["statement"] == STATEMENT
     assert described["measured"] is None
-    for each, thunk in zip(described["launches"], found.thunks, strict=True):
-        shape = (each["name"], tuple(each["grid"]), tuple(each["threads"]), each.get("shared"))
+    for launch, thunk in zip(described["launches"], capture.thunks, strict=True):
+        shape = (launch["name"], tuple(launch["grid"]), tuple(launch["threads"]), launch.get("shared"))
         assert shape == (thunk.name, thunk.grid, thunk.threads, thunk.shared_memory)
-        assert each["seconds"] > 0
-        assert "measured" not in each
-    used = {each["limit"] for each in described["launches"]} - {MEMORY}
-    assert used <= {name for name, _ in described["hardware"]["roofs"]} == {"TF32 tensor cores", "f32 CUDA cores"}
+        assert launch["seconds"] > 0
+        assert "measured" not in launch
+    limits = {launch["limit"] for launch in described["launches"]} - {MEMORY}
+    assert limits <= {name for name, _ in described["hardware"]["roofs"]} == {"TF32 tensor cores", "f32 CUDA cores"}
 
 
-def test_what_a_loop_launches_says_how_often_it_runs() -> None:
+def test_a_launch_in_a_loop_has_its_number_of_runs() -> None:
     function, example = control_flow.PROGRAMS["fori_loop"]
     launches = describe_kernels(capture(function, *example), locate)["launches"]
-    assert {(tuple(each["within"]), each["runs"]) for each in launches if "within" in each} == {
+    assert {(tuple(launch["within"]), launch["runs"]) for launch in launches if "within" in launch} == {
         (("while.0",), 3),
         (("while.0",), 4),
     }
     function, example = control_flow.PROGRAMS["while_loop"]
     launches = describe_kernels(capture(function, *example), locate)["launches"]
-    assert {"runs" in each for each in launches if "within" in each} == {False}
+    assert {"runs" in launch for launch in launches if "within" in launch} == {False}
 
 
-def record(found: Capture) -> dict[str, Any]:
-    first = list_kernels(found)[0].name
+def record(capture: Capture) -> dict[str, Any]:
+    first = list_kernels(capture)[0].name
     program = {
-        "stablehlo": hash_program(found.stablehlo),
+        "stablehlo": hash_program(capture.stablehlo),
         "kernels": [{"name": first, "us": 2.5}, {"name": "cublas", "us": 3.5}],
         "changed": {"custom-call __cublas$gemm": 1},
     }
     device = {"date": "2026-11-20", "device": "a device", "versions": {"jax": "1"}, "programs": {"p": program}}
-    return {found.target: device}
+    return {capture.target: device}
 
 
-def test_what_was_measured_stands_beside_what_is_modelled(captures: Captures, tmp_path: Path) -> None:
-    found = captures["h100"]
+def test_measured_times_are_listed_next_to_modeled_times(captures: Captures, tmp_path: Path) -> None:
+    capture = captures["h100"]
     file = tmp_path / "times.json"
-    file.write_text(json.dumps(record(found)), encoding="utf-8")
-    times = find_measured(read_times(file), found)
+    file.write_text(json.dumps(record(capture)), encoding="utf-8")
+    times = find_measured(read_times(file), capture)
     assert times is not None
-    described = describe_kernels(found, locate, times)
-    assert [each.get("measured") for each in described["launches"]] == [pytest.approx(2.5e-6), None]
+    described = describe_kernels(capture, locate, times)
+    assert [launch.get("measured") for launch in described["launches"]] == [pytest.approx(2.5e-6), None]
     assert described["measured"]["others"] == {"cublas": pytest.approx(3.5e-6)}
     assert described["measured"]["changed"] == {"custom-call __cublas$gemm": 1}
     assert (described["measured"]["date"], described["measured"]["device"]) == ("2026-11-20", "a device")
-    assert find_measured(record(found), captures["cpu"]) is None
+    assert find_measured(record(capture), captures["cpu"]) is None
     assert (read_times(tmp_path / "elsewhere"), read_times(None)) == ({}, {})
 
 
-def test_another_program_of_the_same_name_has_not_been_measured(captures: Captures) -> None:
+def test_a_different_program_with_the_same_name_has_no_measured_times(captures: Captures) -> None:
     whole = record(captures["h100"])
     assert find_measured(whole, captures["h100"]) is not None
     whole["h100"]["programs"]["p"]["stablehlo"] = "another"

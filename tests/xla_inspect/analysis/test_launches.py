@@ -1,4 +1,4 @@
-"""Launches are counted by one definition, in order, with the loops and branches around them and how often they run."""
+"""Launches: one definition, their order, the loops and branches around them, and their number of runs."""
 
 from __future__ import annotations
 
@@ -78,7 +78,7 @@ def test_a_module_launches_kernels_collectives_and_copies_each_once_where_it_sta
     ]
 
 
-def test_what_is_scheduled_is_the_start_of_what_runs() -> None:
+def test_the_scheduled_instruction_is_the_start_of_an_asynchronous_launch() -> None:
     starts = [launch.scheduled.name for launch in list_launches(parse_module(MODULE)) if launch.is_async]
     assert starts == ["start", "slice-start", "fusion-start", "call-start"]
 
@@ -101,22 +101,26 @@ def test_what_is_scheduled_is_the_start_of_what_runs() -> None:
         ("parameter", None),
     ],
 )
-def test_a_sort_of_instruction_has_a_role_by_its_name_alone_as_records_hold_it(sort: str, role: str | None) -> None:
+def test_the_role_of_an_instruction_follows_from_its_recorded_name(sort: str, role: str | None) -> None:
     assert find_role(sort) == role
 
 
-def test_the_glossary_defines_launches_in_the_words_of_the_code() -> None:
+def test_the_glossary_uses_the_codes_definition_of_launches() -> None:
     definition = " ".join((launches.__doc__ or "").splitlines()[2:])
     assert definition in (ROOT / "docs/glossary.md").read_text(encoding="utf-8")
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_the_thunk_with_a_grid_tells_of_an_operation_that_is_several() -> None:
-    found = capture(ranked.ranked, *ranked.EXAMPLE, target="h100")
-    several = [kernel for kernel in list_kernels(found) if [each.name for each in found.thunks].count(kernel.name) > 1]
+def test_the_thunk_with_a_grid_describes_an_operation_with_several_thunks() -> None:
+    program = capture(ranked.ranked, *ranked.EXAMPLE, target="h100")
+    several = [
+        kernel
+        for kernel in list_kernels(program)
+        if [thunk_entry.name for thunk_entry in program.thunks].count(kernel.name) > 1
+    ]
     assert several
     for kernel in several:
-        kinds = [thunk.kind for thunk in found.thunks if thunk.name == kernel.name]
+        kinds = [thunk.kind for thunk in program.thunks if thunk.name == kernel.name]
         assert (kinds, kernel.thunk and kernel.thunk.kind) == (["kCopy", "kCustomKernel"], "kCustomKernel")
 
 
@@ -124,9 +128,9 @@ def test_the_thunk_with_a_grid_tells_of_an_operation_that_is_several() -> None:
 def test_a_body_runs_as_often_as_the_loop_and_the_condition_once_more() -> None:
     function, example = control_flow.PROGRAMS["fori_loop"]
     for target in ("cpu", "h100"):
-        found = capture(function, *example, target=target)
-        inside = [launch for launch in list_launches(found) if launch.within]
-        loop = next(each for each in found.module.walk() if each.opcode == "while")
+        program = capture(function, *example, target=target)
+        inside = [launch for launch in list_launches(program) if launch.within]
+        loop = next(while_loop for while_loop in program.module.walk() if while_loop.opcode == "while")
         assert {launch.within for launch in inside} == {(loop.name,)}
         bodies = loop.calls["body"]
         expected = [3 if launch.instruction.computation in bodies else 4 for launch in inside]
@@ -134,7 +138,7 @@ def test_a_body_runs_as_often_as_the_loop_and_the_condition_once_more() -> None:
         assert set(expected) == {3, 4}
 
 
-def test_nobody_knows_how_often_a_branch_or_an_open_loop_runs() -> None:
+def test_a_branch_or_a_loop_of_unknown_length_has_an_unknown_number_of_runs() -> None:
     for name in ("cond", "while_loop"):
         function, example = control_flow.PROGRAMS[name]
         inside = [launch for launch in list_launches(capture(function, *example)) if launch.within]
@@ -142,11 +146,11 @@ def test_nobody_knows_how_often_a_branch_or_an_open_loop_runs() -> None:
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_what_an_asynchronous_thunk_starts_is_one_launch_of_the_loop_it_stands_in() -> None:
+def test_an_asynchronous_thunk_is_one_launch_of_its_loop() -> None:
     function, example = control_flow.PROGRAMS["scan"]
-    found = capture(function, *example, target="h100")
-    started = [thunk.name for thunk in found.thunks if thunk.kind == "kAsyncStart"]
-    sliced = [launch for launch in list_launches(found) if launch.is_async]
+    program = capture(function, *example, target="h100")
+    started = [thunk.name for thunk in program.thunks if thunk.kind == "kAsyncStart"]
+    sliced = [launch for launch in list_launches(program) if launch.is_async]
     assert [launch.scheduled.name for launch in sliced] == started
     assert [(launch.runs, launch.role, launch.thunk and launch.thunk.kind) for launch in sliced] == [
         (8, "kernel", "kDynamicSliceFusion")

@@ -1,4 +1,4 @@
-"""The trips of a loop are counted where the compiler does not say them, and not guessed where nobody can."""
+"""Trip counts of loops that the compiler does not report; unknown ones are not guessed."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ def scan(x: jax.Array, stack: jax.Array) -> jax.Array:
     return jax.lax.scan(lambda x, w: (jnp.sin(x * w), None), x, stack)[0]
 
 
-def count_all(found: Capture) -> list[int | None]:
-    loops = Loops(found.module)
-    return sorted((loops.count_trips(each) for each in found.module.walk() if each.opcode == "while"), key=str)
+def count_all(capture: Capture) -> list[int | None]:
+    loops = Loops(capture.module)
+    return sorted((loops.count_trips(loop) for loop in capture.module.walk() if loop.opcode == "while"), key=str)
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
@@ -40,16 +40,16 @@ def test_a_scan_and_its_gradient_run_as_often_as_there_are_slices(target: str) -
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
-def test_what_runs_in_a_loop_within_another_counts_as_often_as_both_together(target: str) -> None:
-    found = capture(
+def test_the_runs_in_a_nested_loop_are_the_product_of_both_trip_counts(target: str) -> None:
+    program = capture(
         lambda x, stack: jax.lax.fori_loop(2, 9, lambda _, x: scan(x, stack), x), SMALL, STACK, target=target
     )
-    assert {5, 7} >= set(count_all(found)) > set()
-    assert 35 in {launch.runs for launch in list_launches(found) if launch.role == "kernel"}
+    assert {5, 7} >= set(count_all(program)) > set()
+    assert 35 in {launch.runs for launch in list_launches(program) if launch.role == "kernel"}
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
-def test_a_loop_that_ends_when_the_numbers_say_so_is_not_guessed(target: str) -> None:
+def test_the_trip_count_of_a_data_dependent_loop_is_not_guessed(target: str) -> None:
     assert count_all(
         capture(lambda x: jax.lax.while_loop(lambda x: x.sum() < 3, jnp.cos, x), SMALL, target=target)
     ) == [None]
@@ -109,15 +109,15 @@ ENTRY %main (given: s32[]) -> s32[] {{
         ("constant(0)", "constant(10)", "EQ", "1", False, None),
     ],
 )
-def test_counter_step_and_bound_come_to_the_trips(  # noqa: PLR0913 - the loop and what it comes to
+def test_the_trip_count_follows_from_counter_step_and_bound(  # noqa: PLR0913 - the loop and what it comes to
     start: str, bound: str, direction: str, step: str, *, turned: bool, trips: int | None
 ) -> None:
     module = parse_module(write(start, bound, direction, step, turned=turned))
-    loop = next(each for each in module.walk() if each.opcode == "while")
+    loop = next(while_loop for while_loop in module.walk() if while_loop.opcode == "while")
     assert Loops(module).count_trips(loop) == trips
 
 
-def test_trips_are_those_of_python() -> None:
+def test_trip_counts_match_pythons_range() -> None:
     ways = {"LT": range.__len__}
     for distance in range(-5, 6):
         for step in (1, 2, 3):

@@ -1,4 +1,4 @@
-"""Buffer assignments and live ranges are read, joined, and refused with their place."""
+"""Buffer assignments and live ranges are parsed and joined, or rejected with the place of the error."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def test_a_parameter_that_the_output_reuses_is_live_out() -> None:
     assert str(allocation.shape) == "(f32[128], s32[])"
 
 
-def test_values_know_their_element_and_where_they_lie() -> None:
+def test_values_have_their_tuple_index_and_offset() -> None:
     first, second = parse_buffers(BUFFERS).allocations[4].values
     assert (first.instruction, first.index, first.is_phi, first.color) == ("copy-start", (0,), False, 1)
     assert (second.instruction, second.index, second.is_phi, second.offset) == ("loop", (1, 0), True, 512)
@@ -120,7 +120,7 @@ def test_values_that_share_memory_are_counted_once() -> None:
         (parse_live_ranges, RANGES + "more\n", 19, "expected a live range"),
     ],
 )
-def test_an_unknown_plan_is_refused_with_its_line(
+def test_an_unknown_memory_plan_is_rejected_with_its_line(
     parse: Callable[[str], object], text: str, line: int, message: str
 ) -> None:
     with pytest.raises(HloSyntaxError) as caught:
@@ -129,7 +129,7 @@ def test_an_unknown_plan_is_refused_with_its_line(
     assert message in str(caught.value)
 
 
-def test_a_plan_is_read_up_to_what_older_releases_repeat_below_it() -> None:
+def test_the_plan_of_an_older_release_is_read_without_its_repeated_part() -> None:
     text = """\
 BufferAssignment:
 allocation 0: size 16, parameter 0, shape |f32[4]| at ShapeIndex {}:

@@ -1,4 +1,4 @@
-"""Elements that launches need of their operands: held against the elements on which results depend."""
+"""The elements that launches need of their operands, compared with those that affect the results."""
 
 from __future__ import annotations
 
@@ -49,36 +49,34 @@ READERS: dict[str, Callable[..., jax.Array]] = {
 INDICES = [np.zeros(5, np.int32), np.arange(5, dtype=np.int32), np.array([3, 39, 3, 17, 0], np.int32)]
 
 
-def count_read(compiled: Capture) -> tuple[int, int]:
-    """Return the elements that the launches need of the first argument together: those asked for, and the least."""
-    (table,) = (value for value in compiled.module.entry.parameters if value.parameter_number == 0)
-    asked = least = 0
-    for launch in list_launches(compiled):
+def count_read(capture: Capture) -> tuple[int, int]:
+    """Return the elements of the first argument that all launches request, and the least that they need."""
+    (table,) = (value for value in capture.module.entry.parameters if value.parameter_number == 0)
+    requested = least = 0
+    for launch in list_launches(capture):
         kernel = launch.instruction
-        needs = count_operands(compiled.module, kernel, kernel.shape.size)
+        needs = count_operands(capture.module, kernel, kernel.shape.size)
         for name, need in zip(kernel.operands, needs, strict=True):
             if name == table.name:
-                asked, least = asked + need.asked, least + need.least
-    return asked, least
+                requested, least = requested + need.asked, least + need.least
+    return requested, least
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100"])
 @pytest.mark.parametrize("name", READERS)
-def test_the_least_is_never_more_and_what_is_asked_for_never_less_than_results_depend_on(
-    name: str, target: str
-) -> None:
+def test_the_least_is_at_most_and_the_request_at_least_what_results_depend_on(name: str, target: str) -> None:
     function = READERS[name]
-    asked, least = count_read(capture(function, TABLE, FEW, target=target, passes=False))
+    requested, least = count_read(capture(function, TABLE, FEW, target=target, passes=False))
     table = jnp.ones(TABLE.shape, TABLE.dtype)
-    used = [
+    rows_read = [
         int(jnp.any(jnp.reshape(jax.jacobian(function)(table, at + 1), (-1, table.size)) != 0, axis=0).sum())
         for at in INDICES
     ]
-    assert least <= min(used)
-    assert max(used) <= asked <= table.size
+    assert least <= min(rows_read)
+    assert max(rows_read) <= requested <= table.size
     # Where no index has a say, both are exact; a crop is a slice of a padding, through which no block passes.
-    if len(set(used)) == 1 and name not in {"along an axis", "a batch of rows", "cropped rows"}:
-        assert least == asked == used[0]
+    if len(set(rows_read)) == 1 and name not in {"along an axis", "a batch of rows", "cropped rows"}:
+        assert least == requested == rows_read[0]
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
@@ -98,22 +96,22 @@ def test_a_donated_array_is_read_and_written_where_it_is_updated(
 ) -> None:
     big = jax.ShapeDtypeStruct((100_000, 128), jnp.float32)
     part = jax.ShapeDtypeStruct((5, 128), jnp.float32)
-    compiled = capture(function, big, FEW, part, target=target, donate_argnums=0, passes=False)
+    program = capture(function, big, FEW, part, target=target, donate_argnums=0, passes=False)
     row = 128 * 4
-    counted = [measure_traffic(compiled.module, launch.instruction) for launch in list_launches(compiled)]
-    last = counted[-1]
+    traffics = [measure_traffic(program.module, launch.instruction) for launch in list_launches(program)]
+    last = traffics[-1]
     assert last.written[0] == updated * row
     assert (rows + updated) * row <= last.read.total() <= (rows + updated) * row + 64
-    assert sum(traffic.main for traffic in counted) < 100 * row
-    assert all(traffic.least <= traffic.main for traffic in counted)
+    assert sum(traffic.main for traffic in traffics) < 100 * row
+    assert all(traffic.least <= traffic.main for traffic in traffics)
 
 
 def test_without_donation_the_whole_array_is_copied_first() -> None:
     big = jax.ShapeDtypeStruct((1000, 128), jnp.float32)
     part = jax.ShapeDtypeStruct((5, 128), jnp.float32)
-    compiled = capture(lambda x, i, y: x.at[i].set(y), big, FEW, part, target="h100", passes=False)
-    counted = {launch.kind: measure_traffic(compiled.module, launch.instruction) for launch in list_launches(compiled)}
-    assert counted["copy"].main == counted["copy"].least == 2 * 1000 * 128 * 4
+    program = capture(lambda x, i, y: x.at[i].set(y), big, FEW, part, target="h100", passes=False)
+    traffics = {launch.kind: measure_traffic(program.module, launch.instruction) for launch in list_launches(program)}
+    assert traffics["copy"].main == traffics["copy"].least == 2 * 1000 * 128 * 4
 
 
 def test_the_gradient_of_an_embedding_is_written_whole_and_its_rows_are_added() -> None:
@@ -122,14 +120,14 @@ def test_the_gradient_of_an_embedding_is_written_whole_and_its_rows_are_added() 
     def loss(weights: jax.Array, ids: jax.Array) -> jax.Array:
         return jnp.sum(weights[ids] ** 2)
 
-    compiled = capture(jax.grad(loss), table, FEW, target="h100", passes=False)
-    zeros, rows = (measure_traffic(compiled.module, launch.instruction) for launch in list_launches(compiled))
+    program = capture(jax.grad(loss), table, FEW, target="h100", passes=False)
+    zeros, rows = (measure_traffic(program.module, launch.instruction) for launch in list_launches(program))
     assert zeros.main == zeros.least == 100_000 * 128 * 4
     # Five rows of the table, and five of the gradient read and written.
     assert rows.main == 3 * 5 * 128 * 4 + 5 * 4
 
 
-def test_an_update_of_what_is_computed_in_the_same_fusion_writes_all() -> None:
+def test_an_update_of_a_value_computed_in_the_same_fusion_writes_the_whole_array() -> None:
     module = parse_module("""\
 HloModule m
 
@@ -209,7 +207,7 @@ def test_an_update_that_is_used_within_its_fusion_reads_the_rest_of_the_array() 
     assert (traffic.read[0], traffic.written[0]) == (128 + 8 + 32, 128)
 
 
-def test_a_kernel_of_the_readers_own_may_read_as_little_as_it_likes() -> None:
+def test_a_custom_kernel_has_no_minimum_of_read_elements() -> None:
     text = """\
 HloModule m
 
@@ -224,11 +222,11 @@ ENTRY %main (x: f32[8,4]) -> f32[2,4] {
         assert (traffic.main, traffic.least) == (128 + 32, least)
 
 
-def test_two_rows_of_a_million_take_no_time_to_speak_of() -> None:
+def test_gathering_two_rows_of_a_million_takes_almost_no_time() -> None:
     table = jax.ShapeDtypeStruct((1_000_000, 100), jnp.float32)
     ids = jax.ShapeDtypeStruct((2,), jnp.int32)
-    compiled = capture(lambda x, i: x[i], table, ids, target="h100", passes=False)
-    (launch,) = model_launches(compiled)
+    program = capture(lambda x, i: x[i], table, ids, target="h100", passes=False)
+    (launch,) = model_launches(program)
     assert (launch.read, launch.written) == (800 + 8, 800)
     assert launch.bound is not None
     assert launch.bound.seconds < 1e-9

@@ -1,4 +1,4 @@
-"""Where operations come from, read from the locations that MLIR prints."""
+"""Source lines of operations, from the locations that MLIR prints."""
 
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def test_an_operation_names_the_innermost_python_expression_which_may_span_lines
 
 def test_each_operation_of_a_line_leads_back_to_its_own_text(layer: Capture) -> None:
     line = find_line(layer, "return jax")
-    found = {
+    expressions = {
         operation.op_name: find_expression(layer, operation)
         for operation in read_operations(layer.stablehlo_locations)
         if operation.frame and operation.frame.line == line
     }
-    assert found == {
+    assert expressions == {
         "jit(layer)/dot_general": "x @ w",
         "jit(layer)/broadcast_in_dim": "x @ w + b",
         "jit(layer)/add": "x @ w + b",
@@ -74,25 +74,25 @@ def test_each_operation_of_a_line_leads_back_to_its_own_text(layer: Capture) -> 
 
 def test_an_operation_finds_its_instructions_inside_fusions(layer: Capture) -> None:
     product = next(o for o in read_operations(layer.stablehlo_locations) if o.op_name == "jit(layer)/dot_general")
-    found = [i for i in find_instructions(layer, layer.module, product) if not i.called]
-    launches = [find_launch(layer.module, instruction) for instruction in found]
-    assert [instruction.opcode for instruction in found] == ["dot"]
+    outer = [i for i in find_instructions(layer, layer.module, product) if not i.called]
+    launches = [find_launch(layer.module, instruction) for instruction in outer]
+    assert [instruction.opcode for instruction in outer] == ["dot"]
     assert [launch and launch.name for launch in launches] == ["ynn_fusion"]
 
 
-def test_operations_of_one_name_on_several_lines_are_kept_apart() -> None:
+def test_operations_with_one_name_on_several_lines_are_separate() -> None:
     from programs.transformer_block import EXAMPLE, transformer_block
 
     block = capture(transformer_block, *EXAMPLE)
     subtractions = [o for o in read_operations(block.stablehlo_locations) if o.op_name == "jit(transformer_block)/sub"]
     lines = {o.frame.line: o for o in subtractions if o.frame}
-    found = {line: find_instructions(block, block.unoptimized_module, o) for line, o in lines.items()}
+    found_by_line = {line: find_instructions(block, block.unoptimized_module, o) for line, o in lines.items()}
     assert sorted(lines) == sorted({find_line(block, "return (x - mean)"), find_line(block, "softmax(scores)")})
-    assert not set.intersection(*({i.name for i in instructions} for instructions in found.values()))
-    assert all(found.values())
+    assert not set.intersection(*({i.name for i in instructions} for instructions in found_by_line.values()))
+    assert all(found_by_line.values())
 
 
-def test_what_a_reduction_applies_to_elements_is_no_launch() -> None:
+def test_the_computation_of_a_reduction_is_not_a_launch() -> None:
     from programs.softmax import EXAMPLE, softmax
 
     module = capture(softmax, *EXAMPLE).unoptimized_module

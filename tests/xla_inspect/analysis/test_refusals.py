@@ -1,4 +1,4 @@
-"""The memory that a compiler ran out of is called by its name, with its size, its limit, its line and its remedy."""
+"""Out-of-memory errors with the memory's name, size, limit, line and remedy."""
 
 from __future__ import annotations
 
@@ -60,8 +60,8 @@ def multiply(x: jax.Array, size: int = 256) -> jax.Array:
 def compile_refused(function: Callable[..., jax.Array], target: str) -> Capture:
     with pytest.raises(RuntimeError) as raised:
         capture(function, X, target=target, passes=False)
-    left: Capture = raised.value.capture  # type: ignore[attr-defined]  # what the compiler left
-    return left
+    failed_capture: Capture = raised.value.capture  # type: ignore[attr-defined]  # what the compiler left
+    return failed_capture
 
 
 CALLED = "return called(x)  #"
@@ -91,28 +91,31 @@ CALLED = "return called(x)  #"
         (multiply, "h100", ("shared memory", None, 232_448, "return called(x[:size])")),
     ],
 )
-def test_a_memory_on_the_chip_is_told_with_its_size_limit_and_line(
+def test_an_exceeded_on_chip_memory_is_reported_with_size_limit_and_line(
     function: Callable[..., jax.Array], target: str, expected: tuple[str, int, int, str]
 ) -> None:
-    compiled = compile_refused(function, target)
-    space, needed, limit, code = expected
-    refusal = find_refusal(compiled)
+    failed_capture = compile_refused(function, target)
+    space, needed_size, limit, code = expected
+    refusal = find_refusal(failed_capture)
     assert refusal is not None
     assert (refusal.space, refusal.limit_bytes) == (space, limit)
-    assert (refusal.needed_bytes or 0) == needed if needed else (refusal.needed_bytes or 0) > limit
+    assert (refusal.needed_bytes or 0) == needed_size if needed_size else (refusal.needed_bytes or 0) > limit
     lines = Path(__file__).read_text(encoding="utf-8").splitlines()
     name, _, number = refusal.place.partition(":")
     assert name == Path(__file__).name
     assert lines[int(number) - 1].strip().startswith(code)
-    told = explain_memory(compiled, "f")
-    assert (told.fits, told.holds, told.needed_bytes) == (False, False, told.needed_bytes)
+    memory = explain_memory(failed_capture, "f")
+    assert (memory.fits, memory.holds, memory.needed_bytes) == (False, False, memory.needed_bytes)
     sentence = f"out of {space} ("
-    assert all(sentence in str(each) for each in (told, rank_launches(compiled), summarize("f", [compiled], "")))
-    assert "donat" not in str(told)
+    assert all(
+        sentence in str(answer)
+        for answer in (memory, rank_launches(failed_capture), summarize("f", [failed_capture], ""))
+    )
+    assert "donat" not in str(memory)
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_the_limit_that_is_proposed_for_vmem_suffices() -> None:
+def test_the_proposed_vmem_limit_is_enough() -> None:
     refusal = find_refusal(compile_refused(large_blocks, "tpu-v5e"))
     assert refusal is not None
     assert f"vmem_limit_bytes={32 * MIB}" in refusal.remedy
@@ -162,14 +165,14 @@ def test_each_form_of_a_refusal_is_read_and_an_unknown_memory_is_not_called_hbm(
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_an_error_of_another_kind_is_no_refusal_and_is_told_by_its_first_line() -> None:
+def test_another_error_is_not_out_of_memory_and_its_first_line_is_reported() -> None:
     assert read_refusal("UNIMPLEMENTED: no such thing") is None
-    compiled = capture(lambda x: jnp.sort(x, axis=-1), X, target="cpu", passes=False)
-    assert (find_refusal(compiled), name_failure(compiled)) == (None, "")
+    program = capture(lambda x: jnp.sort(x, axis=-1), X, target="cpu", passes=False)
+    assert (find_refusal(program), name_failure(program)) == (None, "")
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_the_vmem_of_a_kernel_that_fits_is_that_of_its_blocks_held_twice() -> None:
+def test_a_fitting_kernel_uses_vmem_for_two_copies_of_its_blocks() -> None:
     rows = rank_launches(capture(lambda x: call_blocks(x, 128), X, target="tpu-v5e", passes=False)).launches
     # A block of 128 rows in, one out, each twice: in one the kernel works while the other is copied.
     assert [row.vmem_bytes for row in rows] == [2 * 2 * 128 * 2048 * 4]

@@ -1,4 +1,4 @@
-"""Who removed an operation: read from modules written for the purpose."""
+"""The pass that removed an operation, in modules written for the tests."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def module(lines: str) -> str:
 
 
 def leave(*texts: str) -> Capture:
-    """Return a capture whose passes `p0`, `p1` and so on left these modules, the first before any pass."""
+    """Return a capture whose passes `p0`, `p1`, ... produced these modules, the first before any pass."""
     before, *after = texts
     passes = tuple(PassChange("pipeline", f"p{place}", text) for place, text in enumerate(after))
     return capture(layer.layer, *layer.EXAMPLE).retold(
@@ -62,19 +62,19 @@ def leave(*texts: str) -> Capture:
     )
 
 
-def test_the_pass_after_which_they_are_gone_removed_them() -> None:
-    found = find_fate(leave(module(TWO), module(TWO), module(NONE), module(NONE)), ("negate",), 0)
-    assert found == Fate("p1", "pipeline", 1, 0)
+def test_the_pass_after_which_an_operation_is_missing_removed_it() -> None:
+    fate = find_fate(leave(module(TWO), module(TWO), module(NONE), module(NONE)), ("negate",), 0)
+    assert fate == Fate("p1", "pipeline", 1, 0)
 
 
-def test_a_pass_that_a_later_one_undoes_does_not_count() -> None:
-    found = find_fate(leave(module(TWO), module(NONE), module(TWO), module(NONE)), ("negate",), 0)
-    assert found.by == "p2"
+def test_a_removal_that_a_later_pass_undoes_does_not_count() -> None:
+    fate = find_fate(leave(module(TWO), module(NONE), module(TWO), module(NONE)), ("negate",), 0)
+    assert fate.by == "p2"
 
 
-def test_what_is_left_at_the_end_was_kept() -> None:
-    found = find_fate(leave(module(TWO), module(NONE), module(TWO)), ("negate",), 0)
-    assert (found.happened, found.left) == (False, 2)
+def test_an_operation_in_the_final_module_was_kept() -> None:
+    fate = find_fate(leave(module(TWO), module(NONE), module(TWO)), ("negate",), 0)
+    assert (fate.happened, fate.left) == (False, 2)
 
 
 def test_two_calls_of_one_negation_are_two_negations() -> None:
@@ -83,7 +83,7 @@ def test_two_calls_of_one_negation_are_two_negations() -> None:
     assert find_fate(leave(CALLS, module(NONE)), ("negate",), 1).by == "p0"
 
 
-def test_what_nothing_needs_is_gone_before_it_is_swept() -> None:
+def test_an_unused_operation_counts_as_removed_before_dead_code_elimination() -> None:
     assert count_executed(module(UNUSED), ("negate",)) == 0
     assert find_fate(leave(module(TWO), module(UNUSED), module(NONE)), ("negate",), 0).by == "p0"
 
@@ -96,7 +96,7 @@ def test_what_nothing_needs_is_gone_before_it_is_swept() -> None:
         ({"stablehlo": STABLEHLO.replace("negate", "abs"), "jaxpr": JAXPR.replace("neg", "abs")}, "Python"),
     ],
 )
-def test_what_no_pass_removed_was_gone_before(changes: dict[str, str], expected: str) -> None:
+def test_an_operation_missing_from_all_passes_was_removed_before_them(changes: dict[str, str], expected: str) -> None:
     assert find_fate(replace(leave(module(NONE), module(NONE)), **changes), ("negate",), 0).by == expected
 
 

@@ -1,4 +1,4 @@
-"""The scopes of a name stack, with what JAX adds to it."""
+"""Scopes of a name stack without the parts that JAX adds."""
 
 import pytest
 
@@ -18,7 +18,7 @@ from xla_inspect.analysis.scopes import join_alike, name_part, read_op_scope, re
         ("jit(outer)/jit(inner)", ()),
     ],
 )
-def test_scopes_are_read_without_what_runs_them(stack: str, scopes: tuple[str, ...]) -> None:
+def test_scopes_are_read_without_transformations(stack: str, scopes: tuple[str, ...]) -> None:
     assert read_scope(stack) == scopes
 
 

@@ -1,4 +1,4 @@
-"""Traffic is what each launch reads and writes, by memory."""
+"""The bytes that each launch reads and writes, by memory."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ ENTRY %main (x: f32[8,4]) -> f32[2,4] {
     assert list_traffic(parse_module(text)) == (Traffic("s", Counter({0: 32}), Counter({1: 32}), 32),)
 
 
-def test_only_what_lies_in_main_memory_counts_as_its_traffic() -> None:
+def test_only_values_in_main_memory_count_as_its_traffic() -> None:
     module = parse_module(MODULE)
     assert [traffic.main for traffic in list_traffic(module)] == [16, 64, 64]
     assert [traffic.total for traffic in list_traffic(module)] == [32, 80, 64]
@@ -83,10 +83,10 @@ def test_a_value_that_is_also_used_whole_counts_whole() -> None:
 @pytest.mark.parametrize("target", ["cpu", "h100"])
 def test_the_compilers_own_cost_analysis_counts_the_same(target: str) -> None:
     for function, example in ((layer.layer, layer.EXAMPLE), (softmax.softmax, softmax.EXAMPLE)):
-        found = capture(function, *example, target=target)
-        assert main_memory_bytes(found.module) == found.cost.bytes_accessed
+        program = capture(function, *example, target=target)
+        assert main_memory_bytes(program.module) == program.cost.bytes_accessed
 
 
 def test_a_tpu_reads_its_arguments_and_writes_its_result_once_when_all_is_one_fusion() -> None:
-    found = capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e")
-    assert main_memory_bytes(found.module) == found.memory.arguments + found.memory.outputs
+    program = capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e")
+    assert main_memory_bytes(program.module) == program.memory.arguments + program.memory.outputs

@@ -1,4 +1,4 @@
-"""The maker of a value is found behind loops, tuples, copies and stacks, and whether the backward pass reads it."""
+"""The producer of a value behind loops, tuples, copies and stacks, and its use in the backward pass."""
 
 from __future__ import annotations
 
@@ -73,19 +73,19 @@ def flow() -> ValueFlow:
         ("a", (), "a", None),
     ],
 )
-def test_who_fills_a_value_is_found(
+def test_the_producer_of_a_value_is_found(
     name: str, index: tuple[int, ...], maker: str, loop: str | None, flow: ValueFlow
 ) -> None:
-    found = flow.find_maker(name, index)
-    assert found is not None
-    assert (found.instruction.name, found.loop and found.loop.name) == (maker, loop)
+    origin = flow.find_maker(name, index)
+    assert origin is not None
+    assert (origin.instruction.name, origin.loop and origin.loop.name) == (maker, loop)
 
 
 @pytest.mark.parametrize(
     ("name", "index", "expected"),
     [("loop", (2,), True), ("empty", (), True), ("next", (), True), ("loop", (1,), False), ("sine", (), False)],
 )
-def test_what_the_backward_pass_reads_is_told(
+def test_values_read_by_the_backward_pass_are_found(
     name: str,
     index: tuple[int, ...],
     expected: bool,  # noqa: FBT001 - a column of the table
@@ -94,7 +94,7 @@ def test_what_the_backward_pass_reads_is_told(
     assert flow.feeds_backward(name, index) is expected
 
 
-def test_of_what_the_module_does_not_have_nothing_is_known(flow: ValueFlow) -> None:
+def test_a_missing_value_has_no_producer(flow: ValueFlow) -> None:
     assert flow.find_maker("none", ()) is None
     assert not flow.feeds_backward("none", ())
 
@@ -104,7 +104,7 @@ LENGTH = 1500
 
 
 def make_chain(opcode: str, *, first: str = "x", shape: str = "s32[]") -> str:
-    """Return instructions `link0` to the last, each of which has the one before as its operand."""
+    """Return instructions `link0`, `link1`, ..., each with the previous one as its operand."""
     names = [first, *(f"link{number}" for number in range(LENGTH))]
     lines = (f"  %{name} = {shape} {opcode}(%{before})" for before, name in pairwise(names))
     return "\n".join(lines)
@@ -119,17 +119,17 @@ def test_the_maker_and_the_origin_of_a_value_are_found_at_the_end_of_a_long_chai
         f'{make_chain("copy")}\n  ROOT %out = s32[] abs(%{LAST}), metadata={{op_name="transpose(jvp())/abs"}}\n}}\n'
     )
     flow = ValueFlow(module)
-    named = module.entry.by_name
+    by_name = module.entry.by_name
     maker = flow.find_maker(LAST, ())
     assert maker is not None
-    assert maker.instruction is named["x"]
-    assert flow.find_origin(named[LAST]) is named["x"]
+    assert maker.instruction is by_name["x"]
+    assert flow.find_origin(by_name[LAST]) is by_name["x"]
     assert flow.feeds_backward("x", ())
-    assert list(flow.find_uses(named["x"])) == [(named["out"], named[LAST])]
-    assert [flow.depends_on(named[LAST], opcode) for opcode in ("negate", "sine")] == [True, False]
+    assert list(flow.find_uses(by_name["x"])) == [(by_name["out"], by_name[LAST])]
+    assert [flow.depends_on(by_name[LAST], opcode) for opcode in ("negate", "sine")] == [True, False]
 
 
-def test_what_a_loop_carries_depends_on_what_it_begins_with_and_on_what_its_body_computes() -> None:
+def test_a_loop_carry_depends_on_its_initial_value_and_its_body() -> None:
     module = parse_module("""HloModule m, num_partitions=8
 
 %body (p: (u32[], u32[], u32[])) -> (u32[], u32[], u32[]) {
@@ -174,8 +174,8 @@ ENTRY %main (x: f32[4], y: f32[4]) -> f32[4] {
   ROOT %cosine = f32[4] cosine(%second)
 }
 """)
-    named = module.entry.by_name
-    assert [use.name for use, _ in ValueFlow(module).find_uses(named["x"])] == ["sine"]
+    by_name = module.entry.by_name
+    assert [use.name for use, _ in ValueFlow(module).find_uses(by_name["x"])] == ["sine"]
 
 
 def test_the_readers_of_a_kernel_are_found_at_the_end_of_a_long_chain() -> None:
@@ -191,7 +191,7 @@ def test_the_readers_of_a_kernel_are_found_at_the_end_of_a_long_chain() -> None:
     assert [kernels.is_returned(launch) for launch in (one, two)] == [False, True]
 
 
-def test_a_trip_count_that_is_behind_more_operations_than_are_read_is_not_known() -> None:
+def test_a_trip_count_behind_too_many_operations_is_unknown() -> None:
     text = """HloModule m
 
 %body (p: s32[]) -> s32[] {{
@@ -222,7 +222,7 @@ ENTRY %main () -> s32[] {{
 
 
 @pytest.mark.parametrize(("second", "origin"), [("parameter(1)", "p"), ("copy(%x)", "x")])
-def test_a_value_that_two_calls_give_has_the_origin_that_both_agree_on(second: str, origin: str) -> None:
+def test_a_value_from_two_calls_has_the_origin_common_to_both(second: str, origin: str) -> None:
     module = parse_module(f"""HloModule m
 
 %inner (p: f32[4]) -> f32[4] {{

@@ -1,4 +1,4 @@
-"""Nothing of an answer is taken for HTML, and every part of it is there."""
+"""Every part of an answer is shown as escaped HTML."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ BAD = "<script>alert({})</script>"
 
 @dataclass(frozen=True)
 class Hostile(Answer):
-    """An answer whose every text is one that a browser would run."""
+    """An answer whose texts a browser would execute without escaping."""
 
     def tell(self) -> Iterator[Part]:
         texts = [BAD.format(number) for number in range(7)]
@@ -54,14 +54,14 @@ def test_every_text_of_an_answer_is_shown_and_none_is_run() -> None:
 
 @dataclass(frozen=True)
 class Marked(Answer):
-    """An answer that sets off code in its texts."""
+    """An answer with code in its texts."""
 
     def tell(self) -> Iterator[Part]:
         yield "`a<b>` is written"
         yield "by `c`"
 
 
-def test_what_stands_between_backticks_is_code() -> None:
+def test_text_between_backticks_is_code() -> None:
     page = write_page([Marked()], "")
     assert "<code>a&lt;b&gt;</code> is written" in page
     assert "by <code>c</code>" in page

@@ -1,4 +1,4 @@
-"""Commands are printed so that they can be copied: in one line, or in lines that a shell takes for one."""
+"""Commands are printed for copying: on one line, or folded for the shell."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ def test_a_command_that_fits_stays_in_a_line() -> None:
     assert fold_command("xla-inspect why model.py:norm 9", 40) == ["xla-inspect why model.py:norm 9"]
 
 
-def test_a_longer_one_is_folded_with_options_beside_their_values() -> None:
+def test_a_long_command_is_folded_with_options_next_to_their_values() -> None:
     lines = fold_command(LONG, 78)
     assert len(lines) > 1
     assert max(map(len, lines)) <= 78
@@ -28,5 +28,5 @@ def test_a_longer_one_is_folded_with_options_beside_their_values() -> None:
 
 
 @pytest.mark.parametrize("command", ["xla-inspect why 'open", "x" * 90])
-def test_what_cannot_be_folded_is_left_whole(command: str) -> None:
+def test_a_command_that_cannot_be_folded_stays_whole(command: str) -> None:
     assert fold_command(command, 78) == [command]

@@ -1,4 +1,4 @@
-"""Launches of a line are summed, and the largest lines are told."""
+"""Totals of launches by line, and the largest lines."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def test_the_title_counts_the_lines_if_not_all_are_shown(number: int) -> None:
     assert table.title.endswith(f"largest of {number})") == (number > FEW_LINES)
 
 
-def test_nothing_takes_no_share_of_nothing() -> None:
+def test_a_share_of_zero_is_zero() -> None:
     assert tell_lines(sum_lines([("a.py:1", "", 0.0)]), "time", str).rows == (("0.0", "0%", "1", "a.py:1"),)
 
 
@@ -43,7 +43,7 @@ ROWS = [
 )
 def test_a_line_with_most_of_the_amount_is_broken_down_by_scope(where: str, title: str) -> None:
     scopes = sum_scopes([(where if line == "model.py:5" else line, *rest) for line, *rest in ROWS])
-    assert [(each.text, each.launches, each.amount) for each in scopes] == [
+    assert [(scope.text, scope.launches, scope.amount) for scope in scopes] == [
         ("layer_0/mlp", 2, 7.0),
         ("layer_1/norm", 1, 2.0),
     ]
@@ -52,7 +52,7 @@ def test_a_line_with_most_of_the_amount_is_broken_down_by_scope(where: str, titl
     assert [row[-1] for row in table.rows] == ["layer_0/mlp", "layer_1/norm"]
 
 
-def test_no_scopes_are_told_where_no_line_holds_most_or_it_has_one_scope() -> None:
+def test_scopes_are_omitted_if_no_line_dominates_or_it_has_one_scope() -> None:
     assert sum_scopes([*ROWS[:1], ("model.py:9", "z", 6.5)]) == ()
     assert sum_scopes(ROWS[:2]) == ()
     assert sum_scopes([]) == ()

@@ -1,4 +1,4 @@
-"""Bounds are read from numbers and text, and what is none is refused with what one looks like."""
+"""Bounds from numbers and text; an invalid bound is rejected with an example."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from xla_inspect.errors import InspectError
 
 
 @pytest.mark.parametrize(
-    ("given", "unit", "number"),
+    ("amount", "unit", "number"),
     [
         ("9 GiB", "bytes", 9 * 2**30),
         ("1.5MiB", "bytes", 1.5 * 2**20),
@@ -23,12 +23,12 @@ from xla_inspect.errors import InspectError
         ("2e3", "flops", 2000),
     ],
 )
-def test_an_amount_is_a_number_or_text_with_a_unit(given: object, unit: str, number: float) -> None:
-    assert read_amount(given, unit) == number
+def test_an_amount_is_a_number_or_text_with_a_unit(amount: object, unit: str, number: float) -> None:
+    assert read_amount(amount, unit) == number
 
 
 @pytest.mark.parametrize(
-    ("given", "unit", "said"),
+    ("amount", "unit", "message"),
     [
         ("9 GB1", "bytes", "not a number with a unit"),
         ("9 GIB", "bytes", "'GIB' is not a unit of bytes, did you mean 'GiB'?"),
@@ -43,14 +43,14 @@ def test_an_amount_is_a_number_or_text_with_a_unit(given: object, unit: str, num
         ("-3", "", "is not a number with a unit"),
     ],
 )
-def test_what_is_no_amount_is_refused_with_one_that_is(given: object, unit: str, said: str) -> None:
+def test_an_invalid_amount_is_rejected_with_a_valid_example(amount: object, unit: str, message: str) -> None:
     with pytest.raises(InspectError) as raised:
-        read_amount(given, unit, "peak")
-    assert said in str(raised.value)
+        read_amount(amount, unit, "peak")
+    assert message in str(raised.value)
 
 
 @pytest.mark.parametrize(
-    ("given", "unit", "bound"),
+    ("text", "unit", "bound"),
     [
         ("<= 14", "", Bound("<=", 14)),
         ("<9 GiB", "bytes", Bound("<", 9 * 2**30)),
@@ -62,22 +62,22 @@ def test_what_is_no_amount_is_refused_with_one_that_is(given: object, unit: str,
         ("recorded + 64 MiB", "bytes", Bound("<=", None, slack=64 * 2**20)),
     ],
 )
-def test_a_bound_is_the_most_that_may_be_unless_it_says_otherwise(given: object, unit: str, bound: Bound) -> None:
-    assert read_bound(given, unit, "peak") == bound
+def test_a_bound_is_an_upper_limit_by_default(text: object, unit: str, bound: Bound) -> None:
+    assert read_bound(text, unit, "peak") == bound
 
 
-@pytest.mark.parametrize("given", ["recorded - 5 %", "~ 3", "<> 3", "recorded + much", [3], "=< 3"])
-def test_what_is_no_bound_is_refused(given: object) -> None:
+@pytest.mark.parametrize("bound", ["recorded - 5 %", "~ 3", "<> 3", "recorded + much", [3], "=< 3"])
+def test_an_invalid_bound_is_rejected(bound: object) -> None:
     with pytest.raises(InspectError, match="kernels"):
-        read_bound(given, "", "kernels")
+        read_bound(bound, "", "kernels")
 
 
-def test_what_was_recorded_is_a_limit_only_where_it_was() -> None:
+def test_a_recorded_value_is_a_limit_only_if_it_exists() -> None:
     bound = read_bound("recorded + 10 %", "bytes", "peak")
     assert (bound.find_limit(None), bound.find_limit(100.0)) == (None, pytest.approx(110.0))
     assert [bound.is_kept(measured, 110.0) for measured in (110, 111)] == [True, False]
 
 
 def test_an_amount_is_shown_in_its_unit() -> None:
-    shown = [show_amount(2**20, "bytes"), show_amount(-2048, "bytes"), show_amount(1.5e9, "flops"), show_amount(14, "")]
-    assert shown == ["1 MiB", "-2 KiB", "1.5 G flops", "14"]
+    texts = [show_amount(2**20, "bytes"), show_amount(-2048, "bytes"), show_amount(1.5e9, "flops"), show_amount(14, "")]
+    assert texts == ["1 MiB", "-2 KiB", "1.5 G flops", "14"]

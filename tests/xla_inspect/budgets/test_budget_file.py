@@ -1,4 +1,4 @@
-"""A file of budgets is read whole before anything is compiled; what is wrong in it is named with what is nearest."""
+"""A budget file is validated completely before any compilation; errors suggest the nearest name."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def write(folder: Path, text: str) -> Path:
     return path
 
 
-def test_a_file_holds_programs_with_what_has_to_hold_of_each(tmp_path: Path) -> None:
+def test_a_budget_file_lists_programs_with_their_budgets(tmp_path: Path) -> None:
     [budget] = read_budgets(write(tmp_path, WHOLE))
     assert (budget.name, budget.subject, budget.targets) == ("step", "train.py:step", ("h100:8", "tpu-v5e:2x4"))
     assert budget.call == {"mesh": {"data": 8}, "donate": ("0", "state")}
@@ -61,7 +61,7 @@ STEP = '[step]\nsubject = "a.py:f"\n'
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "contains no program; write one such as"),
         ("# nothing\n", "contains no program"),
@@ -101,14 +101,14 @@ STEP = '[step]\nsubject = "a.py:f"\n'
         (STEP + "xla = 3\n", "xla must be a table of options of XLA"),
     ],
 )
-def test_what_is_wrong_in_a_file_is_named(text: str, said: str, tmp_path: Path) -> None:
+def test_an_error_in_a_budget_file_is_named(text: str, message: str, tmp_path: Path) -> None:
     with pytest.raises(InspectError) as raised:
         read_budgets(write(tmp_path, text))
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert "xla-budget.toml" in str(raised.value)
 
 
-def test_a_file_that_is_not_there_or_no_text_is_refused(tmp_path: Path) -> None:
+def test_a_missing_or_binary_budget_file_is_rejected(tmp_path: Path) -> None:
     with pytest.raises(InspectError, match=r"no file .*; write one such as"):
         read_budgets(tmp_path / "missing.toml")
     (tmp_path / "binary.toml").write_bytes(b"\xff\xfe\x00")

@@ -1,4 +1,4 @@
-"""A record is read back as it was written; another's stay, and what is no record is refused, or written anew."""
+"""Budget records round-trip, keep entries of other programs, and are rejected if invalid."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ RECORD = Record(
 )
 
 
-def test_records_are_read_back_and_those_of_others_stay(tmp_path: Path) -> None:
+def test_records_round_trip_and_other_records_stay(tmp_path: Path) -> None:
     path = tmp_path / "test_step.xla-record.json"
     assert read_records(path) == {}
     write_records(path, {"one": RECORD})
@@ -30,11 +30,11 @@ def test_records_are_read_back_and_those_of_others_stay(tmp_path: Path) -> None:
     assert read_records(path) == {"one": RECORD, "two": RECORD}
     write_records(path, {"three": RECORD}, keep=False)
     assert list(read_records(path)) == ["three"]
-    assert [each.name for each in tmp_path.iterdir()] == [path.name]
+    assert [record_file.name for record_file in tmp_path.iterdir()] == [path.name]
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("", "is not a file of records"),
         ("[" * 100_000, "is not a file of records"),
@@ -44,12 +44,12 @@ def test_records_are_read_back_and_those_of_others_stay(tmp_path: Path) -> None:
         ('{"format": 1, "programs": {"step": 3}}', "step is not a record of a program: TypeError"),
     ],
 )
-def test_what_is_no_record_is_refused_and_may_be_recorded_anew(text: str, said: str, tmp_path: Path) -> None:
+def test_an_invalid_record_is_rejected_and_can_be_recorded_again(text: str, message: str, tmp_path: Path) -> None:
     path = tmp_path / "record.json"
     path.write_text(text, encoding="utf-8")
     with pytest.raises(InspectError) as raised:
         read_records(path)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
     assert read_records(path, anew=True) == {}
     with pytest.raises(InspectError):
         write_records(path, {"step": RECORD})  # the others would be lost

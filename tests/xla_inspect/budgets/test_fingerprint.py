@@ -1,4 +1,4 @@
-"""Who broke a bound is told from what the program, its files, its call and its compiler were when it was recorded."""
+"""The cause of a broken bound, from recorded fingerprints of program, files, call and compiler."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ NEWER = {"jax": "0.12.0"}
 
 
 @pytest.mark.parametrize(
-    ("change", "blame", "said"),
+    ("change", "blame", "message"),
     [
         ({}, "nothing", "Neither your program nor the compiler changed since the record (jax 0.11.2)."),
         ({"program": "another", "sources": {"train.py": "edited"}}, "code", "the compiler did not: train.py."),
@@ -39,13 +39,13 @@ NEWER = {"jax": "0.12.0"}
         ({"versions": NEWER, "program": "another", "call": "another"}, "both", "how it is called; and jax 0.11.2"),
     ],
 )
-def test_who_changed_since_a_record_is_told(change: dict[str, object], blame: str, said: str) -> None:
+def test_the_part_that_changed_since_a_record_is_named(change: dict[str, object], blame: str, message: str) -> None:
     now = replace(KEPT, **change)
     assert KEPT.blame(now) == blame
-    assert said in KEPT.tell(now)
+    assert message in KEPT.tell(now)
 
 
-def test_a_program_is_the_same_whatever_it_is_called_and_another_where_it_computes_otherwise() -> None:
+def test_a_fingerprint_depends_on_the_computation_and_not_on_the_name() -> None:
     shape = jax.ShapeDtypeStruct((8,), jnp.float32)
     one, same = (Fingerprint.of(capture(f, shape, passes=False), None) for f in (lambda x: x + 1, lambda y: y + 1))
     other = Fingerprint.of(capture(lambda x: x + 2, shape, passes=False), None)
@@ -54,9 +54,9 @@ def test_a_program_is_the_same_whatever_it_is_called_and_another_where_it_comput
     assert one.versions["jax"] == jax.__version__
 
 
-def test_a_call_is_another_where_shapes_donation_or_specification_are() -> None:
+def test_a_fingerprint_depends_on_shapes_donation_and_specs() -> None:
     shape = jax.ShapeDtypeStruct((8,), jnp.float32)
-    made = capture(jnp.tanh, shape, passes=False)
+    program = capture(jnp.tanh, shape, passes=False)
     calls = [
         Call(jnp.tanh, (shape,)),
         Call(jnp.tanh, (jax.ShapeDtypeStruct((9,), jnp.float32),)),
@@ -64,11 +64,11 @@ def test_a_call_is_another_where_shapes_donation_or_specification_are() -> None:
         Call(jnp.tanh, (shape,), settings={"mesh": {"data": 2}, "specs": (P("data"),)}),
         Call(jnp.tanh, (shape,), settings={"mesh": {"data": 2}, "specs": (P(None),)}),
     ]
-    assert len({Fingerprint.of(made, call).call for call in calls}) == len(calls)
-    assert Fingerprint.of(made, calls[-1]).call == Fingerprint.of(made, calls[-1]).call
+    assert len({Fingerprint.of(program, call).call for call in calls}) == len(calls)
+    assert Fingerprint.of(program, calls[-1]).call == Fingerprint.of(program, calls[-1]).call
 
 
-def test_a_fingerprint_is_read_back_and_anything_else_is_refused() -> None:
+def test_a_fingerprint_round_trips_and_other_text_is_rejected() -> None:
     assert Fingerprint.read(KEPT.to_json(), "file") == KEPT
     for data in ({}, None, {**KEPT.to_json(), "more": ""}, {**KEPT.to_json(), "versions": 3}):
         with pytest.raises(InspectError, match="file has no fingerprint"):

@@ -1,4 +1,4 @@
-"""Each mistake breaks what is asserted of the program without it, and the failure names what it is about."""
+"""Each planted mistake breaks its assertion, and the failure describes the mistake."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xla_inspect.budgets.regression_causes import Causes
 
 
 def ask(mistake: Mistake, function, args, call) -> str:  # noqa: ANN001 - those of the mistake
-    """Return what the failure says, or an empty string where what is asserted holds."""
+    """Return the failure message, or an empty string if the assertion holds."""
     try:
         verdict = mistake.holds(hold_call(function, *args, **call))
     except BrokenError as error:

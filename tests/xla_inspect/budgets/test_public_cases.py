@@ -1,4 +1,4 @@
-"""Tests that others wrote of HLO's text, written anew of its meaning: each fails where what it means is lost.
+"""Public tests of HLO text, rewritten as assertions: each fails if its property is lost.
 
 The threads stand in docs/hold.md.
 """
@@ -22,7 +22,7 @@ FOUR = {"mesh": {"data": 4}}
 
 @pytest.fixture(autouse=True)
 def _no_passes(monkeypatch: pytest.MonkeyPatch) -> None:
-    """The pass is named in other tests: it takes a compile more for each failure."""
+    """Skip the search for the pass, because it needs another compilation for each failure."""
     monkeypatch.setattr(Causes, "finder", None)
 
 
@@ -40,7 +40,7 @@ def test_bytes_communicated_are_counted_whether_collectives_are_synchronous_or_n
     assert step.collectives("all-gather").bytes != 0
 
 
-def test_what_is_one_kernel_stays_one_whatever_the_order_of_lines() -> None:
+def test_one_kernel_stays_one_kernel_for_any_order_of_lines() -> None:
     """jax#34434: a regular expression broke when two lines of HLO swapped."""
 
     def swish(x: jax.Array, *, swapped: bool) -> jax.Array:
@@ -58,7 +58,7 @@ def test_what_is_one_kernel_stays_one_whatever_the_order_of_lines() -> None:
         assert step.kernels == 1
 
 
-def test_a_checkpoint_saves_memory_whatever_the_optimized_text_looks_like() -> None:
+def test_a_checkpoint_saves_memory_with_any_optimized_text() -> None:
     """jax#26221: JAX took out its own test of optimized HLO, "too strict"."""
 
     def loss(x: jax.Array, ws: jax.Array, *, remat: bool) -> jax.Array:
@@ -68,14 +68,14 @@ def test_a_checkpoint_saves_memory_whatever_the_optimized_text_looks_like() -> N
         return jax.lax.scan(jax.checkpoint(layer) if remat else layer, x, ws)[0].sum()
 
     args = S((512, 128), jnp.float32), S((16, 128, 128), jnp.float32)
-    kept, saved = (
+    other_saved, saved = (
         hold_call(jax.grad(functools.partial(loss, remat=remat), argnums=1), *args, target="h100")
         for remat in (False, True)
     )
-    assert saved.temporaries < kept.temporaries
+    assert saved.temporaries < other_saved.temporaries
 
 
-def test_what_a_dump_holds_is_asked_without_a_dump() -> None:
+def test_sharding_is_checked_without_a_dump() -> None:
     """pytorch/xla#8855: a test dumps into a temporary folder and reads the files, to see what is sharded."""
 
     def step(x: jax.Array, w: jax.Array) -> jax.Array:

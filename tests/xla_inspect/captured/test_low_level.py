@@ -1,4 +1,4 @@
-"""What is below HLO is stored, and read back the same."""
+"""Low-level code of a capture round-trips through its storage."""
 
 from __future__ import annotations
 
@@ -30,8 +30,8 @@ def test_kernels_are_read_as_they_were_written() -> None:
 
 @pytest.mark.usefixtures("all_targets")
 def test_a_capture_keeps_its_kernels_in_each_form_that_it_is_stored_in() -> None:
-    found = capture(jnp.sin, jnp.ones(8), target="cpu").retold(low_level=KERNELS)
-    assert Capture.from_json(found.to_json()).low_level == KERNELS
-    read = unpack(pack(found))
-    assert "low_level" not in vars(read)
-    assert read.low_level == KERNELS
+    with_kernels = capture(jnp.sin, jnp.ones(8), target="cpu").retold(low_level=KERNELS)
+    assert Capture.from_json(with_kernels.to_json()).low_level == KERNELS
+    restored = unpack(pack(with_kernels))
+    assert "low_level" not in vars(restored)
+    assert restored.low_level == KERNELS

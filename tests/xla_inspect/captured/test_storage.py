@@ -1,4 +1,4 @@
-"""A capture as JSON."""
+"""Captures as JSON."""
 
 from __future__ import annotations
 
@@ -29,39 +29,39 @@ for path in map(Path, sys.argv[1:]):
 """
 
 
-def test_a_capture_comes_back_from_json_without_loss(layers: Captures) -> None:
-    back = {target: Capture.from_json(found.to_json()) for target, found in layers.items()}
+def test_a_capture_round_trips_through_json(layers: Captures) -> None:
+    back = {target: Capture.from_json(layer.to_json()) for target, layer in layers.items()}
     assert back == dict(layers)
-    assert [found.identity for found in back.values()] == [found.identity for found in layers.values()]
+    assert [layer.identity for layer in back.values()] == [layer.identity for layer in layers.values()]
 
 
-def test_a_capture_that_no_cache_has_named_keeps_its_identity_too(layers: Captures) -> None:
-    changed = replace(layers["cpu"], after="")
-    assert Capture.from_json(changed.to_json()).identity == changed.identity != layers["cpu"].identity
+def test_an_uncached_capture_keeps_its_identity(layers: Captures) -> None:
+    without_code = replace(layers["cpu"], after="")
+    assert Capture.from_json(without_code.to_json()).identity == without_code.identity != layers["cpu"].identity
 
 
 def test_json_shares_the_lines_of_the_passes(layers: Captures) -> None:
-    found = layers["h100"]
-    lines = json.loads(found.to_json())["lines"]
+    capture = layers["h100"]
+    lines = json.loads(capture.to_json())["lines"]
     assert len(lines) == len(set(lines))
-    assert {line for change in found.passes for line in change.text.split("\n")} <= set(lines)
+    assert {line for change in capture.passes for line in change.text.split("\n")} <= set(lines)
 
 
-def test_a_capture_is_read_where_there_is_no_jax(layers: Captures, tmp_path: Path) -> None:
-    for target, found in layers.items():
-        (tmp_path / target).write_text(found.to_json(), encoding="utf-8")
+def test_a_capture_is_read_without_jax(layers: Captures, tmp_path: Path) -> None:
+    for target, layer in layers.items():
+        (tmp_path / target).write_text(layer.to_json(), encoding="utf-8")
     command = [sys.executable, "-c", READ, *(str(tmp_path / target) for target in layers)]
-    done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert (done.stdout, done.stderr) == ("".join(f"{name} jit_layer jit_layer\n" for name in layers), "")
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.stdout, result.stderr) == ("".join(f"{name} jit_layer jit_layer\n" for name in layers), "")
 
 
 @pytest.mark.parametrize("text", ["", "not JSON", "[]", "{}", '{"format":999}'])
-def test_what_is_no_capture_is_refused(text: str) -> None:
+def test_an_invalid_capture_is_rejected(text: str) -> None:
     with pytest.raises(InspectError):
         Capture.from_json(text)
 
 
-def test_a_capture_with_a_missing_part_is_refused(layers: Captures) -> None:
+def test_a_capture_with_a_missing_part_is_rejected(layers: Captures) -> None:
     record = json.loads(layers["cpu"].to_json())
     del record["thunks"]
     with pytest.raises(InspectError, match="damaged"):
@@ -69,6 +69,6 @@ def test_a_capture_with_a_missing_part_is_refused(layers: Captures) -> None:
 
 
 @pytest.mark.parametrize("text", ["", "\n", "a", "a\n", "a\nb\na\nb\n\nc", "\n\n\n"])
-def test_a_line_table_gives_back_what_it_took(text: str) -> None:
+def test_a_line_table_round_trips(text: str) -> None:
     table = LineTable(["b", "a"])
     assert table.get(table.add(text)) == text

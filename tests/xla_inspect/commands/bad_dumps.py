@@ -1,4 +1,4 @@
-"""What people give as a dump that is none, or is one that cannot be read: each with what is said of it."""
+"""Invalid and unreadable dumps, each with the expected message."""
 
 from __future__ import annotations
 

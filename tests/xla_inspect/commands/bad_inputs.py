@@ -1,4 +1,4 @@
-"""What people give a command that cannot work: each with what is said of it, and in the end no traceback."""
+"""Invalid inputs of commands, each with the expected message and without a traceback."""
 
 EXAMPLE = "import jax, jax.numpy as jnp\nEXAMPLE = (jax.ShapeDtypeStruct((4, 4), jnp.float32),)\n"
 

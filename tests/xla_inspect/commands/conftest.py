@@ -1,4 +1,4 @@
-"""Commands compile anew, whatever the reader's cache holds, and which packages are installed is found out once."""
+"""Commands compile again, independent of the user's cache, and check the installed packages once."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""`xla-inspect kernels`, and with a profile what was measured."""
+"""`xla-inspect kernels`, with and without a profile."""
 
 from __future__ import annotations
 
@@ -24,28 +24,28 @@ def _own_cache(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPat
 
 
 def test_a_launch_name_may_follow_the_subject_or_the_option(capsys: pytest.CaptureFixture[str]) -> None:
-    made = capture(scanned, *EXAMPLE, target="h100", passes=False)
-    name = next(thunk.name for thunk in made.thunks if thunk.symbol.startswith("sort"))
-    asked = ["kernels", SUBJECT, "--target", "h100"]
-    assert command_line.run_here([*asked[:2], name, *asked[2:]]) == 0
+    program = capture(scanned, *EXAMPLE, target="h100", passes=False)
+    name = next(thunk.name for thunk in program.thunks if thunk.symbol.startswith("sort"))
+    arguments = ["kernels", SUBJECT, "--target", "h100"]
+    assert command_line.run_here([*arguments[:2], name, *arguments[2:]]) == 0
     first = capsys.readouterr().out
-    assert command_line.run_here([*asked, "--kernel", name]) == 0
+    assert command_line.run_here([*arguments, "--kernel", name]) == 0
     assert capsys.readouterr().out == first
     assert first.startswith(f"{name} is a ")
     assert " per thread, 0 B spilled" in first
 
 
 def test_the_command_that_shows_the_code_of_a_kernel_shows_it_alone(capsys: pytest.CaptureFixture[str]) -> None:
-    made = capture(scanned, *EXAMPLE, target="h100", passes=False)
-    thunk = next(thunk for thunk in made.thunks if thunk.symbol.startswith("sort"))
+    program = capture(scanned, *EXAMPLE, target="h100", passes=False)
+    thunk = next(thunk for thunk in program.thunks if thunk.symbol.startswith("sort"))
     assert command_line.run_here(["kernels", SUBJECT, thunk.name, "--target", "h100"]) == 0
     # A command that is longer than a line goes on behind a backslash.
-    printed = capsys.readouterr().out.replace(" \\\n", " ")
-    (hint,) = (shlex.split(line) for line in printed.splitlines() if line.startswith("  xla-inspect show"))
+    output = capsys.readouterr().out.replace(" \\\n", " ")
+    (hint,) = (shlex.split(line) for line in output.splitlines() if line.startswith("  xla-inspect show"))
     assert command_line.run_here(hint[1:]) == 0
-    shown = [line for line in capsys.readouterr().out.splitlines() if line.startswith("==== ")]
-    assert f"==== {thunk.symbol} (ptx)" in shown
-    assert all(line.startswith(f"==== {thunk.symbol} (") for line in shown)
+    lines = [line for line in capsys.readouterr().out.splitlines() if line.startswith("==== ")]
+    assert f"==== {thunk.symbol} (ptx)" in lines
+    assert all(line.startswith(f"==== {thunk.symbol} (") for line in lines)
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -58,20 +58,20 @@ def test_the_reason_for_unknown_registers_is_reported(
 
     monkeypatch.setattr("xla_inspect.compilation.registers.count_registers", refuse)
     assert command_line.run_here(["kernels", SUBJECT, "--target", "h100"]) == 0
-    said = " ".join(capsys.readouterr().out.split())
-    assert "registers is not known on this machine: nvidia-cuda-nvcc is not installed; run `pip install`." in said
+    output = " ".join(capsys.readouterr().out.split())
+    assert "registers is not known on this machine: nvidia-cuda-nvcc is not installed; run `pip install`." in output
 
 
 def test_a_launch_name_of_one_target_is_shown_and_an_unknown_name_is_rejected(
     capsys: pytest.CaptureFixture[str],
 ) -> None:
-    made = capture(scanned, *EXAMPLE, target="h100", passes=False)
-    name = next(thunk.name for thunk in made.thunks if thunk.symbol.startswith("triton"))
+    program = capture(scanned, *EXAMPLE, target="h100", passes=False)
+    name = next(thunk.name for thunk in program.thunks if thunk.symbol.startswith("triton"))
     both = ["--target", "h100", "--target", "cpu"]
     assert command_line.run_here(["kernels", SUBJECT, name, *both]) == 0
-    printed = capsys.readouterr()
-    assert printed.out.startswith(f"{name} is a ")
-    assert f"xla-inspect: cpu: there is no launch '{name}'" in printed.err
+    output = capsys.readouterr()
+    assert output.out.startswith(f"{name} is a ")
+    assert f"xla-inspect: cpu: there is no launch '{name}'" in output.err
     assert command_line.run_here(["kernels", SUBJECT, "nothing_like_it", *both]) == 2
     assert "there is no launch 'nothing_like_it'" in capsys.readouterr().err
 
@@ -79,11 +79,11 @@ def test_a_launch_name_of_one_target_is_shown_and_an_unknown_name_is_rejected(
 def test_a_profile_is_matched_with_the_target_of_its_kind_and_labelled_once(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    made = capture(scanned, *EXAMPLE, target="h100", passes=False)
-    trace = profiles.write_chrome(tmp_path / "trace.json.gz", profiles.profile_gpu(made))
+    program = capture(scanned, *EXAMPLE, target="h100", passes=False)
+    trace = profiles.write_chrome(tmp_path / "trace.json.gz", profiles.profile_gpu(program))
     out = tmp_path / "labelled.json"
-    asked = ["kernels", SUBJECT, "--trace", str(trace), "--label", str(out), "--json"]
-    assert command_line.run_here(asked) == 0
+    arguments = ["kernels", SUBJECT, "--trace", str(trace), "--label", str(out), "--json"]
+    assert command_line.run_here(arguments) == 0
     answer = json.loads(capsys.readouterr().out)
     assert (answer["target"], answer["holds"]) == ("h100", True)
     records = json.loads(out.read_text(encoding="utf-8"))["traceEvents"]
@@ -91,19 +91,19 @@ def test_a_profile_is_matched_with_the_target_of_its_kind_and_labelled_once(
     assert len(labelled) == answer["labelled_events"]
     assert all("scanned.py:" in record["name"] for record in labelled)
     before = out.read_bytes()
-    assert command_line.run_here(asked) == 2
+    assert command_line.run_here(arguments) == 2
     assert "already exists" in capsys.readouterr().err
     assert out.read_bytes() == before
-    assert command_line.run_here([*asked, "--force"]) == 0
+    assert command_line.run_here([*arguments, "--force"]) == 0
 
 
 def test_a_profile_of_another_device_is_not_labelled(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    made = capture(scanned, *EXAMPLE, target="h100", passes=False)
-    trace = profiles.write_chrome(tmp_path / "trace.json", profiles.profile_gpu(made))
-    asked = ["kernels", SUBJECT, "--trace", str(trace), "--target", "cpu"]
-    assert command_line.run_here(asked) == 1
+    program = capture(scanned, *EXAMPLE, target="h100", passes=False)
+    trace = profiles.write_chrome(tmp_path / "trace.json", profiles.profile_gpu(program))
+    arguments = ["kernels", SUBJECT, "--trace", str(trace), "--target", "cpu"]
+    assert command_line.run_here(arguments) == 1
     assert capsys.readouterr().out.startswith("trace.json comes from a GPU")
-    assert command_line.run_here([*asked, "--label", str(tmp_path / "out.json")]) == 2
+    assert command_line.run_here([*arguments, "--label", str(tmp_path / "out.json")]) == 2
     assert "pass the target that it was recorded on" in capsys.readouterr().err
     assert not (tmp_path / "out.json").exists()
 
@@ -113,13 +113,13 @@ def test_a_label_without_a_profile_is_rejected_before_compilation(
 ) -> None:
     wrong = tmp_path / "wrong.json"
     wrong.write_text("no profile", encoding="utf-8")
-    for arguments, said in (
+    for arguments, message in (
         (["--label", str(tmp_path / "out.json")], "pass the profile with --trace FILE"),
         (["--trace", str(wrong)], "is no profile that is known here"),
         (["--trace", str(tmp_path / "none")], "No such file"),
     ):
         assert command_line.run_here(["kernels", SUBJECT, *arguments]) == 2
-        printed = capsys.readouterr()
-        assert said in printed.err
-        assert "compiling" not in printed.err
-        assert not printed.out
+        output = capsys.readouterr()
+        assert message in output.err
+        assert "compiling" not in output.err
+        assert not output.out

@@ -1,4 +1,4 @@
-"""Training scripts, written as others write theirs, through the command: as they are."""
+"""`xla-inspect recompiles` on unchanged training scripts."""
 
 from __future__ import annotations
 
@@ -32,14 +32,14 @@ SCRIPTS: Mapping[str, Mapping[str, list[tuple[str, str]]]] = {
 
 @pytest.fixture(autouse=True)
 def _started() -> None:
-    """JAX has as many devices as in other tests, whichever of them runs first."""
+    """Start JAX with the same number of devices in any order of tests."""
     jax.devices()
 
 
 def ask(capsys: pytest.CaptureFixture[str], *words: str) -> tuple[int, str, str]:
     status = command_line.run_here([*words])
-    printed = capsys.readouterr()
-    return status, printed.out, printed.err
+    output = capsys.readouterr()
+    return status, output.out, output.err
 
 
 @pytest.mark.parametrize("name", SCRIPTS)
@@ -47,14 +47,14 @@ def test_each_compile_of_a_training_script_has_its_reason(name: str, capsys: pyt
     script = str(FOLDER / f"{name}.py")
     status, out, err = ask(capsys, "recompiles", "--json", "run", script)
     record = json.loads(out)
-    found = {
+    calls_by_function = {
         function["name"]: [
             (call["differences"][0]["kind"], call["differences"][0]["argument"]) for call in function["calls"][1:]
         ]
         for function in record["functions"]
     }
     assert status == 0
-    assert found == SCRIPTS[name]
+    assert calls_by_function == SCRIPTS[name]
     # What the script prints is no part of the answer.
     assert "loss" in err
 
@@ -72,17 +72,17 @@ UNEVEN = "import jax, numpy as np\nstep = jax.jit(lambda x: x * 2)\nfor n in (8,
 
 
 @pytest.mark.parametrize(
-    ("at_most", "status", "said"), [("2", 0, "1 function"), ("1", 1, "more than 1 time: <lambda>")]
+    ("at_most", "status", "message"), [("2", 0, "1 function"), ("1", 1, "more than 1 time: <lambda>")]
 )
-def test_the_answer_fits_in_80_columns_and_is_no_where_more_is_compiled_than_is_allowed(
-    at_most: str, status: int, said: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+def test_the_answer_fits_80_columns_and_fails_if_too_much_is_compiled(
+    at_most: str, status: int, message: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     script = tmp_path / "uneven.py"
     script.write_text(UNEVEN, encoding="utf-8")
-    found, out, _ = ask(capsys, "recompiles", "--at-most", at_most, "run", str(script))
-    assert found == status
+    answer, out, _ = ask(capsys, "recompiles", "--at-most", at_most, "run", str(script))
+    assert answer == status
     assert out.startswith("2 compilations of 1 function")
-    assert said in " ".join(out.split())
+    assert message in " ".join(out.split())
     assert max(map(len, out.splitlines())) <= 80
 
 
@@ -179,13 +179,13 @@ def test_a_compile_is_charged_to_the_function_that_jax_names(
     assert sum(charged.values()) + own == caplog.text.count("Finished XLA compilation of")
 
 
-def test_a_function_is_no_script(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_function_is_not_a_script(capsys: pytest.CaptureFixture[str]) -> None:
     status, out, err = ask(capsys, "recompiles", f"{FOLDER / 'digits.py'}:train_step")
     assert (status, out) == (2, "")
     assert "needs a whole script" in err
 
 
-def test_a_script_that_raises_is_told_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_exception_in_a_script_is_reported_with_its_line(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     script = tmp_path / "raises.py"
     script.write_text("import jax\njax.jit(lambda x: x)(1.0)\nraise ValueError('so')\n", encoding="utf-8")
     status, out, err = ask(capsys, "recompiles", "run", str(script))
@@ -206,21 +206,21 @@ os._exit(0)
 """
 
 
-@pytest.mark.parametrize("asked", ["", "--many", "--target=tpu-v5e:2x2"])
-def test_a_script_starts_jax_as_it_says_and_else_with_the_devices_of_the_target(
-    asked: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("subject", ["", "--many", "--target=tpu-v5e:2x2"])
+def test_a_script_starts_jax_with_its_own_settings_or_the_devices_of_the_target(
+    subject: str, tmp_path: Path, capfd: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """In a process of its own, where JAX is not imported yet."""
     monkeypatch.delenv("JAX_NUM_CPU_DEVICES", raising=False)
-    flags = [each for each in os.environ.get("XLA_FLAGS", "").split() if "device_count" not in each]
+    flags = [flag for flag in os.environ.get("XLA_FLAGS", "").split() if "device_count" not in flag]
     monkeypatch.setenv("XLA_FLAGS", " ".join(flags))
     script = tmp_path / "settles.py"
     script.write_text(SETTLES, encoding="utf-8")
-    words = [asked] if asked.startswith("--target") else []
-    assert command_line.main(["recompiles", *words, "run", str(script), asked]) == 0
-    printed = capfd.readouterr()
-    assert printed.out.startswith("1 compilation of 1 function")
-    assert f"{DEVICES[asked]} float64\n" in printed.err
+    words = [subject] if subject.startswith("--target") else []
+    assert command_line.main(["recompiles", *words, "run", str(script), subject]) == 0
+    output = capfd.readouterr()
+    assert output.out.startswith("1 compilation of 1 function")
+    assert f"{DEVICES[subject]} float64\n" in output.err
 
 
 DEVICES = {"": 1, "--many": 2, "--target=tpu-v5e:2x2": 4}
@@ -239,7 +239,7 @@ jax.jit(lambda x: x)(1.0)
 """
 
 
-def test_a_script_sees_what_it_sees_when_python_runs_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_script_has_the_same_environment_as_under_python(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     for name in ("XLA_FLAGS", "JAX_NUM_CPU_DEVICES"):
         monkeypatch.delenv(name, raising=False)
     monkeypatch.chdir(tmp_path)
@@ -247,9 +247,9 @@ def test_a_script_sees_what_it_sees_when_python_runs_it(tmp_path: Path, monkeypa
     clean = list_original()
     plain = [sys.executable, "sees.py", "--json"]
     expected = subprocess.run(plain, capture_output=True, text=True, check=True, env=clean).stdout.splitlines()
-    asked = [sys.executable, "-m", "xla_inspect", "recompiles", "run", "sees.py", "--json"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=True, env=clean)
-    lines = done.stderr.splitlines()
+    command = [sys.executable, "-m", "xla_inspect", "recompiles", "run", "sees.py", "--json"]
+    result = subprocess.run(command, capture_output=True, text=True, check=True, env=clean)
+    lines = result.stderr.splitlines()
     assert lines[0] == "xla-inspect: --json: passed to the script; put options of xla-inspect before `run`"
     assert [json.loads(line) for line in lines if line.startswith("[")] == [json.loads(expected[0])]
     assert expected[1] in lines

@@ -1,4 +1,4 @@
-"""`xla-inspect why`: what is named behind the subject, what is tried, and what is said of what there is not."""
+"""`xla-inspect why`: names after the subject, trials of changes, and errors."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def ask(capsys: pytest.CaptureFixture[str], *words: str) -> dict[str, Any]:
     return answer
 
 
-def test_what_is_named_stands_behind_the_subject_also_after_options(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_name_can_follow_the_subject_after_options(capsys: pytest.CaptureFixture[str]) -> None:
     first = ask(capsys, LAYERNORM, "mean")
     assert first == ask(capsys, "--what", "mean", LAYERNORM)
     options = command_line.parse(["why", LAYERNORM, "--target", "cpu", "mean"])
@@ -37,16 +37,14 @@ def test_without_a_name_the_questions_come_with_commands_that_work(capsys: pytes
     assert command_line.run_here([*words[1:], "--json"]) == 0
 
 
-def test_a_change_is_tried_and_what_it_changes_is_counted(capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_change_is_tried_and_its_effects_are_counted(capsys: pytest.CaptureFixture[str]) -> None:
     trials = ask(capsys, "--apart", "mean,variance", "--try", "batch,precision", LAYERNORM)["trials"]
-    assert {each["kind"] for each in trials} <= {"batch", "precision"}
-    assert all("kernels" in each["effect"] for each in trials if each["outcome"] != "failed")
+    assert {trial["kind"] for trial in trials} <= {"batch", "precision"}
+    assert all("kernels" in trial["effect"] for trial in trials if trial["outcome"] != "failed")
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_compiler_that_ends_its_process_over_a_change_ends_no_more(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_a_compiler_crash_ends_only_one_trial(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "caches.py"
     file.write_text(
         "import jax, jax.numpy as jnp\n"
@@ -61,12 +59,14 @@ def test_a_compiler_that_ends_its_process_over_a_change_ends_no_more(
     words = ["why", f"{file}:write", "while.1", "--target", "tpu-v5e", "--try", "pass", "--json"]
     assert command_line.run_here(words) == 0
     trials = json.loads(capsys.readouterr().out)["trials"]
-    [trial] = [each for each in trials if each["change"] == "without the pass tpu_scatter_expander"]
+    [trial] = [
+        trial_entry for trial_entry in trials if trial_entry["change"] == "without the pass tpu_scatter_expander"
+    ]
     assert trial["outcome"] == "failed"
     assert "the compiler ended its process" in trial["note"]
 
 
-def test_a_saved_capture_says_what_it_lacks_and_cannot_be_tried(
+def test_a_saved_capture_reports_missing_parts_and_allows_no_trials(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     from programs.layernorm import EXAMPLE, layernorm
@@ -74,27 +74,27 @@ def test_a_saved_capture_says_what_it_lacks_and_cannot_be_tried(
     saved = tmp_path / "saved.json"
     saved.write_text(capture(layernorm, *EXAMPLE).to_json(), encoding="utf-8")
     assert command_line.run_here(["why", str(saved), "mean"]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "show SUBJECT --stage capture --reasons -o FILE.json" in printed
-    assert "the log holds no attempt" not in printed
-    assert "--try" not in printed
+    text = " ".join(capsys.readouterr().out.split())
+    assert "show SUBJECT --stage capture --reasons -o FILE.json" in text
+    assert "the log holds no attempt" not in text
+    assert "--try" not in text
     assert command_line.run_here(["why", str(saved), "mean", "--try", "all"]) == 2
     assert "is a saved capture, which cannot be compiled with changes" in capsys.readouterr().err
 
 
-def test_a_dump_tells_how_to_get_the_reasons_that_it_lacks(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_dump_without_reasons_explains_how_to_get_them(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     from programs.layernorm import EXAMPLE, layernorm
 
     dump = tmp_path / "dump.hlo"
     dump.write_text(capture(layernorm, *EXAMPLE).after, encoding="utf-8")
     assert command_line.run_here(["why", str(dump), "layernorm"]) == 0
-    printed = " ".join(capsys.readouterr().out.split())
-    assert "There are no compiler messages: a dump holds nothing of what the compiler said of its reasons" in printed
-    assert "TF_CPP_VMODULE=hlo_pass_pipeline=1" in printed
+    text = " ".join(capsys.readouterr().out.split())
+    assert "There are no compiler messages: a dump holds nothing of what the compiler said of its reasons" in text
+    assert "TF_CPP_VMODULE=hlo_pass_pipeline=1" in text
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ([LAYERNORM, "meann"], "the nearest are mean"),
         ([LAYERNORM, ":1"], "the nearest lines with instructions"),
@@ -106,9 +106,11 @@ def test_a_dump_tells_how_to_get_the_reasons_that_it_lacks(tmp_path: Path, capsy
         (["dump.txt"], "there is no file or folder dump.txt"),
     ],
 )
-def test_what_cannot_be_answered_is_told(words: list[str], said: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unanswerable_question_is_reported(
+    words: list[str], message: str, capsys: pytest.CaptureFixture[str]
+) -> None:
     assert command_line.run_here(["why", "--target", "cpu", *words]) == 2
-    printed = capsys.readouterr()
-    assert printed.out == ""
-    assert said in printed.err.replace(os.sep, "/")
-    assert "Traceback" not in printed.err
+    output = capsys.readouterr()
+    assert output.out == ""
+    assert message in output.err.replace(os.sep, "/")
+    assert "Traceback" not in output.err

@@ -1,4 +1,4 @@
-"""No input is answered with silence, a traceback or a hang: one line says what is wrong, one what to do."""
+"""Invalid input gets one line for the error and one for the remedy, never silence, a traceback or a hang."""
 
 from __future__ import annotations
 
@@ -25,93 +25,87 @@ def _folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "old.json").write_text('{"format": 1}', encoding="utf-8")
 
 
-def check(said: str, expected: str) -> None:
-    lines = [line for line in said.splitlines() if line.startswith("xla-inspect: ")]
-    assert lines, said
+def check(message: str, expected: str) -> None:
+    lines = [line for line in message.splitlines() if line.startswith("xla-inspect: ")]
+    assert lines, message
     assert expected in lines[0]
-    assert "Traceback" not in said
-    assert "\x1b" not in said
-    assert len(said.splitlines()) <= 4, said
+    assert "Traceback" not in message
+    assert "\x1b" not in message
+    assert len(message.splitlines()) <= 4, message
 
 
 @pytest.mark.parametrize("case", CODE)
-def test_code_that_cannot_work_is_told_with_its_line(
-    case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_invalid_code_is_reported_with_its_line(case: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     text, name, expected = CODE[case]
     (tmp_path / "m.py").write_bytes((EXAMPLE + text + "\n").encode("utf-8", "surrogateescape"))
     status = command_line.run_here(["memory", f"m.py:{name}", "--target", "cpu"])
-    printed = capsys.readouterr()
-    assert (status, printed.out) == (2, "")
-    check(printed.err, expected)
-    assert f"\n{ADVICE.get(case, '')}" in printed.err
+    output = capsys.readouterr()
+    assert (status, output.out) == (2, "")
+    check(output.err, expected)
+    assert f"\n{ADVICE.get(case, '')}" in output.err
 
 
 @pytest.mark.parametrize("case", ARGUMENTS)
-def test_arguments_that_cannot_work_are_told(case: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_invalid_arguments_are_reported(case: str, capsys: pytest.CaptureFixture[str]) -> None:
     words, expected = ARGUMENTS[case]
     status = command_line.run_here(["memory", *words, *([] if "--target" in words else ["--target", "cpu"])])
-    printed = capsys.readouterr()
-    assert (status, printed.out) == (2, "")
-    check(printed.err, expected)
+    output = capsys.readouterr()
+    assert (status, output.out) == (2, "")
+    check(output.err, expected)
 
 
 @pytest.mark.parametrize(
-    ("text", "limit", "said"),
+    ("text", "limit", "message"),
     [
         ("import time\nwhile True:\n    time.sleep(0.1)\n", 3, "loop.py:3: loading loop.py"),
         ("import itertools\nsum(itertools.repeat(1))\n", 3, "loop.py:2: loading or tracing it"),
         ("def f(x):\n    while True:\n        x = x + 1\n", 25, "loop.py:3: tracing f"),
     ],
 )
-def test_what_hangs_as_it_is_loaded_or_traced_is_ended_and_its_line_told(
-    text: str, limit: int, said: str, tmp_path: Path
-) -> None:
+def test_code_that_hangs_is_ended_and_its_line_reported(text: str, limit: int, message: str, tmp_path: Path) -> None:
     (tmp_path / "loop.py").write_text(text, encoding="utf-8")
-    done = ask("memory", "loop.py:f", "--args", "f32[2]", "--target", "cpu", "--load-limit", str(limit))
-    assert done.returncode == 2
-    assert f"{said} did not finish within {limit} s" in done.stderr
-    assert "--load-limit" in done.stderr
+    result = ask("memory", "loop.py:f", "--args", "f32[2]", "--target", "cpu", "--load-limit", str(limit))
+    assert result.returncode == 2
+    assert f"{message} did not finish within {limit} s" in result.stderr
+    assert "--load-limit" in result.stderr
 
 
 @pytest.mark.parametrize(
-    ("name", "text", "said"),
+    ("name", "text", "message"),
     [
         ("jax.py", "import jax.numpy as jnp\n", "jax.py shadows the package 'jax'"),
         ("numpy.py", "import numpy\nnumpy.ones(3)\n", "numpy.py shadows the package 'numpy'"),
         ("other.py", "def f(x, *, by): return x * by\nEXAMPLE = (1.0,)\n", "EXAMPLE_KWARGS"),
     ],
 )
-def test_the_advice_names_the_file_or_the_name_that_helps(name: str, text: str, said: str, tmp_path: Path) -> None:
+def test_the_advice_names_the_file_or_the_name_that_helps(name: str, text: str, message: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("", encoding="utf-8")
     (tmp_path / "m.py").write_text(text, encoding="utf-8")
-    done = ask("memory", "m.py:f", "--target", "cpu")
-    assert done.returncode == 2
-    assert said in done.stderr
+    result = ask("memory", "m.py:f", "--target", "cpu")
+    assert result.returncode == 2
+    assert message in result.stderr
 
 
 @pytest.mark.parametrize("encoding", ["ascii", "latin-1", "utf-8"])
-def test_an_answer_is_written_whatever_the_encoding_lacks(
-    encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_an_answer_is_written_in_any_encoding(encoding: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     (tmp_path / "\u03bb.py").write_text(GOOD, encoding="utf-8")
     monkeypatch.setenv("PYTHONIOENCODING", encoding)
-    done = ask("memory", "\u03bb.py:f", "--target", "cpu")
-    assert done.returncode == 0
-    assert "f on CPU needs " in done.stdout
+    result = ask("memory", "\u03bb.py:f", "--target", "cpu")
+    assert result.returncode == 0
+    assert "f on CPU needs " in result.stdout
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="the system has no device that is always full")
-def test_an_answer_that_cannot_be_written_is_no_success() -> None:
+def test_an_unwritable_answer_is_a_failure() -> None:
     command = [sys.executable, "-m", "xla_inspect.commands", "memory", "m.py:f", "--target", "cpu"]
     with Path("/dev/full").open("w", encoding="utf-8") as full:
-        done = subprocess.run(command, check=False, stdout=full, stderr=subprocess.PIPE, text=True)
-    assert done.returncode == 2
-    assert "cannot write the answer: " in done.stderr
+        result = subprocess.run(command, check=False, stdout=full, stderr=subprocess.PIPE, text=True)
+    assert result.returncode == 2
+    assert "cannot write the answer: " in result.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no named pipes as these")
-def test_the_process_ends_where_the_one_that_started_it_is_killed(tmp_path: Path) -> None:
+def test_the_process_ends_if_its_parent_is_killed(tmp_path: Path) -> None:
     text = "import os, pathlib, time\npathlib.Path('pid').write_text(str(os.getpid()))\ntime.sleep(60)\n"
     (tmp_path / "wait.py").write_text(text, encoding="utf-8")
     command = [sys.executable, "-m", "xla_inspect.commands", "memory", "wait.py:f"]
@@ -126,18 +120,18 @@ def test_the_process_ends_where_the_one_that_started_it_is_killed(tmp_path: Path
     assert not Path(f"/proc/{child}").exists()
 
 
-def test_a_target_that_is_none_is_told_before_the_file_is_loaded(tmp_path: Path) -> None:
+def test_an_unknown_target_is_reported_before_the_file_is_loaded(tmp_path: Path) -> None:
     (tmp_path / "m.py").write_text("print('loaded')\n", encoding="utf-8")
-    done = ask("memory", "m.py:f", "--target", "mi300")
-    assert (done.returncode, "loaded" in done.stderr) == (2, False)
-    assert "no target is named 'mi300'" in done.stderr
+    result = ask("memory", "m.py:f", "--target", "mi300")
+    assert (result.returncode, "loaded" in result.stderr) == (2, False)
+    assert "no target is named 'mi300'" in result.stderr
 
 
 def test_a_name_with_terminal_escapes_does_not_reach_the_terminal(tmp_path: Path) -> None:
     text = f"{EXAMPLE}def f(x): return x\nf.__name__ = '\\x1b[31mred'\nglobals()['f'] = f\n"
     (tmp_path / "m.py").write_text(text, encoding="utf-8")
-    done = ask("m.py:f", "--target", "cpu")
-    assert (done.returncode, "\x1b" in done.stdout + done.stderr) == (0, False)
+    result = ask("m.py:f", "--target", "cpu")
+    assert (result.returncode, "\x1b" in result.stdout + result.stderr) == (0, False)
 
 
 def test_a_target_that_is_not_installed_has_a_status_of_its_own(
@@ -148,13 +142,13 @@ def test_a_target_that_is_not_installed_has_a_status_of_its_own(
     assert "libtpu" in capsys.readouterr().err
 
 
-def test_what_the_code_prints_is_no_part_of_the_answer(tmp_path: Path) -> None:
+def test_output_of_the_code_is_not_part_of_the_answer(tmp_path: Path) -> None:
     text = f"import os\nprint('loaded')\nos.system('echo from the shell')\n{GOOD}"
     (tmp_path / "m.py").write_text(text, encoding="utf-8")
-    done = ask("m.py:f", "--target", "cpu", "--json")
-    assert done.stdout.startswith("{")
-    assert "loaded" in done.stderr
-    assert "from the shell" in done.stderr
+    result = ask("m.py:f", "--target", "cpu", "--json")
+    assert result.stdout.startswith("{")
+    assert "loaded" in result.stderr
+    assert "from the shell" in result.stderr
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
@@ -166,10 +160,10 @@ def test_an_interrupt_ends_it_in_one_line(tmp_path: Path) -> None:
         while "here" not in process.stderr.readline():
             time.sleep(0.01)
         os.killpg(process.pid, signal.SIGINT)
-        said = process.stderr.read()
+        error_text = process.stderr.read()
     assert process.returncode == 130
-    assert said.strip().splitlines()[-1] == "xla-inspect: interrupted"
-    assert "Traceback" not in said
+    assert error_text.strip().splitlines()[-1] == "xla-inspect: interrupted"
+    assert "Traceback" not in error_text
 
 
 def ask(*words: str) -> subprocess.CompletedProcess[str]:

@@ -1,4 +1,4 @@
-"""`xla-inspect check`: budgets that hold, that your code breaks, that another compiler breaks, each with its exit."""
+"""`xla-inspect check`: budgets that hold or are broken by code or compiler, with the exit statuses."""
 
 from __future__ import annotations
 
@@ -47,21 +47,21 @@ def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture
 def project(recorded: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The same, to be changed."""
+    """A copy of the recorded project for changes."""
     for name in ("model.py", FILE, RECORD):
         shutil.copy(recorded / name, tmp_path)
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
 
-def edit(found: str, put: str, path: Path = Path("model.py")) -> None:
+def edit(old: str, new: str, path: Path = Path("model.py")) -> None:
     text = path.read_text(encoding="utf-8")
-    assert found in text
-    path.write_text(text.replace(found, put), encoding="utf-8")
+    assert old in text
+    path.write_text(text.replace(old, new), encoding="utf-8")
 
 
 @pytest.mark.usefixtures("project")
-def test_who_broke_a_budget_decides_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_cause_of_a_broken_budget_decides_the_exit_status(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["check"]) == 0
     assert capsys.readouterr().out.splitlines()[-5:] == [
         "  gate     cpu      128 KiB   128 KiB  holds    peak recorded",
@@ -113,7 +113,7 @@ def test_an_answer_is_printed_as_json_too(capsys: pytest.CaptureFixture[str]) ->
 
 
 @pytest.mark.parametrize(
-    ("path", "found", "put", "said"),
+    ("path", "old", "new", "message"),
     [
         (FILE, "model.py:gate", "model.py:gat", "model.py has no function 'gat'; did you mean 'gate'?"),
         (FILE, "model.py:gate", "modl.py:gate", "no file modl.py"),
@@ -128,30 +128,30 @@ def test_an_answer_is_printed_as_json_too(capsys: pytest.CaptureFixture[str]) ->
     ],
 )
 @pytest.mark.usefixtures("project")
-def test_what_is_wrong_is_said_in_clear_words(
-    path: Path, found: str, put: str, said: str, capsys: pytest.CaptureFixture[str]
+def test_an_error_has_a_clear_message(
+    path: Path, old: str, new: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    edit(found, put, path)
-    assert command_line.main(["check", "--only", "write" if found in {"in_place = 0", "f32[1,8]"} else "gate"]) == 2
-    told = capsys.readouterr()
-    assert said in " ".join((told.out + told.err).split())
-    assert "Traceback" not in told.err
+    edit(old, new, path)
+    assert command_line.main(["check", "--only", "write" if old in {"in_place = 0", "f32[1,8]"} else "gate"]) == 2
+    output = capsys.readouterr()
+    assert message in " ".join((output.out + output.err).split())
+    assert "Traceback" not in output.err
 
 
 @pytest.mark.usefixtures("project")
-def test_an_unrecorded_program_does_not_hide_what_is_broken_behind_it(capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unrecorded_program_does_not_hide_later_broken_budgets(capsys: pytest.CaptureFixture[str]) -> None:
     RECORD.unlink()
     edit("in_place = 0", "in_place = 1\nno_copies = true", FILE)
     assert command_line.main(["check"]) == 2
-    told = " ".join(capsys.readouterr().out.split())
-    assert told.startswith(
+    output = " ".join(capsys.readouterr().out.split())
+    assert output.startswith(
         "xla-budget.toml: 3 of 4 bounds hold, 1 broken (nothing was recorded); 1 could not be checked."
     )
-    assert "write on cpu, in_place 1: " in told
-    assert "nothing was recorded of peak of gate on CPU: " in told
+    assert "write on cpu, in_place 1: " in output
+    assert "nothing was recorded of peak of gate on CPU: " in output
 
 
-def test_a_file_that_is_not_there_is_said(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:  # noqa: ANN001
+def test_a_missing_file_is_reported(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys) -> None:  # noqa: ANN001
     monkeypatch.chdir(tmp_path)
     assert command_line.main(["check"]) == 2
     assert "no file xla-budget.toml; write one such as:" in capsys.readouterr().err

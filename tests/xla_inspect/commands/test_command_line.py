@@ -29,10 +29,10 @@ def test_targets_lists_each_target_with_a_reason(
 
 
 def test_python_runs_it_by_the_name_of_the_package_too() -> None:
-    asked = [sys.executable, "-m", "xla_inspect", "memory", "nowhere.hlo"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.startswith("xla-inspect: there is no file")
+    command = [sys.executable, "-m", "xla_inspect", "memory", "nowhere.hlo"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout) == (2, "")
+    assert result.stderr.startswith("xla-inspect: there is no file")
 
 
 @pytest.mark.parametrize(
@@ -58,10 +58,10 @@ def test_report_writes_one_file_and_plans_the_memory_with_an_argument_donated(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     plain, donated = tmp_path / "plain.html", tmp_path / "donated.html"
-    asked = ["report", f"{LAYER}:layer", "--target", "cpu", "-o"]
+    arguments = ["report", f"{LAYER}:layer", "--target", "cpu", "-o"]
     assert (
-        command_line.run_here([*asked, str(plain)])
-        == command_line.run_here([*asked, str(donated), "--donate", "0"])
+        command_line.run_here([*arguments, str(plain)])
+        == command_line.run_here([*arguments, str(donated), "--donate", "0"])
         == 0
     )
     size = f"{plain.stat().st_size:,}"
@@ -70,19 +70,19 @@ def test_report_writes_one_file_and_plans_the_memory_with_an_argument_donated(
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_report_holds_code_and_reasons_unless_they_are_left_out(tmp_path: Path) -> None:
+def test_a_report_contains_code_and_reasons_by_default(tmp_path: Path) -> None:
     sizes = []
     for options in ([], ["--no-machine"], ["--no-machine", "--no-reasons"]):
         path = tmp_path / f"{len(options)}.html"
-        asked = ["report", f"{LAYER}:layer", "--target", "tpu-v5e", *options, "-o", str(path)]
-        assert command_line.run_here(asked) == 0
+        arguments = ["report", f"{LAYER}:layer", "--target", "tpu-v5e", *options, "-o", str(path)]
+        assert command_line.run_here(arguments) == 0
         sizes.append(path.stat().st_size)
     assert sizes == sorted(sizes, reverse=True)
     assert len({*sizes}) == 3
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_report_is_written_without_what_the_compiler_will_not_give_and_says_so(
+def test_a_report_lists_parts_that_the_compiler_did_not_give(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object, **__: object) -> None:
@@ -92,13 +92,13 @@ def test_a_report_is_written_without_what_the_compiler_will_not_give_and_says_so
     monkeypatch.setattr("xla_inspect.compilation.llo_dumps.collect_low_level", fail)
     path = tmp_path / "layer.html"
     assert command_line.run_here(["report", f"{LAYER}:layer", "--target", "tpu-v5e", "-o", str(path)]) == 0
-    said = capsys.readouterr().out
-    assert "tpu-v5e lacks the machine code of GPUs and TPUs: the compiler ended its process\n" in said
-    assert "lacks compiler messages" not in said
-    assert f"{path} with " in said
+    output = capsys.readouterr().out
+    assert "tpu-v5e lacks the machine code of GPUs and TPUs: the compiler ended its process\n" in output
+    assert "lacks compiler messages" not in output
+    assert f"{path} with " in output
 
 
-def test_each_compile_is_named_while_it_lasts(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_running_compilation_is_shown(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["show", f"{LAYER}:layer"]) == 0
     # A machine that is slow to load the file says that too, before.
     assert capsys.readouterr().err.splitlines()[-1] == "compiling layer for cpu ..."
@@ -125,29 +125,31 @@ DOES = {
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other signals")
 @pytest.mark.parametrize("deed", DOES)
-def test_a_file_that_ends_its_process_is_answered_with_what_where_and_what_to_do(
+def test_a_file_that_ends_its_process_is_reported_with_place_and_remedy(
     deed: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     text, what, to_do = DOES[deed]
     file = tmp_path / "model.py"
     file.write_text(f"{text}\nEXAMPLE = (1.0,)\n", encoding="utf-8")
     assert command_line.main(["show", f"{file}:f", "--target", "cpu"]) == 2
-    printed = capsys.readouterr()
-    said = [line for line in printed.err.splitlines() if "Fatal Python error" not in line and not line.endswith(" ...")]
-    assert printed.out == ""
-    assert said[0].startswith(f"xla-inspect: {file}{what}")
-    assert said[1].startswith(to_do)
-    assert len(said) == 2
+    output = capsys.readouterr()
+    lines = [line for line in output.err.splitlines() if "Fatal Python error" not in line and not line.endswith(" ...")]
+    assert output.out == ""
+    assert lines[0].startswith(f"xla-inspect: {file}{what}")
+    assert lines[1].startswith(to_do)
+    assert len(lines) == 2
 
 
-def test_the_whole_traceback_comes_when_asked_for(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_whole_traceback_is_shown_on_request(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "model.py"
     file.write_text("EXAMPLE = (1.0,)\ndef f(x):\n    raise ValueError('so')\n", encoding="utf-8")
     assert command_line.run_here(["show", f"{file}:f", "--debug"]) == 2
     assert "Traceback (most recent call last)" in capsys.readouterr().err
 
 
-def test_what_a_file_leaves_running_keeps_nobody_waiting(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_threads_that_a_file_leaves_running_do_not_block_the_command(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
     file = tmp_path / "model.py"
     file.write_text(
         "import atexit, os, threading, time\nEXAMPLE = (1.0,)\natexit.register(lambda: os._exit(5))\n"
@@ -168,24 +170,24 @@ def large(x):
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize(("stage", "start"), [("memory", "Memory Space: default"), ("after", "HloModule jit_large")])
-def test_a_compile_that_runs_out_of_memory_shows_the_stage_and_what_the_compiler_said(
+def test_an_out_of_memory_compilation_shows_the_stage_and_the_compilers_message(
     stage: str, start: str, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     file = tmp_path / "model.py"
     file.write_text(LARGE, encoding="utf-8")
     assert command_line.run_here(["show", f"{file}:large", "--target", "tpu-v5e", "--stage", stage]) == 1
-    printed = capsys.readouterr()
-    assert printed.out.startswith(start)
-    said = "xla-inspect: compiling for tpu-v5e failed: out of HBM ("
-    assert said in printed.err
+    output = capsys.readouterr()
+    assert output.out.startswith(start)
+    message = "xla-inspect: compiling for tpu-v5e failed: out of HBM ("
+    assert message in output.err
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_report_has_the_other_targets_where_one_gives_up(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_report_contains_the_other_targets_if_one_fails(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file, page = tmp_path / "model.py", tmp_path / "page.html"
     file.write_text(LARGE, encoding="utf-8")
-    given = ["--target", "tpu-v5e", "--target", "cpu", "-o", str(page)]
-    assert command_line.run_here(["report", f"{file}:large", *given]) == 0
+    options = ["--target", "tpu-v5e", "--target", "cpu", "-o", str(page)]
+    assert command_line.run_here(["report", f"{file}:large", *options]) == 0
     first, second = capsys.readouterr().out.splitlines()
     assert first.startswith("tpu-v5e omitted: out of HBM (")
     assert second.startswith(f"{page} with ")
@@ -202,7 +204,7 @@ def waits_to_be_ended(x):
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no SIGTERM on Windows")
-def test_a_command_that_is_terminated_takes_its_process_and_its_dumps_with_it(tmp_path: Path) -> None:
+def test_a_terminated_command_ends_its_process_and_removes_its_dumps(tmp_path: Path) -> None:
     file = tmp_path / "slow.py"
     file.write_text(SLOW, encoding="utf-8")
     command = [sys.executable, "-m", "xla_inspect.commands", "show", f"{file}:waits_to_be_ended"]
@@ -210,7 +212,7 @@ def test_a_command_that_is_terminated_takes_its_process_and_its_dumps_with_it(tm
 
     def find_dumps() -> list[Path]:
         parents = (MEMORY, Path(tempfile.gettempdir()))
-        return [each for parent in parents for each in parent.glob(f"{PREFIX}*/*waits_to_be_ended*")]
+        return [path for parent in parents for path in parent.glob(f"{PREFIX}*/*waits_to_be_ended*")]
 
     deadline = time.monotonic() + 120
     while not find_dumps():
@@ -223,9 +225,11 @@ def test_a_command_that_is_terminated_takes_its_process_and_its_dumps_with_it(tm
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no `head` on Windows")
-def test_a_reader_that_has_enough_hears_nothing_more() -> None:
-    shown = shlex.join([sys.executable, "-m", "xla_inspect.commands", "show", f"{LAYER}:layer", "--stage", "before"])
-    command = f"{shown} | head -n 1"
-    done = subprocess.run(["bash", "-c", command], check=True, capture_output=True, text=True)
-    assert done.stdout.startswith("HloModule jit_layer")
-    assert done.stderr.replace("compiling layer for cpu ...\n", "") == ""
+def test_a_closed_pipe_ends_the_command_silently() -> None:
+    shown_command = shlex.join(
+        [sys.executable, "-m", "xla_inspect.commands", "show", f"{LAYER}:layer", "--stage", "before"]
+    )
+    command = f"{shown_command} | head -n 1"
+    result = subprocess.run(["bash", "-c", command], check=True, capture_output=True, text=True)
+    assert result.stdout.startswith("HloModule jit_layer")
+    assert result.stderr.replace("compiling layer for cpu ...\n", "") == ""

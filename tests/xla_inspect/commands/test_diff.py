@@ -1,4 +1,4 @@
-"""`xla-inspect diff`: which two are compared, and that a commit is read without touching the checkout."""
+"""`xla-inspect diff`: the compared sides, and a commit that is read without touching the checkout."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ EXAMPLE = (jax.ShapeDtypeStruct((64, 128), jnp.float32),)
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A repository whose last commit computes a sine, and whose files sort besides."""
+    """A repository whose last commit computes a sine, and whose current files also sort."""
     (tmp_path / "train.py").write_text(TRAIN, encoding="utf-8")
     (tmp_path / "helper.py").write_text(ACT.format("jnp.sin(x)"), encoding="utf-8")
     for words in (["init", "-q"], ["add", "-A"], ["-c", "user.name=n", "-c", "user.email=e", "commit", "-qm", "one"]):
@@ -59,13 +59,13 @@ def test_a_saved_capture_is_a_side(capsys: pytest.CaptureFixture[str]) -> None:
 
 
 @pytest.mark.usefixtures("project")
-def test_one_side_may_have_another_option(capsys: pytest.CaptureFixture[str]) -> None:
+def test_one_side_can_have_another_option(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.main(["diff", "train.py:step", "--with", "xla_disable_hlo_passes=fusion"]) in {0, 1}
     assert "xla_disable_hlo_passes cpu-parallel-task-assigner -> fusion" in " ".join(capsys.readouterr().out.split())
 
 
 @pytest.mark.parametrize(
-    ("words", "left", "right"),
+    ("words", "first", "right"),
     [
         ("f.py:f g.py:g", diff.Side("f.py:f", ("f.py:f",), ""), diff.Side("g.py:g", ("g.py:g",), "")),
         ("f.py:f --rev v1", diff.Side("v1", ("f.py:f",), "", (), "v1"), diff.Side("now", ("f.py:f",), "")),
@@ -91,12 +91,12 @@ def test_one_side_may_have_another_option(capsys: pytest.CaptureFixture[str]) ->
         ),
     ],
 )
-def test_the_command_line_says_which_two_are_compared(words: str, left: diff.Side, right: diff.Side) -> None:
-    assert diff.find_sides(command_line.parse(["diff", *words.split()])) == (left, right)
+def test_the_command_line_selects_the_two_sides(words: str, first: diff.Side, right: diff.Side) -> None:
+    assert diff.find_sides(command_line.parse(["diff", *words.split()])) == (first, right)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         (["train.py:step"], "pass a second SUBJECT, --rev"),
         (["train.py:step", "train.py:step", "--rev", "HEAD"], "diff compares two"),
@@ -109,10 +109,12 @@ def test_the_command_line_says_which_two_are_compared(words: str, left: diff.Sid
     ],
 )
 @pytest.mark.usefixtures("project")
-def test_what_cannot_be_compared_is_said(words: list[str], said: str, capfd: pytest.CaptureFixture[str]) -> None:
+def test_an_impossible_comparison_is_reported(
+    words: list[str], message: str, capfd: pytest.CaptureFixture[str]
+) -> None:
     try:
         status = command_line.main(["diff", *words])
     except SystemExit as ended:
         status = ended.code  # type: ignore[assignment]  # argparse ends with a number
     assert status == 2
-    assert said in " ".join(capfd.readouterr().err.split())
+    assert message in " ".join(capfd.readouterr().err.split())

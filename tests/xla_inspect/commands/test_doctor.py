@@ -1,4 +1,4 @@
-"""What a machine can compile for is tried; what does not go together is named with what to type."""
+"""`xla-inspect doctor`: trial compilations, conflicting packages, and the commands that fix them."""
 
 from __future__ import annotations
 
@@ -34,12 +34,12 @@ if TYPE_CHECKING:
         ("", "7", True),
     ],
 )
-def test_a_version_lies_in_bounds_by_its_numbers(bounds: str, version: str, expected: bool) -> None:  # noqa: FBT001
+def test_versions_are_compared_with_bounds_numerically(bounds: str, version: str, expected: bool) -> None:  # noqa: FBT001
     assert doctor.admits(bounds, version) is expected
 
 
 @pytest.mark.parametrize(
-    ("environment", "said"),
+    ("environment", "messages"),
     [
         ({}, []),
         ({"JAX_PLATFORMS": "cpu,cuda", "XLA_FLAGS": "--xla_cpu_max_isa=AVX2"}, []),
@@ -48,19 +48,19 @@ def test_a_version_lies_in_bounds_by_its_numbers(bounds: str, version: str, expe
         ({"XLA_FLAGS": "--xla_dump_to=x"}, ["XLA_FLAGS has --xla_dump_to"]),
     ],
 )
-def test_settings_that_keep_compilers_away_are_named(environment: dict[str, str], said: list[str]) -> None:
-    found = [trouble.what for trouble in doctor.find_settings(environment)]
-    assert [what[: len(start)] for what, start in zip(found, said, strict=True)] == said
+def test_settings_that_disable_compilers_are_listed(environment: dict[str, str], messages: list[str]) -> None:
+    troubles = [trouble.what for trouble in doctor.find_settings(environment)]
+    assert [what[: len(start)] for what, start in zip(troubles, messages, strict=True)] == messages
 
 
-def test_packages_of_other_releases_than_they_ask_for_are_named() -> None:
-    found = {"jax": "0.12.0.1", "jaxlib": "0.10.2", "jax-cuda13-plugin": "0.11.2"}
-    said = [trouble.what for trouble in doctor.find_mismatches(found)]
-    assert any(what.startswith("jax 0.12") and "jaxlib" in what for what in said)
-    assert "jax-cuda13-plugin 0.11.2 and jaxlib 0.10.2 are different releases" in said
+def test_mismatched_package_versions_are_listed() -> None:
+    versions = {"jax": "0.12.0.1", "jaxlib": "0.10.2", "jax-cuda13-plugin": "0.11.2"}
+    messages = [trouble.what for trouble in doctor.find_mismatches(versions)]
+    assert any(what.startswith("jax 0.12") and "jaxlib" in what for what in messages)
+    assert "jax-cuda13-plugin 0.11.2 and jaxlib 0.10.2 are different releases" in messages
 
 
-def test_this_environment_goes_together() -> None:
+def test_this_environment_is_consistent() -> None:
     versions = {name: version for name in doctor.CHECKED if (version := doctor.find_version(name))}
     assert list(doctor.find_mismatches(versions)) == []
 
@@ -94,7 +94,7 @@ def test_a_compiler_that_fails_is_a_trouble(monkeypatch: pytest.MonkeyPatch) -> 
     assert "A small program did not compile for cpu (RuntimeError: no such thing)" in " ".join(out.getvalue().split())
 
 
-def test_nothing_is_compiled_where_it_shall_be_quick() -> None:
+def test_the_quick_check_compiles_nothing() -> None:
     out = io.StringIO()
     doctor.run_command(Namespace(json=True, quick=True), out)
     record = json.loads(out.getvalue())

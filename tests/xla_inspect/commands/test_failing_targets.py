@@ -1,4 +1,4 @@
-"""An error of one target leaves the answers of the others, and is blamed on the machine where that is at fault."""
+"""An error of one target does not affect the others, and names the machine if it is the cause."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def program(tmp_path: Path) -> str:
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("order", [("cpu", "h100"), ("h100", "cpu")])
 @pytest.mark.parametrize(
-    ("question", "function", "status", "said"),
+    ("question", "function", "status", "message"),
     [
         (["summary"], "eig", 3, "needs cuSolver, which this machine lacks"),
         (["memory"], "eig", 3, "needs cuSolver, which this machine lacks"),
@@ -52,7 +52,7 @@ def test_the_other_target_is_answered_for(  # noqa: PLR0913, PLR0917 - what is a
     question: list[str],
     function: str,
     status: int,
-    said: str,
+    message: str,
     order: tuple[str, str],
     program: str,
     capsys: pytest.CaptureFixture[str],
@@ -63,7 +63,7 @@ def test_the_other_target_is_answered_for(  # noqa: PLR0913, PLR0917 - what is a
     assert f"{function}" in captured.out.partition("\n")[0]
     assert "on CPU" in captured.out
     assert "xla-inspect: h100: " in captured.err
-    assert said in captured.err
+    assert message in captured.err
     assert "fix this error" not in captured.err
 
 
@@ -83,14 +83,14 @@ def test_the_other_target_is_answered_for(  # noqa: PLR0913, PLR0917 - what is a
         ("no such luck", 2, "fix this error"),
     ],
 )
-def test_an_error_says_what_to_do_and_whether_something_is_missing_here(message: str, status: int, advice: str) -> None:
+def test_an_error_gives_a_remedy_and_missing_packages(message: str, status: int, advice: str) -> None:
     error = RuntimeError(message)
     assert user_code.find_status(error) == status
     assert advice in user_code.explain_user_error(error, "model.py")
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_temporary_folder_that_takes_no_files_is_told_as_one(
+def test_an_unwritable_temporary_folder_is_reported(
     program: str, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
@@ -102,16 +102,16 @@ def test_a_temporary_folder_that_takes_no_files_is_told_as_one(
 
     monkeypatch.setattr("xla_inspect.compilation.dump_compile.compile_with_dumps", fail)
     assert command_line.run_here(["memory", f"{program}:product", "--target", "h100"]) == 2
-    printed = " ".join(capsys.readouterr().err.split())
-    assert "none can be written to /nowhere (No such file or directory)" in printed
-    assert "set TMPDIR to another folder" in printed
+    error_text = " ".join(capsys.readouterr().err.split())
+    assert "none can be written to /nowhere (No such file or directory)" in error_text
+    assert "set TMPDIR to another folder" in error_text
 
 
 @pytest.mark.parametrize("question", [["memory"], ["why", "--what", "dot"]])
 def test_changes_to_try_may_have_blanks_between_them(
     question: list[str], program: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    named = [f"{program}:product", "--target", "cpu", "--try"]
-    assert command_line.run_here([*question, *named, "donate, batch"]) == 0
-    assert command_line.run_here([*question, *named, "donate, luck"]) == 2
+    arguments = [f"{program}:product", "--target", "cpu", "--try"]
+    assert command_line.run_here([*question, *arguments, "donate, batch"]) == 0
+    assert command_line.run_here([*question, *arguments, "donate, luck"]) == 2
     assert "there is no 'luck' to try, only donate" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""A question imports few modules of ours before JAX, in the command and in the process that runs the reader's file."""
+"""A command imports few of our modules before JAX, also in the process that runs the user's file."""
 
 from __future__ import annotations
 
@@ -30,12 +30,12 @@ sys.exit()
 """
 
 
-@pytest.mark.parametrize(("asked", "places"), [("--help", ["command"]), ("model.py:step", ["file", "command"])])
-def test_a_question_imports_few_modules_before_jax(asked: str, places: list[str], tmp_path: Path) -> None:
+@pytest.mark.parametrize(("subject", "places"), [("--help", ["command"]), ("model.py:step", ["file", "command"])])
+def test_a_question_imports_few_modules_before_jax(subject: str, places: list[str], tmp_path: Path) -> None:
     (tmp_path / "model.py").write_text(MODEL, encoding="utf-8")
-    command = [sys.executable, "-c", COMMAND, "memory", asked]
-    done = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
-    lines = [line.split() for line in done.stderr.splitlines() if line.startswith(("command ", "file "))]
+    command = [sys.executable, "-c", COMMAND, "memory", subject]
+    result = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, check=False)
+    lines = [line.split() for line in result.stderr.splitlines() if line.startswith(("command ", "file "))]
     assert [place for place, _, _ in lines] == places
     assert {has_jax for _, _, has_jax in lines} == {"False"}
     assert [(place, int(count)) for place, count, _ in lines if int(count) >= LIMIT] == []

@@ -1,4 +1,4 @@
-"""Answers name the lines of a package that the reader asks for, as JAX records them."""
+"""Answers name the lines of a package that the user selects, as JAX records them."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ ARGS: tuple[Any, ...] = ([jax.ShapeDtypeStruct((64, 64), jnp.float32)] * 2, jax.
 
 @pytest.fixture(params=["site-packages", "elsewhere"])
 def net(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A program that calls a package, which is installed or imported from its source."""
+    """A program that calls a package, either installed or imported from source."""
     package = tmp_path / request.param / "deep"
     (package / "nn").mkdir(parents=True)
     for name, text in {"__init__.py": "", "nn/__init__.py": "", "nn/dense.py": DENSE, "update.py": UPDATE}.items():
@@ -90,7 +90,7 @@ def _load() -> Any:  # noqa: ANN401 - a module of the test's own
 
 
 def _list_recorded(jaxpr: Any, package: str) -> set[tuple[str, int]]:  # noqa: ANN401 - of JAX's private class
-    """Return the innermost line in a package of each equation, or in the program's file where it has none there."""
+    """Return the innermost line of each equation in a package, or else in the program's file."""
     places = set()
     for equation in jaxpr.eqns:
         frames = [(file, line) for file, _, line in jax_private.walk_frames(equation)]
@@ -107,12 +107,12 @@ def _list_recorded(jaxpr: Any, package: str) -> set[tuple[str, int]]:  # noqa: A
 def test_each_line_is_the_innermost_one_in_the_package_that_jax_records(net: Path, package: str) -> None:
     assert net.is_file()
     step = _load().step
-    (made,) = use_lines_of(package, capture(step, *ARGS, passes=False))
+    (use_line,) = use_lines_of(package, capture(step, *ARGS, passes=False))
     path = "update.py" if package.endswith("update") else package.replace(".", "/")
     recorded = _list_recorded(jax.make_jaxpr(step)(*ARGS).jaxpr, path)
     if package.endswith("update"):
         recorded = {("update.py", 4), ("net.py", 6), ("net.py", 7), ("net.py", 11)}
-    frames = {find_frame(made, instruction) for instruction in made.unoptimized_module.walk()} - {None}
+    frames = {find_frame(use_line, instruction) for instruction in use_line.unoptimized_module.walk()} - {None}
     places = {(frame.file.rpartition("/")[2], frame.line) for frame in frames if frame}
     assert places
     assert places <= recorded
@@ -123,45 +123,50 @@ def test_an_operation_outside_the_package_keeps_its_line_and_one_that_the_packag
     net: Path,
 ) -> None:
     assert net.is_file()
-    made = capture(_load().step, *ARGS, passes=False)
-    told = {package: xla_inspect.kernels(made, lines_of=package) for package in ("", "deep.nn", "deep.update")}
-    files = {package: {row.where.partition(":")[0] for row in answer.launches} for package, answer in told.items()}
+    program = capture(_load().step, *ARGS, passes=False)
+    kernels_by_package = {
+        package: xla_inspect.kernels(program, lines_of=package) for package in ("", "deep.nn", "deep.update")
+    }
+    files = {
+        package: {row.where.partition(":")[0] for row in answer.launches}
+        for package, answer in kernels_by_package.items()
+    }
     assert files[""] <= {"net.py", ""}
     assert "dense.py" in files["deep.nn"]
     assert "update.py" in files["deep.update"]
     assert "net.py" in files["deep.update"]
     # `sin` is computed by the reader's function, which the package calls over two lines.
-    sines = [part for row in told["deep.nn"].launches for part in row.fused if "sine" in part.opcodes]
+    sines = [part for row in kernels_by_package["deep.nn"].launches for part in row.fused if "sine" in part.opcodes]
     assert {(part.where, part.text) for part in sines} <= {("dense.py:10", "x = function(w,")}
     assert sines
 
 
 def test_the_text_of_another_version_is_not_shown(net: Path) -> None:
-    made = Capture.from_json(capture(_load().step, *ARGS, passes=False).to_json())
-    rows = {row.where: row.text for row in xla_inspect.kernels(made, lines_of="deep.nn").launches}
+    restored = Capture.from_json(capture(_load().step, *ARGS, passes=False).to_json())
+    rows = {row.where: row.text for row in xla_inspect.kernels(restored, lines_of="deep.nn").launches}
     assert rows["dense.py:4"] == "y = x @ w"
     (file,) = net.parents[1].glob("*/deep/nn/dense.py")
     file.write_text("# another\n\n" + DENSE)
     if file.parents[2].name == "site-packages":
-        moved = {row.where: row.text for row in xla_inspect.kernels(made, lines_of="deep.nn").launches}
+        moved = {row.where: row.text for row in xla_inspect.kernels(restored, lines_of="deep.nn").launches}
         assert {
             **dict.fromkeys(rows, ""),
             **{place: text for place, text in rows.items() if "net.py" in place},
         } == moved
     else:
         with pytest.raises(InspectError, match=r"step has no line of deep\.nn"):
-            xla_inspect.kernels(made, lines_of="deep.nn")
+            xla_inspect.kernels(restored, lines_of="deep.nn")
 
 
 @pytest.mark.parametrize("question", ["summary", "memory", "kernels", "why", "passes"])
-def test_each_question_takes_the_package_and_repeats_it_in_what_to_ask_next(
+def test_each_question_accepts_a_package_and_repeats_it_in_suggested_commands(
     net: Path, question: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = [question, f"{net}:step", "--args-from", f"{net}:make", "--target", "cpu", "--lines-of", "deep.nn"]
     assert run_here(words) == 0
-    printed = capsys.readouterr().out
-    assert "dense.py:" in printed or question == "passes"
-    assert "--lines-of deep.nn" in printed
+    output = capsys.readouterr().out
+    assert "dense.py:" in output or question == "passes"
+    assert "--lines-of deep.nn" in output
     assert run_here([*words, "--json"]) == 0
     assert ("dense.py:4" in json.dumps(json.loads(capsys.readouterr().out))) == (question != "passes")
 
@@ -169,8 +174,8 @@ def test_each_question_takes_the_package_and_repeats_it_in_what_to_ask_next(
 def test_collectives_have_the_lines_of_the_package(net: Path) -> None:
     assert net.is_file()
     layout = ([jax.P("data"), jax.P("data")], jax.P("data"))
-    told = xla_inspect.collectives(_load().step, *ARGS, mesh={"data": 8}, specs=layout, lines_of="deep.nn")
-    places = {place.file.rpartition("/")[2] for each in told.exchanges for place in each.places}
+    collectives = xla_inspect.collectives(_load().step, *ARGS, mesh={"data": 8}, specs=layout, lines_of="deep.nn")
+    places = {place.file.rpartition("/")[2] for exchange in collectives.exchanges for place in exchange.places}
     assert "dense.py" in places
 
 
@@ -191,7 +196,7 @@ def test_two_programs_are_compared_by_lines_of_the_package(net: Path, capsys: py
         (".", "there is no package '.' here"),
     ],
 )
-def test_a_package_without_lines_is_refused_with_those_that_there_are(
+def test_a_package_without_lines_is_rejected_with_the_available_ones(
     net: Path, package: str, reason: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     words = ["memory", f"{net}:step", "--args-from", f"{net}:make", "--target", "cpu", "--lines-of", package]
@@ -204,13 +209,13 @@ def test_a_package_without_lines_is_refused_with_those_that_there_are(
     assert ("did you mean 'deep'?" in line) == (is_installed and package == "deeep")
 
 
-def test_each_question_and_what_compares_or_shows_programs_takes_a_package() -> None:
+def test_each_question_and_comparison_accepts_a_package() -> None:
     helps = {name: build_parser(name)[1].format_help() for name in list_questions()}
     takers = {name for name, text in helps.items() if "--lines-of" in text}
     assert takers == {*QUESTIONS, "diff", "since", "show", "report"}
 
 
-def test_a_script_as_a_whole_takes_no_package(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_whole_script_accepts_no_package(net: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_here(["recompiles", "--lines-of", "deep", "run", str(net)]) == BAD_INPUT
     assert "remove --lines-of" in capsys.readouterr().err
 
@@ -221,9 +226,9 @@ def test_a_capture_is_saved_with_all_its_frames(net: Path, tmp_path: Path) -> No
     assert run_here([*words, "--lines-of", "deep.nn"]) == 0
     saved = Capture.from_json(file.read_text())
     assert "block" in {chain[0].function for chain in saved.frames.values()}
-    (told,) = use_lines_of("deep.nn", saved)
-    assert any(name.endswith("dense.py") for name in told.sources)
-    assert told.own == saved
+    (use_line,) = use_lines_of("deep.nn", saved)
+    assert any(name.endswith("dense.py") for name in use_line.sources)
+    assert use_line.own == saved
 
 
 def _layers(x: jax.Array) -> jax.Array:
@@ -233,21 +238,25 @@ def _layers(x: jax.Array) -> jax.Array:
     return x
 
 
-def test_scopes_are_shown_where_no_line_of_the_reader_is_known() -> None:
-    made = capture(_layers, jax.ShapeDtypeStruct((64, 64), jnp.float32), passes=False).retold(sources={})
-    memory, kernels, summary = xla_inspect.memory(made), xla_inspect.kernels(made), xla_inspect.summary(made)
+def test_scopes_are_shown_if_no_line_of_the_user_is_known() -> None:
+    relabeled = capture(_layers, jax.ShapeDtypeStruct((64, 64), jnp.float32), passes=False).retold(sources={})
+    memory, kernels, summary = (
+        xla_inspect.memory(relabeled),
+        xla_inspect.kernels(relabeled),
+        xla_inspect.summary(relabeled),
+    )
     for answer in (memory, kernels):
         assert {scope.where for scope in answer.scopes} == {""}
         assert {"layer_0", "layer_1"} <= {scope.text for scope in answer.scopes}
         assert re.search(r"By scope for \w+ without a line", str(answer))
-    held = sum(row.bytes for row in memory.rows if row.role not in {"argument", "gap"})
-    assert sum(scope.amount for scope in memory.scopes) == held
+    total = sum(row.bytes for row in memory.rows if row.role not in {"argument", "gap"})
+    assert sum(scope.amount for scope in memory.scopes) == total
     assert summary.targets[0].scopes["memory"] == memory.scopes
     assert "The largest kernels, by scope" in str(summary)
-    assert xla_inspect.memory(made, by="scope").scopes == ()
+    assert xla_inspect.memory(relabeled, by="scope").scopes == ()
 
 
-def test_collectives_are_shown_by_scope_where_one_line_has_most() -> None:
+def test_collectives_are_shown_by_scope_if_one_line_dominates() -> None:
     shapes = [jax.ShapeDtypeStruct((64, 64), jnp.float32)] * 2
 
     def step(x: jax.Array, w: jax.Array) -> jax.Array:
@@ -257,7 +266,9 @@ def test_collectives_are_shown_by_scope_where_one_line_has_most() -> None:
 
         return layer("second", layer("first", x) * 2)
 
-    told = xla_inspect.collectives(step, *shapes, mesh={"data": 8}, specs=(jax.P(None, "data"), jax.P("data")))
-    assert sum(scope.amount for scope in told.scopes) <= sum(each.total_bytes for each in told.exchanges)
-    assert ("By scope in test_lines_of.py" in str(told)) == bool(told.scopes)
-    assert {scope.text for scope in told.scopes} == {"first", "second"}
+    collectives = xla_inspect.collectives(step, *shapes, mesh={"data": 8}, specs=(jax.P(None, "data"), jax.P("data")))
+    assert sum(scope.amount for scope in collectives.scopes) <= sum(
+        exchange.total_bytes for exchange in collectives.exchanges
+    )
+    assert ("By scope in test_lines_of.py" in str(collectives)) == bool(collectives.scopes)
+    assert {scope.text for scope in collectives.scopes} == {"first", "second"}

@@ -1,4 +1,4 @@
-"""The command in a notebook, asked in a kernel of its own."""
+"""The command in a notebook, run in a separate kernel."""
 
 from __future__ import annotations
 
@@ -65,11 +65,11 @@ print(json.dumps(shown))
 
 @pytest.fixture(scope="module")
 def outputs() -> Mapping[str, str]:
-    """What each cell prints or shows as text, by its name, and under `end` what the kernel printed elsewhere."""
+    """The text output of each cell by its name, and other output of the kernel under `end`."""
     command = [sys.executable, "-c", RUN, json.dumps(CELLS)]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    shown: dict[str, str] = json.loads(done.stdout.splitlines()[-1])
-    return {**shown, "end": done.stderr}
+    result = subprocess.run(command, capture_output=True, text=True, check=True)
+    answers: dict[str, str] = json.loads(result.stdout.splitlines()[-1])
+    return {**answers, "end": result.stderr}
 
 
 FIRST = "scores on CPU needs "

@@ -1,4 +1,4 @@
-"""Misspelt command lines, and the first screen."""
+"""Misspelled command lines, and the overview of the commands."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ("memroy", "there is no command 'memroy'; did you mean 'memory'?"),
         ("kernls model.py:layer", "there is no command 'kernls'; did you mean 'kernels'?"),
@@ -26,17 +26,17 @@ if TYPE_CHECKING:
         ("memory model.py::layer", "'model.py::layer' is no subject; did you mean model.py:layer?"),
     ],
 )
-def test_a_misspelt_command_line_is_answered_with_what_was_meant(
-    typed: str, said: str, capfd: pytest.CaptureFixture[str]
+def test_a_misspelled_command_line_gets_a_suggestion(
+    typed: str, message: str, capfd: pytest.CaptureFixture[str]
 ) -> None:
     assert command_line.main(typed.split()) == 2
     captured = capfd.readouterr()
     assert captured.out == ""
-    assert said in captured.err.splitlines()[0]
+    assert message in captured.err.splitlines()[0]
 
 
 @pytest.mark.parametrize(
-    ("typed", "said"),
+    ("typed", "message"),
     [
         ("memory m.py:f --taget h100", "xla-inspect memory: there is no option '--taget'; did you mean '--target'?"),
         ("kernels m.py:f --jsn", "xla-inspect kernels: there is no option '--jsn'; did you mean '--json'?"),
@@ -45,13 +45,13 @@ def test_a_misspelt_command_line_is_answered_with_what_was_meant(
         ("doctor now", "xla-inspect doctor: there is no argument 'now'"),
     ],
 )
-def test_a_misspelt_option_is_answered_with_the_usage_of_its_command(
-    typed: str, said: str, capsys: pytest.CaptureFixture[str]
+def test_a_misspelled_option_gets_the_usage_of_its_command(
+    typed: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     with pytest.raises(SystemExit, match="2"):
         command_line.main(typed.split())
     first, second, *_ = capsys.readouterr().err.splitlines()
-    assert first.startswith(said)
+    assert first.startswith(message)
     assert second.startswith(f"usage: xla-inspect {typed.partition(' ')[0]} ")
 
 
@@ -64,17 +64,17 @@ def test_the_first_screen_shows_three_examples_and_every_command(
     lines = capsys.readouterr().out.splitlines()
     examples = lines[lines.index("examples:") + 1 :][:4]
     assert [line.startswith("  xla-inspect ") for line in examples] == [True, True, True, False]
-    shown = [line.split()[0] for line in lines if line[:2] == "  " and line[2] != " "]
-    assert sorted(set(shown) - {"xla-inspect"}) == sorted(command_list.list_questions())
+    options = [line.split()[0] for line in lines if line[:2] == "  " and line[2] != " "]
+    assert sorted(set(options) - {"xla-inspect"}) == sorted(command_list.list_questions())
 
 
-def test_help_of_a_command_is_that_commands_own(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_help_of_a_command_is_specific_to_it(capsys: pytest.CaptureFixture[str]) -> None:
     with pytest.raises(SystemExit, match="0"):
         command_line.main(["help", "memory"])
     assert capsys.readouterr().out.startswith("usage: xla-inspect memory ")
 
 
-def test_an_error_of_the_tool_itself_is_not_the_readers_to_mend(
+def test_an_error_of_the_tool_is_not_blamed_on_the_user(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def fail(*_: object) -> None:
@@ -91,5 +91,5 @@ def test_an_error_of_the_tool_itself_is_not_the_readers_to_mend(
 
 
 def _place_in_package(function: FunctionType) -> FunctionType:
-    """Return a function with the same code, as if a file of the package held it."""
+    """Return a function with the same code that seems to be defined in the package."""
     return FunctionType(function.__code__.replace(co_filename=question.__file__), {"__builtins__": __builtins__})

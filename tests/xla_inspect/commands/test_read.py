@@ -1,4 +1,4 @@
-"""Dumps as subjects: the table of their modules, each question of one, no JAX, and no input that breaks it."""
+"""Dumps as subjects: the table of modules, each question without JAX, and robust reading."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ print("##", statuses)
 
 @pytest.fixture(scope="module")
 def dump(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What JAX alone dumps of a step for the CPU, with the modules between passes."""
+    """A dump of a step for the CPU by JAX alone, with the modules between passes."""
     folder = tmp_path_factory.mktemp("dumps") / "dump"
     options = {"xla_dump_to": str(folder), "xla_dump_hlo_as_text": True, "xla_dump_hlo_pass_re": ".*"}
 
@@ -71,13 +71,13 @@ QUESTIONS = (
 def test_each_question_is_answered_without_jax(dump: Path, tmp_path: Path) -> None:
     after = next(path for path in dump.iterdir() if path.name.endswith("cpu_after_optimizations.txt"))
     lines = "\n".join(question.format(dump, tmp_path, after) for question in QUESTIONS)
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", WITHOUT_JAX], input=lines, capture_output=True, text=True, check=False, timeout=120
     )
-    assert done.stdout.splitlines()[-1] == f"## {[0] * len(QUESTIONS)}", done.stderr
-    assert "was imported" not in done.stderr
-    told = dict(part.split("\n", 1) for part in done.stdout.split("## ")[1:-1])
-    parts = {question: told[question.format(dump, tmp_path, after)] for question in QUESTIONS}
+    assert result.stdout.splitlines()[-1] == f"## {[0] * len(QUESTIONS)}", result.stderr
+    assert "was imported" not in result.stderr
+    answers = dict(part.split("\n", 1) for part in result.stdout.split("## ")[1:-1])
+    parts = {question: answers[question.format(dump, tmp_path, after)] for question in QUESTIONS}
     assert "dump contains 1 module" in parts[QUESTIONS[0]]
     there, missing = parts[QUESTIONS[1]].split("Missing information")
     assert "the optimized module" in there
@@ -96,14 +96,14 @@ def ask(*words: str) -> tuple[int, str]:
     return command_line.run_here(words, out), out.getvalue()
 
 
-def test_what_is_missing_is_told_as_text_and_as_json(dump: Path) -> None:
+def test_missing_parts_are_reported_as_text_and_as_json(dump: Path) -> None:
     _, text = ask("why", str(dump))
     assert "These files lack: the compiler's reasons (a dump holds nothing of" in " ".join(text.split())
-    _, written = ask("why", str(dump), "--json")
-    assert json.loads(written)["absent"]["log"].startswith("a dump holds nothing of")
+    _, output = ask("why", str(dump), "--json")
+    assert json.loads(output)["absent"]["log"].startswith("a dump holds nothing of")
 
 
-def test_what_was_compiled_again_is_told_with_the_arguments_that_differ(tmp_path: Path) -> None:
+def test_a_recompilation_is_reported_with_the_arguments_that_differ(tmp_path: Path) -> None:
     for number, size in ((1, 4), (3, 8), (5, 8)):
         header = f"HloModule jit_step, is_scheduled=true, entry_computation_layout={{(f32[{size}]{{0}}, s32[])->f32[]}}"
         write_module(tmp_path / "d", number, "jit_step", f"{header}\n\nENTRY e {{\n  ROOT c = f32[] constant(1)\n}}\n")
@@ -113,17 +113,17 @@ def test_what_was_compiled_again_is_told_with_the_arguments_that_differ(tmp_path
     assert "module_0003  argument 0: f32[4] became f32[8]" in text
     assert "module_0005  same arguments" in text
     assert ask("recompiles", str(tmp_path / "d"), "--at-most", "2")[0] == 1
-    _, written = ask("recompiles", str(tmp_path / "d"), "--json")
-    assert json.loads(written)["functions"][0]["modules"][0]["arguments"] == ["f32[4]", "s32[]"]
+    _, output = ask("recompiles", str(tmp_path / "d"), "--json")
+    assert json.loads(output)["functions"][0]["modules"][0]["arguments"] == ["f32[4]", "s32[]"]
 
 
-def test_a_stage_that_a_dump_lacks_is_named(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_a_stage_missing_from_a_dump_is_reported(dump: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert ask("show", str(dump), "--stage", "jaxpr") == (2, "")
     assert capsys.readouterr().err == "xla-inspect: jit_step has no jaxpr: a dump begins below JAX\n"
 
 
 @pytest.mark.parametrize("words", [["--xla", "a=1"], ["--args", "f32[3]"], ["--donate", "0"], ["--grad"]])
-def test_what_would_compile_it_again_is_refused(
+def test_an_option_that_needs_another_compilation_is_rejected(
     dump: Path, words: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert ask("memory", str(dump), *words)[0] == 2
@@ -132,7 +132,7 @@ def test_what_would_compile_it_again_is_refused(
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has other links, pipes and file names")
 @pytest.mark.parametrize("case", DUMPS)
-def test_a_dump_that_cannot_be_read_is_told(
+def test_an_unreadable_dump_is_reported(
     case: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     make, subject, expected = DUMPS[case]
@@ -140,13 +140,13 @@ def test_a_dump_that_cannot_be_read_is_told(
     make(tmp_path)
     before = {*tmp_path.rglob("*")}
     status, out = ask("summary", subject)
-    said = capsys.readouterr().err
-    assert (status, out) == (2, ""), said
-    assert said.startswith("xla-inspect: "), said
-    assert expected in said
-    assert "Traceback" not in said
-    assert "\x1b" not in said
-    assert len(said.splitlines()) <= 6, said
+    error_text = capsys.readouterr().err
+    assert (status, out) == (2, ""), error_text
+    assert error_text.startswith("xla-inspect: "), error_text
+    assert expected in error_text
+    assert "Traceback" not in error_text
+    assert "\x1b" not in error_text
+    assert len(error_text.splitlines()) <= 6, error_text
     after = {path for path in tmp_path.rglob("*") if "__pycache__" not in path.parts}  # what Python itself writes
     assert after == before
 
@@ -169,7 +169,7 @@ print(status, open("/proc/self/status").read().partition("VmHWM:")[2].split()[0]
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="elsewhere memory is counted in other units")
-def test_the_table_of_gigabytes_takes_little_memory(tmp_path: Path) -> None:
+def test_the_table_of_a_dump_of_gigabytes_takes_little_memory(tmp_path: Path) -> None:
     """The files have holes, which take no room on the disk; their sizes and beginnings are those of a large dump."""
     for number in range(40):
         write_module(tmp_path / "d", number)
@@ -177,10 +177,10 @@ def test_the_table_of_gigabytes_takes_little_memory(tmp_path: Path) -> None:
             path = tmp_path / "d" / f"module_{number:04}.f.{step:04}.fusion.after_pass{step}.before_next.txt"
             path.write_text(MODULE.format("f"), encoding="utf-8")
             os.truncate(path, 1 << 20)
-    done = subprocess.run(
+    result = subprocess.run(
         [sys.executable, "-c", MEMORY, str(tmp_path / "d")], capture_output=True, text=True, check=True, timeout=60
     )
-    *told, last = done.stdout.splitlines()
-    assert told[0] == "d contains 40 modules with 2 GiB."
+    *lines, last = result.stdout.splitlines()
+    assert lines[0] == "d contains 40 modules with 2 GiB."
     status, kilobytes = map(int, last.split())
     assert (status, kilobytes < 150_000) == (0, True), kilobytes

@@ -1,4 +1,4 @@
-"""`xla-inspect since`: the release, the pass and the line that changed a program, from the command to its files.
+"""`xla-inspect since`: the release, pass and line that changed a program.
 
 The project's own environment stands for each release, and a pass that is switched off for what an older one lacks.
 """
@@ -43,7 +43,7 @@ EXAMPLE = (jax.ShapeDtypeStruct((32, 16), f32), jax.ShapeDtypeStruct((8, 32), f3
 
 @pytest.fixture
 def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A folder with a program, and four releases of which the last two fuse and the second does not install."""
+    """A folder with a program, and four releases: the last two fuse, and the second cannot be installed."""
     (tmp_path / "step.py").write_text(PROGRAM, encoding="utf-8")
     monkeypatch.chdir(tmp_path)
 
@@ -64,18 +64,16 @@ def project(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def test_the_release_the_pass_and_the_line_are_told_and_written(
-    project: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_release_pass_and_line_are_reported_and_saved(project: Path, capsys: pytest.CaptureFixture[str]) -> None:
     words = ["since", "step.py:step", "--from", "0.90.0", "--to", "0.93.0", "--ask", "kernels"]
     assert command_line.main([*words, "--html", "found.html", "--issue", "found.md"]) == 1
-    told = capsys.readouterr()
-    text = " ".join(told.out.split())
+    output = capsys.readouterr()
+    text = " ".join(output.out.split())
     assert text.startswith("step on CPU, JAX 0.90.0 to 0.93.0: the first release with a change is 0.92.0: kernels (")
     assert "pass fusion" in text
     assert "The line is step.py:" in text
     assert "0.91.0 was not measured: JAX 0.91.0 has no wheels" in text
-    assert "compiling under JAX 0.92.0 (" in told.err
+    assert "compiling under JAX 0.92.0 (" in output.err
     page, issue = (Path(name).read_text(encoding="utf-8") for name in ("found.html", "found.md"))
     assert "<table>" in page
     assert issue.startswith("# step on CPU: kernels ")
@@ -85,22 +83,22 @@ def test_the_release_the_pass_and_the_line_are_told_and_written(
     assert sorted(path.name for path in project.iterdir() if path.suffix) == ["found.html", "found.md", "step.py"]
 
 
-def test_a_program_that_no_release_changed_is_no_alarm(
+def test_a_program_that_no_release_changed_raises_no_alarm(
     project: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     assert project
     monkeypatch.setattr(program_history, "run_probe", run_probe)
     assert command_line.main(["since", "step.py:step", "--from", "0.90.0", "--to", "0.93.0", "--json"]) == 0
-    found = json.loads(capsys.readouterr().out)
-    assert (found["holds"], found["changes"]) == (True, [])
-    assert [row["release"] for row in found["rows"]] == ["0.90.0", "0.93.0"]
-    assert {row["kernels"] for row in found["rows"]} != {None}
-    assert set(found) <= set(describe_json(ReleaseHistory)["properties"])
+    answer = json.loads(capsys.readouterr().out)
+    assert (answer["holds"], answer["changes"]) == (True, [])
+    assert [row["release"] for row in answer["rows"]] == ["0.90.0", "0.93.0"]
+    assert {row["kernels"] for row in answer["rows"]} != {None}
+    assert set(answer) <= set(describe_json(ReleaseHistory)["properties"])
 
 
 @pytest.mark.usefixtures("project")
 @pytest.mark.parametrize(
-    ("words", "status", "said"),
+    ("words", "status", "message"),
     [
         (["step.py:step", "--ask", "speed"], 2, "there is no such question; the questions are compiles, kernels"),
         (["step.py:step", "--from", "0.93.0", "--to", "0.90.0"], 2, "--from 0.93.0 is not before --to 0.90.0"),
@@ -115,14 +113,14 @@ def test_a_program_that_no_release_changed_is_no_alarm(
         (["step.py:step", "--issue", "no/folder.md"], 2, "there is no folder no"),
     ],
 )
-def test_what_cannot_be_asked_is_refused_in_words(
-    words: list[str], status: int, said: str, capsys: pytest.CaptureFixture[str]
+def test_an_impossible_question_is_rejected_with_a_message(
+    words: list[str], status: int, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command_line.main(["since", *words]) == status
-    told = capsys.readouterr()
-    assert said in told.err
-    assert "Traceback" not in told.err
-    assert told.out == ""
+    output = capsys.readouterr()
+    assert message in output.err
+    assert "Traceback" not in output.err
+    assert output.out == ""
 
 
 @pytest.mark.usefixtures("project")
@@ -135,7 +133,7 @@ def test_a_machine_that_no_compiler_exists_for_is_a_missing_target(
 
 
 @pytest.mark.usefixtures("project")
-def test_without_the_index_what_is_installed_serves(
+def test_the_installed_releases_are_used_without_the_package_index(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     def refuse() -> tuple[str, ...]:
@@ -145,9 +143,9 @@ def test_without_the_index_what_is_installed_serves(
     monkeypatch.setattr(since, "list_releases", refuse)
     monkeypatch.setattr(since, "list_installed", lambda: ("0.93.0", "0.9.0"))
     assert command_line.main(["since", "step.py:step", "--from", "0.91.0", "--to", "0.93.0"]) == 2
-    told = capsys.readouterr().err
-    assert "the package index does not answer; using the installed releases: 0.9.0, 0.93.0" in told
-    assert "--from 0.91.0: there is no such release" in told
+    error_text = capsys.readouterr().err
+    assert "the package index does not answer; using the installed releases: 0.9.0, 0.93.0" in error_text
+    assert "--from 0.91.0: there is no such release" in error_text
     monkeypatch.setattr(since, "list_installed", lambda: ())
     assert command_line.main(["since", "step.py:step", "--from", "0.91.0", "--to", "0.93.0"]) == 2
     assert "the package index does not answer" in capsys.readouterr().err

@@ -1,4 +1,4 @@
-"""What the tests of compilation share: an empty cache or none, and a count of what is compiled."""
+"""Fixtures of the compilation tests: an empty cache or none, and a count of compilations."""
 
 from __future__ import annotations
 
@@ -27,18 +27,18 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 @pytest.fixture
 def compiles(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The targets compiled for, in order."""
+    """The targets of the compilations, in order."""
     return note(monkeypatch, compiler_run, "compile_lowered", lambda _, __, target, ___: target.name)
 
 
 def note(patch: pytest.MonkeyPatch, where: object, name: str, say: Callable[..., str]) -> list[str]:
-    """Return what is said of each call of a function, which goes on to do its work."""
-    seen: list[str] = []
+    """Return a list that records each call of a function, which still does its work."""
+    calls: list[str] = []
     work = getattr(where, name)
 
     def noted(*args: object, **options: object) -> object:
-        seen.append(say(*args))
+        calls.append(say(*args))
         return work(*args, **options)
 
     patch.setattr(where, name, noted)
-    return seen
+    return calls

@@ -1,4 +1,4 @@
-"""Capture some programs in a process of its own: reproduce.py PROGRAMS OUT [reversed] [busy]; writes JSON into OUT.
+"""Capture programs in a separate process, and write JSON: reproduce.py PROGRAMS OUT [reversed] [busy].
 
 `reversed` takes the programs and targets in the opposite order; `busy` first uses JAX as a page might.
 """

@@ -1,4 +1,4 @@
-"""What a capture holds, of any function that JAX takes."""
+"""The contents of a capture, for any function that JAX accepts."""
 
 from __future__ import annotations
 
@@ -33,20 +33,20 @@ pytestmark = pytest.mark.usefixtures("all_targets")
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_every_stage_is_there(layers: Captures, target: str) -> None:
-    found = layers[target]
-    assert (found.program, found.target, found.source_file) == ("layer", target, "snippets/programs/layer.py")
-    assert found.source == (ROOT / found.source_file).read_text(encoding="utf-8")
-    assert found.jaxpr.startswith("{ lambda ; a:f32[64,128]")
-    assert "stablehlo.dot_general" in found.stablehlo
-    assert "loc(" not in found.stablehlo
-    assert 'loc("snippets/programs/layer.py":9' in found.stablehlo_locations
-    assert found.before.startswith("HloModule jit_layer, entry_computation_layout=")
-    assert found.after.startswith("HloModule jit_layer, is_scheduled=true")
-    assert "BufferAssignment:" in found.buffers
-    assert "HloLiveRange" in found.live_ranges
-    assert (found.memory.arguments, found.memory.outputs) == (4 * (64 * 128 + 128 * 256 + 256), 4 * 64 * 256)
-    assert found.cost.flops >= 2 * 64 * 128 * 256
-    assert "jaxlib" in found.versions
+    layer = layers[target]
+    assert (layer.program, layer.target, layer.source_file) == ("layer", target, "snippets/programs/layer.py")
+    assert layer.source == (ROOT / layer.source_file).read_text(encoding="utf-8")
+    assert layer.jaxpr.startswith("{ lambda ; a:f32[64,128]")
+    assert "stablehlo.dot_general" in layer.stablehlo
+    assert "loc(" not in layer.stablehlo
+    assert 'loc("snippets/programs/layer.py":9' in layer.stablehlo_locations
+    assert layer.before.startswith("HloModule jit_layer, entry_computation_layout=")
+    assert layer.after.startswith("HloModule jit_layer, is_scheduled=true")
+    assert "BufferAssignment:" in layer.buffers
+    assert "HloLiveRange" in layer.live_ranges
+    assert (layer.memory.arguments, layer.memory.outputs) == (4 * (64 * 128 + 128 * 256 + 256), 4 * 64 * 256)
+    assert layer.cost.flops >= 2 * 64 * 128 * 256
+    assert "jaxlib" in layer.versions
 
 
 @pytest.mark.parametrize(
@@ -61,7 +61,7 @@ def test_generated_code_is_there_by_language(layers: Captures, target: str, lang
     assert Counter(code.language for code in layers[target].code) == languages
 
 
-def test_cpu_code_keeps_to_the_instruction_set_that_it_is_held_to(layers: Captures) -> None:
+def test_cpu_code_uses_only_the_fixed_instruction_set(layers: Captures) -> None:
     (assembly,) = (code.text for code in layers["cpu"].code if code.language == "asm")
     assert layers["cpu"].options["xla_cpu_max_isa"] == "AVX2"
     assert assembly.startswith("broadcast_maximum_fusion:\n    push         rbp\n")
@@ -69,7 +69,7 @@ def test_cpu_code_keeps_to_the_instruction_set_that_it_is_held_to(layers: Captur
     assert re.findall(r"zmm|[xy]mm(?:1[6-9]|2\d|3[01])\b|\bk[0-7]\b", assembly) == []
 
 
-def test_a_jump_in_assembly_goes_to_a_label_that_is_there(layers: Captures) -> None:
+def test_every_jump_in_assembly_has_its_label(layers: Captures) -> None:
     (assembly,) = (code.text for code in layers["cpu"].code if code.language == "asm")
     jumps = set(re.findall(r"^ +j\w+ +(\.L\d+)$", assembly, re.MULTILINE))
     assert jumps
@@ -84,17 +84,17 @@ def test_a_gpus_thunks_have_a_grid_and_no_other_target_has_any(layers: Captures)
     assert (layers["cpu"].thunks, layers["tpu-v5e"].thunks) == ((), ())
 
 
-def test_what_a_gpu_launches_in_a_loop_stands_behind_the_loop_by_its_instructions_name() -> None:
+def test_gpu_launches_in_a_loop_are_listed_after_the_loop() -> None:
     def grow(x: jax.Array) -> jax.Array:
         return jax.lax.while_loop(lambda y: y.sum() < 100, lambda y: y * 2, x)
 
-    found = capture(grow, X, target="h100")
-    kinds = [thunk.kind for thunk in found.thunks]
+    program = capture(grow, X, target="h100")
+    kinds = [thunk.kind for thunk in program.thunks]
     assert kinds[kinds.index("kWhile") + 1 :] == ["kCustomKernel"] * (len(kinds) - kinds.index("kWhile") - 1)
-    assert all(f"%{thunk.name} = " in found.after for thunk in found.thunks)
+    assert all(f"%{thunk.name} = " in program.after for thunk in program.thunks)
 
 
-def test_the_fusion_log_says_what_was_fused_at_what_price_and_why_not(layers: Captures) -> None:
+def test_the_fusion_log_gives_fusions_costs_and_refusals(layers: Captures) -> None:
     log = layers["h100"].fusion_log
     assert list(log) == sorted(log)
     assert "fused reduce.1 into add.7.0 as fusion.1" in log
@@ -103,14 +103,14 @@ def test_the_fusion_log_says_what_was_fused_at_what_price_and_why_not(layers: Ca
     assert (layers["cpu"].fusion_log, layers["tpu-v5e"].fusion_log) == ((), ())
 
 
-def test_instructions_lead_to_the_python_line_with_the_call_chain() -> None:
+def test_instructions_have_their_python_line_and_call_chain() -> None:
     from programs import transformer_block
 
-    found = capture(transformer_block.transformer_block, *transformer_block.EXAMPLE)
-    named = re.findall(r"fusion\(.*stack_frame_id=(\d+)", found.after)
-    chains = [[frame.function for frame in found.frames[int(key)]] for key in named]
+    program = capture(transformer_block.transformer_block, *transformer_block.EXAMPLE)
+    frames = re.findall(r"fusion\(.*stack_frame_id=(\d+)", program.after)
+    chains = [[frame.function for frame in program.frames[int(key)]] for key in frames]
     assert ["normalize", "transformer_block"] in chains
-    assert {frame.file for chain in found.frames.values() for frame in chain} == {
+    assert {frame.file for chain in program.frames.values() for frame in chain} == {
         "snippets/programs/transformer_block.py"
     }
 
@@ -121,32 +121,32 @@ def test_a_frame_has_line_and_columns(layers: Captures) -> None:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_each_change_differs_from_the_state_before_it(layers: Captures, target: str) -> None:
-    found = layers[target]
-    states = [found.before, *(change.text for change in found.passes)]
+    layer = layers[target]
+    states = [layer.before, *(change.text for change in layer.passes)]
     assert all(first != second for first, second in itertools.pairwise(states))
     assert all(text.startswith("HloModule jit_layer") and "\nFileNames" not in text for text in states)
 
 
 @pytest.mark.parametrize(("target", "undumped"), [("cpu", []), ("h100", []), ("tpu-v5e", ["copy-start", "copy-done"])])
-def test_the_last_change_leads_to_the_optimized_module_but_for_what_a_tpu_adds_after_its_passes(
+def test_the_last_change_gives_the_optimized_module_except_for_later_tpu_additions(
     layers: Captures, target: str, undumped: list[str]
 ) -> None:
-    found = layers[target]
-    names = [instruction.name for instruction in found.module.entry]
-    assert [name for name in names if f"%{name} = " not in found.passes[-1].text] == undumped
+    layer = layers[target]
+    names = [instruction.name for instruction in layer.module.entry]
+    assert [name for name in names if f"%{name} = " not in layer.passes[-1].text] == undumped
 
 
 def test_the_work_of_a_gpu_program_is_counted_by_jaxlib_and_labelled(layers: Captures) -> None:
-    assert {target: found.cost.source for target, found in layers.items()} == {
+    assert {target: layer.cost.source for target, layer in layers.items()} == {
         "cpu": "executable",
         "h100": "jaxlib HLO cost analysis",
         "tpu-v5e": "executable",
     }
 
 
-def test_a_pytree_and_keyword_arguments_are_taken() -> None:
-    found = capture(lambda p, *, bias: p["w"] @ p["x"] + bias, {"w": X, "x": X.update(shape=(8, 4))}, bias=1.0)
-    assert "{ lambda ; a:f32[4,8] b:f32[8,4] c:f32[]. let" in found.jaxpr
+def test_pytrees_and_keyword_arguments_are_accepted() -> None:
+    program = capture(lambda p, *, bias: p["w"] @ p["x"] + bias, {"w": X, "x": X.update(shape=(8, 4))}, bias=1.0)
+    assert "{ lambda ; a:f32[4,8] b:f32[8,4] c:f32[]. let" in program.jaxpr
 
 
 @pytest.mark.parametrize("names", [{"static_argnums": 1}, {"static_argnames": "n"}])
@@ -156,8 +156,8 @@ def test_a_static_argument_is_part_of_the_program(names: dict[str, int | str]) -
 
     arguments = {"n": 3} if "static_argnames" in names else {}
     positional = () if arguments else (3,)
-    found = capture(repeat, X, *positional, **names, **arguments)  # type: ignore[arg-type]  # one or the other
-    assert "f32[12,8]" in found.jaxpr
+    program = capture(repeat, X, *positional, **names, **arguments)  # type: ignore[arg-type]  # one or the other
+    assert "f32[12,8]" in program.jaxpr
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -166,10 +166,10 @@ def test_a_donated_argument_is_aliased(target: str, names: dict[str, int | str])
     def bump(x: jax.Array) -> jax.Array:
         return x + 1
 
-    found = capture(bump, X, target=target, **names)  # type: ignore[arg-type]  # one or the other
-    assert "tf.aliasing_output = 0" in found.stablehlo
-    assert "input_output_alias={ {}: (0, {}, may-alias) }" in found.before
-    assert found.memory.aliased > 0
+    program = capture(bump, X, target=target, **names)  # type: ignore[arg-type]  # one or the other
+    assert "tf.aliasing_output = 0" in program.stablehlo
+    assert "input_output_alias={ {}: (0, {}, may-alias) }" in program.before
+    assert program.memory.aliased > 0
 
 
 def test_a_jitted_function_keeps_its_own_options() -> None:
@@ -177,9 +177,9 @@ def test_a_jitted_function_keeps_its_own_options() -> None:
     def power(x: jax.Array, n: int) -> jax.Array:
         return x**n
 
-    found = capture(power, X, n=3)
-    assert "integer_pow[y=3]" in found.jaxpr
-    assert "tf.aliasing_output" in found.stablehlo
+    program = capture(power, X, n=3)
+    assert "integer_pow[y=3]" in program.jaxpr
+    assert "tf.aliasing_output" in program.stablehlo
     with pytest.raises(InspectError, match="'power' is jitted already, so static_argnums would have no effect"):
         capture(power, X, n=3, static_argnums=1)
 
@@ -203,7 +203,7 @@ def fail(x: jax.Array) -> jax.Array:
     raise KeyError(x.shape)
 
 
-def test_what_the_function_raises_is_raised_unchanged_with_its_own_frames() -> None:
+def test_an_exception_of_the_function_is_raised_unchanged() -> None:
     with pytest.raises(KeyError) as caught:
         capture(fail, X)
     assert caught.value.args == ((4, 8),)
@@ -216,7 +216,7 @@ def test_an_unknown_option_is_named(target: str) -> None:
         capture(jnp.sin, X, target=target, options={"xla_nonsense": True})
 
 
-def test_what_cannot_be_called_is_refused() -> None:
+def test_an_object_that_is_not_callable_is_rejected() -> None:
     with pytest.raises(InspectError, match="takes a function"):
         capture(3, X)  # type: ignore[arg-type]  # that is the point
 
@@ -238,41 +238,43 @@ def test_no_dump_and_no_changed_setting_is_left_behind(tmp_path: Path, monkeypat
     assert [getattr(jax.config, name) for name in names] == before
 
 
-def test_captures_from_several_threads_are_those_from_one() -> None:
+def test_captures_from_several_threads_equal_those_from_one() -> None:
     def tangent(x: jax.Array) -> jax.Array:
         return jnp.sin(x) / jnp.cos(x)
 
     expected = capture_all(tangent, X)
-    found: dict[str, Capture] = {}
+    captures: dict[str, Capture] = {}
     workers = [
-        threading.Thread(target=lambda target=target: found.update({target: capture(tangent, X, target=target)}))
+        threading.Thread(target=lambda target=target: captures.update({target: capture(tangent, X, target=target)}))
         for target in TARGETS
     ]
     for worker in workers:
         worker.start()
     for worker in workers:
         worker.join()
-    assert found == dict(expected)
+    assert captures == dict(expected)
 
 
-def test_a_target_that_is_not_available_stays_as_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_unavailable_target_is_a_gap(monkeypatch: pytest.MonkeyPatch) -> None:
     installed = {name: find_version(name) for name in ("jax", "jaxlib")}
     monkeypatch.setattr("xla_inspect.targets.devices.find_version", installed.get)
-    found = capture_all(jnp.sin, X, targets=("tpu-v5e", "cpu"))
-    assert (list(found), found.targets) == (["cpu"], ("tpu-v5e", "cpu"))
-    assert found.missing == {"tpu-v5e": "libtpu not installed; run `uv sync`"}
-    assert (found.get("tpu-v5e"), "tpu-v5e" in found) == (None, False)
+    captures = capture_all(jnp.sin, X, targets=("tpu-v5e", "cpu"))
+    assert (list(captures), captures.targets) == (["cpu"], ("tpu-v5e", "cpu"))
+    assert captures.missing == {"tpu-v5e": "libtpu not installed; run `uv sync`"}
+    assert (captures.get("tpu-v5e"), "tpu-v5e" in captures) == (None, False)
     with pytest.raises(TargetUnavailableError, match="libtpu not installed"):
-        found["tpu-v5e"]
+        captures["tpu-v5e"]
     with pytest.raises(InspectError, match="'h100'; there are tpu-v5e, cpu"):
-        found["h100"]
+        captures["h100"]
 
 
-def test_what_is_handed_to_another_core_is_not_taken_for_the_program() -> None:
+def test_a_module_for_another_core_is_not_mistaken_for_the_program() -> None:
     from programs import scatter_update as program
 
-    found = capture(program.scatter_update, *program.EXAMPLE, target="tpu7x")
-    assert "sparse_core" in found.after
-    assert {found.module.name, *(each.module.name for each in found.passes)} == {"jit_scatter_update"}
-    assert found.module.entry.root.shape.plain == "f32[1024,64]"
-    assert len(list_kernels(found)) > 1
+    captured_program = capture(program.scatter_update, *program.EXAMPLE, target="tpu7x")
+    assert "sparse_core" in captured_program.after
+    assert {captured_program.module.name, *(pass_run.module.name for pass_run in captured_program.passes)} == {
+        "jit_scatter_update"
+    }
+    assert captured_program.module.entry.root.shape.plain == "f32[1024,64]"
+    assert len(list_kernels(captured_program)) > 1

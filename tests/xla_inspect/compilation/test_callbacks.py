@@ -1,4 +1,4 @@
-"""Calls of Python on the host: compiled for every target, and shown as what they are."""
+"""Python callbacks on the host: compiled for every target, and shown as callbacks."""
 
 from __future__ import annotations
 
@@ -54,13 +54,13 @@ FUNCTIONS = (pure, ordered, printed)
 def test_a_callback_is_compiled_for_every_target_and_known_for_one(
     function: Callable[..., jax.Array], target: str
 ) -> None:
-    found = capture(function, VECTOR, target=target)
-    calls = [instruction for instruction in found.module.entry if calls_host(instruction)]
+    program = capture(function, VECTOR, target=target)
+    calls = [instruction for instruction in program.module.entry if calls_host(instruction)]
     if CALLS[target]:
         assert [call.custom_call_target for call in calls] == [CALLS[target]]
     else:
         assert [call.opcode for call in calls] == ["send", "send-done", "recv", "recv-done"]
-    frames = found.frames[next(call.stack_frame for call in calls if call.stack_frame is not None)]
+    frames = program.frames[next(call.stack_frame for call in calls if call.stack_frame is not None)]
     assert Path(frames[0].file).name == "test_callbacks.py"
 
 
@@ -76,18 +76,20 @@ def test_a_program_with_a_callback_is_found_in_the_cache(
 
 @pytest.mark.usefixtures("all_targets")
 def test_a_listing_says_which_launches_call_the_host(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    found = capture_all(pure, VECTOR)
-    shown = {target: describe_kernels(each, lambda _: 0)["launches"] for target, each in found.items()}
+    captures = capture_all(pure, VECTOR)
+    launches_by_target = {
+        target: describe_kernels(capture, lambda _: 0)["launches"] for target, capture in captures.items()
+    }
     kinds = {
         target: [launch["kind"] for launch in launches if HOST_CALL in launch["kind"]]
-        for target, launches in shown.items()
+        for target, launches in launches_by_target.items()
     }
     assert kinds == {
         "cpu": ["custom-call, host callback"],
         "h100": ["kCustomCall, host callback"],
         "tpu-v5e": ["send, host callback", "recv, host callback"],
     }
-    assert f"| {markdown.code('custom-call')}, {HOST_CALL} |" in views.show_kernels(found["h100"])
+    assert f"| {markdown.code('custom-call')}, {HOST_CALL} |" in views.show_kernels(captures["h100"])
     file = tmp_path / "called.py"
     text = "import jax\nEXAMPLE = (1.0,)\ndef called(x):\n    jax.debug.print('{x}', x=x)\n    return x * 2\n"
     file.write_text(text, encoding="utf-8")

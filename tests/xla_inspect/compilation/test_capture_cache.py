@@ -1,4 +1,4 @@
-"""The capture cache: what hits, what misses, and what nothing can break."""
+"""The capture cache: hits, misses and damaged entries."""
 
 from __future__ import annotations
 
@@ -61,25 +61,25 @@ CHANGES: dict[str, Callable[[pytest.MonkeyPatch], object]] = {
 
 
 @pytest.mark.usefixtures("folder")
-@pytest.mark.parametrize("changed", CHANGES)
-def test_a_change_of_what_goes_into_a_compile_misses(
-    changed: str, compiles: list[str], monkeypatch: pytest.MonkeyPatch
+@pytest.mark.parametrize("change", CHANGES)
+def test_a_change_of_a_compilation_input_misses_the_cache(
+    change: str, compiles: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     capture(double, 1.0)
-    CHANGES[changed](monkeypatch)
+    CHANGES[change](monkeypatch)
     capture(double, 1.0)
     assert compiles == ["cpu", "cpu"]
 
 
 @pytest.mark.usefixtures("all_targets", "folder")
-def test_another_target_misses(compiles: list[str]) -> None:
+def test_another_target_misses_the_cache(compiles: list[str]) -> None:
     for target in ("tpu-v5e", "tpu-v5p", "tpu-v5e"):
         capture(double, 1.0, target=target)
     assert compiles == ["tpu-v5e", "tpu-v5p"]
 
 
 @pytest.mark.usefixtures("folder")
-def test_nothing_else_misses(compiles: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+def test_other_changes_hit_the_cache(compiles: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     capture(double, 1.0)
     monkeypatch.setenv("XLA_FLAGS", "--xla_dump_to=elsewhere --xla_cpu_max_isa=SSE4_2")
     monkeypatch.chdir(tmp_path)
@@ -117,7 +117,7 @@ def change(file: Path, line: str = "# changed") -> None:
 
 
 @pytest.mark.parametrize("module", [compiler_run, *map(import_module, BELOW)])
-def test_the_key_changes_with_what_makes_a_capture_here_or_in_another_room(package: Path, module: ModuleType) -> None:
+def test_the_key_depends_on_the_code_of_all_packages_that_make_a_capture(package: Path, module: ModuleType) -> None:
     before = hash_anew(package)
     change(package / Path(module.__file__ or "").relative_to(PACKAGE))
     assert hash_anew(package) != before
@@ -131,7 +131,7 @@ def test_the_key_changes_with_the_figures_of_a_device(package: Path) -> None:
 
 
 @pytest.mark.parametrize("room", ["report", "practice"])
-def test_the_key_stays_whatever_changes_in_an_unrelated_room(package: Path, room: str) -> None:
+def test_the_key_does_not_depend_on_unrelated_packages(package: Path, room: str) -> None:
     before = hash_anew(package)
     for file in (package / room).rglob("*.py"):
         change(file)
@@ -149,7 +149,7 @@ def test_the_key_changes_with_a_module_that_a_new_import_brings_in(package: Path
 
 
 @pytest.mark.parametrize("damage", [b"", b"\x1f\x8b", b"garbage", gzip.compress(b"{}", mtime=0), None])
-def test_a_damaged_entry_is_a_miss_and_is_written_anew_with_one_line_that_says_so(
+def test_a_damaged_entry_is_a_miss_and_is_rewritten_with_a_warning(
     damage: bytes | None, folder: Path, compiles: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     good = capture(double, 1.0)
@@ -161,12 +161,12 @@ def test_a_damaged_entry_is_a_miss_and_is_written_anew_with_one_line_that_says_s
     assert capture(double, 1.0) == good
     # What it took is another time.
     assert (compiles, unpack(entry.read_bytes())) == (["cpu", "cpu"], unpack(whole))
-    said, compiling = caplog.messages
-    assert said.startswith(f"{entry.name} of the capture cache is made again: this ")
+    warning, compiling = caplog.messages
+    assert warning.startswith(f"{entry.name} of the capture cache is made again: this ")
     assert compiling == "compiling double for cpu"
 
 
-def test_an_entry_of_another_key_is_a_miss_and_is_written_anew(
+def test_an_entry_with_another_key_is_a_miss_and_is_rewritten(
     folder: Path, compiles: list[str], caplog: pytest.LogCaptureFixture
 ) -> None:
     programs: list[Callable[[float], float]] = [double, lambda x: x * 3]
@@ -177,16 +177,16 @@ def test_an_entry_of_another_key_is_a_miss_and_is_written_anew(
     other.write_bytes(swapped[1])
     caplog.set_level(logging.INFO, "xla_inspect")
     assert [capture(program, 1.0) for program in programs] == good
-    assert [unpack(each.read_bytes()) for each in (one, other)] == [unpack(data) for data in swapped[::-1]]
+    assert [unpack(entry.read_bytes()) for entry in (one, other)] == [unpack(data) for data in swapped[::-1]]
     assert compiles == ["cpu"] * 4
-    told = [message for message in caplog.messages if "compiling" not in message]
-    assert sorted(told) == sorted(
-        f"{each.name} of the capture cache is made again: it holds another capture" for each in (one, other)
+    warnings = [message for message in caplog.messages if "compiling" not in message]
+    assert sorted(warnings) == sorted(
+        f"{entry.name} of the capture cache is made again: it holds another capture" for entry in (one, other)
     )
 
 
 @pytest.mark.parametrize("damage", ["empty", "cut", "swapped"])
-def test_a_kept_text_that_is_not_its_keys_is_made_again_with_one_line_that_says_so(
+def test_a_stored_text_with_another_key_is_recreated_with_a_warning(
     damage: str, folder: Path, caplog: pytest.LogCaptureFixture
 ) -> None:
     assert [capture_cache.recall_text({"n": n}, lambda n=n: f"text {n}") for n in (1, 2)] == ["text 1", "text 2"]  # type: ignore[misc]  # the idiom for a loop's variable
@@ -201,7 +201,7 @@ def test_a_kept_text_that_is_not_its_keys_is_made_again_with_one_line_that_says_
     ]
 
 
-def test_what_was_not_used_for_longest_is_evicted(
+def test_the_least_recently_used_entry_is_evicted(
     layers: Captures, folder: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for age, key in enumerate(("used", "old", "new")):
@@ -221,7 +221,7 @@ def test_the_cache_can_be_switched_off(compiles: list[str], tmp_path: Path, monk
     assert (compiles, list(tmp_path.iterdir())) == (["cpu", "cpu"], [])
 
 
-def test_a_cache_that_cannot_be_written_costs_one_line_and_no_capture(
+def test_an_unwritable_cache_logs_one_line_and_loses_no_capture(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     """No warning: the captures are right, and a warning would fail a strict build."""
@@ -229,8 +229,8 @@ def test_a_cache_that_cannot_be_written_costs_one_line_and_no_capture(
     monkeypatch.setenv("XLA_INSPECT_CACHE", str(tmp_path / "file"))
     caplog.set_level(logging.INFO, "xla_inspect")
     assert [capture(lambda x, n=n: x * n, 1.0).program for n in (4, 5)] == ["<lambda>"] * 2
-    (said,) = [record for record in caplog.records if "compiling" not in record.message]
-    assert (said.levelname, "set XLA_INSPECT_CACHE" in said.message) == ("INFO", True)
+    (warning,) = [record for record in caplog.records if "compiling" not in record.message]
+    assert (warning.levelname, "set XLA_INSPECT_CACHE" in warning.message) == ("INFO", True)
 
 
 AFTER_RELOAD = """
@@ -248,10 +248,10 @@ for _ in range(2):
 """
 
 
-def test_a_package_that_is_imported_anew_finds_what_it_compiled(folder: Path) -> None:
+def test_a_reimported_package_finds_its_compilations(folder: Path) -> None:
     """As `mkdocs serve` does when one of its files is saved."""
-    done = subprocess.run([sys.executable, "-c", AFTER_RELOAD], check=True, capture_output=True, text=True)
+    result = subprocess.run([sys.executable, "-c", AFTER_RELOAD], check=True, capture_output=True, text=True)
     isa = "AVX2" if platform.machine().lower() in {"x86_64", "amd64"} else "host"
-    assert done.stdout.splitlines() == [f"{isa} {isa} {isa}"] * 2
-    assert done.stderr.splitlines() == ["compiling <lambda> for cpu"]
+    assert result.stdout.splitlines() == [f"{isa} {isa} {isa}"] * 2
+    assert result.stderr.splitlines() == ["compiling <lambda> for cpu"]
     assert len(list(folder.glob("*.gz"))) == 1

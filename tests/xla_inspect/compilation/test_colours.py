@@ -1,4 +1,4 @@
-"""What a capture prints does not depend on where it prints it."""
+"""Captured text does not depend on the terminal."""
 
 from __future__ import annotations
 
@@ -19,5 +19,5 @@ def double(x: jax.Array) -> jax.Array:
 def test_a_terminal_puts_no_colours_into_a_jaxpr(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("jax._src.pretty_printer.CAN_USE_COLOR", True)
     assert "\x1b[" in str(jax.make_jaxpr(double)(1.0))
-    found = capture(double, 1.0)
-    assert "\x1b[" not in found.jaxpr + found.jaxpr_locations
+    program = capture(double, 1.0)
+    assert "\x1b[" not in program.jaxpr + program.jaxpr_locations

@@ -1,4 +1,4 @@
-"""Messages: what compilers write past Python to the standard error."""
+"""Messages that compilers write to the standard error stream, bypassing Python."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xla_inspect import capture
 from xla_inspect.compilation import compiler_log
 
 
-def test_what_reaches_the_standard_error_is_collected_and_what_comes_later_is_not(
+def test_messages_are_collected_only_during_the_compilation(
     capfd: pytest.CaptureFixture[str],
 ) -> None:
     with compiler_log.collect_log() as lines:

@@ -1,4 +1,4 @@
-"""Where dumps lie while a program is compiled: gone after it, and after a process that could not clear up."""
+"""The temporary folders of dumps, which are removed after compilations and after killed processes."""
 
 from __future__ import annotations
 
@@ -42,13 +42,13 @@ capture(deep, jax.ShapeDtypeStruct((64, 64), jnp.float32))
 
 @pytest.fixture
 def parents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[Path]:
-    """The two places of dumps, which are this test's own."""
-    found = [tmp_path / "memory", tmp_path / "disk"]
-    for folder in found:
+    """The two parent folders of dumps, private to this test."""
+    folders = [tmp_path / "memory", tmp_path / "disk"]
+    for folder in folders:
         folder.mkdir()
-    monkeypatch.setattr(dump_compile, "MEMORY", found[0])
-    monkeypatch.setattr(dump_compile.tempfile, "tempdir", str(found[1]))
-    return found
+    monkeypatch.setattr(dump_compile, "MEMORY", folders[0])
+    monkeypatch.setattr(dump_compile.tempfile, "tempdir", str(folders[1]))
+    return folders
 
 
 @pytest.mark.parametrize("place", ["memory", "disk"])
@@ -57,17 +57,19 @@ def test_dumps_of_a_compile_that_was_killed_are_swept_and_those_of_one_that_live
 ) -> None:
     memory, disk = parents
     environment = {**os.environ, "XLA_INSPECT_CACHE": "off", "TMPDIR": str(disk)}
-    parent, used = (memory, memory) if place == "memory" else (disk, memory / "none")
-    process = subprocess.Popen([sys.executable, "-c", COMPILE, str(used)], env=environment)
+    parent, dump_parent = (memory, memory) if place == "memory" else (disk, memory / "none")
+    process = subprocess.Popen([sys.executable, "-c", COMPILE, str(dump_parent)], env=environment)
     deadline = time.monotonic() + 120
-    while not (found := [each for each in parent.glob(f"{dump_compile.PREFIX}*") if len(list(each.iterdir())) > 2]):
+    while not (
+        folders := [folder for folder in parent.glob(f"{dump_compile.PREFIX}*") if len(list(folder.iterdir())) > 2]
+    ):
         assert time.monotonic() < deadline, "it wrote no dumps"
         time.sleep(0.01)
     dump_compile.sweep_dumps()
-    assert list(parent.iterdir()) == found
+    assert list(parent.iterdir()) == folders
     process.send_signal(signal.SIGKILL)
     process.wait()
-    assert list(parent.iterdir()) == found
+    assert list(parent.iterdir()) == folders
     dump_compile.sweep_dumps()
     assert list(parent.iterdir()) == []
 
@@ -82,7 +84,7 @@ def test_the_first_compile_of_a_process_sweeps(parents: list[Path], monkeypatch:
     assert [list(parent.iterdir()) for parent in parents] == [[], []]
 
 
-def test_a_folder_that_is_no_dump_stays(parents: list[Path]) -> None:
+def test_a_folder_that_is_not_a_dump_stays(parents: list[Path]) -> None:
     for name in (f"{dump_compile.PREFIX}being_made", "xla_inspect_tpu_logs"):
         (parents[0] / name).mkdir()
         os.utime(parents[0] / name, (0, 0))
@@ -91,55 +93,61 @@ def test_a_folder_that_is_no_dump_stays(parents: list[Path]) -> None:
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_compile_that_runs_out_of_memory_leaves_a_capture_of_what_there_was(parents: list[Path]) -> None:
+def test_an_out_of_memory_compilation_leaves_a_partial_capture(parents: list[Path]) -> None:
     from programs import buffers
 
     with pytest.raises(jax.errors.JaxRuntimeError, match="Ran out of memory on HBM") as caught:
         capture(buffers.attend, *buffers.PROGRAMS["attend"][1], target="tpu-v5e")
-    found: Capture = caught.value.capture  # type: ignore[attr-defined]  # added
-    assert found.error == str(caught.value)
-    assert (found.program, found.target, found.source_file) == ("attend", "tpu-v5e", "snippets/programs/buffers.py")
-    assert found.module.is_scheduled
-    assert [len(found.runs) > 100, len(found.passes) > 5, len(list_kernels(found)) > 0] == [True] * 3
-    assert found.memory_report.startswith("Memory Space: default (color=0)\nTotal bytes: ")
-    assert "f32[65536,65536]" in found.memory_report
-    assert found.buffers.startswith("BufferAssignment:")
-    assert found.live_ranges.startswith("HloLiveRange")
-    assert found.sources == {"snippets/programs/buffers.py": found.source}
-    assert Capture.from_json(found.to_json()) == found
+    failed_capture: Capture = caught.value.capture  # type: ignore[attr-defined]  # added
+    assert failed_capture.error == str(caught.value)
+    assert (failed_capture.program, failed_capture.target, failed_capture.source_file) == (
+        "attend",
+        "tpu-v5e",
+        "snippets/programs/buffers.py",
+    )
+    assert failed_capture.module.is_scheduled
+    assert [len(failed_capture.runs) > 100, len(failed_capture.passes) > 5, len(list_kernels(failed_capture)) > 0] == [
+        True
+    ] * 3
+    assert failed_capture.memory_report.startswith("Memory Space: default (color=0)\nTotal bytes: ")
+    assert "f32[65536,65536]" in failed_capture.memory_report
+    assert failed_capture.buffers.startswith("BufferAssignment:")
+    assert failed_capture.live_ranges.startswith("HloLiveRange")
+    assert failed_capture.sources == {"snippets/programs/buffers.py": failed_capture.source}
+    assert Capture.from_json(failed_capture.to_json()) == failed_capture
     assert [list(parent.iterdir()) for parent in parents] == [[], []]
 
 
-def test_a_compile_that_is_refused_before_it_begins_leaves_no_capture() -> None:
+def test_a_compilation_rejected_before_its_start_leaves_no_capture() -> None:
     with pytest.raises(Exception, match="xla_nonsense") as caught:
         capture(jnp.sin, 1.0, options={"xla_nonsense": True})
     assert not hasattr(caught.value, "capture")
 
 
 @pytest.mark.parametrize(
-    ("flags", "asked"),
+    ("flags", "name"),
     [
         ("", "was the disk full, or did another program remove them meanwhile? Run it again"),
         ("--xla_dump_disable_metadata", "does XLA_FLAGS switch dumps off?"),
     ],
     ids=["no flags", "flags"],
 )
-def test_dumps_that_are_missing_are_put_down_to_the_flags_only_where_there_are_such(
-    flags: str, asked: str, monkeypatch: pytest.MonkeyPatch
+def test_missing_dumps_are_blamed_on_flags_only_if_there_are_flags(
+    flags: str, name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    read = dump_compile.read_dump_folder
+    dump_folder = dump_compile.read_dump_folder
 
     def read_none(folder: Path) -> tuple[ModuleTexts, dict[str, float]]:
         for path in folder.glob("module_*"):
             path.unlink()
-        return read(folder)
+        return dump_folder(folder)
 
     monkeypatch.setattr(dump_compile, "read_dump_folder", read_none)
     monkeypatch.setenv("XLA_FLAGS", flags)
     monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
     with pytest.raises(InspectError) as caught:
         capture(lambda x: x * 3.0, jax.ShapeDtypeStruct((5,), jnp.float32))
-    assert str(caught.value).endswith(f"the compiler left no dump of '<lambda>'; {asked}")
+    assert str(caught.value).endswith(f"the compiler left no dump of '<lambda>'; {name}")
 
 
 def multiply(x: jax.Array, y: jax.Array) -> jax.Array:
@@ -153,30 +161,30 @@ GPUS = [name for name, entry in ENTRIES.items() if entry.kind == "gpu" and not e
 @pytest.mark.parametrize("target", GPUS)
 def test_the_cost_model_chooses_the_tiles_of_each_gpus_matmuls(target: str) -> None:
     matrix = jax.ShapeDtypeStruct((4096, 4096), jnp.bfloat16)
-    compiled = capture(multiply, matrix, matrix, target=target, passes=False)
-    assert compiled.options == {**PINNED["gpu"], TILING_MODEL: True}
+    program = capture(multiply, matrix, matrix, target=target, passes=False)
+    assert program.options == {**PINNED["gpu"], TILING_MODEL: True}
     first = capture(multiply, matrix, matrix, target=target, options={TILING_MODEL: False}, passes=False)
     grids = []
-    for each in (compiled, first):
-        (kernel,) = list_kernels(each)
+    for executable in (program, first):
+        (kernel,) = list_kernels(executable)
         assert kernel.thunk is not None
         assert kernel.thunk.grid is not None
         assert kernel.thunk.threads is not None
         grids.append((kernel.thunk.grid[0], kernel.thunk.threads[0]))
     assert grids[0] == (1024, 128)
     assert grids[1][0] >= 65_536
-    assert compiled.identity != first.identity
+    assert program.identity != first.identity
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_plugin_without_the_cost_models_option_compiles_as_before(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_plugin_without_the_option_for_the_cost_model_compiles_unchanged(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(dump_compile, "knows_gpu_option", lambda _: False)
     assert dump_compile.pin_options(find_target("h100")) == PINNED["gpu"]
     matrix = jax.ShapeDtypeStruct((512, 512), jnp.bfloat16)
     assert capture(multiply, matrix, matrix, target="h100", passes=False).options == PINNED["gpu"]
 
 
-def test_no_other_target_and_no_gpu_of_this_machine_is_given_tiles_by_the_cost_model() -> None:
+def test_the_cost_model_chooses_tiles_only_for_gpus_of_the_table() -> None:
     assert [name for name in ENTRIES if ENTRIES[name].has_tiling_model] == GPUS
     assert dump_compile.pin_options(find_target("tpu-v5e")) == {}
     assert dump_compile.pin_options(find_target("cpu")) == PINNED["cpu"]

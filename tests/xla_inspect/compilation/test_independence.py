@@ -1,4 +1,4 @@
-"""The same program gives the same bytes, whatever the machine, the folder, the order and the caller."""
+"""The same program gives the same bytes on any machine, in any folder, order and caller."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ pytestmark = [pytest.mark.usefixtures("all_targets"), pytest.mark.long("many pro
 
 
 def reproduce(project: Path, out: Path, *variants: str, before: tuple[str, ...] = (), **environment: str) -> None:
-    """Capture in another process, from a project's folder into another."""
+    """Capture the programs of a project's folder in another process, into another folder."""
     out.mkdir()
     clean = {key: value for key, value in os.environ.items() if not key.startswith(("JAX_", "XLA_", "TPU_"))}
     subprocess.run(
@@ -35,7 +35,7 @@ def reproduce(project: Path, out: Path, *variants: str, before: tuple[str, ...] 
 
 @pytest.fixture(scope="module")
 def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The project in another folder, whose name has a space in it."""
+    """A copy of the project in a folder with a space in its name."""
     folder = tmp_path_factory.mktemp("in another") / "fol der"
     shutil.copytree(ROOT / "snippets", folder / "snippets", ignore=shutil.ignore_patterns("__pycache__"))
     shutil.copy(ROOT / "pyproject.toml", folder)
@@ -44,7 +44,7 @@ def elsewhere(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def usual(tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
-    """What this folder gives, by program and target."""
+    """The captures made in this folder, by program and target."""
     out = tmp_path_factory.mktemp("usual") / "out"
     reproduce(ROOT, out, PYTHONHASHSEED="0")
     return read(out)
@@ -59,7 +59,7 @@ def one_core() -> tuple[str, ...]:
     return ("taskset", "-c", core) if shutil.which("taskset") else ()
 
 
-def test_another_folder_order_seed_core_count_instruction_set_and_use_of_jax_before_give_the_same_bytes(
+def test_captures_do_not_depend_on_folder_order_seed_cores_or_earlier_use_of_jax(
     usual: dict[str, str], elsewhere: Path, tmp_path: Path
 ) -> None:
     reproduce(
@@ -75,7 +75,7 @@ def test_another_folder_order_seed_core_count_instruction_set_and_use_of_jax_bef
 
 
 def find_marks(text: str) -> Iterator[str]:
-    """Yield what no text may hold: an absolute path, the capture's own frames, a number of this process."""
+    """Yield forbidden texts: absolute paths, the capture's own frames, and numbers of this process."""
     for mark in (str(ROOT), str(Path(sys.prefix)), str(Path.home()) + "/", "reproduce.py", "lowering.py"):
         if mark in text:
             yield mark

@@ -1,4 +1,4 @@
-"""Jaxprs as steps, and primitives counted, beside what JAX itself holds."""
+"""Jaxprs as steps, and counted primitives, compared with JAX."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def loss(parameters: tuple[jax.Array, ...], x: jax.Array) -> jax.Array:
     return jnp.sum(mlp.mlp(x, *parameters))
 
 
-def test_steps_are_the_inputs_and_the_equations_in_order_each_with_what_it_takes() -> None:
+def test_steps_are_inputs_and_equations_in_order_with_their_operands() -> None:
     steps = read_steps(jax.make_jaxpr(lambda x, y: jnp.sin(x) * y)(VECTOR, VECTOR))
     assert [step.name for step in steps] == ["input", "input", "sin", "mul"]
     assert [step.uses for step in steps] == [(), (), (0,), (2, 1)]
@@ -34,7 +34,7 @@ def test_a_step_that_no_result_depends_on_is_not_live() -> None:
     assert {step.name: step.live for step in steps} == {"input": True, "sin": False, "exp": False, "cos": True}
 
 
-def test_the_backward_half_of_a_gradient_is_a_group_and_takes_values_of_the_forward_half() -> None:
+def test_the_backward_half_of_a_gradient_is_a_group_that_reads_the_forward_half() -> None:
     steps = read_steps(jax.make_jaxpr(jax.grad(loss))(mlp.EXAMPLE[1:], mlp.EXAMPLE[0]))
     groups = [step.group for step in steps]
     assert groups == sorted(groups, reverse=True)

@@ -1,4 +1,4 @@
-"""A program that closes over large arrays: they are listed, left out of every text, and told apart all the same."""
+"""Large closed-over arrays: listed, omitted from texts, and still distinguished."""
 
 from __future__ import annotations
 
@@ -36,16 +36,16 @@ def capture_with(seed: int, target: str = "cpu") -> Capture:
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
-def test_no_text_holds_a_large_literal(target: str) -> None:
-    found = capture_with(1, target)
-    longest = max(max(map(len, text.split("\n"))) for text in (found.stablehlo, found.before, found.after))
+def test_no_text_contains_a_large_literal(target: str) -> None:
+    capture = capture_with(1, target)
+    longest = max(max(map(len, text.split("\n"))) for text in (capture.stablehlo, capture.before, capture.after))
     assert longest < SIZE / 4
-    assert "dense_resource<__elided__> : tensor<20000xf32>" in found.stablehlo
-    assert len(pack(found)) < SIZE * 4
-    assert found.cost.bytes_accessed >= SIZE * 4
+    assert "dense_resource<__elided__> : tensor<20000xf32>" in capture.stablehlo
+    assert len(pack(capture)) < SIZE * 4
+    assert capture.cost.bytes_accessed >= SIZE * 4
 
 
-def test_two_tables_that_no_text_tells_apart_are_two_programs() -> None:
+def test_two_tables_with_equal_texts_are_two_programs() -> None:
     one, other = capture_with(1), capture_with(2)
     assert (one.stablehlo, one.before) == (other.stablehlo, other.before)
     assert one.identity != other.identity
@@ -55,14 +55,14 @@ def test_two_tables_that_no_text_tells_apart_are_two_programs() -> None:
 def test_a_constant_is_listed_with_its_size_and_the_line_that_uses_it() -> None:
     (constant,) = capture_with(1).constants
     assert (constant.dtype, constant.shape, constant.size) == ("float32", (SIZE,), 4 * SIZE)
-    used = close_over.__code__.co_firstlineno + 2
-    assert (constant.file.rpartition("/")[2], constant.line) == ("test_large_literals.py", used)
+    line = close_over.__code__.co_firstlineno + 2
+    assert (constant.file.rpartition("/")[2], constant.line) == ("test_large_literals.py", line)
 
 
 def test_a_small_literal_stays_whole() -> None:
-    found = capture(close_over(np.arange(8, dtype=np.float32)), X)
-    assert "dense<[0.000000e+00, 1.000000e+00" in found.stablehlo
-    assert found.constants == ()
+    program = capture(close_over(np.arange(8, dtype=np.float32)), X)
+    assert "dense<[0.000000e+00, 1.000000e+00" in program.stablehlo
+    assert program.constants == ()
 
 
 def test_a_constant_of_an_inner_function_is_found_once() -> None:
@@ -80,7 +80,9 @@ def test_equations_are_counted_by_scope_and_function_through_inner_functions() -
     def run(x: jax.Array) -> jax.Array:
         return block(block(x))
 
-    found = capture(run, X)
-    counted = {(each.scope, each.function.rpartition(".")[2]): each.number for each in found.equations}
-    assert counted == {("encoder", "block"): 2, ("encoder", "<lambda>"): 4}
-    assert pickle.loads(pickle.dumps(found.equations)) == found.equations  # noqa: S301 - its own
+    program = capture(run, X)
+    equation_numbers = {
+        (equation.scope, equation.function.rpartition(".")[2]): equation.number for equation in program.equations
+    }
+    assert equation_numbers == {("encoder", "block"): 2, ("encoder", "<lambda>"): 4}
+    assert pickle.loads(pickle.dumps(program.equations)) == program.equations  # noqa: S301 - its own

@@ -1,4 +1,4 @@
-"""What libtpu makes below HLO is collected in a process of its own, that leaves nothing behind."""
+"""The low-level output of libtpu is collected in a separate process that leaves no files."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ GENERATIONS = ("tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
 
 @pytest.fixture(scope="module")
 def call(all_targets: None) -> CompileCall:  # noqa: ARG001 - a fixture that skips
-    """What asks for the layer on a TPU v5e."""
+    """The request that compiles the layer for a TPU v5e."""
     program = describe_program(layer.layer, layer.EXAMPLE, {})
     target = targets.find_target("tpu-v5e")
     with lowering.held_settings(program.project):
@@ -42,15 +42,15 @@ def call(all_targets: None) -> CompileCall:  # noqa: ARG001 - a fixture that ski
 
 
 @pytest.mark.parametrize("target", GENERATIONS)
-def test_each_generation_leaves_its_kernels_with_all_that_is_said_of_them(target: str) -> None:
-    found = capture(layer.layer, *layer.EXAMPLE, target=target, machine=True, passes=False).low_level
-    assert [each.kernel for each in found] == ["fusion", "<late-finalization>", "<late-initialization>", PROGRAM]
-    for each in found:
-        assert "control target key" in each.bundles
-        assert "== UTILIZATION" in each.utilization
-        assert "total scheduled bundles" in each.schedule
-        assert each.stages[-1].bundles is not None
-    kernel = found[0]
+def test_each_generation_gives_its_kernels_with_all_reports(target: str) -> None:
+    kernels = capture(layer.layer, *layer.EXAMPLE, target=target, machine=True, passes=False).low_level
+    assert [entry.kernel for entry in kernels] == ["fusion", "<late-finalization>", "<late-initialization>", PROGRAM]
+    for entry in kernels:
+        assert "control target key" in entry.bundles
+        assert "== UTILIZATION" in entry.utilization
+        assert "total scheduled bundles" in entry.schedule
+        assert entry.stages[-1].bundles is not None
+    kernel = kernels[0]
     assert "Length to end" in kernel.critical_path
     assert kernel.instructions == ("fusion",)
     assert len(kernel.stages) > 50
@@ -59,14 +59,14 @@ def test_each_generation_leaves_its_kernels_with_all_that_is_said_of_them(target
     assert {stage.is_changed for stage in kernel.stages} == {True, False, None}
 
 
-def test_two_processes_leave_the_same(call: CompileCall) -> None:
+def test_two_processes_give_the_same_output(call: CompileCall) -> None:
     first, second = llo_dumps.DumpingProcess(llo_dumps.ALL), llo_dumps.DumpingProcess(llo_dumps.ALL)
-    found = first.compile(call, "tpu-v5e")
-    assert found == second.compile(call, "tpu-v5e") == first.compile(call, "tpu-v5e")
-    assert len(found) == 4
+    executable = first.compile(call, "tpu-v5e")
+    assert executable == second.compile(call, "tpu-v5e") == first.compile(call, "tpu-v5e")
+    assert len(executable) == 4
 
 
-def test_nothing_of_the_clock_or_the_machine_is_kept(call: CompileCall) -> None:
+def test_the_output_contains_no_time_and_no_machine_name(call: CompileCall) -> None:
     texts = "\n".join(_texts(llo_dumps.DumpingProcess(llo_dumps.ALL).compile(call, "tpu-v5e")))
     # A name as short as `vm` is a word of the listings too.
     assert len(platform.node()) < 4 or platform.node() not in texts
@@ -74,8 +74,12 @@ def test_nothing_of_the_clock_or_the_machine_is_kept(call: CompileCall) -> None:
     assert re.findall(r"\b\d\d:\d\d:\d\d\b|\b\d{19}\b|/(?:home|root|tmp|work)/", texts) == []
 
 
-def _texts(found: tuple[LowLevel, ...]) -> list[str]:
-    return [text for each in found for text in (each.bundles, each.utilization, each.schedule, each.critical_path)]
+def _texts(kernels: tuple[LowLevel, ...]) -> list[str]:
+    return [
+        text
+        for kernel in kernels
+        for text in (kernel.bundles, kernel.utilization, kernel.schedule, kernel.critical_path)
+    ]
 
 
 def test_the_folder_is_empty_after_each_compile(call: CompileCall) -> None:
@@ -85,7 +89,7 @@ def test_the_folder_is_empty_after_each_compile(call: CompileCall) -> None:
     assert [path.name for path in Path(process._folder.name).iterdir()] == [LOCK]  # noqa: SLF001
 
 
-def test_a_compile_that_leaves_too_much_is_ended_and_leaves_nothing(
+def test_a_compilation_with_too_much_output_is_ended_and_leaves_no_files(
     call: CompileCall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(llo_dumps, "INTERVAL", 0.001)
@@ -96,7 +100,7 @@ def test_a_compile_that_leaves_too_much_is_ended_and_leaves_nothing(
     assert [path.name for path in Path(process._folder.name).iterdir()] == [LOCK]  # noqa: SLF001
 
 
-def test_of_a_program_that_is_too_large_the_finished_kernels_are_kept(
+def test_a_program_that_is_too_large_keeps_its_finished_kernels(
     call: CompileCall, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     everything = llo_dumps.collect_low_level(call, "tpu-v5e")
@@ -109,13 +113,13 @@ def test_of_a_program_that_is_too_large_the_finished_kernels_are_kept(
     finished = llo_dumps.collect_low_level(call, "tpu-v5e")
     assert _texts(finished) == _texts(everything)
     sizes = {("packed-bundles-post-ra", "final_bundles")}
-    assert {tuple(stage.name for stage in each.stages) for each in finished} == sizes
-    assert [[stage for stage in each.stages if stage.name in next(iter(sizes))] for each in everything] == [
-        list(each.stages) for each in finished
+    assert {tuple(stage.name for stage in kernel.stages) for kernel in finished} == sizes
+    assert [[stage for stage in kernel.stages if stage.name in next(iter(sizes))] for kernel in everything] == [
+        list(kernel.stages) for kernel in finished
     ]
 
 
-def test_a_process_that_is_killed_is_told_and_the_next_compile_starts_another(call: CompileCall) -> None:
+def test_a_killed_process_is_reported_and_replaced(call: CompileCall) -> None:
     process = llo_dumps.DumpingProcess(llo_dumps.ALL)
     _, child = process._start()  # noqa: SLF001 - as above
     killer = threading.Timer(0.3, child.end)
@@ -147,20 +151,20 @@ if {killed}:
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no such lock")
 @pytest.mark.parametrize("killed", [False, True])
-def test_a_process_that_ends_leaves_no_folder_and_one_that_is_killed_none_that_the_next_does_not_remove(
+def test_folders_of_ended_and_killed_processes_are_removed(
     killed: bool,  # noqa: FBT001 - a case
     tmp_path: Path,
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     environment = {**os.environ.copy(), "TMPDIR": str(tmp_path), "XLA_INSPECT_CACHE": "off"}
     command = [sys.executable, "-c", KILLED.format(killed=killed)]
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
-    left = Path(done.stdout.strip())
-    assert (left.name.startswith(PREFIX), left.exists()) == (True, killed), done.stderr
-    assert done.returncode == (-signal.SIGKILL if killed else 0)
+    result = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    folder = Path(result.stdout.strip())
+    assert (folder.name.startswith(PREFIX), folder.exists()) == (True, killed), result.stderr
+    assert result.returncode == (-signal.SIGKILL if killed else 0)
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     sweep_dumps()
-    assert not left.exists()
+    assert not folder.exists()
 
 
 def test_files_that_are_still_written_are_waited_for(tmp_path: Path) -> None:
@@ -172,13 +176,16 @@ def test_files_that_are_still_written_are_waited_for(tmp_path: Path) -> None:
     assert (tmp_path / "100-TLP-01-critical-path.txt").exists()
 
 
-def test_the_last_attempt_of_a_compiler_that_began_anew_counts(tmp_path: Path) -> None:
+def test_the_last_attempt_of_a_restarted_compiler_counts(tmp_path: Path) -> None:
     for time_of, text in ((100, "first"), (300, "second")):
         (tmp_path / f"{time_of}-TLP-07-final_bundles.txt").write_text(text, encoding="utf-8")
         (tmp_path / f"{time_of + 5}-all-reduce-12.3-07-final_bundles.txt").write_text(text, encoding="utf-8")
     (tmp_path / "105-gone-07-final_bundles.txt").write_text("first", encoding="utf-8")
-    found = llo_dumps.read_kernels(tmp_path)
-    assert [(each.kernel, each.bundles) for each in found] == [("all-reduce-12.3", "second"), (PROGRAM, "second")]
+    kernels = llo_dumps.read_kernels(tmp_path)
+    assert [(kernel.kernel, kernel.bundles) for kernel in kernels] == [
+        ("all-reduce-12.3", "second"),
+        (PROGRAM, "second"),
+    ]
 
 
 def test_a_folder_without_a_finished_program_has_no_kernels(tmp_path: Path) -> None:
@@ -188,12 +195,14 @@ def test_a_folder_without_a_finished_program_has_no_kernels(tmp_path: Path) -> N
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100"])
-def test_other_targets_have_none_and_are_not_compiled_again(target: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_other_targets_have_no_low_level_code_and_are_not_compiled_again(
+    target: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setattr(llo_dumps, "collect_low_level", pytest.fail)
     assert capture(jnp.sin, jnp.ones(8), target=target, machine=True, passes=False).low_level == ()
 
 
-def test_what_was_collected_is_kept_in_the_cache(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_collected_low_level_code_is_cached(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     first = capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e", machine=True, passes=False)
     assert any(folder.iterdir())
     monkeypatch.setattr(llo_dumps, "collect_low_level", pytest.fail)

@@ -1,4 +1,4 @@
-"""HLO with tables of frames, for showing."""
+"""HLO with tables of stack frames, for display."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The compilers' log as events: whose words, while which pass ran."""
+"""The compilers' log as events: each message with the pass that was running."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ HEAD = "I1122 10:11:12.131415   {thread} {where}] {text}"
 SOURCES = frozenset({"instruction_fusion", "algebraic_simplifier"})
 
 
-def write(*said: tuple[str, str], thread: int = 7) -> str:
-    return "\n".join(HEAD.format(thread=thread, where=where, text=text) for where, text in said)
+def write(*messages: tuple[str, str], thread: int = 7) -> str:
+    return "\n".join(HEAD.format(thread=thread, where=where, text=text) for where, text in messages)
 
 
 def begin(name: str) -> tuple[str, str]:
@@ -30,7 +30,7 @@ def say(text: str, where: str = "instruction_fusion.cc:691") -> tuple[str, str]:
     return where, text
 
 
-def test_words_are_of_the_pass_that_runs_and_of_its_pipeline() -> None:
+def test_a_message_belongs_to_the_running_pass_and_its_pipeline() -> None:
     log = write(
         pipeline("fusion"), begin("dce"), end("dce"), begin("priority-fusion"), say("no"), end("priority-fusion")
     )
@@ -39,13 +39,13 @@ def test_words_are_of_the_pass_that_runs_and_of_its_pipeline() -> None:
     assert (event.source, event.line, event.text) == ("instruction_fusion", 691, "no")
 
 
-def test_a_pipeline_inside_another_ends_with_the_pass_that_it_is() -> None:
+def test_a_nested_pipeline_ends_with_its_pass() -> None:
     log = write(
         pipeline("outer"), begin("inner"), pipeline("inner"), begin("algsimp"), say("one"), end("algsimp"),
         end("inner"), begin("dce"), say("two"), end("dce"),
     )  # fmt: skip
-    told = [(event.pipeline, event.name, event.text) for event in read_log(log, SOURCES)]
-    assert told == [("inner", "algsimp", "one"), ("outer", "dce", "two")]
+    events = [(event.pipeline, event.name, event.text) for event in read_log(log, SOURCES)]
+    assert events == [("inner", "algsimp", "one"), ("outer", "dce", "two")]
 
 
 def test_each_thread_runs_its_own_passes() -> None:
@@ -53,21 +53,21 @@ def test_each_thread_runs_its_own_passes() -> None:
     other = [pipeline("b", "jit_g"), begin("dce"), say("other"), end("dce")]
     pairs = zip(write(*mine, thread=1).splitlines(), write(*other, thread=2).splitlines(), strict=True)
     log = "\n".join(line for pair in pairs for line in pair)
-    told = {event.text: event.module for event in read_log(log, SOURCES)}
-    assert told == {"mine": "jit_f", "other": "jit_g"}
+    modules = {event.text: event.module for event in read_log(log, SOURCES)}
+    assert modules == {"mine": "jit_f", "other": "jit_g"}
 
 
-def test_what_is_said_where_no_pass_runs_comes_last_and_in_order() -> None:
+def test_messages_outside_of_passes_come_last_and_in_order() -> None:
     log = write(say("b"), say("a"), pipeline("p"), begin("dce"), say("c"), end("dce"))
     assert [(event.run, event.text) for event in read_log(log, SOURCES)] == [(0, "c"), (-1, "b"), (-1, "a")]
 
 
-def test_what_several_threads_say_where_no_pass_runs_is_sorted() -> None:
+def test_messages_of_several_threads_outside_of_passes_are_sorted() -> None:
     log = "\n".join((write(say("b"), thread=1), write(say("a"), thread=2)))
     assert [event.text for event in read_log(log, SOURCES)] == ["a", "b"]
 
 
-def test_what_emitters_say_is_sorted_though_one_thread_says_it() -> None:
+def test_messages_of_emitters_are_sorted_even_from_one_thread() -> None:
     log = write(say("b", "llo_schedulers.cc:1"), say("a", "llo_schedulers.cc:1"))
     assert [event.text for event in read_log(log, frozenset({"llo_schedulers"}))] == ["a", "b"]
 
@@ -77,13 +77,13 @@ def test_a_message_of_several_lines_is_one() -> None:
     assert [event.text for event in read_log(log, SOURCES)] == ["because:\n  one\n  two", "next"]
 
 
-def test_files_that_nobody_asked_for_are_left_out() -> None:
+def test_messages_of_other_source_files_are_left_out() -> None:
     log = write(pipeline("p"), begin("dce"), say("Current working directory /home", "b295d63588a.cc:882"), end("dce"))
     assert read_log(log, SOURCES) == ()
 
 
 @pytest.mark.parametrize(
-    ("said", "told"),
+    ("message", "expected"),
     [
         ("Not allowed at: third_party/tpu/fusion.cc:50", "Not allowed at: third_party/tpu/fusion.cc:50"),
         ("looked in /home/x/lib/a.so", "looked in a.so"),
@@ -99,21 +99,21 @@ def test_files_that_nobody_asked_for_are_left_out() -> None:
         ("no tiles\n=== Source Location Trace: === \nxla/a.cc:12\n, so a loop", "no tiles , so a loop"),
     ],
 )
-def test_nothing_of_the_machine_or_the_process_is_left_in_the_words(said: str, told: str) -> None:
-    (event,) = read_log(write(pipeline("p"), begin("dce"), say(said), end("dce")), SOURCES)
-    assert event.text == told
+def test_messages_contain_no_trace_of_the_machine_or_process(message: str, expected: str) -> None:
+    (event,) = read_log(write(pipeline("p"), begin("dce"), say(message), end("dce")), SOURCES)
+    assert event.text == expected
 
 
 @pytest.mark.parametrize("time", ["12 us", "3.5 ms", "4.61 s"])
-def test_what_was_only_timed_is_left_out(time: str) -> None:
+def test_timing_messages_are_left_out(time: str) -> None:
     assert read_log(write(pipeline("p"), begin("dce"), say(f"Run time: {time} ({time})"), end("dce")), SOURCES) == ()
 
 
-def test_attempts_that_came_to_nothing_are_in_the_same_order_whichever_came_first() -> None:
+def test_failed_attempts_have_a_deterministic_order() -> None:
     one = [say("Pre-considering\n producer=a"), say("no: a")]
     two = [say("Pre-considering\n producer=b"), say("no: b")]
-    made = [say("Pre-considering\n producer=c"), say("created new fusion: c")]
-    orders = [[*made, *two, *one], [*made, *one, *two]]
+    lines = [say("Pre-considering\n producer=c"), say("created new fusion: c")]
+    orders = [[*lines, *two, *one], [*lines, *one, *two]]
     first, second = (read_log(write(pipeline("p"), begin("fusion"), *order), SOURCES) for order in orders)
     assert first == second
     assert [event.text.splitlines()[-1] for event in first[1::2]] == ["created new fusion: c", "no: a", "no: b"]
@@ -123,34 +123,34 @@ def test_attempts_that_came_to_nothing_are_in_the_same_order_whichever_came_firs
     "first",
     ["HloModule jit_f", "module changed HloModule jit_f", "CopyRemover:", "LayoutConstraints for computation main.1"],
 )
-def test_what_prints_whole_states_is_left_out_with_all_its_lines(first: str) -> None:
-    printed = [say(text, "algebraic_simplifier.cc:109") for text in ("before:", first, "ENTRY %main {", "}")]
-    log = write(pipeline("p"), begin("algsimp"), *printed, say("trying", "algebraic_simplifier.cc:942"), end("algsimp"))
+def test_messages_that_print_whole_states_are_left_out(first: str) -> None:
+    lines = [say(text, "algebraic_simplifier.cc:109") for text in ("before:", first, "ENTRY %main {", "}")]
+    log = write(pipeline("p"), begin("algsimp"), *lines, say("trying", "algebraic_simplifier.cc:942"), end("algsimp"))
     assert [event.text for event in read_log(log, SOURCES)] == ["trying"]
 
 
-def test_a_log_of_another_kind_or_cut_off_loses_nothing_that_is_whole() -> None:
+def test_a_truncated_log_keeps_its_complete_messages() -> None:
     assert read_log("", SOURCES) == ()
     assert read_log("Traceback (most recent call last):\n  File", SOURCES) == ()
     cut = write(pipeline("p"), begin("dce"), say("whole"), say("cut"))[:-2]
     assert [event.text for event in read_log(cut, SOURCES)] == ["whole", "c"]
 
 
-def test_of_whole_states_only_the_first_line_is_kept_while_the_log_is_written() -> None:
-    printed = [say(text, "copy_removal.cc:1336") for text in ("CopyRemover:", "  Buffer", "    <3 add>\n      more")]
-    log = write(say("one"), *printed, *printed, say("two", "copy_removal.cc:9")).encode().splitlines(keepends=True)
-    kept = [line.decode().partition("] ")[2].strip() for line in drop_states(log)]
-    assert kept == ["one", "CopyRemover:", "CopyRemover:", "two"]
+def test_only_the_first_line_of_whole_states_is_written() -> None:
+    lines = [say(text, "copy_removal.cc:1336") for text in ("CopyRemover:", "  Buffer", "    <3 add>\n      more")]
+    log = write(say("one"), *lines, *lines, say("two", "copy_removal.cc:9")).encode().splitlines(keepends=True)
+    kept_lines = [line.decode().partition("] ")[2].strip() for line in drop_states(log)]
+    assert kept_lines == ["one", "CopyRemover:", "CopyRemover:", "two"]
 
 
-def test_a_thread_that_helps_a_pass_speaks_of_that_pass() -> None:
+def test_messages_of_helper_threads_belong_to_their_pass() -> None:
     """Or the pass's own thread does: which of them differs from run to run."""
     sources = frozenset({"support"})
-    begun = write(pipeline("fusion"), begin("priority-fusion"), thread=1)
+    start = write(pipeline("fusion"), begin("priority-fusion"), thread=1)
     words = (say("yes: b", "support.cc:1"), say("yes: a", "support.cc:1"))
     ended = write(end("priority-fusion"), thread=1)
-    helped = read_log("\n".join((begun, write(words[0], thread=2), write(words[1], thread=3), ended)), sources)
-    alone = read_log("\n".join((begun, write(*words, thread=1), ended)), sources)
+    helped = read_log("\n".join((start, write(words[0], thread=2), write(words[1], thread=3), ended)), sources)
+    alone = read_log("\n".join((start, write(*words, thread=1), ended)), sources)
     assert helped == alone
     assert [(event.name, event.text) for event in helped] == [
         ("priority-fusion", "yes: a"),

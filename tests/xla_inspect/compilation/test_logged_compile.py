@@ -1,4 +1,4 @@
-"""What compilers say of their reasons: collected in another process, for the compile that a capture holds."""
+"""The compilers' reasons, collected in another process for the compilation of a capture."""
 
 from __future__ import annotations
 
@@ -29,62 +29,62 @@ FUSION = {"cpu": "instruction_fusion", "h100": "priority_fusion", "tpu-v5e": "tp
 
 
 @pytest.fixture(scope="module")
-def told() -> dict[str, Capture]:
+def captures() -> dict[str, Capture]:
     """The softmax with its reasons, by target."""
     return dict(capture_all(softmax.softmax, *softmax.EXAMPLE, reasons=True))
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_each_compiler_says_which_fusions_it_made_and_which_rules_it_tried(
-    told: dict[str, Capture], target: str
-) -> None:
-    sources = {event.source for event in told[target].log}
+def test_each_compiler_logs_its_fusions_and_tried_rules(captures: dict[str, Capture], target: str) -> None:
+    sources = {event.source for event in captures[target].log}
     assert {FUSION[target], "algebraic_simplifier", "layout_assignment", "copy_insertion"} - sources == set()
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_what_the_log_calls_a_pass_is_a_pass_that_ran(told: dict[str, Capture], target: str) -> None:
-    ran = {(run.pipeline, run.name) for run in told[target].runs}
-    said = {(event.pipeline, event.name) for event in told[target].log if event.source == FUSION[target]}
-    assert said
-    assert said - ran == set()
+def test_every_pass_of_the_log_ran(captures: dict[str, Capture], target: str) -> None:
+    ran = {(run.pipeline, run.name) for run in captures[target].runs}
+    fusion_passes = {(event.pipeline, event.name) for event in captures[target].log if event.source == FUSION[target]}
+    assert fusion_passes
+    assert fusion_passes - ran == set()
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_what_the_log_fuses_are_instructions_of_the_capture(told: dict[str, Capture], target: str) -> None:
-    fused = {event.text.removeprefix("Fusing %").split(" ")[0] for event in told[target].log if " into %" in event.text}
-    held = {name for change in told[target].passes for name in re.findall(r"%([\w.-]+) =", change.text)}
-    assert len(fused & held) * 2 > len(fused), (fused - held, held)
+def test_the_fused_instructions_of_the_log_are_in_the_capture(captures: dict[str, Capture], target: str) -> None:
+    fused = {
+        event.text.removeprefix("Fusing %").split(" ")[0] for event in captures[target].log if " into %" in event.text
+    }
+    names = {name for change in captures[target].passes for name in re.findall(r"%([\w.-]+) =", change.text)}
+    assert len(fused & names) * 2 > len(fused), (fused - names, names)
 
 
 @pytest.mark.parametrize("topic", ["fusion", "matmul"])
-def test_each_file_that_is_asked_to_speak_of_fusion_or_matmuls_has_words_that_are_explained(topic: str) -> None:
+def test_each_logging_source_file_on_fusions_or_matmuls_has_explained_messages(topic: str) -> None:
     explained = {source for message in list_messages() if message.topic == topic for source in message.sources}
     # The steps of the GPU's cost model are no file's words.
     assert explained - {"fusion_log"} == logged_compile.TOPICS[topic].keys()
 
 
-def test_each_file_that_is_asked_to_speak_has_words_that_are_known() -> None:
-    known = {source for message in list_messages() for source in message.sources}
-    assert {*logged_compile.LEVELS} - {*logged_compile.TOPICS["passes"]} - known == set()
+def test_each_logging_source_file_has_known_messages() -> None:
+    sources = {source for message in list_messages() for source in message.sources}
+    assert {*logged_compile.LEVELS} - {*logged_compile.TOPICS["passes"]} - sources == set()
 
 
-def test_a_capture_is_the_same_with_its_reasons_and_without() -> None:
+def test_a_capture_is_the_same_with_and_without_reasons() -> None:
     plain = capture(layer.layer, *layer.EXAMPLE)
-    told = capture(layer.layer, *layer.EXAMPLE, reasons=True)
+    with_reasons = capture(layer.layer, *layer.EXAMPLE, reasons=True)
     assert plain.log == ()
-    assert told.log != ()
-    assert told.retold(log=()) == plain
+    assert with_reasons.log != ()
+    assert with_reasons.retold(log=()) == plain
 
 
-def test_reasons_are_kept_and_found_again(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_reasons_are_cached(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     del folder
-    asked = note(monkeypatch, logged_compile, "collect_log", lambda _, target: target)
+    calls = note(monkeypatch, logged_compile, "collect_log", lambda _, target: target)
     first, second = (capture(softmax.softmax, *softmax.EXAMPLE, reasons=True).log for _ in range(2))
-    assert (first, asked) == (second, ["cpu"])
+    assert (first, calls) == (second, ["cpu"])
 
 
-def test_a_process_that_was_killed_is_told_with_what_it_said_and_the_next_compile_has_another() -> None:
+def test_a_killed_process_is_reported_with_its_output_and_replaced() -> None:
     capture(layer.layer, *layer.EXAMPLE, reasons=True)
     child = logged_compile._process()._child  # noqa: SLF001 - what a crash would end
     assert child
@@ -94,14 +94,14 @@ def test_a_process_that_was_killed_is_told_with_what_it_said_and_the_next_compil
     assert capture(layer.layer, *layer.EXAMPLE, reasons=True).log
 
 
-def test_a_compile_that_fails_has_what_was_said_until_then() -> None:
+def test_a_failed_compilation_has_its_messages_up_to_the_failure() -> None:
     too_large = jax.ShapeDtypeStruct((1 << 17, 1 << 17), jnp.float32)
     with pytest.raises(jax.errors.JaxRuntimeError) as failed:
         capture(lambda x, y: x @ y, too_large, too_large, target="tpu-v5e", reasons=True)
     assert failed.value.capture.log  # type: ignore[attr-defined]  # added by capture
 
 
-def test_a_log_that_never_ends_is_cut_and_the_compile_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_endless_log_is_truncated_and_the_compilation_continues(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(logged_compile, "LIMIT", 10_000)
     whole = capture(softmax.softmax, *softmax.EXAMPLE, target="h100", reasons=True)
     assert 0 < sum(len(event.text) for event in whole.log) < 10_000
@@ -112,5 +112,5 @@ def test_the_process_ends_with_the_one_that_started_it() -> None:
     child = process._start()  # noqa: SLF001 - what a compile starts
     assert child.process.stdin
     child.process.stdin.close()
-    begun = time.monotonic()
-    assert (child.process.wait(60), time.monotonic() - begun < 60) == (0, True)
+    start = time.monotonic()
+    assert (child.process.wait(60), time.monotonic() - start < 60) == (0, True)

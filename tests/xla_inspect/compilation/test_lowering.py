@@ -1,4 +1,4 @@
-"""A program has one text whoever asked before, is lowered once for all targets of a kind, and compiled as it stands."""
+"""A program has one StableHLO text, is lowered once per kind of target, and is compiled unchanged."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def second(x: jax.Array) -> jax.Array:
     return jax.lax.scan(lambda carry, row: (carry * row, carry), x[0], x)[1]
 
 
-def test_the_lines_of_a_function_that_another_traced_before_are_those_of_its_own_call() -> None:
+def test_a_function_traced_earlier_by_another_keeps_the_lines_of_its_own_call() -> None:
     jax.jit(first).lower(VECTOR)
     described = [lowering.describe_call(function, (VECTOR,), {}, {}) for function in (first, second)]
     texts = [lower(program, "cpu").stablehlo_locations for program in described]
@@ -82,14 +82,14 @@ double(1.0)
 """
 
 
-def test_what_the_reader_compiled_is_not_compiled_again_for_a_capture() -> None:
+def test_a_capture_does_not_make_the_users_function_compile_again() -> None:
     """Also where the package is imported anew, as `mkdocs serve` does when one of its files is saved."""
-    done = subprocess.run([sys.executable, "-c", ONCE], check=True, capture_output=True, text=True)
-    assert [line for line in done.stderr.splitlines() if "ompiling" in line] == []
+    result = subprocess.run([sys.executable, "-c", ONCE], check=True, capture_output=True, text=True)
+    assert [line for line in result.stderr.splitlines() if "ompiling" in line] == []
 
 
 @pytest.mark.parametrize("kind", ["gpu", "tpu"])
-def test_what_was_lowered_once_is_compiled_for_each_target_as_if_it_were_lowered_for_it(kind: str) -> None:
+def test_a_shared_lowering_compiles_as_one_made_for_each_target(kind: str) -> None:
     program = describe("softmax")
     once = lower(program, KINDS[kind][0])
     before = once.stablehlo_locations
@@ -97,21 +97,21 @@ def test_what_was_lowered_once_is_compiled_for_each_target_as_if_it_were_lowered
         target = targets.find_target(name)
         alone = lower(describe("softmax"), name)
         options = {"xla_gpu_autotune_level": 0} if kind == "gpu" else {}
-        compiled = [each.place(target).compile(options).as_text() for each in (once, alone)]
-        assert compiled[0] == compiled[1]
+        texts = [lowered_program.place(target).compile(options).as_text() for lowered_program in (once, alone)]
+        assert texts[0] == texts[1]
     assert once.stage.as_text(debug_info=True) == before
 
 
-def test_a_rule_that_asks_for_its_client_is_given_that_of_each_target(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_lowering_rule_gets_the_client_of_each_target(monkeypatch: pytest.MonkeyPatch) -> None:
     """Pallas lowers a kernel otherwise for each generation of a TPU, and so is lowered for each."""
 
     def double(x: jax.Array) -> jax.Array:
-        def body(read: jax.Ref, write: jax.Ref) -> None:
-            write[...] = read[...] * 2
+        def body(ref: jax.Ref, write: jax.Ref) -> None:
+            write[...] = ref[...] * 2
 
         return pallas.pallas_call(body, out_shape=VECTOR)(x)  # type: ignore[no-any-return]  # JAX leaves it untyped
 
     lowered = note(monkeypatch, lowering, "_lower_traced", lambda _, target, device: f"{target.name} {bool(device)}")
-    found = capture_all(double, VECTOR, targets=KINDS["tpu"])
-    assert all("tpu_custom_call" in each.stablehlo for each in found.values())
+    captures = capture_all(double, VECTOR, targets=KINDS["tpu"])
+    assert all("tpu_custom_call" in capture.stablehlo for capture in captures.values())
     assert lowered == ["tpu-v5e False", "tpu-v5e True", "tpu-v6e True"]

@@ -1,4 +1,4 @@
-"""Which passes ran: what the profiler lists, beside what the compilers record of themselves."""
+"""Pass runs in the profiler's record, compared with the compilers' own records."""
 
 from __future__ import annotations
 
@@ -36,9 +36,9 @@ def compile_recorded(target: str) -> tuple[pass_runs.Recording, ModuleTexts]:
 
 
 def test_the_profiler_lists_the_runs_that_a_gpu_compile_records_of_itself_and_those_after_scheduling() -> None:
-    recording, found = compile_recorded("h100")
+    recording, executable = compile_recorded("h100")
     listed = pass_runs.read_recording(recording, "jit_softmax").runs
-    recorded = read_metadata(found.metadata).runs
+    recorded = read_metadata(executable.metadata).runs
     assert len(recorded) > 200
     assert listed[: len(recorded)] == recorded
     assert "latency-hiding-scheduler" in {run.name for run in listed[len(recorded) :]}
@@ -46,12 +46,12 @@ def test_the_profiler_lists_the_runs_that_a_gpu_compile_records_of_itself_and_th
 
 @pytest.mark.parametrize("target", ["cpu", "h100"])
 def test_the_runs_that_changed_the_module_are_those_that_dumped_it(target: str) -> None:
-    recording, found = compile_recorded(target)
+    recording, executable = compile_recorded(target)
     listed = pass_runs.read_recording(recording, "jit_softmax").runs
-    changed = Counter((plain(run.pipeline), plain(run.name)) for run in listed if run.changed)
-    files = [re.fullmatch(r"\d+\.(.*?)\.after_(.*?)\.before_.*", name) for name, _ in found.passes]
+    change_counts = Counter((plain(run.pipeline), plain(run.name)) for run in listed if run.changed)
+    files = [re.fullmatch(r"\d+\.(.*?)\.after_(.*?)\.before_.*", name) for name, _ in executable.passes]
     dumped = Counter((file[1], file[2]) for file in files if file and file[2] != "pipeline-start")
-    assert changed == dumped
+    assert change_counts == dumped
 
 
 def plain(name: str) -> str:
@@ -59,15 +59,15 @@ def plain(name: str) -> str:
 
 
 def test_a_tpus_own_record_marks_the_runs_that_dumped_the_module() -> None:
-    _, found = compile_recorded("tpu-v5e")
-    changed = Counter(
-        (plain(run.pipeline), plain(run.name)) for run in read_metadata(found.metadata).runs if run.changed
+    _, executable = compile_recorded("tpu-v5e")
+    change_counts = Counter(
+        (plain(run.pipeline), plain(run.name)) for run in read_metadata(executable.metadata).runs if run.changed
     )
-    files = [re.fullmatch(r"\d+\.(.*?)\.after_(.*?)\.before_.*", name) for name, _ in found.passes]
-    assert changed == Counter((file[1], file[2]) for file in files if file and file[2] != "pipeline-start")
+    files = [re.fullmatch(r"\d+\.(.*?)\.after_(.*?)\.before_.*", name) for name, _ in executable.passes]
+    assert change_counts == Counter((file[1], file[2]) for file in files if file and file[2] != "pipeline-start")
 
 
-def test_a_profile_that_is_being_taken_already_is_named_as_the_obstacle(tmp_path: Path) -> None:
+def test_an_active_profile_is_reported_as_the_obstacle(tmp_path: Path) -> None:
     jax.profiler.start_trace(tmp_path)
     try:
         with pytest.raises(InspectError, match="stop the profile that this process is taking"):
@@ -88,8 +88,8 @@ def train(x: jax.Array, w: jax.Array) -> jax.Array:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_times_of_the_runs_add_up_to_the_compilers_own_total_and_the_phases_to_the_compile(target: str) -> None:
-    times = (found := capture(train, X, jax.ShapeDtypeStruct((8, 8), jnp.float32), target=target, passes=False)).times
-    assert len(times.passes) == len(found.runs) > 100
+    times = (program := capture(train, X, jax.ShapeDtypeStruct((8, 8), jnp.float32), target=target, passes=False)).times
+    assert len(times.passes) == len(program.runs) > 100
     assert 0.9 < sum(times.passes) / times.phases[PASSES] < 1.1
     assert sum(times.phases.values()) == pytest.approx(times.compiling)
     assert times.phases["code generation"] > times.phases[PASSES] / 20
@@ -100,8 +100,8 @@ def test_the_times_of_the_runs_add_up_to_the_compilers_own_total_and_the_phases_
 def test_a_run_is_not_charged_with_the_runs_inside_it() -> None:
     entry = 'pass_metadata {{\n  pass_name: "{}"\n  start_timestamp_usec: {}\n  end_timestamp_usec: {}\n}}\n'
     text = "".join(
-        entry.format(*each)
-        for each in (
+        entry.format(*event)
+        for event in (
             ("pipeline-start", 1_000_000, 1_000_000),
             ("outer", 1_000_000, 4_000_000),
             ("inner", 1_500_000, 3_500_000),

@@ -1,4 +1,4 @@
-"""What a program's file offers: its own function, several under names, or one spread over devices in several ways."""
+"""The programs of a file: one function, several named ones, or one with several shardings."""
 
 from __future__ import annotations
 
@@ -25,23 +25,23 @@ def other(x: float) -> float:
 
 
 def module(**names: Any) -> ModuleType:  # noqa: ANN401 - whatever a file defines
-    made = ModuleType("own")
-    vars(made).update(__file__="own.py", **names)
-    return made
+    module = ModuleType("own")
+    vars(module).update(__file__="own.py", **names)
+    return module
 
 
 def test_a_file_offers_the_function_of_its_name_with_its_example() -> None:
     assert list_program_members(module(own=own, other=other, EXAMPLE=EXAMPLE), "own") == {"": Member("", own, EXAMPLE)}
 
 
-def test_arguments_are_told_to_every_capture() -> None:
+def test_every_capture_gets_the_options_of_its_file() -> None:
     arguments = {"donate_argnums": 0}
     assert list_program_members(module(own=own, EXAMPLE=EXAMPLE, ARGUMENTS=arguments), "own")[""].arguments == arguments
     several = module(PROGRAMS={"one": (own, EXAMPLE)}, ARGUMENTS=arguments)
     assert list_program_members(several, "own")["one"].arguments == arguments
 
 
-def test_layouts_are_the_same_function_told_otherwise() -> None:
+def test_layouts_are_the_same_function_with_other_shardings() -> None:
     layouts = {"data": {"mesh": {"x": 8}}}
     members = list_program_members(module(own=own, EXAMPLE=EXAMPLE, LAYOUTS=layouts), "own")
     assert members == {"": Member("", own, EXAMPLE), "data": Member("data", own, EXAMPLE, layouts["data"])}
@@ -67,7 +67,7 @@ def test_programs_are_offered_by_name_each_for_its_targets() -> None:
         ({"own": own, "EXAMPLE": [1.0]}, "let EXAMPLE be a tuple"),
     ],
 )
-def test_what_is_missing_is_told(names: dict[str, Any], message: str) -> None:
+def test_a_missing_part_is_reported(names: dict[str, Any], message: str) -> None:
     with pytest.raises(InspectError, match=message):
         find_function(module(**names), "own")
 

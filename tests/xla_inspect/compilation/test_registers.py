@@ -1,4 +1,4 @@
-"""The registers of a kernel are those that its machine code uses."""
+"""The registers of a kernel are those of its machine code."""
 
 from __future__ import annotations
 
@@ -11,23 +11,27 @@ from xla_inspect.compilation import count_registers, disassemble, sass
 from xla_inspect.errors import TargetUnavailableError
 
 
-def test_each_kernel_takes_what_the_assembler_writes_above_its_machine_code() -> None:
-    made = capture(scanned, *EXAMPLE, target="h100")
-    taken = {code.kernel: read_resources(code.text) for code in disassemble(made)}
-    expected = {name: (each.registers, each.spilled, each.shared) for name, each in taken.items() if each}
-    assert count_registers(made) == expected
-    assert expected.keys() == {thunk.symbol for thunk in made.thunks if thunk.symbol}
+def test_the_resources_of_a_kernel_match_the_assemblers_header() -> None:
+    program = capture(scanned, *EXAMPLE, target="h100")
+    resources_by_kernel = {code.kernel: read_resources(code.text) for code in disassemble(program)}
+    expected = {
+        name: (kernel_resources.registers, kernel_resources.spilled, kernel_resources.shared)
+        for name, kernel_resources in resources_by_kernel.items()
+        if kernel_resources
+    }
+    assert count_registers(program) == expected
+    assert expected.keys() == {thunk.symbol for thunk in program.thunks if thunk.symbol}
 
 
 def test_only_the_kernels_that_are_asked_for_are_assembled() -> None:
-    made = capture(scanned, *EXAMPLE, target="h100")
-    symbol = next(thunk.symbol for thunk in made.thunks if thunk.symbol)
-    assert count_registers(made, {symbol}).keys() == {symbol}
+    program = capture(scanned, *EXAMPLE, target="h100")
+    symbol = next(thunk.symbol for thunk in program.thunks if thunk.symbol)
+    assert count_registers(program, {symbol}).keys() == {symbol}
     assert not count_registers(capture(scanned, *EXAMPLE, target="cpu"))
 
 
-def test_without_the_assembler_it_is_said_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
-    made = capture(scanned, *EXAMPLE, target="h100")
+def test_a_missing_assembler_is_reported_with_the_package_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    program = capture(scanned, *EXAMPLE, target="h100")
     monkeypatch.setattr(sass.importlib.metadata, "files", lambda _: [])
     with pytest.raises(TargetUnavailableError, match="nvidia-cuda-nvcc is not installed"):
-        count_registers(made)
+        count_registers(program)

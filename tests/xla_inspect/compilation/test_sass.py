@@ -1,4 +1,4 @@
-"""What a kernel takes is what the header of its machine code says, spilled registers among it."""
+"""The resources of a kernel match the header of its machine code, including spilled registers."""
 
 from __future__ import annotations
 
@@ -25,18 +25,18 @@ FIELD = re.compile(r"EIATTR_(?P<name>\w+)\s*\n(?P<body>(?:(?!\s*//----- nvinfo).
 
 
 @pytest.fixture(scope="module", params=["h100", "b200"])
-def made(request: pytest.FixtureRequest) -> Capture:
+def program(request: pytest.FixtureRequest) -> Capture:
     return capture(scanned, *EXAMPLE, target=request.param, passes=False)
 
 
 @pytest.fixture(scope="module")
-def assembled(made: Capture) -> dict[str, str]:
+def assembled(program: Capture) -> dict[str, str]:
     """Return the SASS of each kernel."""
-    return {code.kernel: code.text for code in disassemble(made)}
+    return {code.kernel: code.text for code in disassemble(program)}
 
 
 def read_header(code: Code, folder: Path) -> dict[str, int]:
-    """Return registers and stack of a kernel as its binary's own header has them."""
+    """Return the registers and stack size of a kernel from the header of its binary."""
     source, binary = folder / "kernel.ptx", folder / "kernel.cubin"
     source.write_text(code.text)
     match = sass.ARCHITECTURE.search(code.text)
@@ -44,51 +44,53 @@ def read_header(code: Code, folder: Path) -> dict[str, int]:
     ptxas = sass.find_tool("h100", "nvidia-cuda-nvcc", "ptxas", "cuda")
     subprocess.run([ptxas, f"--gpu-name={match[1]}", f"--output-file={binary}", source], check=True)
     text = sass.run_tool(sass.find_tool("h100", "nvidia-cuda-nvdisasm", "nvdisasm", "asm"), str(binary))
-    found = {}
+    headers = {}
     for field in FIELD.finditer(text):
         if field["name"] in {"REGCOUNT", "FRAME_SIZE"} and f"({code.kernel})" in field["body"]:
-            found[field["name"]] = int(re.findall(r"\.word\s+(0x[0-9a-f]+)", field["body"])[-1], 16)
-    return found
+            headers[field["name"]] = int(re.findall(r"\.word\s+(0x[0-9a-f]+)", field["body"])[-1], 16)
+    return headers
 
 
 def test_registers_and_stack_are_those_of_the_binarys_own_header(
-    made: Capture, assembled: dict[str, str], tmp_path: Path
+    program: Capture, assembled: dict[str, str], tmp_path: Path
 ) -> None:
-    pieces = {code.kernel: code for code in made.code if code.language == "ptx"}
+    pieces = {code.kernel: code for code in program.code if code.language == "ptx"}
     assert assembled.keys() == pieces.keys()
     for kernel, code in pieces.items():
-        taken = read_resources(assembled[kernel])
-        assert taken
-        assert {"REGCOUNT": taken.registers, "FRAME_SIZE": taken.stack} == read_header(code, tmp_path)
+        resources = read_resources(assembled[kernel])
+        assert resources
+        assert {"REGCOUNT": resources.registers, "FRAME_SIZE": resources.stack} == read_header(code, tmp_path)
 
 
-def test_a_kernel_with_too_few_registers_spills_and_its_code_uses_local_memory(made: Capture, tmp_path: Path) -> None:
-    code = max((code for code in made.code if code.language == "ptx"), key=lambda code: len(code.text))
+def test_a_kernel_with_too_few_registers_spills_and_its_code_uses_local_memory(
+    program: Capture, tmp_path: Path
+) -> None:
+    code = max((code for code in program.code if code.language == "ptx"), key=lambda code: len(code.text))
     few = replace(code, text=re.sub(r"(\.reqntid [^\n]*)", r"\1\n.maxnreg 16", code.text, count=1))
-    (piece,) = disassemble(made.retold(code=(few,)))
-    taken = read_resources(piece.text)
-    assert taken
-    assert taken.spill_stores > 0
-    assert taken.spill_loads > 0
-    assert taken.spilled == taken.spill_stores + taken.spill_loads
-    assert taken.stack == read_header(few, tmp_path)["FRAME_SIZE"] > 0
+    (piece,) = disassemble(program.retold(code=(few,)))
+    resources = read_resources(piece.text)
+    assert resources
+    assert resources.spill_stores > 0
+    assert resources.spill_loads > 0
+    assert resources.spilled == resources.spill_stores + resources.spill_loads
+    assert resources.stack == read_header(few, tmp_path)["FRAME_SIZE"] > 0
     assert count_instructions("sass", piece.text).counts["local memory"] > 0
 
 
-def test_shared_memory_of_the_code_is_what_its_ptx_declares(made: Capture, assembled: dict[str, str]) -> None:
+def test_shared_memory_of_the_code_is_what_its_ptx_declares(program: Capture, assembled: dict[str, str]) -> None:
     declared = {
         code.kernel: sum(map(int, re.findall(r"^\s*\.shared [^\n]*\[(\d+)\];", code.text, re.MULTILINE)))
-        for code in made.code
+        for code in program.code
         if code.language == "ptx"
     }
     for kernel, text in assembled.items():
-        taken = read_resources(text)
-        assert taken
+        resources = read_resources(text)
+        assert resources
         # The assembler may leave out what is never read, and reserve a little for itself.
-        assert taken.shared == 0 or 0 < taken.shared - declared[kernel] + 1024 <= 2048
+        assert resources.shared == 0 or 0 < resources.shared - declared[kernel] + 1024 <= 2048
 
 
-def test_code_without_the_assemblers_words_says_nothing() -> None:
+def test_code_without_the_assemblers_header_has_no_resources() -> None:
     assert read_resources("\t.target\tsm_90a\n") is None
 
 

@@ -1,4 +1,4 @@
-"""Several processes share the capture cache: nobody sees half an entry, and what two ask for is compiled once."""
+"""Processes share the capture cache without partial entries or duplicate compilations."""
 
 from __future__ import annotations
 
@@ -28,13 +28,13 @@ print(len(capture(lambda x: x * 3 + 1, 2.0).after), flush=True)
 
 @pytest.mark.skipif(sys.platform == "win32", reason="there are no locks of this kind on Windows")
 @pytest.mark.usefixtures("folder")
-def test_what_two_processes_ask_for_at_once_is_compiled_once() -> None:
+def test_a_concurrent_request_of_two_processes_is_compiled_once() -> None:
     pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True}
     processes = [subprocess.Popen([sys.executable, "-c", COMPILE_SLOWLY], **pipes) for _ in range(2)]  # type: ignore[call-overload]  # one dict
     assert [process.stdout.readline() for process in processes] == ["ready\n"] * 2
     for process in processes:
         process.stdin.write("\n")
         process.stdin.flush()
-    said = [process.communicate()[0].splitlines() for process in processes]
-    assert sum("compiling" in line for lines in said for line in lines) == 1
-    assert said[0][-1] == said[1][-1]
+    outputs = [process.communicate()[0].splitlines() for process in processes]
+    assert sum("compiling" in line for lines in outputs for line in lines) == 1
+    assert outputs[0][-1] == outputs[1][-1]

@@ -1,4 +1,4 @@
-"""LLVM's remarks on the CPU's kernels are asked for, told apart by kernel, and the same in each run."""
+"""LLVM's remarks on the CPU's kernels, by kernel and reproducible."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ remark: <unknown>:0:0: vectorized loop (vectorization width: 2, interleaved coun
 """
 
 
-def test_a_remark_is_of_the_kernel_whose_code_is_generated_next() -> None:
+def test_a_remark_belongs_to_the_next_generated_kernel() -> None:
     assert [(event.module, event.text) for event in vector_remarks.read_remarks(LOG)] == [
         ("a", "a: vectorized loop (vectorization width: 8, interleaved count: 4)"),
         ("a", "a: 8 stack bytes"),
@@ -35,38 +35,38 @@ def test_a_remark_is_of_the_kernel_whose_code_is_generated_next() -> None:
 
 
 def collect(text: str) -> dict[str, list[str]]:
-    """Return what LLVM says of a function's kernels, by kernel."""
+    """Return LLVM's remarks on a function's kernels, by kernel."""
     functions = {
         "sum": lambda x: jnp.tanh(x @ x.T + 1).sum(0),
         "double": lambda x: x * 2,
     }
-    made = capture(functions[text], jax.ShapeDtypeStruct((64, 256), jnp.float32), target="cpu", reasons=True)
-    said: dict[str, list[str]] = {}
-    for event in made.log:
+    program = capture(functions[text], jax.ShapeDtypeStruct((64, 256), jnp.float32), target="cpu", reasons=True)
+    remarks_by_kernel: dict[str, list[str]] = {}
+    for event in program.log:
         if event.source == vector_remarks.SOURCE:
-            said.setdefault(event.module, []).append(event.text)
-    return said
+            remarks_by_kernel.setdefault(event.module, []).append(event.text)
+    return remarks_by_kernel
 
 
 @needs_affinity
 def test_each_kernel_of_a_capture_has_its_remarks_and_they_are_the_same_again() -> None:
     first, second = collect("sum"), collect("sum")
     assert first == second
-    made = capture(lambda x: x * 2, jax.ShapeDtypeStruct((64, 256), jnp.float32), target="cpu")
-    (kernel,) = {code.kernel for code in made.code if code.language == "llvm"}
-    said = collect("double")
-    assert said.keys() == {kernel}
-    assert any("vectorized loop (vectorization width: 8" in text for text in said[kernel])
-    assert any(text.endswith("stack bytes") for text in said[kernel])
+    program = capture(lambda x: x * 2, jax.ShapeDtypeStruct((64, 256), jnp.float32), target="cpu")
+    (kernel,) = {code.kernel for code in program.code if code.language == "llvm"}
+    remarks = collect("double")
+    assert remarks.keys() == {kernel}
+    assert any("vectorized loop (vectorization width: 8" in text for text in remarks[kernel])
+    assert any(text.endswith("stack bytes") for text in remarks[kernel])
 
 
 @needs_affinity
 def test_the_remarks_are_reasons_about_the_kernels_instruction() -> None:
-    made = capture(lambda x: x * 2, jax.ShapeDtypeStruct((64, 256), jnp.float32), target="cpu", reasons=True)
-    (kernel,) = {code.kernel for code in made.code if code.language == "llvm"}
-    decisions = [each for each in read_reasons(made).of("vectorization") if each.kind]
-    assert {each.instruction for each in decisions} == {kernel}
-    assert ("vectorized", "done") in {(each.kind, each.verdict) for each in decisions}
+    program = capture(lambda x: x * 2, jax.ShapeDtypeStruct((64, 256), jnp.float32), target="cpu", reasons=True)
+    (kernel,) = {code.kernel for code in program.code if code.language == "llvm"}
+    decisions = [decision for decision in read_reasons(program).of("vectorization") if decision.kind]
+    assert {decision.instruction for decision in decisions} == {kernel}
+    assert ("vectorized", "done") in {(decision.kind, decision.verdict) for decision in decisions}
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -77,9 +77,9 @@ def test_other_targets_are_not_asked() -> None:
 
 def test_a_request_is_the_same_but_for_its_options() -> None:
     call = jax_private.CompileCall(b"module", b"options", (0, 1))
-    asked = vector_remarks.ask_remarks(call)
-    assert (asked.module, asked.devices) == (b"module", (0, 1))
-    assert asked.options.startswith(b"options")
+    remarks = vector_remarks.ask_remarks(call)
+    assert (remarks.module, remarks.devices) == (b"module", (0, 1))
+    assert remarks.options.startswith(b"options")
     for option, passes in vector_remarks.SPEAKING.items():
-        assert option.encode() in asked.options
-        assert f"({passes})".encode() in asked.options
+        assert option.encode() in remarks.options
+        assert f"({passes})".encode() in remarks.options

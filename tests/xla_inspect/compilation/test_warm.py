@@ -1,4 +1,4 @@
-"""A capture that the cache has: lowered once for each kind of target, and read as far as it is asked for."""
+"""A cached capture: lowered once per kind of target, and loaded in parts on demand."""
 
 from __future__ import annotations
 
@@ -32,47 +32,50 @@ def halve(x: jax.Array) -> jax.Array:
 
 
 @pytest.mark.usefixtures("folder")
-def test_what_the_cache_has_is_traced_once_and_lowered_once_for_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_cached_program_is_traced_once_and_lowered_once_for_each_kind(monkeypatch: pytest.MonkeyPatch) -> None:
     first = capture_all(halve, MATRIX, targets=SOME)
-    done = note(monkeypatch, lowering, "run_fresh", lambda work: work.__qualname__.partition(".<")[0])
+    calls = note(monkeypatch, lowering, "run_fresh", lambda work: work.__qualname__.partition(".<")[0])
     lowered = note(monkeypatch, lowering, "_lower_traced", lambda _, target, __: target.kind)
     loaded = note(monkeypatch, targets.Target, "devices", lambda target: target.name)
     assert capture_all(halve, MATRIX, targets=SOME) == first
     assert (lowered, loaded) == (["cpu", "gpu", "tpu"], [])
-    assert done == ["Program.traced", *["_lower_traced"] * 3]
+    assert calls == ["Program.traced", *["_lower_traced"] * 3]
 
 
 @pytest.mark.usefixtures("folder")
 def test_the_cache_reads_long_parts_when_they_are_asked_for(layers: Captures, monkeypatch: pytest.MonkeyPatch) -> None:
-    made = layers["h100"]
-    capture_cache.store("k", made)
-    read = note(monkeypatch, storage, "_read_part", lambda _, names: names[0])
-    found = capture_cache.load_cached("k")
-    assert found is not None
-    known = ("program", "target", "memory", "cost", "thunks", "sources", "pass_names", "instruction_counts", "files")
-    assert [getattr(found, name) for name in known] == [getattr(made, name) for name in known]
-    assert read == []
-    assert found.retold(program="other").after == made.after
-    assert (found.before, found.stablehlo) == (made.before, made.stablehlo)
-    assert read == ["jaxpr"]
-    assert found == made
-    assert len(read) == len(set(read)) == len(storage.LATER)
+    capture = layers["h100"]
+    capture_cache.store("k", capture)
+    parts_read = note(monkeypatch, storage, "_read_part", lambda _, names: names[0])
+    cached = capture_cache.load_cached("k")
+    assert cached is not None
+    parts = ("program", "target", "memory", "cost", "thunks", "sources", "pass_names", "instruction_counts", "files")
+    assert [getattr(cached, name) for name in parts] == [getattr(capture, name) for name in parts]
+    assert parts_read == []
+    assert cached.retold(program="other").after == capture.after
+    assert (cached.before, cached.stablehlo) == (capture.before, capture.stablehlo)
+    assert parts_read == ["jaxpr"]
+    assert cached == capture
+    assert len(parts_read) == len(set(parts_read)) == len(storage.LATER)
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
-def test_what_is_kept_beside_the_parts_is_what_they_say(layers: Captures, target: str) -> None:
-    found = layers[target]
-    counts = [found.unoptimized_module.instruction_count(), *(each.module.instruction_count() for each in found.passes)]
-    assert found.instruction_counts == tuple(counts)
-    assert found.pass_names == tuple(each.name for each in found.passes)
-    assert found.files == ("snippets/programs/layer.py",)
+def test_the_index_of_a_stored_capture_agrees_with_its_parts(layers: Captures, target: str) -> None:
+    layer = layers[target]
+    counts = [
+        layer.unoptimized_module.instruction_count(),
+        *(pass_run.module.instruction_count() for pass_run in layer.passes),
+    ]
+    assert layer.instruction_counts == tuple(counts)
+    assert layer.pass_names == tuple(pass_run.name for pass_run in layer.passes)
+    assert layer.files == ("snippets/programs/layer.py",)
 
 
 def test_a_name_that_no_field_has_is_an_error(layers: Captures) -> None:
-    found = storage.unpack(storage.pack(layers["cpu"]))
-    assert not hasattr(found, "nothing")
+    restored = storage.unpack(storage.pack(layers["cpu"]))
+    assert not hasattr(restored, "nothing")
     with pytest.raises(AttributeError, match="'Capture' object has no attribute 'nothing'"):
-        getattr(found, "nothing")  # noqa: B009 - a checker would refuse the plain form
+        getattr(restored, "nothing")  # noqa: B009 - a checker would refuse the plain form
 
 
 @pytest.mark.parametrize("place", [0.0, 0.01, 0.2, 0.5, 0.8, 0.999])
@@ -89,16 +92,16 @@ def test_damage_in_any_part_is_found_at_once(layers: Captures, folder: Path, pla
 
 @pytest.mark.usefixtures("folder")
 def test_a_capture_has_the_same_identity_compiled_and_read() -> None:
-    made, found = capture(halve, MATRIX), capture(halve, MATRIX)
-    assert "identity" in made.__dict__
-    assert found.identity == made.identity
-    assert capture(lambda x: x / 2, MATRIX).identity != made.identity
+    earlier, later = capture(halve, MATRIX), capture(halve, MATRIX)
+    assert "identity" in earlier.__dict__
+    assert later.identity == earlier.identity
+    assert capture(lambda x: x / 2, MATRIX).identity != earlier.identity
 
 
 def test_a_capture_changed_by_hand_has_an_identity_of_its_own(layers: Captures) -> None:
     from dataclasses import replace
 
-    made = layers["cpu"]
-    plain, renamed, other = replace(made), replace(made, program="other", source=""), replace(made, after="")
+    capture = layers["cpu"]
+    plain, renamed, other = replace(capture), replace(capture, program="other", source=""), replace(capture, after="")
     assert plain.identity == renamed.identity
-    assert len({made.identity, plain.identity, other.identity}) == 3
+    assert len({capture.identity, plain.identity, other.identity}) == 3

@@ -1,4 +1,4 @@
-"""What XLA's own parser takes and what it refuses."""
+"""Texts that XLA's own parser accepts and rejects."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from xla_inspect.compilation.xla_parser import RefusedHloError, read_back
 PLAIN = "HloModule m\nENTRY main {\n  x = f32[8] parameter(0)\n  ROOT y = f32[8] negate(x)\n}"
 
 
-def test_a_module_comes_back_as_xla_prints_it() -> None:
+def test_a_module_is_returned_as_xla_prints_it() -> None:
     assert "  ROOT %y = f32[8]{0} negate(%x)\n" in read_back(PLAIN)
 
 
-def test_what_is_refused_names_line_and_column() -> None:
+def test_a_rejected_text_is_reported_with_line_and_column() -> None:
     with pytest.raises(RefusedHloError, match=r"was parsing 4:19: .*Unknown opcode: max"):
         read_back(PLAIN.replace("negate", "max"))

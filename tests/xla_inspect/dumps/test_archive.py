@@ -1,4 +1,4 @@
-"""Archives and folders give the same files, and none leads out, links away or unpacks without end."""
+"""Archives and folders give the same files; unsafe paths, links and decompression bombs are rejected."""
 
 from __future__ import annotations
 
@@ -57,7 +57,7 @@ def read_all(files: Files) -> dict[str, bytes]:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_archive_holds_what_was_packed_whole_and_by_its_beginnings(form: str, tmp_path: Path) -> None:
+def test_an_archive_gives_complete_members_and_their_prefixes(form: str, tmp_path: Path) -> None:
     (tmp_path / f"dump.{form}").write_bytes(FORMS[form]())
     files = Files.from_archive(tmp_path / f"dump.{form}")
     assert (files.title, read_all(files)) == (f"dump.{form}", CONTENT)
@@ -87,14 +87,14 @@ OUTSIDE = ("../up.txt", "a/../../up.txt", "/etc/absolute.txt", "C:/drive.txt", "
 
 
 @pytest.mark.parametrize("pack", [pack_zip, pack_tar])
-def test_members_that_lead_out_are_left_out_and_named(pack: Callable[[dict[str, bytes]], bytes]) -> None:
+def test_members_with_paths_outside_are_skipped_and_listed(pack: Callable[[dict[str, bytes]], bytes]) -> None:
     files = Files.from_archive(pack({**dict.fromkeys(OUTSIDE, b"HloModule f"), "in.txt": b"in"}))
     assert files.names == ("in.txt",)
     assert len(files.left_out) == len(OUTSIDE)
     assert set(files.left_out.values()) == {"its path climbs out", "its path is absolute"}
 
 
-def test_links_devices_and_archives_in_an_archive_are_left_out() -> None:
+def test_links_devices_and_nested_archives_are_skipped() -> None:
     stream = io.BytesIO()
     with tarfile.open(fileobj=stream, mode="w") as archive:
         for name, kind in (("soft", tarfile.SYMTYPE), ("hard", tarfile.LNKTYPE), ("pipe", tarfile.FIFOTYPE)):
@@ -121,7 +121,7 @@ def test_an_encrypted_member_is_left_out() -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows lets few make links")
-def test_links_of_a_folder_are_left_out_those_too_that_go_in_circles(tmp_path: Path) -> None:
+def test_links_in_a_folder_are_skipped_including_cycles(tmp_path: Path) -> None:
     (tmp_path / "real.txt").write_text("x", encoding="utf-8")
     (tmp_path / "loop").symlink_to(tmp_path)
     (tmp_path / "away.txt").symlink_to("/etc/passwd")
@@ -136,7 +136,7 @@ def test_links_of_a_folder_are_left_out_those_too_that_go_in_circles(tmp_path: P
 
 
 def bomb(size: int) -> bytes:
-    """Return a compressed tar file of one member of zeros, made piece by piece."""
+    """Return a compressed tar file with one member of zeros, written piece by piece."""
     stream = io.BytesIO()
     with gzip.GzipFile(fileobj=stream, mode="wb") as packed:
         member = tarfile.TarInfo("module_0001.f.before_optimizations.txt")
@@ -148,7 +148,7 @@ def bomb(size: int) -> bytes:
     return stream.getvalue()
 
 
-def test_a_bomb_is_refused_before_it_has_gone_off() -> None:
+def test_a_decompression_bomb_is_rejected_before_it_is_unpacked() -> None:
     with pytest.raises(InspectError, match=r"unpacks to .* bytes or more from .*, which no dump does"):
         Files.from_archive(bomb(400 << 20), "bomb.tar.gz")
     zipped = bytearray(pack_zip({"module_0001.f.before_optimizations.txt": bytes(1 << 20)}))
@@ -159,7 +159,7 @@ def test_a_bomb_is_refused_before_it_has_gone_off() -> None:
 
 
 @pytest.mark.parametrize("form", FORMS)
-def test_an_archive_that_is_cut_off_or_damaged_says_so(form: str) -> None:
+def test_a_truncated_or_damaged_archive_is_reported(form: str) -> None:
     data = FORMS[form]()
     for broken in (data[: len(data) // 3], data[:40]):
         with pytest.raises(InspectError, match=rf"broken.{form} (?:cannot be read|is no archive)"):
@@ -169,17 +169,17 @@ def test_an_archive_that_is_cut_off_or_damaged_says_so(form: str) -> None:
         assert read_all(Files.from_archive(damaged)).keys() <= CONTENT.keys()
 
 
-def test_what_is_no_archive_is_refused() -> None:
+def test_a_file_that_is_not_an_archive_is_rejected() -> None:
     with pytest.raises(InspectError, match="is no archive that is read here"):
         Files.from_archive(b"HloModule f", "text.zip")
 
 
-def test_a_name_that_no_file_can_have_is_left_out() -> None:
-    given = {
+def test_an_impossible_file_name_is_skipped() -> None:
+    names = {
         "module_0001.f.0001.a" + ".after_.before_" * 500 + "x": b"",
         "a/" * 600 + "b": b"",
         "module_" + "1" * 300: b"",
     }
-    files = Files.from_archive(pack_zip({**given, **CONTENT}))
+    files = Files.from_archive(pack_zip({**names, **CONTENT}))
     assert set(files.names) == set(CONTENT)
     assert set(files.left_out.values()) == {"its name is longer than that of any file"}

@@ -1,4 +1,4 @@
-"""A dump tells what a capture of the same program tells, as far as its files go, and names the rest."""
+"""A dump gives the same answers as a capture of the program, and lists missing parts."""
 
 from __future__ import annotations
 
@@ -39,13 +39,13 @@ TARGETS = ("cpu", "h100", "tpu-v5e")
 def pair(
     request: pytest.FixtureRequest, all_targets: None, tmp_path_factory: pytest.TempPathFactory
 ) -> tuple[Capture, Capture, Path]:
-    """A capture of a program, one that was read from its dump, and the folder of that."""
+    """A capture of a program, the capture read from its dump, and the folder of the dump."""
     del all_targets
     folder = tmp_path_factory.mktemp("dump")
     target = request.param
     dump(find_target(target), folder, mlp.mlp, *mlp.EXAMPLE)
-    taken = capture(mlp.mlp, *mlp.EXAMPLE, target=target)
-    return taken, read_whole(Files.from_folder(folder)), folder
+    program = capture(mlp.mlp, *mlp.EXAMPLE, target=target)
+    return program, read_whole(Files.from_folder(folder)), folder
 
 
 def read_whole(files: Files) -> Capture:
@@ -54,34 +54,36 @@ def read_whole(files: Files) -> Capture:
 
 
 def test_the_stages_are_those_of_a_capture(pair: tuple[Capture, Capture, Path]) -> None:
-    taken, read, _ = pair
+    program, restored, _ = pair
     # The practice compiles without the options by which a capture is the same on every machine.
-    assert (read.program, read.target) == (f"jit_{taken.program}", taken.target)
-    assert read.before == taken.before
-    assert [launch.name for launch in list_launches(read)] == [launch.name for launch in list_launches(taken)]
-    assert [change.name for change in read.passes] == [change.name for change in taken.passes]
-    assert read.memory.arguments == taken.memory.arguments
+    assert (restored.program, restored.target) == (f"jit_{program.program}", program.target)
+    assert restored.before == program.before
+    assert [launch.name for launch in list_launches(restored)] == [launch.name for launch in list_launches(program)]
+    assert [change.name for change in restored.passes] == [change.name for change in program.passes]
+    assert restored.memory.arguments == program.memory.arguments
     # Of a TPU the executable leaves out what the compiler sets aside for itself.
-    assert read.memory.temporaries - taken.memory.temporaries == (512 if read.target == "tpu-v5e" else 0)
-    assert [(each.role, each.size) for each in list_held(read)] == [(each.role, each.size) for each in list_held(taken)]
-    assert [thunk.name for thunk in read.thunks] == [thunk.name for thunk in taken.thunks]
+    assert restored.memory.temporaries - program.memory.temporaries == (512 if restored.target == "tpu-v5e" else 0)
+    assert [(part.role, part.size) for part in list_held(restored)] == [
+        (part.role, part.size) for part in list_held(program)
+    ]
+    assert [thunk.name for thunk in restored.thunks] == [thunk.name for thunk in program.thunks]
 
 
-def test_what_a_dump_does_not_tell_is_missing_with_its_reason(pair: tuple[Capture, Capture, Path]) -> None:
-    taken, read, _ = pair
-    assert not taken.missing
-    assert {"jaxpr", "source", "cost", "log"} <= {*read.missing}
-    assert "before" not in read.missing
-    assert all(not getattr(read, name, "") for name in ("jaxpr", "source", "log"))
-    assert Capture.from_json(read.to_json()) == read
+def test_a_part_missing_from_a_dump_has_a_reason(pair: tuple[Capture, Capture, Path]) -> None:
+    program, restored, _ = pair
+    assert not program.missing
+    assert {"jaxpr", "source", "cost", "log"} <= {*restored.missing}
+    assert "before" not in restored.missing
+    assert all(not getattr(restored, name, "") for name in ("jaxpr", "source", "log"))
+    assert Capture.from_json(restored.to_json()) == restored
 
 
-def test_an_archive_of_it_is_read_to_the_same_capture(pair: tuple[Capture, Capture, Path], tmp_path: Path) -> None:
-    _, read, folder = pair
+def test_an_archive_of_a_dump_gives_the_same_capture(pair: tuple[Capture, Capture, Path], tmp_path: Path) -> None:
+    _, restored, folder = pair
     packed = shutil.make_archive(str(tmp_path / "dump"), "gztar", folder)
     again = read_whole(Files.from_archive(packed))
     for column in fields(Capture):
-        assert getattr(again, column.name) == getattr(read, column.name), column.name
+        assert getattr(again, column.name) == getattr(restored, column.name), column.name
 
 
 def read_without(folder: Path, *parts: str) -> Capture:
@@ -93,33 +95,35 @@ def read_without(folder: Path, *parts: str) -> Capture:
     return read_whole(Files.from_mapping({name: (folder / name).read_bytes() for name in names}))
 
 
-def test_parts_that_are_not_there_are_named_and_the_rest_is_read(pair: tuple[Capture, Capture, Path]) -> None:
-    _, read, folder = pair
+def test_missing_parts_are_listed_and_the_rest_is_read(pair: tuple[Capture, Capture, Path]) -> None:
+    _, restored, folder = pair
     bare = read_without(folder, "buffer-assignment", "live-range", r"\.\d{4}\.", "thunk_")
-    assert bare.after == read.after
+    assert bare.after == restored.after
     assert {"buffers", "live_ranges", "passes"} <= {*bare.missing}
     assert (bare.passes, bare.buffers) == ((), "")
-    sizes = {role: sum(each.size for each in list_held(read) if each.role == role) for role in ("argument", "result")}
-    held = [*list_held(bare)]
-    assert {each.role for each in held} == {"argument", "result"}
-    assert sum(each.size for each in held if each.role == "argument") == sizes["argument"]
+    sizes = {
+        role: sum(part.size for part in list_held(restored) if part.role == role) for role in ("argument", "result")
+    }
+    parts = [*list_held(bare)]
+    assert {part.role for part in parts} == {"argument", "result"}
+    assert sum(part.size for part in parts if part.role == "argument") == sizes["argument"]
     last = read_without(folder, "after_optimizations")
     assert "no optimized module in this dump; answers are about the last one between passes" in last.missing["after"]
     assert find_stage(last).name == "between passes"
     assert last.module.instruction_count() > 5
 
 
-def test_more_modules_between_passes_than_are_read_are_named_and_the_rest_is_read(
+def test_modules_above_the_limit_are_listed_and_the_rest_is_read(
     pair: tuple[Capture, Capture, Path], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    _, read, folder = pair
+    _, restored, folder = pair
     monkeypatch.setattr(dump_capture, "MOST_PASSES", 5000)
     less = read_whole(Files.from_folder(folder))
-    assert (less.passes, less.is_stepped, less.after) == ((), False, read.after)
+    assert (less.passes, less.is_stepped, less.after) == ((), False, restored.after)
     assert less.missing["passes"].endswith("and no more than 5,000 are read")
 
 
-def test_files_that_make_no_sense_are_named_with_the_reason(pair: tuple[Capture, Capture, Path]) -> None:
+def test_invalid_files_are_listed_with_the_reason(pair: tuple[Capture, Capture, Path]) -> None:
     _, _, folder = pair
     content = {path.name: path.read_bytes() for path in folder.iterdir() if path.is_file()}
     broken = {name: data[: len(data) // 2] if "-assignment.txt" in name else data for name, data in content.items()}
@@ -128,26 +132,26 @@ def test_files_that_make_no_sense_are_named_with_the_reason(pair: tuple[Capture,
     assert "holds no text" in read_whole(Files.from_mapping(binary)).missing["files"]
 
 
-def test_lines_that_stand_in_metadata_without_tables_are_known() -> None:
+def test_lines_in_metadata_are_used_without_frame_tables() -> None:
     text = (
         b"HloModule f, is_scheduled=true\n\nENTRY %main (x: f32[4]) -> f32[4] {\n  %x = f32[4]{0} parameter(0)\n"
         b"  ROOT %n = f32[4]{0} negate(%x), "
         b'metadata={op_name="jit(f)/neg" source_file="/home/me/m.py" source_line=7}\n}\n'
     )
     files = Files.from_mapping({"f.hlo": text})
-    read = read_capture(files, list_modules(files)[0])
-    frame = read.frames[read.module.entry.root.stack_frame or 0][0]
-    assert (frame.file, frame.line, [*read.sources]) == ("/home/me/m.py", 7, ["/home/me/m.py"])
+    restored = read_capture(files, list_modules(files)[0])
+    frame = restored.frames[restored.module.entry.root.stack_frame or 0][0]
+    assert (frame.file, frame.line, [*restored.sources]) == ("/home/me/m.py", 7, ["/home/me/m.py"])
 
 
-def test_a_module_that_no_file_holds_is_an_error() -> None:
+def test_a_module_without_files_is_an_error() -> None:
     files = Files.from_mapping({"module_0001.f.cpu_after_optimizations.txt": b"\0\0"})
     with pytest.raises(InspectError, match=r"module_0001.f: .* holds no text"):
         read_capture(files, list_modules(files)[0])
 
 
 def ring(state: jax.Array, weights: jax.Array) -> jax.Array:
-    """Sums of every device's part, in a loop that keeps what it made in each of its trips."""
+    """Return sums over devices, computed in a loop that stores the result of each iteration."""
     turn = jax.shard_map(
         lambda part, whole: jax.lax.psum(jnp.tanh(part @ whole), "d"), in_specs=(P("d"), P()), out_specs=P()
     )
@@ -160,7 +164,7 @@ def ring(state: jax.Array, weights: jax.Array) -> jax.Array:
 
 
 @pytest.mark.parametrize("target", ["cpu:4", "h100:4", "tpu-v5e:2x2"])
-def test_elements_that_a_dump_picks_where_they_are_used_change_no_answer(
+def test_inline_tuple_elements_do_not_change_an_answer(
     all_targets: None, target: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     del all_targets
@@ -169,12 +173,12 @@ def test_elements_that_a_dump_picks_where_they_are_used_change_no_answer(
 
     def answer(options: Callable[..., dict[str, bool | str]]) -> list[str]:
         monkeypatch.setattr("xla_inspect.compilation.dump_compile.list_options", options)
-        taken = capture(ring, *shapes, target=target, mesh={"d": 4})
+        program = capture(ring, *shapes, target=target, mesh={"d": 4})
         answers = (
-            summarize("f", [taken], ""),
-            explain_memory(taken, ""),
-            rank_launches(taken, "", shown=99),
-            find_exchanges("f", taken, {"d": 4}),
+            summarize("f", [program], ""),
+            explain_memory(program, ""),
+            rank_launches(program, "", shown=99),
+            find_exchanges("f", program, {"d": 4}),
         )
         lines = "\n".join(map(str, answers)).splitlines()
         return [line for line in lines if "compile time" not in line]
@@ -185,16 +189,16 @@ def test_elements_that_a_dump_picks_where_they_are_used_change_no_answer(
 
 
 @pytest.mark.parametrize("flags", [{}, {"xla_dump_hlo_as_text": True, "xla_dump_hlo_pass_re": "fusion"}])
-def test_what_jax_alone_dumps_is_read(flags: dict[str, bool | str], tmp_path: Path) -> None:
+def test_a_dump_made_by_jax_alone_is_read(flags: dict[str, bool | str], tmp_path: Path) -> None:
     options = {"xla_dump_to": str(tmp_path), **flags}
     for number in range(2):
         function = jax.jit(lambda x, number=number: jnp.tanh(x @ x) + number)
         function.lower(jax.ShapeDtypeStruct((8, 8), jnp.float32)).compile(compiler_options=options)
     modules = list_modules(Files.from_folder(tmp_path))
     assert [module.name for module in modules] == ["jit__lambda", "jit__lambda"]
-    read = read_capture(Files.from_folder(tmp_path), modules[1])
-    assert (read.target, bool(read.passes)) == ("cpu", bool(flags))
-    assert len(list_launches(read)) > 0
+    restored = read_capture(Files.from_folder(tmp_path), modules[1])
+    assert (restored.target, bool(restored.passes)) == ("cpu", bool(flags))
+    assert len(list_launches(restored)) > 0
 
 
 OLD_PLAN = """BufferAssignment:
@@ -234,13 +238,13 @@ def test_a_plan_and_live_ranges_in_one_file_are_read_as_xla_wrote_them_until_202
     )
     front = "module_0001.f.cpu_after_optimizations"
     files = Files.from_mapping({f"{front}.txt": text, f"{front}-buffer-assignment.txt": OLD_PLAN.encode()})
-    read = read_capture(files, list_modules(files)[0])
-    assert not {"buffers", "live_ranges"} & {*read.missing}
-    assert [(each.role, each.size, each.name) for each in list_held(read)] == [
+    restored = read_capture(files, list_modules(files)[0])
+    assert not {"buffers", "live_ranges"} & {*restored.missing}
+    assert [(part.role, part.size, part.name) for part in list_held(restored)] == [
         ("argument", 16, "x"),
         ("result", 16, "n"),
     ]
-    assert (read.memory.arguments, read.memory.outputs) == (16, 16)
+    assert (restored.memory.arguments, restored.memory.outputs) == (16, 16)
 
 
 @pytest.mark.parametrize(
@@ -256,29 +260,27 @@ def test_a_plan_and_live_ranges_in_one_file_are_read_as_xla_wrote_them_until_202
         ({}, "unknown", "unknown hardware"),
     ],
 )  # fmt: skip
-def test_hardware_that_nothing_is_compiled_for_here_is_named_as_its_files_do(
-    files: dict[str, str], target: str, title: str
-) -> None:
+def test_unknown_hardware_has_the_name_in_its_files(files: dict[str, str], target: str, title: str) -> None:
     text = "HloModule f, is_scheduled=true\n\nENTRY e (x: f32[4]) -> f32[4] {\n  ROOT x = f32[4]{0} parameter(0)\n}\n"
     content = {f"module_0001.f.{name}": data.encode() for name, data in files.items()}
     content["module_0001.f.after_optimizations.txt"] = text.encode()
-    held = Files.from_mapping(content)
-    read = read_capture(held, list_modules(held)[0])
-    assert (read.target, find_entry(read.target).title) == (target, title)
-    assert str(explain_memory(read, "")).startswith(f"f on {title} needs 32 B per device for arguments and results")
-    assert title in str(summarize("f", [read], ""))
+    mapped_files = Files.from_mapping(content)
+    capture = read_capture(mapped_files, list_modules(mapped_files)[0])
+    assert (capture.target, find_entry(capture.target).title) == (target, title)
+    assert str(explain_memory(capture, "")).startswith(f"f on {title} needs 32 B per device for arguments and results")
+    assert title in str(summarize("f", [capture], ""))
 
 
 STEPS = "HloModule f\n\nENTRY e {{\n  ROOT c = f32[] constant({})\n}}\n"
 
 
 @pytest.mark.parametrize("form", ["a mapping", "an archive"])
-def test_a_change_is_put_down_to_both_passes_where_the_file_between_them_cannot_be_read(form: str) -> None:
-    named = {"before_optimizations": 1, "0001.p.after_fusion.before_dce": None, "0002.p.after_dce.before_cse": 3}
-    named |= {"0003.p.after_cse.before_end": 4, "cpu_after_optimizations": 4}
+def test_a_change_is_attributed_to_both_passes_if_the_file_between_is_unreadable(form: str) -> None:
+    texts = {"before_optimizations": 1, "0001.p.after_fusion.before_dce": None, "0002.p.after_dce.before_cse": 3}
+    texts |= {"0003.p.after_cse.before_end": 4, "cpu_after_optimizations": 4}
     content = {
         f"module_0001.f.{name}.txt": b"\0" if value is None else STEPS.format(value).encode()
-        for name, value in named.items()
+        for name, value in texts.items()
     }
     files = Files.from_mapping(content) if form == "a mapping" else Files.from_archive(gzip.compress(pack_tar(content)))
     assert read_whole(files).pass_names == ("fusion or dce", "cse")
@@ -286,7 +288,7 @@ def test_a_change_is_put_down_to_both_passes_where_the_file_between_them_cannot_
 
 @pytest.mark.parametrize("ending", ["hlo", "txt", "bin", "pb"])
 @pytest.mark.parametrize("kind", ["text", "proto", "compressed text", "compressed proto"])
-def test_a_file_is_read_by_what_it_holds_whatever_it_is_called(ending: str, kind: str) -> None:
+def test_a_file_is_read_by_its_content_and_not_its_name(ending: str, kind: str) -> None:
     text = STEPS.format(1)
     proto = bytes(_hlo.hlo_module_from_text(text).as_serialized_hlo_module_proto())
     data = text.encode() if "text" in kind else proto

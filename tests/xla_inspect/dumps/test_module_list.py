@@ -1,4 +1,4 @@
-"""Which modules a dump holds, told from names: with dots, several of one number, parts missing, other files between."""
+"""The modules of a dump, identified by file names with dots, shared numbers and missing parts."""
 
 from __future__ import annotations
 
@@ -43,11 +43,11 @@ def name_modules(*names: str, **texts: bytes) -> list[str]:
         (["module_0001.f.before_optimizations.txt", "module_0003.f.after_optimizations.txt"], ["module_0001.f"]),
     ],
 )
-def test_the_names_of_files_tell_the_modules(names: list[str], expected: list[str]) -> None:
+def test_the_file_names_identify_the_modules(names: list[str], expected: list[str]) -> None:
     assert name_modules(*names) == expected
 
 
-def test_a_module_has_its_files_whatever_dots_their_names_have() -> None:
+def test_a_module_has_its_files_with_any_dots_in_their_names() -> None:
     names = [
         "module_0007.a.b.0000.fusion.after_pipeline-start.before_x.txt",
         "module_0007.a.b.0001.fusion.after_c.d.before_e.f.txt",
@@ -75,13 +75,13 @@ def test_a_module_has_its_files_whatever_dots_their_names_have() -> None:
     assert {"k.1.ir-no-opt.ll", "module.mlir", "metadata.textproto"} <= {*module.files}
 
 
-def test_the_text_tells_the_name_and_the_devices() -> None:
+def test_the_text_gives_the_name_and_the_devices() -> None:
     header = b"HloModule jit__lambda_, is_scheduled=true, replica_count=2, num_partitions=4\n"
     (module,) = list_modules(Files.from_mapping({"module_0001.x.sm_7.5_gpu_after_optimizations.txt": header}))
     assert (module.name, module.devices, module.target) == ("jit__lambda_", 8, "sm_75:8")
 
 
-def test_control_characters_of_names_are_shown_and_not_sent() -> None:
+def test_control_characters_in_names_are_escaped() -> None:
     (module,) = list_modules(Files.from_mapping({"module_0001.\x1b[31m\nf.before_optimizations.txt": b""}))
     assert module.key == r"module_0001.\x1b[31m\nf"
 
@@ -96,12 +96,12 @@ DUMP = list_modules(
 )
 
 
-@pytest.mark.parametrize("named", ["module_0112.jit_step", "jit_step", "step", "112", "0112", "module_112"])
-def test_a_module_is_found_by_its_name_its_number_or_both(named: str) -> None:
-    assert pick_module(DUMP, named, "dump").number == 112
+@pytest.mark.parametrize("text", ["module_0112.jit_step", "jit_step", "step", "112", "0112", "module_112"])
+def test_a_module_is_found_by_its_name_its_number_or_both(text: str) -> None:
+    assert pick_module(DUMP, text, "dump").number == 112
 
 
-def test_a_name_that_several_have_or_none_is_told_with_those_that_there_are() -> None:
+def test_an_ambiguous_or_unknown_name_is_reported_with_the_available_ones() -> None:
     with pytest.raises(InspectError) as several:
         pick_module(DUMP, "jit_f", "dump")
     assert str(several.value).splitlines() == [
@@ -115,12 +115,12 @@ def test_a_name_that_several_have_or_none_is_told_with_those_that_there_are() ->
         pick_module(DUMP, "jit_stop", "dump")
 
 
-def test_other_files_are_modules_each_or_several() -> None:
+def test_other_files_contain_one_or_several_modules() -> None:
     two = b"[graph]\nHloModule a, is_scheduled=true\n\nENTRY x {\n}\n\nHloModule b\n\nENTRY y {\n}\n"
-    found = list_modules(
+    modules = list_modules(
         Files.from_mapping({"saved.txt": two, "dir/one.hlo": b"HloModule c\n", "notes.md": b"HloModule"})
     )
-    assert [(module.key, module.part, module.after) for module in found] == [
+    assert [(module.key, module.part, module.after) for module in modules] == [
         ("a", 0, "saved.txt"),
         ("b", 1, "saved.txt"),
         ("dir/c", 0, "dir/one.hlo"),
@@ -128,7 +128,7 @@ def test_other_files_are_modules_each_or_several() -> None:
 
 
 @pytest.mark.parametrize(
-    ("content", "said"),
+    ("content", "message"),
     [
         ({}, "holds no file"),
         ({"a.md": b"", "b.md": b""}, "holds 2 files, and none that XLA dumped"),
@@ -138,8 +138,8 @@ def test_other_files_are_modules_each_or_several() -> None:
         ({"a.mlir": b"module @jit_f {\n  func.func public @main() {"}, "is MLIR, as StableHLO is, and no HLO"),
     ],
 )
-def test_what_holds_no_module_is_told_as_what_it_is(content: dict[str, bytes], said: str) -> None:
+def test_a_file_without_a_module_is_identified(content: dict[str, bytes], message: str) -> None:
     with pytest.raises(InspectError) as caught:
         list_modules(Files.from_mapping(content))
-    assert said in str(caught.value)
+    assert message in str(caught.value)
     assert "what --xla_dump_to writes is read" in str(caught.value)

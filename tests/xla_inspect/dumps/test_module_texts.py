@@ -1,4 +1,4 @@
-"""A dump whose modules are protobufs alone tells what one of texts tells."""
+"""A dump of protobufs alone gives the same answers as a dump of texts."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 def read(folder: Path, *endings: str) -> Capture:
-    """The dump in the files of a folder whose names end so."""
+    """Return the dump in the files of a folder whose names have the given endings."""
     paths = [path for path in folder.iterdir() if path.name.startswith("module_") and path.name.endswith(endings)]
     files = Files.from_mapping({path.name: path.read_bytes() for path in paths})
     return read_capture(files, pick_module(list_modules(files), "", "it"))
 
 
 def without_head(text: str) -> str:
-    """A module without its first line, where text has settings of the compiler."""
+    """Return a module without its first line, which contains compiler settings in text form."""
     return text.partition("\n")[2]
 
 
@@ -41,7 +41,7 @@ def test_a_dump_of_protos_alone_gives_the_capture_of_one_of_texts(corpus: Corpus
     assert [without_head(change.text) for change in protos.passes] == [without_head(c.text) for c in texts.passes]
 
 
-def test_a_text_is_taken_before_a_proto_and_a_plan_from_the_proto_where_there_is_no_other(corpus: Corpus) -> None:
+def test_a_text_is_preferred_to_a_proto_and_the_proto_gives_a_missing_plan(corpus: Corpus) -> None:
     folder = corpus.wait("cpu") / "scan"
     whole = read(folder, ".txt")
     joined = read(folder, "_optimizations.txt", "_optimizations.hlo.pb")

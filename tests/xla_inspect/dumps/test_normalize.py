@@ -1,4 +1,4 @@
-"""Dumps of one compile name their call chains alike, however each numbers them, and hold every instruction."""
+"""Dumps of one compilation use the same ids for call chains and contain every instruction."""
 
 from __future__ import annotations
 
@@ -36,14 +36,14 @@ def test_the_first_dump_keeps_its_ids() -> None:
     assert {key: [frame.line for frame in chain] for key, chain in frames.chains.items()} == {1: [3], 2: [5]}
 
 
-def test_a_dump_that_numbers_its_frames_anew_gets_the_ids_of_the_first() -> None:
+def test_a_dump_with_renumbered_frames_gets_the_ids_of_the_first() -> None:
     frames = Frames()
     frames.clean(TABLES.format(3, 5) + BODY)
     swapped = frames.clean(TABLES.format(5, 3) + BODY)
     assert [line.partition("stack_frame_id=")[2][0] for line in swapped.splitlines()] == ["2", "1"]
 
 
-def test_a_chain_that_only_a_later_dump_has_gets_an_id_of_its_own() -> None:
+def test_a_call_chain_only_in_a_later_dump_gets_a_new_id() -> None:
     frames = Frames()
     frames.clean(TABLES.format(3, 5) + BODY)
     later = frames.clean(TABLES.format(3, 8) + BODY)
@@ -60,12 +60,12 @@ def partitioned() -> Capture:
 def test_a_partitioned_program_knows_its_lines_before_and_after(partitioned: Capture) -> None:
     lines = {1024: find_line(partitioned, "hidden = "), 256: find_line(partitioned, "return hidden")}
     for module in (partitioned.unoptimized_module, partitioned.module):
-        dots = [each for each in module.walk() if each.opcode == "dot"]
-        found = {each.shape.dimensions[-1]: partitioned.frames[each.stack_frame or 0][0].line for each in dots}
-        assert found == lines
+        dots = [dot for dot in module.walk() if dot.opcode == "dot"]
+        lines_by_size = {dot.shape.dimensions[-1]: partitioned.frames[dot.stack_frame or 0][0].line for dot in dots}
+        assert lines_by_size == lines
 
 
-def test_every_instruction_of_the_module_stands_in_its_text() -> None:
+def test_every_instruction_of_the_module_is_in_its_text() -> None:
     text = Frames().clean(
         "HloModule f\n\nENTRY %e (p: (f32[4], s32[])) -> f32[4] {\n  %p = (f32[4]{0}, s32[]) parameter(0)\n"
         "  ROOT %n = f32[4]{0} negate(%p#0)\n}\n"

@@ -1,4 +1,4 @@
-"""A record of pass runs that is damaged tells what is left of it."""
+"""A damaged record of pass runs gives its remaining entries."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ ENTRY = (
 )
 
 
-def test_an_entry_without_a_pass_is_passed_over_and_a_time_that_is_none_counts_as_nothing() -> None:
+def test_an_entry_without_a_pass_is_skipped_and_a_missing_time_is_zero() -> None:
     text = ENTRY.format("dce", 1_000_000, 3_000_000) + ENTRY.format("cse", "4x", "5y")
     nameless = "pass_metadata {\n  pass_id: 3\n}\n"
     record = read_metadata(text + nameless)

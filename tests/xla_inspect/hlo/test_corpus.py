@@ -1,4 +1,4 @@
-"""Every dump of a varied corpus is read, and read as the compiler's own protos have it."""
+"""Every dump of the corpus is read in agreement with the compiler's own protos."""
 
 from __future__ import annotations
 
@@ -50,32 +50,32 @@ def test_every_dump_is_read_as_the_compilers_own_proto_has_it(corpus: Corpus, ta
 
 
 @for_each_target
-def test_the_corpus_reaches_what_is_hard_to_read(corpus: Corpus, target: str) -> None:
-    seen: set[str] = set()
+def test_the_corpus_covers_the_forms_that_are_hard_to_read(corpus: Corpus, target: str) -> None:
+    features: set[str] = set()
     for path in corpus.texts(target):
         text = path.read_text()
-        seen |= {*hard_things(parse_module(text)), *(["compact"] if spell_out(text) != text else [])}
+        features |= {*hard_things(parse_module(text)), *(["compact"] if spell_out(text) != text else [])}
     everywhere = {"compact", "tuple shape", "bare names", "custom-call", "control predecessors", "frames", "schedule"}
     only = {"cpu": set(), "h100": {"shortened async", "triton"}, "tpu-v5e": {"tiles", "memory space", "packed"}}
-    assert seen >= everywhere | only[target]
+    assert features >= everywhere | only[target]
 
 
 def hard_things(module: Module) -> list[str]:
-    """What a module holds of the forms that are easily misread."""
-    found = ["schedule"] if module.is_scheduled else []
-    found += ["frames"] if module.frames() else []
-    found += ["bare names"] if not any("%" in i.attribute_text for i in module.walk()) else []
+    """Return the forms in a module that are easy to misread."""
+    features = ["schedule"] if module.is_scheduled else []
+    features += ["frames"] if module.frames() else []
+    features += ["bare names"] if not any("%" in i.attribute_text for i in module.walk()) else []
     for instruction in module.walk():
-        found += ["shortened async"] if instruction.wrapped else []
-        found += ["tuple shape"] if instruction.shape.is_tuple else []
-        found += ["custom-call"] if instruction.opcode == "custom-call" else []
-        found += ["control predecessors"] if instruction.control_predecessors else []
-        found += ["triton"] if "__triton" in (instruction.backend_config or "") else []
+        features += ["shortened async"] if instruction.wrapped else []
+        features += ["tuple shape"] if instruction.shape.is_tuple else []
+        features += ["custom-call"] if instruction.opcode == "custom-call" else []
+        features += ["control predecessors"] if instruction.control_predecessors else []
+        features += ["triton"] if "__triton" in (instruction.backend_config or "") else []
         for layout in (leaf.layout for leaf in instruction.shape.leaves() if leaf.layout):
-            found += ["tiles"] if layout.tiles else []
-            found += ["memory space"] if layout.memory_space else []
-            found += ["packed"] if layout.element_bits else []
-    return found
+            features += ["tiles"] if layout.tiles else []
+            features += ["memory space"] if layout.memory_space else []
+            features += ["packed"] if layout.element_bits else []
+    return features
 
 
 @for_each_target
@@ -93,20 +93,20 @@ def test_every_memory_plan_is_read_and_adds_up(corpus: Corpus, target: str) -> N
         assert sum(assignment.bytes_by_kind().values()) == sum(assignment.bytes_by_color().values()) == assignment.total
         for allocation, value in assignment.values():
             assert 0 <= value.offset <= value.offset + value.size <= allocation.size
-        printed = {(name, index) for name, index, _ in live.peak_values}
-        at_peak = [row for row in placements if (row.instruction, row.index) in printed and row.start is not None]
+        peak_names = {(name, index) for name, index, _ in live.peak_values}
+        at_peak = [row for row in placements if (row.instruction, row.index) in peak_names and row.start is not None]
         # A TPU pads buffers to tiles; the peak that the compiler prints leaves the padding out.
-        added = sum(row.size for row in at_peak)
-        assert (added >= live.peak) if target == "tpu-v5e" else (added == live.peak)
+        total = sum(row.size for row in at_peak)
+        assert (total >= live.peak) if target == "tpu-v5e" else (total == live.peak)
         # Of those that share memory the printed peak counts each.
         here = live_bytes(placements, live.end)[live.peak_position]
-        assert here <= added
+        assert here <= total
         assert here <= find_peak(placements)[1] <= assignment.total
     assert len(plans) >= 38
 
 
 @for_each_target
-def test_arrays_take_the_bytes_that_their_shape_says(corpus: Corpus, target: str) -> None:
+def test_arrays_have_the_size_that_their_shape_implies(corpus: Corpus, target: str) -> None:
     off = total = 0
     for path in corpus.wait(target).glob("*/*-buffer-assignment.txt"):
         for _, value in parse_buffers(path.read_text()).values():

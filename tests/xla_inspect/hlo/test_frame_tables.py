@@ -1,4 +1,4 @@
-"""The stack-frame tables at the head of a module: taken off its text, and read to call chains."""
+"""The stack-frame tables in the header of a module: removed from its text, and read as call chains."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ StackFrames
 BODY = "ENTRY %m { ROOT %x = f32[] parameter(0) }\n"
 
 
-def test_tables_are_taken_off_the_text_that_they_stand_in() -> None:
+def test_frame_tables_are_removed_from_the_text() -> None:
     assert split(HEADER + TABLES + BODY) == (TABLES, HEADER + BODY)
 
 
@@ -42,7 +42,7 @@ def test_a_chain_goes_from_the_innermost_frame_outwards_in_the_order_of_the_tabl
     assert list(chains) == [1, 2]
 
 
-def test_callers_are_found_whether_their_numbers_are_written_one_higher_or_as_they_are() -> None:
+def test_callers_are_found_with_zero_based_and_one_based_numbers() -> None:
     """As libtpu 0.0.34 writes them."""
     as_they_are = TABLES.replace("parent_frame_id=1", "parent_frame_id=0").replace(
         "parent_frame_id=3", "parent_frame_id=2"
@@ -58,6 +58,6 @@ def test_callers_are_found_whether_their_numbers_are_written_one_higher_or_as_th
         ("2 {file_location_id=2 parent_frame_id=1}", "2 {file_location_id=2 parent_frame_id=2}", "is its own caller"),
     ],
 )
-def test_tables_that_do_not_hold_together_are_refused(old: str, new: str, message: str) -> None:
+def test_inconsistent_frame_tables_are_rejected(old: str, new: str, message: str) -> None:
     with pytest.raises(HloSyntaxError, match=message):
         read_frames(TABLES.replace(old, new))

@@ -1,4 +1,4 @@
-"""Damaged text ends in a module or in an error with a place inside the text, and soon."""
+"""Damaged text quickly gives a module or an error with a place inside the text."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ SECONDS = 2.0
 
 
 def damage(text: str, dice: random.Random) -> str:
-    """The text cut off, or with pieces deleted, doubled, moved or overwritten."""
+    """Return the text truncated, or with pieces deleted, duplicated, moved or overwritten."""
     start = dice.randrange(len(text))
     end = min(len(text), start + dice.choice((1, 1, 2, 10, 100, 1000)))
     piece = text[start:end]
@@ -43,9 +43,9 @@ def damage(text: str, dice: random.Random) -> str:
     return dice.choice(kinds)()
 
 
-def check(read: Callable[[str], object], text: str) -> None:
+def check(read_text: Callable[[str], object], text: str) -> None:
     start = time.process_time()
-    error = refusal(read, text)
+    error = refusal(read_text, text)
     assert time.process_time() - start < SECONDS
     if error is not None:
         lines = text.split("\n")
@@ -53,9 +53,9 @@ def check(read: Callable[[str], object], text: str) -> None:
         assert 1 <= error.column <= len(lines[error.line - 1]) + 1, str(error)
 
 
-def refusal(read: Callable[[str], object], text: str) -> HloSyntaxError | None:
+def refusal(read_text: Callable[[str], object], text: str) -> HloSyntaxError | None:
     try:
-        read(text)
+        read_text(text)
     except HloSyntaxError as error:
         return error
     return None
@@ -63,7 +63,7 @@ def refusal(read: Callable[[str], object], text: str) -> HloSyntaxError | None:
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("program", PROGRAMS)
-def test_a_damaged_module_is_read_or_refused_with_its_place(corpus: Corpus, target: str, program: str) -> None:
+def test_a_damaged_module_is_read_or_rejected_with_its_place(corpus: Corpus, target: str, program: str) -> None:
     dice = random.Random(f"{target} {program}")  # noqa: S311 - the same damage each time, and no secret
     texts = [path.read_text() for path in corpus.passes(target, program)]
     for _ in range(120):
@@ -71,7 +71,7 @@ def test_a_damaged_module_is_read_or_refused_with_its_place(corpus: Corpus, targ
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_damaged_memory_plan_is_read_or_refused_with_its_place(corpus: Corpus, target: str) -> None:
+def test_a_damaged_memory_plan_is_read_or_rejected_with_its_place(corpus: Corpus, target: str) -> None:
     dice = random.Random(target)  # noqa: S311 - the same damage each time, and no secret
     buffers = corpus.find(target, "scan", "-buffer-assignment.txt").read_text()
     ranges = corpus.find(target, "scan", "-live-range.txt").read_text()
@@ -99,7 +99,7 @@ def test_a_damaged_memory_plan_is_read_or_refused_with_its_place(corpus: Corpus,
         "  a = f32[] x(), b=\n{\n",
     ],
 )
-def test_endless_repetition_takes_no_longer_than_its_length(noise: str) -> None:
+def test_long_repetitions_take_linear_time(noise: str) -> None:
     many = noise * (200_000 // len(noise))
     frame = "HloModule m\n\nENTRY %main (x: f32[]) -> f32[] {\n"
     for text in (

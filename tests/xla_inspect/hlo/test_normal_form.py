@@ -1,4 +1,4 @@
-"""HLO as people write it is read as XLA's own parser reads it, and what is wrong in it is told where it stands."""
+"""Handwritten HLO is read as by XLA's own parser, and errors have their place."""
 
 from __future__ import annotations
 
@@ -41,29 +41,32 @@ WRONG = {
 
 
 def tell(module: Module) -> list[list[tuple[str, str, tuple[str, ...], str, bool]]]:
-    """Return of each instruction name, opcode, operands, sizes and whether it is the root, by computation.
+    """Return the name, opcode, operands, sizes and root flag of each instruction, by computation.
 
     XLA prints in an order of its own, so this is sorted.
     """
     return sorted(
-        sorted((each.name, each.opcode, each.operands, each.shape.plain, each.is_root) for each in computation)
+        sorted(
+            (instruction.name, instruction.opcode, instruction.operands, instruction.shape.plain, instruction.is_root)
+            for instruction in computation
+        )
         for computation in module.computations
     )
 
 
 @written
-def test_a_written_module_is_read_as_xla_reads_it(text: str) -> None:
+def test_a_handwritten_module_is_read_as_xla_reads_it(text: str) -> None:
     assert tell(parse_module(text)) == tell(parse_module(read_back(text)))
 
 
 @written
-def test_a_written_module_holds_something_that_xla_does_not_print(text: str) -> None:
+def test_each_handwritten_module_has_a_form_that_xla_does_not_print(text: str) -> None:
     assert read_back(text).split() != text.split()
 
 
 @pytest.mark.parametrize("text", WRONG)
-def test_what_is_wrong_is_told_with_line_and_column_and_what_was_expected(text: str) -> None:
-    line, column, said = WRONG[text]
+def test_an_error_is_reported_with_line_column_and_expected_text(text: str) -> None:
+    line, column, message = WRONG[text]
     with pytest.raises(InspectError, match="error"):
         read_back(text)
     with pytest.raises(HloSyntaxError) as refused:
@@ -71,10 +74,10 @@ def test_what_is_wrong_is_told_with_line_and_column_and_what_was_expected(text: 
     place = re.match(r"line (\d+), column (\d+): (.*)", str(refused.value))
     assert place
     assert (int(place[1]), int(place[2])) == (line, column)
-    assert said in place[3]
+    assert message in place[3]
 
 
-def test_a_configuration_of_several_lines_becomes_one_with_the_blanks_that_its_author_put_within_a_line() -> None:
+def test_a_multiline_configuration_becomes_one_line_with_its_inner_blanks() -> None:
     text = """ENTRY e {
       x = f32[] parameter(0)
       ROOT y = f32[] negate(x), frontend_attributes={a={n = 1 : i32, t = [0, 1]}}, backend_config={

@@ -1,4 +1,4 @@
-"""The opcodes are those of the pinned compiler, each in one category."""
+"""The opcodes of the pinned compiler, each in one category."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def test_there_are_ten_categories() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "opcode", "wrapped", "category"),
+    ("spelling", "opcode", "inner", "category"),
     [
         ("add", "add", None, "element-wise"),
         ("slice-start", "async-start", "slice", "data movement"),
@@ -40,12 +40,12 @@ def test_there_are_ten_categories() -> None:
         ("all-to-all-update", "async-update", "all-to-all", "communication"),
     ],
 )
-def test_an_asynchronous_form_is_that_of_what_it_wraps(
-    written: str, opcode: str, wrapped: str | None, category: str
+def test_an_asynchronous_opcode_belongs_to_its_wrapped_opcode(
+    spelling: str, opcode: str, inner: str | None, category: str
 ) -> None:
-    assert (resolve(written), categorise(written)) == ((opcode, wrapped), category)
+    assert (resolve(spelling), categorise(spelling)) == ((opcode, inner), category)
 
 
-def test_an_unknown_opcode_is_refused() -> None:
+def test_an_unknown_opcode_is_rejected() -> None:
     with pytest.raises(ValueError, match="unknown opcode 'frobnicate-start'"):
         resolve("frobnicate-start")

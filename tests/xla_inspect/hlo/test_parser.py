@@ -1,4 +1,4 @@
-"""HLO text in every form becomes modules, and what is no HLO is refused with its place."""
+"""HLO text in every form is parsed, and invalid text is rejected with its place."""
 
 from __future__ import annotations
 
@@ -99,7 +99,7 @@ def test_metadata_is_unquoted() -> None:
     assert (multiply.op_name, multiply.stack_frame) == ('jit(f)/mul "it"', 2)
 
 
-def test_escapes_stand_for_their_characters() -> None:
+def test_escapes_are_decoded() -> None:
     assert unquote(r'"caf\303\251 \"x\"\n\\"') == 'caf\u00e9 "x"\n\\'
 
 
@@ -109,7 +109,7 @@ def test_a_stack_frame_resolves_to_its_callers_innermost_first() -> None:
     assert parse_module(MODULE).frames() == {1: (outer,), 2: (layer, outer)}
 
 
-def test_bare_names_and_operand_shapes_are_read_alike() -> None:
+def test_names_with_and_without_operand_shapes_are_read_equally() -> None:
     bare = line('  ROOT a.1 = f32[2]{0} add(f32[2]{0} x, /*index=1*/f32[2]{0} y), metadata={op_name="add"}')
     assert (bare.name, bare.operands, bare.is_root) == ("a.1", ("x", "y"), True)
     assert [shape.text for shape in bare.operand_shapes or ()] == ["f32[2]{0}", "f32[2]{0}"]
@@ -120,7 +120,7 @@ def test_calls_are_found_without_percent_signs() -> None:
     assert loop.calls == {"condition": ("cond.1",), "body": ("body.1",)}
 
 
-def test_a_shortened_asynchronous_form_names_what_it_wraps() -> None:
+def test_a_short_asynchronous_form_names_its_wrapped_opcode() -> None:
     module = parse_module(
         in_entry(
             "%x = f32[8]{0} parameter(0)",
@@ -227,13 +227,13 @@ def test_brackets_may_nest_deeper_than_the_fast_pattern_reads() -> None:
         (in_entry("ROOT %x = f32[] add(%a, $)"), (4, 27, "expected HLO")),
     ],
 )
-def test_what_is_not_understood_is_refused_with_its_place(text: str, expected: tuple[int, int, str]) -> None:
+def test_unparsable_text_is_rejected_with_its_place(text: str, expected: tuple[int, int, str]) -> None:
     at, column, message = failure(text)
     assert (at, column) == expected[:2]
     assert message.startswith(expected[2])
 
 
-def test_a_frame_that_calls_itself_is_refused() -> None:
+def test_a_frame_that_calls_itself_is_rejected() -> None:
     at, _, message = failure(
         MODULE.replace("2 {file_location_id=2 parent_frame_id=2}", "2 {file_location_id=2 parent_frame_id=3}")
     )
@@ -243,7 +243,7 @@ def test_a_frame_that_calls_itself_is_refused() -> None:
     )
 
 
-def test_asking_for_what_is_not_there_says_what_is() -> None:
+def test_an_unknown_name_is_rejected_with_the_available_ones() -> None:
     module = parse_module(MODULE)
     with pytest.raises(HloLookupError, match="has no computation 'nope'; it has fused, main"):
         module.computation("nope")
@@ -251,7 +251,7 @@ def test_asking_for_what_is_not_there_says_what_is() -> None:
         module.instruction("nope")
 
 
-def test_modules_share_what_their_texts_share() -> None:
+def test_equal_parts_of_texts_are_shared_between_modules() -> None:
     first = parse_module(MODULE)
     second = parse_module(MODULE.replace("kind=kLoop", "kind=kInput"))
     assert second.computation("fused") is first.computation("fused")
@@ -260,17 +260,17 @@ def test_modules_share_what_their_texts_share() -> None:
     assert parse_module(MODULE.replace("main", "other")).instruction("copy").computation == "other"
 
 
-def test_a_mistake_has_its_place_though_the_text_around_it_is_known() -> None:
-    known = parse_module(MODULE)
+def test_an_error_in_partly_cached_text_has_its_place() -> None:
+    module = parse_module(MODULE)
     fused = MODULE[MODULE.index("%fused") : MODULE.index("ENTRY")]
     without, twice = MODULE.replace(fused, ""), MODULE.replace(fused, fused * 2)
-    fusion = without.splitlines().index(known.instruction("fusion").text) + 1
+    fusion = without.splitlines().index(module.instruction("fusion").text) + 1
     assert failure(without)[::2] == (fusion, "computation 'fused' is not defined")
     header = twice.rindex("%fused (")
     assert failure(twice) == (twice.count("\n", 0, header) + 1, 1, "computation 'fused' is defined twice")
 
 
-def test_what_is_shared_cannot_be_changed() -> None:
+def test_shared_parts_are_immutable() -> None:
     fusion = parse_module(MODULE).instruction("fusion")
     with pytest.raises(TypeError, match="does not support item assignment"):
         fusion.attributes["kind"] = "kInput"  # type: ignore[index]  # which is what is tried
@@ -279,7 +279,7 @@ def test_what_is_shared_cannot_be_changed() -> None:
 
 
 @pytest.mark.parametrize(
-    ("written", "aliases"),
+    ("alias", "aliases"),
     [
         ("", {}),
         (", input_output_alias={ {}: (2, {}, may-alias) }", {(): 2}),
@@ -289,14 +289,14 @@ def test_what_is_shared_cannot_be_changed() -> None:
         ),
     ],
 )
-def test_an_output_that_takes_the_place_of_a_parameter_is_known_by_its_index(
-    written: str, aliases: dict[tuple[int, ...], int]
+def test_an_output_aliased_to_a_parameter_is_found_by_its_index(
+    alias: str, aliases: dict[tuple[int, ...], int]
 ) -> None:
-    text = f"HloModule m{written}\n\nENTRY e {{\n  ROOT p = f32[] parameter(0)\n}}\n"
+    text = f"HloModule m{alias}\n\nENTRY e {{\n  ROOT p = f32[] parameter(0)\n}}\n"
     assert parse_module(text).aliases == aliases
 
 
-def test_a_computation_is_called_without_a_percent_sign_where_the_instruction_has_one() -> None:
+def test_a_called_computation_is_found_with_or_without_a_percent_sign() -> None:
     text = (
         "HloModule m\n\nsum (a: f32[], b: f32[]) -> f32[] {\n  %a = f32[] parameter(0)\n  %b = f32[] parameter(1)\n"
         "  ROOT %c = f32[] add(a, b)\n}\n\nENTRY e (x: f32[2], z: f32[]) -> f32[] {\n  %x = f32[2]{0} parameter(0)\n"
@@ -305,7 +305,7 @@ def test_a_computation_is_called_without_a_percent_sign_where_the_instruction_ha
     assert dict(parse_module(text).entry.root.calls) == {"to_apply": ("sum",)}
 
 
-def test_what_is_called_is_known_where_names_stand_bare_as_releases_before_2026_write_them() -> None:
+def test_callees_are_found_in_the_bare_names_of_releases_before_2026() -> None:
     module = parse_module("""\
 HloModule jit_step, entry_computation_layout={(f32[4]{0})->f32[4]{0}}
 
@@ -320,4 +320,8 @@ ENTRY main.3 {
   ROOT loop.2 = f32[4]{0} fusion(loop.1), kind=kLoop, calls=fused
 } // main.3
 """)
-    assert [dict(each.calls) for each in module.entry] == [{}, {"calls": ("fused",)}, {"calls": ("fused",)}]
+    assert [dict(instruction.calls) for instruction in module.entry] == [
+        {},
+        {"calls": ("fused",)},
+        {"calls": ("fused",)},
+    ]

@@ -1,4 +1,4 @@
-"""Shapes are read with layout, tiles and memory space, and know their bytes."""
+"""Shapes with layout, tiles, memory space and size in bytes."""
 
 from __future__ import annotations
 
@@ -68,7 +68,7 @@ def test_every_element_type_of_the_compiler_is_known() -> None:
         ("f32[99999999999999999999]", 5),
     ],
 )
-def test_what_is_no_shape_is_refused_with_its_place(text: str, column: int) -> None:
+def test_an_invalid_shape_is_rejected_with_its_place(text: str, column: int) -> None:
     with pytest.raises(HloSyntaxError) as caught:
         parse_shape(text)
     assert (caught.value.line, caught.value.column) == (1, column)

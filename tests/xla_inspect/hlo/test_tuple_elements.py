@@ -1,4 +1,4 @@
-"""Elements of tuples that text picks where they are used are instructions, named as XLA's own parser names them."""
+"""Tuple elements selected in operand position are instructions, named as by XLA's own parser."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ TAKEN = in_entry(
 )
 
 
-def test_an_element_that_is_picked_where_it_is_used_is_an_instruction() -> None:
+def test_an_inline_tuple_element_is_an_instruction() -> None:
     module = parse_module(NESTED)
     assert [(i.name, i.opcode, i.shape.text, i.operands) for i in module.entry] == [
         ("p", "parameter", "(f32[4]{0}, (s32[], f32[2]{0}))", ()),
@@ -42,7 +42,7 @@ def test_an_element_that_is_picked_where_it_is_used_is_an_instruction() -> None:
     assert module.entry.root.name == "r"
 
 
-def test_the_name_of_an_element_is_one_that_nothing_has() -> None:
+def test_an_inline_tuple_element_gets_an_unused_name() -> None:
     assert parse_module(TAKEN).entry.root.operands == ("p_0", "p_0.1")
 
 
@@ -55,7 +55,7 @@ def test_the_name_of_an_element_is_one_that_nothing_has() -> None:
         ("ROOT %a = f32[4]{0} add(%x, %none#0)", "operand 'none' is not defined in computation 'main'", 32),
     ],
 )
-def test_an_element_that_is_not_there_is_refused_where_it_is_picked(line: str, message: str, column: int) -> None:
+def test_a_missing_tuple_element_is_rejected_with_its_place(line: str, message: str, column: int) -> None:
     text = in_entry("%p = (f32[4]{0}, s32[]) parameter(0)", "%x = f32[4]{0} parameter(1)", line)
     with pytest.raises(HloSyntaxError) as raised:
         parse_module(text)
@@ -64,14 +64,14 @@ def test_an_element_that_is_not_there_is_refused_where_it_is_picked(line: str, m
 
 
 @pytest.mark.parametrize("text", [NESTED, TAKEN])
-def test_they_are_the_instructions_that_xla_reads(text: str) -> None:
+def test_inline_tuple_elements_match_xlas_instructions(text: str) -> None:
     def tell(module: str) -> set[tuple[object, ...]]:
         return {(i.name, i.opcode, i.shape.text, i.operands, i.is_root) for i in parse_module(module).entry}
 
-    printed = _hlo.hlo_module_from_text(text).to_string()
-    assert tell(text) == tell(spell_out(text)) == tell(printed)
+    reread_text = _hlo.hlo_module_from_text(text).to_string()
+    assert tell(text) == tell(spell_out(text)) == tell(reread_text)
 
 
-def test_text_that_picks_nothing_stays_as_it_is() -> None:
+def test_text_without_inline_tuple_elements_is_unchanged() -> None:
     text = in_entry('ROOT %a = f32[4]{0} add(%x, %y), metadata={op_name="%x#0"}', '// %x#0, "open %x#1')
     assert spell_out(text) == text

@@ -1,4 +1,4 @@
-"""A module that is written as text is read by XLA's own parser to what was read."""
+"""A module written as text is read back by XLA's own parser."""
 
 from __future__ import annotations
 
@@ -43,14 +43,14 @@ ENTRY %e {
 
 
 def squeeze(text: str) -> str:
-    """Return a printed module without white space, its computations numbered: those without a name XLA names itself."""
+    """Return a printed module without white space and with numbered computations."""
     names = re.findall(r"^(?:ENTRY )?%(\S+) \(.*\{$", text, re.MULTILINE)
     numbers = {name: f"%{number}" for number, name in enumerate(names)}
     return re.sub(r"\s+", "", re.sub(r"%([\w.\-]+)", lambda match: numbers.get(match[1], match[0]), text))
 
 
 @pytest.fixture(scope="module")
-def compiled() -> Capture:
+def program() -> Capture:
     from programs.layer import EXAMPLE, layer
 
     return capture(layer, *EXAMPLE, target="cpu")
@@ -62,8 +62,8 @@ def test_a_written_module_means_the_same_once_it_is_written_back(text: str) -> N
 
 
 @pytest.mark.parametrize("stage", ["before", "after"])
-def test_a_compiled_module_means_the_same_once_it_is_written_back(compiled: Capture, stage: str) -> None:
-    text = getattr(compiled, stage)
+def test_a_compiled_module_means_the_same_once_it_is_written_back(program: Capture, stage: str) -> None:
+    text = getattr(program, stage)
     assert squeeze(read_back(write_module(parse_module(text)))) == squeeze(read_back(text))
 
 

@@ -1,4 +1,4 @@
-"""Lets the tests of protos find the texts that they share."""
+"""The path setup of the tests of protos."""
 
 from __future__ import annotations
 

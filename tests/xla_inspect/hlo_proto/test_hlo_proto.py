@@ -1,4 +1,4 @@
-"""What a serialized module gives, and what is said of bytes that are none."""
+"""Serialized modules, and errors for other bytes."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def varint(number: int) -> bytes:
 
 
 def field(number: int, value: int | bytes) -> bytes:
-    """A field of a message, a number or bytes."""
+    """Return the bytes of a message field with a number or bytes."""
     if isinstance(value, int):
         return varint(number << 3) + varint(value)
     return varint(number << 3 | 2) + varint(len(value)) + value
@@ -36,12 +36,12 @@ def field(number: int, value: int | bytes) -> bytes:
 
 def computation(*instructions: bytes, name: bytes = b"main") -> bytes:
     """An `HloComputationProto`."""
-    return field(1, name) + b"".join(field(2, each) for each in instructions) + field(5, 1)
+    return field(1, name) + b"".join(field(2, instruction) for instruction in instructions) + field(5, 1)
 
 
 def module(*computations: bytes) -> bytes:
-    """An `HloModuleProto` whose entry is its computation with the id 1."""
-    return field(1, b"made") + b"".join(field(3, each) for each in computations) + field(6, 1)
+    """Return an `HloModuleProto` with a computation of id 1 as its entry."""
+    return field(1, b"made") + b"".join(field(3, computation) for computation in computations) + field(6, 1)
 
 
 SCALAR = field(2, 11)  # the ShapeProto of f32[]
@@ -52,9 +52,9 @@ def test_a_module_alone_and_one_within_an_hlo_proto_or_a_snapshot_are_read_alike
     alone = serialize("custom calls")
     within = field(1, alone)
     snapshot = field(1, within)
-    read = read_hlo_proto(alone)
-    assert (read.name, read.buffers) == ("written", "")
-    assert read_hlo_proto(within) == read_hlo_proto(memoryview(snapshot)) == read
+    module = read_hlo_proto(alone)
+    assert (module.name, module.buffers) == ("written", "")
+    assert read_hlo_proto(within) == read_hlo_proto(memoryview(snapshot)) == module
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -70,8 +70,8 @@ def test_the_memory_plan_is_that_which_was_dumped(corpus: Corpus, target: str) -
 
 def test_a_module_without_a_root_or_ids_of_its_entry_is_read() -> None:
     """Builders of other projects leave out what has only one answer."""
-    made = field(1, b"made") + field(2, b"main") + field(3, computation(PARAMETER))
-    assert read_hlo_proto(made).text.splitlines()[2:] == [
+    proto = field(1, b"made") + field(2, b"main") + field(3, computation(PARAMETER))
+    assert read_hlo_proto(proto).text.splitlines()[2:] == [
         "ENTRY %main (x: f32[]) -> f32[] {",
         "  ROOT %x = f32[] parameter(0)",
         "}",
@@ -112,7 +112,7 @@ def nest(depth: int) -> bytes:
 
 
 def burrow(depth: int) -> bytes:
-    """An HloModuleProto whose arrays a module recovers, whose arrays another does, and so on."""
+    """Return an HloModuleProto with nested `original_value` recovery modules."""
     inner = module(computation(PARAMETER))
     for _ in range(depth):
         entry = field(1, field(1, b"a")) + field(2, field(1, b"b")) + field(3, inner)
@@ -199,7 +199,7 @@ def test_a_chain_of_asynchronous_instructions_takes_time_in_proportion_to_its_le
 def test_mutated_modules_are_read_or_refused_and_nothing_else() -> None:
     chance = random.Random(7)  # noqa: S311 - no secret
     whole = [serialize(name) for name in TEXTS]
-    read = 0
+    readable = 0
     for _ in range(1500):
         data = bytearray(chance.choice(whole))
         place = chance.randrange(len(data))
@@ -209,7 +209,7 @@ def test_mutated_modules_are_read_or_refused_and_nothing_else() -> None:
             data[place : place + chance.randrange(4)] = chance.randbytes(chance.randrange(4))
         try:
             read_hlo_proto(data)
-            read += 1
+            readable += 1
         except InspectError:
             continue
-    assert 100 < read < 1400
+    assert 100 < readable < 1400

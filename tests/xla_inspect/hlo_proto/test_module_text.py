@@ -1,4 +1,4 @@
-"""Modules as protos against the compiler's own texts of the same modules."""
+"""Texts written from protos, compared with the compiler's own texts."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def text_beside(path: Path) -> Path:
 
 
 def protos(folder: Path) -> list[Path]:
-    """The protos with a text beside them; the texts of `compact` leave instructions out."""
+    """The protos that have a text, except texts of `compact`, which omit instructions."""
     return [
         path
         for path in sorted(folder.glob("*/*.hlo.pb"))
@@ -71,9 +71,9 @@ def test_every_dumped_proto_has_the_text_that_was_dumped_beside_it(corpus: Corpu
 @pytest.mark.parametrize("name", TEXTS)
 def test_every_attribute_is_written_as_the_compiler_prints_it(name: str) -> None:
     proto = _hlo.hlo_module_from_text(TEXTS[name]).as_serialized_hlo_module_proto()
-    printed = _hlo.HloModule.from_serialized_hlo_module_proto(proto).to_string()
-    written = read_hlo_proto(proto)
+    text = _hlo.HloModule.from_serialized_hlo_module_proto(proto).to_string()
+    module = read_hlo_proto(proto)
     # A dump sorts the keys of configurations and spells asynchronous calls out, and `to_string()` does neither.
-    again = _hlo.hlo_module_from_text(written.text).to_string()
-    assert printed in {written.text, again} or sort_keys(printed) == sort_keys(again)
-    assert parse_module(written.text).name == written.name
+    again = _hlo.hlo_module_from_text(module.text).to_string()
+    assert text in {module.text, again} or sort_keys(text) == sort_keys(again)
+    assert parse_module(module.text).name == module.name

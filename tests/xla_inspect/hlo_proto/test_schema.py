@@ -1,4 +1,4 @@
-"""The table of fields against the descriptions of the same messages that jaxlib holds."""
+"""The table of proto fields, compared with the descriptors in jaxlib."""
 
 from __future__ import annotations
 
@@ -25,19 +25,19 @@ REPEATED = 3
 
 @cache
 def descriptions() -> tuple[dict[str, Any], dict[str, Any]]:
-    """The messages and the enumerations of XLA's files, by the names that they have within the package."""
+    """The messages and enumerations of XLA's files, by their names within the package."""
     messages: dict[str, Any] = {}
     enumerations: dict[str, Any] = {}
 
     def add(prefix: str, message: Any) -> None:  # noqa: ANN401 - the class is built at run time
         messages[prefix + message.name] = message
-        enumerations.update({f"{prefix}{message.name}.{found.name}": found for found in message.enum_type})
+        enumerations.update({f"{prefix}{message.name}.{enum.name}": enum for enum in message.enum_type})
         for inner in message.nested_type:
             add(f"{prefix}{message.name}.", inner)
 
     for file in read_descriptors(Path(jaxlib.__file__).parent / "libjax_common.so"):
         if file.name in FILES:
-            enumerations |= {found.name: found for found in file.enum_type}
+            enumerations |= {enum.name: enum for enum in file.enum_type}
             for message in file.message_type:
                 add("", message)
     return messages, enumerations
@@ -79,11 +79,11 @@ def test_each_value_of_an_enumeration_is_as_jaxlib_describes_it() -> None:
 
 
 def test_no_field_of_an_instruction_has_come_without_being_seen() -> None:
-    """What a newer XLA adds would be missing from every text: it is written, or named here as said elsewhere."""
+    """A new field of XLA would be missing from every text, so each is written, or listed here as redundant."""
     messages, _ = descriptions()
     passed_over = {"all_reduce_id", "is_cross_program_prefetch"}
-    known = {field.name for field in FIELDS["HloInstructionProto"]} | passed_over
-    assert {field.name for field in messages["HloInstructionProto"].field} - known == set()
+    covered = {field.name for field in FIELDS["HloInstructionProto"]} | passed_over
+    assert {field.name for field in messages["HloInstructionProto"].field} - covered == set()
 
 
 @pytest.mark.parametrize("name", TEXTS)
@@ -94,7 +94,7 @@ def test_messages_are_decoded_as_protobuf_decodes_them(name: str) -> None:
 
 
 def compare(kind: str, ours: Any, theirs: Any) -> int:  # noqa: ANN401 - the classes are built at run time
-    """Compare the fields of a message and of those within it; return how many there were."""
+    """Compare the fields of a message and of its nested messages; return their number."""
     compared = 0
     for field in (field for field in FIELDS[kind] if field not in OLDER.get(kind, ())):
         one, other = getattr(ours, field.name), getattr(theirs, field.name)

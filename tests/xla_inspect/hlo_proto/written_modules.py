@@ -1,4 +1,4 @@
-"""Modules that have, between them, every attribute that text knows: by what they are about, as people write HLO."""
+"""Handwritten modules by topic, which together contain every attribute of HLO text."""
 
 # ruff: noqa: E501 - lines of HLO are as long as they are
 

@@ -1,4 +1,4 @@
-"""Requests byte by byte, as no page and no library would send them."""
+"""Raw HTTP requests that no page and no library would send."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ PATHS = ("/start", "/describe", "/compile", "/details", "/stop", "/copy")
 
 
 def send(server: Playground, raw: bytes, *, half_closed: bool = False, patience: float = PATIENCE) -> bytes:
-    """Send bytes as they are, and return what comes back until the server closes or is silent for a second."""
+    """Send bytes unchanged, and return the response until the server closes or is silent for a second."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=patience) as connection:
         with contextlib.suppress(OSError):  # it may answer, and close, before it has read all
             connection.sendall(raw)
@@ -40,16 +40,16 @@ def send(server: Playground, raw: bytes, *, half_closed: bool = False, patience:
 
 
 def head(server: Playground, line: str, **headers: str | None) -> bytes:
-    """Return the head of a request with the right headers, but for those that are given."""
-    known = {"Host": f"127.0.0.1:{server.port}", "X-Play-Token": server.token, "Origin": server.address}
-    known |= {"Content-Type": "application/json", "Connection": "close"}
-    all_of = {**known, **{name.replace("_", "-"): value for name, value in headers.items()}}
+    """Return the head of a request with valid headers, except for the given ones."""
+    head_lines = {"Host": f"127.0.0.1:{server.port}", "X-Play-Token": server.token, "Origin": server.address}
+    head_lines |= {"Content-Type": "application/json", "Connection": "close"}
+    all_of = {**head_lines, **{name.replace("_", "-"): value for name, value in headers.items()}}
     lines = [line, *(f"{name}: {value}" for name, value in all_of.items() if value is not None)]
     return "\r\n".join([*lines, "", ""]).encode("latin-1")
 
 
 def post(server: Playground, path: str, body: bytes, **headers: str | None) -> bytes:
-    """Return a request that sends a body."""
+    """Return a request with a body."""
     return head(server, f"POST {path} HTTP/1.1", **{"Content_Length": str(len(body)), **headers}) + body
 
 
@@ -60,7 +60,7 @@ def status(answer: bytes) -> int:
 
 
 def refused(server: Playground, answer: bytes) -> bool:
-    """Return whether an answer refuses, and holds nothing that only the page may know."""
+    """Return whether a response rejects the request without revealing the token."""
     assert server.token.encode() not in answer
     assert b"Traceback" not in answer
     return 400 <= status(answer) < 500

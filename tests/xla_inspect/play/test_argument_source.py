@@ -1,4 +1,4 @@
-"""Arguments become Python that needs JAX alone."""
+"""Arguments as Python source that needs only JAX."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from xla_inspect.play.argument_text import read_arguments
     "text", ["x: f32[64,128], n: 3", "f32[4]", "p: {w: bf16[2,2], b: [i32[], pred[3]]}", "k: key[2]"]
 )
 def test_the_source_makes_the_same_arguments(text: str) -> None:
-    made = eval(write_source(text), {"jax": jax, "jnp": jnp})  # noqa: S307 - what is tested
-    assert made == tuple(
+    arguments = eval(write_source(text), {"jax": jax, "jnp": jnp})  # noqa: S307 - what is tested
+    assert arguments == tuple(
         value for args, kwargs in [read_arguments(text, dict, {})] for value in (*args, *kwargs.values())
     )

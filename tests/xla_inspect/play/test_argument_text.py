@@ -1,4 +1,4 @@
-"""Arguments are read as they are typed, and written so that they can be read again."""
+"""Typed arguments are parsed and written in a form that can be parsed again."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xla_inspect.play.argument_text import read_arguments, write_arguments
 
 
 def call(x: object, n: object = 3, *, params: object = None) -> None:
-    """A function to be called with arguments."""
+    """Accept arguments."""
 
 
 def test_shapes_literals_and_mappings_are_read() -> None:

@@ -1,4 +1,4 @@
-"""What code defines is read without running it."""
+"""The definitions in code, read without running it."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ EXAMPLE = (jax.ShapeDtypeStruct((N, 2 * N), jnp.float32), {"w": jnp.zeros(8)})
 
 
 def test_functions_parameters_and_shapes_are_found() -> None:
-    told = outline(CODE)
-    assert [(each["name"], each["line"]) for each in told["functions"]] == [("helper", 6), ("f", 8)]
-    assert told["chosen"] == "f"
-    assert told["functions"][1]["parameters"] == ["x", "y", "n"]
-    assert told["arguments"] == "x: f32[4,8], y: {w: f32[8]}"
+    answer = outline(CODE)
+    assert [(function["name"], function["line"]) for function in answer["functions"]] == [("helper", 6), ("f", 8)]
+    assert answer["chosen"] == "f"
+    assert answer["functions"][1]["parameters"] == ["x", "y", "n"]
+    assert answer["arguments"] == "x: f32[4,8], y: {w: f32[8]}"
 
 
 def test_the_wanted_function_is_chosen() -> None:
@@ -33,9 +33,9 @@ def test_the_wanted_function_is_chosen() -> None:
 
 
 def test_programs_by_name_can_be_chosen() -> None:
-    told = outline('PROGRAMS = {"a b": (f, (1,))}\n')
-    assert [each["name"] for each in told["functions"]] == ["a b"]
-    assert told["chosen"] == "a b"
+    answer = outline('PROGRAMS = {"a b": (f, (1,))}\n')
+    assert [function["name"] for function in answer["functions"]] == ["a b"]
+    assert answer["chosen"] == "a b"
 
 
 def test_a_fault_of_syntax_has_its_place() -> None:
@@ -53,5 +53,5 @@ def test_what_python_cannot_read_is_an_error(code: str) -> None:
     ["no_such_name", "EXAMPLE", "print(1)", "1 // 0", "jax.ShapeDtypeStruct((N,), jnp.no_type)", "'a'.join(N)", "N[0]"],
 )
 def test_an_example_that_is_not_simple_leaves_the_arguments_empty(example: str) -> None:
-    told = outline(f"N = 4\ndef f(x): return x\nEXAMPLE = ({example},)\n")
-    assert (told["arguments"], told["errors"]) == ("", [])
+    answer = outline(f"N = 4\ndef f(x): return x\nEXAMPLE = ({example},)\n")
+    assert (answer["arguments"], answer["errors"]) == ("", [])

@@ -1,4 +1,4 @@
-"""Each example compiles on three targets, and an edit that answers its question shows where the page says."""
+"""Each example compiles on three targets, and the solution to its question has the stated effect."""
 
 from __future__ import annotations
 
@@ -23,27 +23,27 @@ EXAMPLES = {example["name"]: example for example in list_examples()}
 TARGETS = ("cpu", "h100", "tpu-v5e")
 
 
-def count_sent(found: Capture) -> int:
-    return sum(int(each.sent_bytes) for each in list_collectives(found.module))
+def count_sent(capture: Capture) -> int:
+    return sum(int(collective.sent_bytes) for collective in list_collectives(capture.module))
 
 
-def count_kernels(found: Capture) -> int:
-    return len(list_kernels(found))
+def count_kernels(capture: Capture) -> int:
+    return len(list_kernels(capture))
 
 
-def count_moved(found: Capture) -> int:
-    launches = list_launches(found)
-    return sum(measure_traffic(found.module, each.instruction).total * (each.runs or 1) for each in launches)
+def count_moved(capture: Capture) -> int:
+    launches = list_launches(capture)
+    return sum(measure_traffic(capture.module, launch.instruction).total * (launch.runs or 1) for launch in launches)
 
 
-def count_beside(found: Capture) -> int:
-    memory = found.memory
+def count_beside(capture: Capture) -> int:
+    memory = capture.memory
     # The CPU's peak leaves its temporaries out.
     return max(memory.temporaries, memory.peak - memory.arguments - memory.outputs + memory.aliased)
 
 
-def count_work(found: Capture) -> int:
-    return Count(found.module).computation(found.module.entry).flops
+def count_work(capture: Capture) -> int:
+    return Count(capture.module).computation(capture.module.entry).flops
 
 
 MEASURES: dict[str, Callable[[Capture], int]] = {
@@ -73,9 +73,9 @@ def compile_code(example: dict[str, Any], code: str, target: str, donate: str = 
 
 
 def answer(example: dict[str, Any]) -> str:
-    """Return the code with the answer in the place of what the function does."""
+    """Return the code with the function's body replaced by the solution."""
     tree = ast.parse(example["code"])
-    [function] = [each for each in tree.body if getattr(each, "name", "") == example["function"]]
+    [function] = [node for node in tree.body if getattr(node, "name", "") == example["function"]]
     assert isinstance(function, ast.FunctionDef)
     lines = example["code"].splitlines()
     return "\n".join([*lines[: function.body[0].end_lineno], ANSWERS[example["name"]]["body"]])
@@ -84,7 +84,7 @@ def answer(example: dict[str, Any]) -> str:
 def test_there_are_ten_each_with_a_question_and_an_answer() -> None:
     assert len(EXAMPLES) == 10
     assert list(EXAMPLES) == list(ANSWERS) == list(MEASURES)
-    assert [name for name, each in EXAMPLES.items() if "?" not in each["question"]] == []
+    assert [name for name, example in EXAMPLES.items() if "?" not in example["question"]] == []
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -106,5 +106,5 @@ def test_the_answer_takes_less_of_what_the_question_is_about(name: str) -> None:
 @pytest.mark.usefixtures("all_targets")
 def test_the_first_is_three_kernels_on_the_h100_as_it_says_and_one_after_the_answer() -> None:
     example = EXAMPLES["softmax_rows"]
-    counted = [count_kernels(compile_code(example, code, "h100")) for code in (example["code"], answer(example))]
-    assert counted == [3, 1]
+    kernel_counts = [count_kernels(compile_code(example, code, "h100")) for code in (example["code"], answer(example))]
+    assert kernel_counts == [3, 1]

@@ -1,4 +1,4 @@
-"""The server answers every edit within its limits, and then the next one.
+"""The server answers every hostile edit within its limits, and then the next edit.
 
 Each file of `hostile` is one edit. Its lines `#: …` list the possible answers (`result`, or a kind of failure), and the
 arguments and flags that are sent with it.
@@ -40,14 +40,14 @@ def playground(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]
 
 
 def list_answers(events: list[dict[str, Any]]) -> set[str]:
-    """Return the kinds of an edit's failures, and `result` if there is one."""
+    """Return the kinds of an edit's failures, and `result` if there is a result."""
     failures = {event["failure"]["kind"] for event in events if event["event"] == "failed"}
     has_result = any(event["event"] == "data" and event["part"] == "whole" for event in events)
     return failures | {"result"} if has_result else failures
 
 
 def read_program(name: str, port: int) -> tuple[str, dict[str, str]]:
-    """Return the code of a hostile edit, and what its lines `#: …` say: `answers`, `given` and `flags`."""
+    """Return the code of a hostile edit, and the values of its lines `#: …`: `answers`, `given` and `flags`."""
     text = (HOSTILE / f"{name}.txt").read_bytes().decode()
     text = re.sub(r"\{\{(\d+) times ([^}]+)\}\}", lambda match: match[2] * int(match[1]), text)
     lines = re.findall(r"(?m)^\ufeff?#: (.*?)\r?$", text)

@@ -1,4 +1,4 @@
-"""Bodies, lengths and connections as no page sends them: each is refused in words, and holds nobody up."""
+"""Invalid bodies, lengths and connections are rejected with a message and block nobody."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
-    """One server for all of them."""
+    """One server for all tests."""
     home = tmp_path_factory.mktemp("odd")
     with play(folder=home, environment={"HOME": str(home)}) as playground:
         yield playground
@@ -29,7 +29,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
 
 @pytest.fixture(autouse=True)
 def is_left_as_it_was(server: Playground) -> Iterator[None]:
-    """Whatever a test sent, the page is served after it, and a text is described."""
+    """Assert after each test that the page is served and a text is described."""
     yield
     assert server.process.poll() is None
     assert server.ask("/", headers={}, patience=PATIENCE).status == 200
@@ -90,7 +90,7 @@ def test_two_lengths_and_a_chunked_body_are_refused(server: Playground) -> None:
 
 
 def test_one_request_hidden_in_another_is_not_answered(server: Playground) -> None:
-    """What is behind a body that was refused must not be read as a request of its own."""
+    """The bytes after a rejected body must not be read as another request."""
     hidden = head(server, "GET /start HTTP/1.1")
     for outer in (
         post(server, "/describe", hidden, X_Play_Token="x", Connection=None),  # noqa: S106 - a wrong one
@@ -157,12 +157,12 @@ def test_bodies_that_come_a_byte_at_a_time_hold_nobody_up(server: Playground) ->
 
 
 def count_settled(server: Playground) -> int:
-    """Return how many processes there are once none comes or goes: one is made ahead of the next edit."""
-    seen = [len(server.processes())]
-    while len(set(seen[-20:])) > 1 or len(seen) < 20:
+    """Return the number of processes once it is stable; one is started ahead of the next edit."""
+    counts = [len(server.processes())]
+    while len(set(counts[-20:])) > 1 or len(counts) < 20:
         time.sleep(0.1)
-        seen.append(len(server.processes()))
-    return seen[-1]
+        counts.append(len(server.processes()))
+    return counts[-1]
 
 
 def test_who_leaves_before_the_answer_leaves_nothing_running(server: Playground) -> None:

@@ -1,4 +1,4 @@
-"""Requests as no page sends them: each is refused in words, tells nothing, and leaves the server as it was."""
+"""Invalid requests are rejected with a message, reveal nothing, and leave the server unchanged."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @pytest.fixture(scope="module")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
-    """One server for all of them."""
+    """One server for all tests."""
     home = tmp_path_factory.mktemp("odd")
     with play(folder=home, environment={"HOME": str(home)}) as playground:
         yield playground
@@ -27,7 +27,7 @@ def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Playground]:
 
 @pytest.fixture(autouse=True)
 def is_left_as_it_was(server: Playground) -> Iterator[None]:
-    """Whatever a test sent, the page is served after it, and a text is described."""
+    """Assert after each test that the page is served and a text is described."""
     yield
     assert server.process.poll() is None
     assert server.ask("/", headers={}, patience=PATIENCE).status == 200
@@ -138,7 +138,7 @@ def test_the_page_is_served_with_a_policy_and_is_not_kept(server: Playground) ->
 
 def test_the_server_listens_on_the_loopback_alone(server: Playground) -> None:
     outside = [info[4][0] for info in socket.getaddrinfo(socket.gethostname(), server.port, proto=socket.IPPROTO_TCP)]
-    for address in {str(each) for each in outside} - {"127.0.0.1", "::1", "127.0.1.1"}:
+    for address in {str(host) for host in outside} - {"127.0.0.1", "::1", "127.0.1.1"}:
         with pytest.raises(OSError), socket.create_connection((address, server.port), timeout=1):  # noqa: PT011 - any
             pass
 

@@ -1,4 +1,4 @@
-"""The page loads every script that it needs from its own server, and no file but its own is given away."""
+"""The page loads all scripts from its own server, which serves no other file."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from xla_inspect.report.explorer import COMPILERS, LATER, SCRIPTS
 
 
 def test_the_page_names_its_scripts_in_order_and_each_is_there() -> None:
-    named = re.findall(r'<script src="static/([^"]+)" defer></script>', write_page("token"))
-    assert [name for name in named if name != BUNDLE] == [*SCRIPTS, *LATER, *COMPILERS, *OWN]
-    assert [name for name in named if read_static(name) is None] == []
+    scripts = re.findall(r'<script src="static/([^"]+)" defer></script>', write_page("token"))
+    assert [name for name in scripts if name != BUNDLE] == [*SCRIPTS, *LATER, *COMPILERS, *OWN]
+    assert [name for name in scripts if read_static(name) is None] == []
 
 
 def test_the_token_stands_in_the_page_as_text() -> None:

@@ -1,4 +1,4 @@
-"""However a playground is ended, it ends cleanly: nothing of it runs on, and nothing of it lies about."""
+"""A playground ends cleanly in every case: no process and no file is left."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ SOON = 30
 
 
 def await_end(playground: Playground, temporary: Path) -> None:
-    """Hold that a playground which was told to end leaves nothing."""
+    """Assert that a playground leaves nothing after it was told to end."""
     assert playground.process.wait(10) == 0
     end = time.monotonic() + SOON
     while playground.processes() and time.monotonic() < end:
@@ -62,8 +62,8 @@ def test_it_ends_cleanly_while_code_runs(tmp_path: Path) -> None:
 
 def ask_loop() -> dict[str, object]:
     """Return an edit whose code never ends."""
-    known = {"id": "1", "client": "a", "code": "while True:\n    pass\n", "function": "f", "targets": ["cpu"]}
-    return {**known, "arguments": "x: f32[8]", "options": {}}
+    request = {"id": "1", "client": "a", "code": "while True:\n    pass\n", "function": "f", "targets": ["cpu"]}
+    return {**request, "arguments": "x: f32[8]", "options": {}}
 
 
 def test_it_ends_cleanly_with_its_terminal(tmp_path: Path) -> None:
@@ -78,9 +78,9 @@ def test_it_ends_cleanly_with_its_terminal(tmp_path: Path) -> None:
     os.close(terminal)
     playground = Playground(process, str(tmp_path))
     try:
-        shown = ""
-        while not ADDRESS.search(shown):
-            shown += os.read(own, 1000).decode()
+        output = ""
+        while not ADDRESS.search(output):
+            output += os.read(own, 1000).decode()
         os.close(own)
         await_end(playground, tmp_path)
     finally:
@@ -99,17 +99,21 @@ print("it goes on")
 
 
 def test_a_terminal_that_hangs_up_before_the_address_is_printed_is_no_error() -> None:
-    done = subprocess.run([sys.executable, "-c", HUNG_UP], capture_output=True, text=True, timeout=60, check=False)
-    assert (done.stdout, done.stderr) == ("it goes on\n", "")
+    result = subprocess.run([sys.executable, "-c", HUNG_UP], capture_output=True, text=True, timeout=60, check=False)
+    assert (result.stdout, result.stderr) == ("it goes on\n", "")
 
 
 def test_a_file_begins_with_its_first_function(tmp_path: Path) -> None:
     (tmp_path / "own.py").write_text(CODE)
-    begun = read_file(f"{tmp_path}/own.py")
-    assert (begun["file"], begun["code"], begun["function"]) == ("own.py", CODE, "f")
-    for named, message in {"own.py:g": "has no function 'g'", "none.py:f": "no file", "own.txt": "not FILE.py"}.items():
+    file_text = read_file(f"{tmp_path}/own.py")
+    assert (file_text["file"], file_text["code"], file_text["function"]) == ("own.py", CODE, "f")
+    for subject, message in {
+        "own.py:g": "has no function 'g'",
+        "none.py:f": "no file",
+        "own.txt": "not FILE.py",
+    }.items():
         with pytest.raises(InspectError, match=message):
-            read_file(f"{tmp_path}/{named}")
+            read_file(f"{tmp_path}/{subject}")
 
 
 def test_a_file_of_a_package_imports_from_beside_the_package(tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Edits are compiled, each fault is told with its line, and nothing is left of them."""
+"""The process pool compiles edits, reports errors with their lines, and leaves no files."""
 
 from __future__ import annotations
 
@@ -26,21 +26,21 @@ CODE = "import jax\n\n\ndef f(x):\n    print('said')\n    return jax.nn.softmax(
 @pytest.fixture(scope="module")
 def pool() -> Iterator[ProcessPool]:
     """A pool with short limits."""
-    made = ProcessPool(Limits(code=3, compile=60, memory=3 << 30), {"file": "edit.py", "package": "", "paths": []})
-    yield made
-    made.close()
-    assert not made.folder.exists()
+    pool = ProcessPool(Limits(code=3, compile=60, memory=3 << 30), {"file": "edit.py", "package": "", "paths": []})
+    yield pool
+    pool.close()
+    assert not pool.folder.exists()
 
 
-def edit(code: str = CODE, **asked: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the page sends
+def edit(code: str = CODE, **changes: Any) -> dict[str, Any]:  # noqa: ANN401 - whatever the page sends
     """Return a request."""
-    known = {"id": "1", "client": "a", "code": code, "function": "f", "arguments": "x: f32[8,8]", "targets": ["cpu"]}
-    return {**known, "options": {}, **asked}
+    request = {"id": "1", "client": "a", "code": code, "function": "f", "arguments": "x: f32[8,8]", "targets": ["cpu"]}
+    return {**request, "options": {}, **changes}
 
 
-def fail(pool: ProcessPool, code: str, **asked: Any) -> tuple[str, int | None]:  # noqa: ANN401 - likewise
+def fail(pool: ProcessPool, code: str, **changes: Any) -> tuple[str, int | None]:  # noqa: ANN401 - likewise
     """Return the kind and the line of the one failure of an edit."""
-    events = [*pool.answer_edit(edit(code, **asked))]
+    events = [*pool.answer_edit(edit(code, **changes))]
     (failure,) = [event["failure"] for event in events if event["event"] == "failed"]
     assert events[-1]["event"] == "done"
     return failure["kind"], failure["line"]
@@ -130,9 +130,9 @@ def test_a_newer_edit_takes_the_place_of_an_older(pool: ProcessPool) -> None:
 
 
 def test_a_copied_test_passes_and_a_copied_issue_runs(pool: ProcessPool, tmp_path: Path) -> None:
-    asked = edit()
-    [*pool.answer_edit(asked)]
-    copied = Copied(asked, "edit.py", "x: f32[8,8]", {"jax": "1"}, pool.recall(asked))
+    request = edit()
+    [*pool.answer_edit(request)]
+    copied = Copied(request, "edit.py", "x: f32[8,8]", {"jax": "1"}, pool.recall(request))
     for kind, command in {"test": ["-m", "pytest", "-q", "-p", "no:cacheprovider"], "issue": []}.items():
         file = tmp_path / f"test_{kind}.py"
         text = copied.write(kind)

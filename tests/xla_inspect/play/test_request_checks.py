@@ -1,4 +1,4 @@
-"""A request is of the page, or nothing is done for it."""
+"""Only requests from the page are answered."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ GOOD = {"Host": "127.0.0.1:8484", "X-Play-Token": "secret", "Origin": "http://12
 
 
 def make(**headers: str) -> Message:
-    """Headers, the good ones unless others are given."""
+    """Return headers: the valid ones, unless others are given."""
     message = Message()
     for name, value in {**GOOD, **{name.replace("_", "-"): value for name, value in headers.items()}}.items():
         message[name] = value
@@ -50,7 +50,7 @@ def test_a_link_on_a_page_of_this_machine_may_open_the_page() -> None:
 
 
 @pytest.mark.parametrize(
-    ("changed", "is_page"),
+    ("change", "is_page"),
     [
         ({}, False),
         ({"Sec_Fetch_Site": "cross-site"}, True),
@@ -58,9 +58,9 @@ def test_a_link_on_a_page_of_this_machine_may_open_the_page() -> None:
         ({"Sec_Fetch_Dest": "iframe"}, True),
     ],
 )
-def test_such_a_page_may_neither_ask_nor_frame_it(changed: dict[str, str], *, is_page: bool) -> None:
+def test_such_a_page_may_neither_ask_nor_frame_it(change: dict[str, str], *, is_page: bool) -> None:
     with pytest.raises(RefusedError, match="another site"):
-        check_sender(make(**OPENED | changed), 8484, "secret", is_page=is_page)
+        check_sender(make(**OPENED | change), 8484, "secret", is_page=is_page)
 
 
 @pytest.mark.parametrize("length", ["-1", "1e3", "99999999999", "1048577", "x", ""])

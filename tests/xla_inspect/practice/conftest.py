@@ -1,4 +1,4 @@
-"""What the tests of the practice share: its commands, run as a reader runs them into a pipe."""
+"""Fixtures of the practice tests: its commands, run with their output in a pipe."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ SET = ("XLA_FLAGS", "NO_COLOR", "COLUMNS", "PYTHONIOENCODING", "JAX_PLATFORMS")
 
 @dataclass(frozen=True)
 class Ended:
-    """A command that ended: its exit status, and what it wrote."""
+    """A finished command: its exit status and its output."""
 
     status: int
     out: str
@@ -60,7 +60,7 @@ def finish(module: str, *arguments: str, environment: tuple[tuple[str, str], ...
 
 @pytest.fixture(autouse=True)
 def _keep_apart(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """Let no test write into the progress of whoever runs it."""
+    """Let no test write into the user's progress."""
     monkeypatch.setattr(logbook, "FOLDER", tmp_path / "kept")
 
 
@@ -89,5 +89,5 @@ def sandbox() -> Iterator[Sandbox]:
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    """A copy of the exercises, as they are before anything is written."""
+    """A copy of the unsolved exercises."""
     return copy_all(tmp_path)

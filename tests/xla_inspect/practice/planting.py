@@ -1,4 +1,4 @@
-"""Plant answers in copies of the exercises, and mark them."""
+"""Answers planted in copies of the exercises, and their marks."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ BY_KEY = {exercise.key: exercise for exercise in EXERCISES}
 
 
 def copy_all(folder: Path) -> Path:
-    """Copy all exercises, as they are before anything is written, below a folder, and return where they lie."""
+    """Copy all unsolved exercises below a folder, and return their folder."""
     copied = folder / "practice"
     shutil.copytree(FOLDER, copied, ignore=shutil.ignore_patterns("__pycache__"))
     return copied
 
 
 def solve(folder: Path) -> None:
-    """Put the solutions in the place of the exercises."""
+    """Replace the exercises with their solutions."""
     for exercise in EXERCISES:
         here = Exercise(exercise.phase, exercise.name, folder)
         shutil.copy(here.solution, here.file)
 
 
 def plant(key: str, folder: Path, answer: str) -> Exercise:
-    """Write an exercise whose functions and answers are replaced by those of some code, alone in a folder."""
+    """Write an exercise with functions and answers replaced by those of some code into a folder."""
     exercise = BY_KEY[key]
     planted = Exercise(exercise.phase, exercise.name, folder / "practice", FOLDER)
     planted.file.parent.mkdir(parents=True)
@@ -47,4 +47,4 @@ def find_names(node: ast.stmt) -> set[str]:
     if isinstance(node, ast.FunctionDef | ast.ClassDef):
         return {node.name}
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AnnAssign) else []
-    return {each.id for target in targets for each in ast.walk(target) if isinstance(each, ast.Name)}
+    return {leaf.id for target in targets for leaf in ast.walk(target) if isinstance(leaf, ast.Name)}

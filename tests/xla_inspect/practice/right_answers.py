@@ -1,4 +1,4 @@
-"""Right answers other than the solutions: the check must not ask for one way of writing.
+"""Right answers other than the solutions, which the check must accept.
 
 Each stands under its exercise, with what it is where there are several.
 """

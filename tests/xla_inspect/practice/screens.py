@@ -1,4 +1,4 @@
-"""A screen that the tests of the practice print to and type at."""
+"""A simulated terminal for the tests of the practice."""
 
 from __future__ import annotations
 

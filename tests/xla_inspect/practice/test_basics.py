@@ -1,4 +1,4 @@
-"""Phase 1: what is shown beside PyTorch agrees with it."""
+"""Phase 1: the comparison with PyTorch is correct."""
 
 from __future__ import annotations
 
@@ -31,8 +31,8 @@ def test_jit_runs_python_once_for_each_shape() -> None:
 def test_a_step_of_training_lowers_the_loss() -> None:
     prompt = basics.open_prompt()
     prompt.type(basics.MODEL)
-    shown = prompt.type(basics.STEP)
-    before, after = map(float, re.findall(r"^Array\(([\d.]+), dtype=float32\)$", shown, re.MULTILINE))
+    output = prompt.type(basics.STEP)
+    before, after = map(float, re.findall(r"^Array\(([\d.]+), dtype=float32\)$", output, re.MULTILINE))
     assert 0 < after < before
 
 

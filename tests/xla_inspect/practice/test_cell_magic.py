@@ -1,4 +1,4 @@
-"""The cell of an exercise is marked in a notebook, and no file of the reader's is read or written."""
+"""The cell of an exercise is marked in a notebook without reading or writing the user's files."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ KEY = "jaxpr/follow"
 
 @pytest.fixture(scope="module")
 def shell() -> InteractiveShell:
-    """IPython, with the magic as a notebook loads it."""
+    """An IPython shell with the magic loaded as in a notebook."""
     shell = start_ipython()
     shell.run_line_magic("load_ext", "xla_inspect.practice.cell_magic")
     return shell
 
 
 def said_of(shell: InteractiveShell, text: str, capsys: pytest.CaptureFixture[str]) -> str:
-    """Return what is printed when a cell with this text is run."""
+    """Return the printed output of a cell with this text."""
     capsys.readouterr()
     shell.run_cell_magic("exercise", KEY, text)
     return capsys.readouterr().out
@@ -40,29 +40,29 @@ def test_a_cell_that_is_not_written_says_so(shell: InteractiveShell, capsys: pyt
 def test_a_cell_that_calls_what_is_not_written_says_so_too(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    said = said_of(shell, f"{starter(find_exercise(KEY))}\nfollow(None, 0)\n", capsys)
-    assert said.startswith("not yet written: cell:")
+    output = said_of(shell, f"{starter(find_exercise(KEY))}\nfollow(None, 0)\n", capsys)
+    assert output.startswith("not yet written: cell:")
 
 
 def test_a_wrong_answer_is_told_in_terms_of_the_jaxpr(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = "def follow(jaxpr, argument):\n    return [equation.primitive.name for equation in jaxpr.eqns]\n"
-    said = said_of(shell, wrong, capsys)
-    assert "WRONG" in said
-    assert "exercise-" not in said
+    output = said_of(shell, wrong, capsys)
+    assert "WRONG" in output
+    assert "exercise-" not in output
 
 
 def test_an_error_names_the_line_of_the_cell(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
     """The magic stands on the first line."""
-    said = said_of(shell, "def follow(jaxpr, argument):\n    return jaxpr.nothing\n", capsys)
-    assert "WRONG: cell:3: AttributeError" in said
+    output = said_of(shell, "def follow(jaxpr, argument):\n    return jaxpr.nothing\n", capsys)
+    assert "WRONG: cell:3: AttributeError" in output
 
 
 def test_a_cell_that_does_not_run_is_not_marked(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
-    said = said_of(shell, "def follow(jaxpr, argument)\n", capsys)
-    assert "SyntaxError" in said
-    assert "right" not in said
+    output = said_of(shell, "def follow(jaxpr, argument)\n", capsys)
+    assert "SyntaxError" in output
+    assert "right" not in output
 
 
 def test_a_cell_that_is_right_counts_as_done_until_it_is_wrong(

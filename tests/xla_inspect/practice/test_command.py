@@ -1,4 +1,4 @@
-"""How commands end, and what their help is made of."""
+"""Exit statuses and help texts of commands."""
 
 from __future__ import annotations
 
@@ -63,8 +63,8 @@ def test_wrong_arguments_return_a_status_and_end_no_process(capsys: pytest.Captu
 
 
 def test_markdown_reads_well_in_a_terminal() -> None:
-    shown = command.plain("Say `this`, see [there](https://a.b/c):\n\n```sh\nrun `it`\n```\nAnd [on](x).")
-    assert shown == "Say this, see there (https://a.b/c):\n\n    run `it`\nAnd on (x)."
+    text = command.plain("Say `this`, see [there](https://a.b/c):\n\n```sh\nrun `it`\n```\nAnd [on](x).")
+    assert text == "Say this, see there (https://a.b/c):\n\n    run `it`\nAnd on (x)."
 
 
 def test_each_shell_is_told_the_same_flags_and_how_to_take_them_back() -> None:

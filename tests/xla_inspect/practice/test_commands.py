@@ -1,4 +1,4 @@
-"""Each command of the practice, run by itself in a pipe: what it prints, and how it ends when it is misused."""
+"""Each command of the practice in a pipe: its output, and its errors."""
 
 from __future__ import annotations
 
@@ -41,9 +41,9 @@ PROGRESS = re.compile(r"(?:starting JAX|compiling \w+ for [\w-]+(?:, with dumps)
 def test_a_command_shows_its_phases_with_their_minutes_and_ends_each_with_references(module: str, run: Run) -> None:
     ended = run(module)
     assert ended.status == 0
-    shown = re.findall(r"^Phase (\d) of 5: (.*) \((\d+) minutes\)$", ended.out, re.MULTILINE)
+    headings = re.findall(r"^Phase (\d) of 5: (.*) \((\d+) minutes\)$", ended.out, re.MULTILINE)
     expected = [PHASES[name] for name in SHOWS[module]]
-    assert shown == [(str(phase.number), phase.title, str(phase.minutes)) for phase in expected]
+    assert headings == [(str(phase.number), phase.title, str(phase.minutes)) for phase in expected]
     parts = re.split(r"^Phase \d of 5", ended.out, flags=re.MULTILINE)[1:]
     for part, phase in zip(parts, expected, strict=True):
         _, last = part.split("Read on\n")
@@ -56,8 +56,10 @@ def test_a_command_shows_its_phases_with_their_minutes_and_ends_each_with_refere
 def test_a_phase_names_the_files_of_its_exercises_with_minutes_and_level(module: str, run: Run) -> None:
     out = run(module).out
     listed = re.findall(r"^    snippets/practice/(\w+)/(\w+)\.py +(\d+) +(\d)  \w", out, re.MULTILINE)
-    expected = [each for name in SHOWS[module] for each in find_exercises(name)]
-    assert listed == [(each.phase, each.name, str(each.minutes), str(each.level)) for each in expected]
+    expected = [exercise for name in SHOWS[module] for exercise in find_exercises(name)]
+    assert listed == [
+        (exercise.phase, exercise.name, str(exercise.minutes), str(exercise.level)) for exercise in expected
+    ]
 
 
 @pytest.mark.long("otherwise one command of the practice stands for all", but=["hlo_dump"])
@@ -95,17 +97,17 @@ def test_a_target_that_does_not_exist_is_refused_with_a_list(module: str, run: R
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("target", ["h100", "tpu-v5e"])
 @pytest.mark.parametrize(
-    ("main", "asked"),
+    ("main", "arguments"),
     [(jaxpr_demo.main, ["--phase", "5"]), (hlo_dump.main, []), (optimization_compare.main, [])],
     ids=["jaxpr_demo", "hlo_dump", "optimization_compare"],
 )
 def test_a_command_shows_another_target_without_its_hardware(
-    main: Callable[[list[str]], int], asked: list[str], target: str, capsys: pytest.CaptureFixture[str]
+    main: Callable[[list[str]], int], arguments: list[str], target: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert main([*asked, "--target", target]) == 0
+    assert main([*arguments, "--target", target]) == 0
     out = capsys.readouterr().out
-    named = {"h100": "NVIDIA H100", "tpu-v5e": "TPU v5e"}[target]
-    assert f", {named}\n" in out
+    title = {"h100": "NVIDIA H100", "tpu-v5e": "TPU v5e"}[target]
+    assert f", {title}\n" in out
     # No kernel of another compiler.
     assert "__ynn_fusion" not in out
     assert ("__triton" in out) == (target == "h100")
@@ -117,9 +119,9 @@ def test_a_reader_of_the_pipe_who_has_enough_ends_the_command_in_silence(begin: 
     assert process.stderr
     process.stdout.readline()
     process.stdout.close()
-    said = process.stderr.read()
+    error_text = process.stderr.read()
     assert process.wait(timeout=120) == 141
-    assert [line for line in said.splitlines() if not PROGRESS.fullmatch(line)] == []
+    assert [line for line in error_text.splitlines() if not PROGRESS.fullmatch(line)] == []
     process.stderr.close()
 
 
@@ -128,8 +130,8 @@ def test_a_reader_of_the_pipe_who_has_enough_ends_the_command_in_silence(begin: 
 def test_an_unknown_flag_is_told_before_xla_ends_the_process(module: str, run: Run) -> None:
     ended = run(module, XLA_FLAGS="--xla_dump_too=dump")
     assert ended.status == 1
-    said = "XLA_FLAGS has what this XLA does not know: --xla_dump_too. Did you mean --xla_dump_to?"
-    assert ended.err == f"xla_inspect.{module}: {said}\n"
+    message = "XLA_FLAGS has what this XLA does not know: --xla_dump_too. Did you mean --xla_dump_to?"
+    assert ended.err == f"xla_inspect.{module}: {message}\n"
 
 
 def test_hardware_that_jax_does_not_know_is_told_in_one_line(run: Run) -> None:
@@ -157,14 +159,14 @@ def test_in_a_terminal_a_command_is_coloured_and_says_the_same(tmp_path: Path) -
     os.close(theirs)
     # Of its two questions one is answered, at the second try, and the other skipped.
     os.write(ours, b"abc\n9\n\n")
-    shown = b""
+    output = b""
     # Linux says EIO when the other end is closed.
     with contextlib.suppress(OSError):
         while part := os.read(ours, 1 << 16):
-            shown += part
+            output += part
     os.close(ours)
     assert process.wait(timeout=60) == 0
-    text = shown.decode().replace("\r\n", "\n")
+    text = output.decode().replace("\r\n", "\n")
     assert "\x1b[1;36mPhase 2 of 5: Jaxpr (20 minutes)\x1b[0m" in text
     plain = re.sub(r"\x1b\[[\d;]*m", "", text)
     model = jax.make_jaxpr(models.mlp)(models.PARAMS, models.X).pretty_print(use_color=False)

@@ -1,4 +1,4 @@
-"""The reader's flags reach what is compiled."""
+"""The user's flags apply to compilations."""
 
 from __future__ import annotations
 

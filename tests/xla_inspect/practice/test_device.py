@@ -1,4 +1,4 @@
-"""The GPU of this machine as a target, on machines that have none."""
+"""The local GPU as a target, tested on machines without one."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ def test_the_other_targets_are_those_of_the_package() -> None:
 
 def test_a_gpu_that_jax_was_not_told_of_is_an_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
-    found = device.find_device("gpu")
-    assert "set JAX_PLATFORMS=cuda,cpu before Python starts" in found.obstacle
+    gpu = device.find_device("gpu")
+    assert "set JAX_PLATFORMS=cuda,cpu before Python starts" in gpu.obstacle
     with pytest.raises(TargetUnavailableError):
-        compiler.compile_for(found, models.decay, models.shape(4))
+        compiler.compile_for(gpu, models.decay, models.shape(4))
     monkeypatch.setenv("JAX_PLATFORMS", "cuda,cpu")
-    assert found.obstacle == ""
+    assert gpu.obstacle == ""
 
 
 def test_a_gpu_that_jax_does_not_find_is_an_error_that_says_what_jax_said(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -38,8 +38,8 @@ def test_a_program_is_compiled_for_the_gpu_that_jax_gives(monkeypatch: pytest.Mo
     monkeypatch.setattr(device.Device, "devices", lambda _: targets.find_target("h100").devices())
     monkeypatch.setenv("JAX_PLATFORMS", "cuda,cpu")
     monkeypatch.setenv("XLA_INSPECT_CACHE", "off")
-    found = compiler.compile_for(device.find_device("gpu"), models.center, models.shape(1024, 256))
-    assert (found.target, found.options["xla_gpu_autotune_level"]) == ("gpu", 4)
-    assert tables.describe_kernels(found) == [
+    executable = compiler.compile_for(device.find_device("gpu"), models.center, models.shape(1024, 256))
+    assert (executable.target, executable.options["xla_gpu_autotune_level"]) == ("gpu", 4)
+    assert tables.describe_kernels(executable) == [
         ("triton_softmax.1", "kCustom __triton", "reduce, 2 broadcast, multiply, subtract")
     ]

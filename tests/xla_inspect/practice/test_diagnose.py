@@ -1,4 +1,4 @@
-"""The second capstone: faults are found in the dump, proved by its lines, and mended."""
+"""The second capstone: faults are found in a dump, proved by its lines, and fixed."""
 
 from __future__ import annotations
 
@@ -45,13 +45,13 @@ def before() -> Capture:
 
 @pytest.fixture(scope="module")
 def proofs(before: Capture) -> dict[str, str]:
-    """The name of an instruction for each fault, looked up in the dump that is made here."""
+    """The name of an instruction for each fault, from a dump made here."""
     return {fault: FAULTS[fault](before)[0].name for fault in EXPECTED}
 
 
-def list_shown(found: Capture) -> tuple[str, ...]:
+def list_shown(capture: Capture) -> tuple[str, ...]:
     """Return the faults that a dump shows."""
-    return tuple(fault for fault, find in FAULTS.items() if find(found))
+    return tuple(fault for fault, find in FAULTS.items() if find(capture))
 
 
 def shape(*dimensions: int) -> jax.ShapeDtypeStruct:
@@ -72,9 +72,9 @@ PROGRAMS: dict[str, Callable[[jax.Array], jax.Array]] = {
 
 def test_each_fault_is_found_in_a_program_that_has_it_and_only_there() -> None:
     assert list(PROGRAMS) == list(FAULTS)
-    found = {name: capture(program, shape(256, 256), passes=False) for name, program in PROGRAMS.items()}
-    shown = {name: [fault for fault, find in FAULTS.items() if find(one)] for name, one in found.items()}
-    assert shown == {name: [name] for name in PROGRAMS}
+    captures = {name: capture(program, shape(256, 256), passes=False) for name, program in PROGRAMS.items()}
+    faults_by_program = {name: [fault for fault, find in FAULTS.items() if find(one)] for name, one in captures.items()}
+    assert faults_by_program == {name: [name] for name in PROGRAMS}
 
 
 def test_the_slow_model_has_some_of_the_eight_and_not_the_others(before: Capture) -> None:
@@ -100,8 +100,8 @@ def try_out(sandbox: Sandbox, tmp_path: Path) -> Trial:
 
 
 def test_names_prove_a_fault(proofs: dict[str, str], try_out: Trial) -> None:
-    verdict, said = try_out(proofs)
-    assert (verdict.verdict, said) == ("right", "")
+    verdict, message = try_out(proofs)
+    assert (verdict.verdict, message) == ("right", "")
     assert [remark.text for remark in verdict.remarks if remark.text.endswith(": fixed")] == [
         f"{fault}: fixed" for fault in proofs
     ]
@@ -122,8 +122,8 @@ def test_a_line_proves_a_fault_also_under_the_name_that_it_has_elsewhere(
     copied: str, proofs: dict[str, str], try_out: Trial
 ) -> None:
     line = copied.replace("NAME", proofs["copy"])
-    verdict, said = try_out(proofs | {"copy": line})
-    assert (verdict.verdict, said) == ("right", "")
+    verdict, message = try_out(proofs | {"copy": line})
+    assert (verdict.verdict, message) == ("right", "")
     assert any(remark.text == f"copy: `%{proofs['copy']}` shows it" for remark in verdict.remarks)
 
 
@@ -156,20 +156,20 @@ def test_what_is_not_proved_is_told_without_giving_the_others_away(
         for fault, line in changes.items()
     }
     faults = {fault: line for fault, line in {**proofs, **lines}.items() if line is not None}
-    verdict, said = try_out(faults)
-    assert (verdict.verdict, expected in said) == ("wrong", True), said
+    verdict, message = try_out(faults)
+    assert (verdict.verdict, expected in message) == ("wrong", True), message
     if changes == {"sort": None}:
-        assert "sort" not in said
+        assert "sort" not in message
 
 
 def test_what_is_no_dict_is_refused(try_out: Trial) -> None:
-    verdict, said = try_out(["sort"])
-    assert (verdict.verdict, "must be a dict" in said) == ("wrong", True), said
+    verdict, message = try_out(["sort"])
+    assert (verdict.verdict, "must be a dict" in message) == ("wrong", True), message
 
 
 @pytest.mark.long("otherwise each exercise is marked with its solution")
 @pytest.mark.parametrize(
-    ("changed", "into", "expected"),
+    ("old_text", "into", "expected"),
     [
         ('@partial(jax.jit, donate_argnames="memory")', "@jax.jit", "copy, "),
         ("jax.lax.dynamic_slice(positions,", "jax.lax.dynamic_slice(jnp.asarray(patient.POSITIONS),", "constant, "),
@@ -180,8 +180,8 @@ def test_what_is_no_dict_is_refused(try_out: Trial) -> None:
     ],
 )
 def test_what_is_not_mended_or_is_worse_is_told(
-    changed: str, into: str, expected: str, proofs: dict[str, str], try_out: Trial
+    old_text: str, into: str, expected: str, proofs: dict[str, str], try_out: Trial
 ) -> None:
-    assert changed in STEP
-    verdict, said = try_out(proofs, STEP.replace(changed, into))
-    assert (verdict.verdict, expected in said) == ("wrong", True), said
+    assert old_text in STEP
+    verdict, message = try_out(proofs, STEP.replace(old_text, into))
+    assert (verdict.verdict, expected in message) == ("wrong", True), message

@@ -1,4 +1,4 @@
-"""Each file that a compiler dumps is known, and described."""
+"""Every file of a compiler's dump is known and described."""
 
 from __future__ import annotations
 
@@ -26,13 +26,13 @@ def test_every_file_that_a_compile_leaves_is_known(target: str, tmp_path: Path) 
         False,
     ]
     assert strip_front(files[1].path.name).endswith("after_optimizations.txt")
-    changed = [file.said for file in files if "after_algsimp." in file.path.name]
-    assert changed
-    assert all(said.startswith("after algsimp, in ") for said in changed)
+    descriptions = [file.said for file in files if "after_algsimp." in file.path.name]
+    assert descriptions
+    assert all(description.startswith("after algsimp, in ") for description in descriptions)
 
 
 @pytest.mark.parametrize(
-    ("name", "group", "said"),
+    ("name", "group", "label"),
     [
         ("module_0000.jit_f.before_optimizations.txt", "start", "the compiler's input: start reading here"),
         (
@@ -55,7 +55,7 @@ def test_every_file_that_a_compile_leaves_is_known(target: str, tmp_path: Path) 
         ("notes.md", "other", "nothing that this practice knows"),
     ],
 )
-def test_a_file_is_described_by_its_name(name: str, group: str, said: str, tmp_path: Path) -> None:
+def test_a_file_is_described_by_its_name(name: str, group: str, label: str, tmp_path: Path) -> None:
     (tmp_path / name).write_text("four", encoding="utf-8")
-    found = dump_folder.describe_dump_file(tmp_path / name)
-    assert (found.group, found.said, found.bytes) == (group, said, 4)
+    description = dump_folder.describe_dump_file(tmp_path / name)
+    assert (description.group, description.said, description.bytes) == (group, label, 4)

@@ -1,4 +1,4 @@
-"""A jaxpr in rows."""
+"""A jaxpr as rows."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from xla_inspect.practice.equations import MEANINGS, Equations, compare_counts, 
 
 
 def test_equations_name_what_they_read_and_make() -> None:
-    found = Equations(models.mlp, models.PARAMS, models.X)
-    found.name_inputs("params", "x")
-    assert found.rows() == [
+    equations = Equations(models.mlp, models.PARAMS, models.X)
+    equations.name_inputs("params", "x")
+    assert equations.rows() == [
         (1, "dot_general", "x, params.w1", "r1", "f32[32,128]"),
         (2, "broadcast_in_dim", "params.b1", "r2", "f32[1,128]"),
         (3, "add", "r1, r2", "r3", "f32[32,128]"),
@@ -21,8 +21,8 @@ def test_equations_name_what_they_read_and_make() -> None:
         (6, "broadcast_in_dim", "params.b2", "r6", "f32[1,16]"),
         (7, "add", "r5, r6", "r7", "f32[32,16]"),
     ]
-    assert found.text == str(jax.make_jaxpr(models.mlp)(models.PARAMS, models.X))
-    assert len(found) == 7
+    assert equations.text == str(jax.make_jaxpr(models.mlp)(models.PARAMS, models.X))
+    assert len(equations) == 7
 
 
 def test_primitives_are_counted_in_order_of_appearance() -> None:
@@ -42,11 +42,11 @@ def test_what_no_result_depends_on_is_unused() -> None:
 
 def test_every_primitive_that_the_practice_shows_is_explained() -> None:
     example = (models.PARAMS, models.X, models.Y)
-    shown = [
+    equation_lists = [
         Equations(models.mlp, models.PARAMS, models.X),
         Equations(jax.grad(models.loss), *example),
         Equations(jax.vmap(jax.grad(models.loss), in_axes=(None, 0, 0)), *example),
         Equations(models.wasteful, models.PARAMS, models.X),
     ]
-    assert {name for each in shown for name in each.primitives} - MEANINGS.keys() == set()
+    assert {name for equations in equation_lists for name in equations.primitives} - MEANINGS.keys() == set()
     assert explain("no_such_primitive") == "see jax.lax"

@@ -1,4 +1,4 @@
-"""A file is marked as it is saved, in a terminal and in a pipe, and a warm process sees the file as it is now."""
+"""A file is marked when it is saved, in a terminal and in a pipe, always in its current version."""
 
 from __future__ import annotations
 
@@ -23,17 +23,17 @@ PATIENCE = 120.0
 
 
 class Learner:
-    """Somebody in front of a terminal that watches.
+    """A user at a terminal that watches the exercises.
 
     Args:
         folder: The folder of the exercises.
-        asked: What is watched.
+        name: The exercise or phase to watch.
         environment: Variables that differ.
     """
 
-    def __init__(self, folder: Path, asked: str, **environment: str) -> None:
+    def __init__(self, folder: Path, name: str, **environment: str) -> None:
         self._ours, theirs = pty.openpty()
-        command = [sys.executable, "-m", "xla_inspect.main", "--watch", asked, "--exercises", str(folder)]
+        command = [sys.executable, "-m", "xla_inspect.main", "--watch", name, "--exercises", str(folder)]
         self.process = subprocess.Popen(
             command,
             stdin=theirs,
@@ -47,17 +47,17 @@ class Learner:
         self.seen = ""
 
     def wait_for(self, *texts: str) -> str:
-        """Return what the screen showed since the last time, once all of these texts stand in it."""
+        """Return the new output of the screen once it contains all of these texts."""
         end = time.monotonic() + PATIENCE
-        shown = ""
+        output = ""
         while time.monotonic() < end:
-            shown += self._read()
-            words = " ".join(shown.split())
+            output += self._read()
+            words = " ".join(output.split())
             if all(text in words for text in texts):
-                self.seen += shown
-                return shown
+                self.seen += output
+                return output
             time.sleep(0.1)
-        raise AssertionError(shown)
+        raise AssertionError(output)
 
     def type(self, text: str) -> None:
         """Type a line."""
@@ -90,9 +90,9 @@ def watching(folder: Path) -> Iterator[Learner]:
 def test_a_file_is_marked_as_it_is_saved_and_the_next_one_is_gone_on_with(folder: Path, learner: Learner) -> None:
     primitives, follow = (BY_KEY[f"jaxpr/{name}"] for name in ("primitives", "follow"))
     file = folder / "jaxpr" / "primitives.py"
-    shown = learner.wait_for("not yet written: ", "needs count", "0 of ", "to quit, then Enter.")
-    assert "\x1b[2J" in shown
-    assert str(file) in shown.replace("\r\n", " ").replace(" ", "") or "primitives.py" in shown
+    output = learner.wait_for("not yet written: ", "needs count", "0 of ", "to quit, then Enter.")
+    assert "\x1b[2J" in output
+    assert str(file) in output.replace("\r\n", " ").replace(" ", "") or "primitives.py" in output
     file.write_text(f"{file.read_text(encoding='utf-8')}\ndef count(jaxpr):\n    return {{}}\n", encoding="utf-8")
     learner.wait_for("wrong", "WRONG: ", "--hint jaxpr/primitives", "to quit, then Enter.")
     # The line that is shown is that of the file as it is now, not as the process saw it first.
@@ -123,9 +123,9 @@ def test_when_all_are_right_it_ends_and_says_where_to_go_on(folder: Path, learne
 def test_an_interrupt_ends_it_with_its_status_and_no_traceback(learner: Learner) -> None:
     learner.wait_for("to quit, then Enter.")
     learner.interrupt()
-    shown = learner.wait_for("0 of ")
+    output = learner.wait_for("0 of ")
     assert learner.process.wait(30) == 130
-    assert "Traceback" not in learner.seen + shown
+    assert "Traceback" not in learner.seen + output
 
 
 def test_a_terminal_without_escapes_gets_none(folder: Path) -> None:

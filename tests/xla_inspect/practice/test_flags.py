@@ -1,4 +1,4 @@
-"""XLA_FLAGS: what is read of them, and what is said of those that XLA would not take."""
+"""XLA_FLAGS: parsing, and messages about flags that XLA rejects."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ FORM = "Flags start with two dashes, as in XLA_FLAGS=--xla_dump_to=dump"
 
 
 @pytest.mark.parametrize(
-    ("text", "said"),
+    ("text", "message"),
     [
         ("--xla_dumpto=x --xla_gpu_autotune_level=0", f"{UNKNOWN}: --xla_dumpto. Did you mean --xla_dump_to?"),
         ("--zzz", f"{UNKNOWN}: --zzz. {ABORTED}"),
@@ -64,11 +64,13 @@ FORM = "Flags start with two dashes, as in XLA_FLAGS=--xla_dump_to=dump"
         ("'--xla_dump_to=x'", f"XLA_FLAGS is \"'--xla_dump_to=x'\": {NO_FILE}. {FORM}"),
     ],
 )
-def test_what_xla_would_end_the_process_for_is_an_error(text: str, said: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_what_xla_would_end_the_process_for_is_an_error(
+    text: str, message: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     monkeypatch.setenv("XLA_FLAGS", text)
     with pytest.raises(InspectError) as error:
         flags.check()
-    assert str(error.value) == said
+    assert str(error.value) == message
 
 
 def test_xla_does_end_the_process_for_an_unknown_flag() -> None:

@@ -1,4 +1,4 @@
-"""Hints come one more each time, a solution on request, and the list says what is done."""
+"""Hints one by one, a solution on request, and a list of solved exercises."""
 
 from __future__ import annotations
 
@@ -29,12 +29,12 @@ def say(show: Callable[..., None], *arguments: object) -> str:
 
 def test_each_time_there_is_one_hint_more_and_after_the_last_the_solution_is_named(folder: Path) -> None:
     texts = BY_KEY["hlo/donate"].hints
-    for shown in (1, 2, 3, 3):
-        said = say(hints.show_hint, "donate", folder)
-        assert f"hlo/donate: hint {shown} of 3" in said
-        assert [hint in said for hint in texts] == [at < shown for at in range(3)]
-        assert ("--solution hlo/donate" in said, "--hint hlo/donate" in said) == (shown == 3, shown < 3)
-        assert f"--exercises {folder}" in said
+    for count in (1, 2, 3, 3):
+        output = say(hints.show_hint, "donate", folder)
+        assert f"hlo/donate: hint {count} of 3" in output
+        assert [hint in output for hint in texts] == [at < count for at in range(3)]
+        assert ("--solution hlo/donate" in output, "--hint hlo/donate" in output) == (count == 3, count < 3)
+        assert f"--exercises {folder}" in output
 
 
 def test_a_hint_for_a_phase_is_one_for_the_exercise_to_go_on_with(folder: Path) -> None:
@@ -45,32 +45,32 @@ def test_a_hint_for_a_phase_is_one_for_the_exercise_to_go_on_with(folder: Path) 
 
 
 def test_a_solution_is_what_was_written_and_what_is_learnt_from_it(folder: Path) -> None:
-    said = say(hints.show_solution, "basics/mlp", folder)
-    assert "return hidden @ params.w2 + params.b2" in said
-    assert BY_KEY["basics/mlp"].learnt in said
-    assert "--check basics/mlp" in said
+    output = say(hints.show_solution, "basics/mlp", folder)
+    assert "return hidden @ params.w2 + params.b2" in output
+    assert BY_KEY["basics/mlp"].learnt in output
+    assert "--check basics/mlp" in output
     Logbook(folder).note(BY_KEY["basics/mlp"], RIGHT)
     assert "Your solution was right too" in say(hints.show_solution, "basics/mlp", folder)
 
 
 def test_the_list_has_every_exercise_says_what_is_right_and_what_comes_next(folder: Path) -> None:
     Logbook(folder).note(BY_KEY["basics/mlp"], RIGHT)
-    said = say(hints.list_exercises, folder)
+    output = say(hints.list_exercises, folder)
     for exercise in EXERCISES:
         state = "right " if exercise.key == "basics/mlp" else ""
-        assert f" {state}{exercise.key} {exercise.minutes} {exercise.level} {exercise.title.rstrip('.')}" in said
-    assert said.count(" right ") == 1 + said.count(" right.")
-    assert f"] 1 of {len(EXERCISES)} " in said
-    assert "Continue with " in said
-    assert "--watch basics/gradient" in said
+        assert f" {state}{exercise.key} {exercise.minutes} {exercise.level} {exercise.title.rstrip('.')}" in output
+    assert output.count(" right ") == 1 + output.count(" right.")
+    assert f"] 1 of {len(EXERCISES)} " in output
+    assert "Continue with " in output
+    assert "--watch basics/gradient" in output
 
 
 def test_when_all_are_right_the_list_says_where_to_go_on(folder: Path) -> None:
     for exercise in EXERCISES:
         Logbook(folder).note(exercise, RIGHT)
-    said = say(hints.list_exercises, folder)
-    assert f"[{'#' * hints.CELLS}] {len(EXERCISES)} of {len(EXERCISES)}" in said
-    assert said.endswith("uv run xla-inspect report FILE.py:FUNCTION")
+    output = say(hints.list_exercises, folder)
+    assert f"[{'#' * hints.CELLS}] {len(EXERCISES)} of {len(EXERCISES)}" in output
+    assert output.endswith("uv run xla-inspect report FILE.py:FUNCTION")
 
 
 def test_a_bar_is_as_full_as_the_work_is_done() -> None:

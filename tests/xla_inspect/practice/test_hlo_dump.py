@@ -1,4 +1,4 @@
-"""Phase 3: dumps for reading by hand."""
+"""Phase 3: dumps for reading."""
 
 from __future__ import annotations
 
@@ -27,13 +27,13 @@ def test_every_dump_is_written_and_named_with_what_it_is(tmp_path: Path, capsys:
     names = [path.name for path in folder.iterdir()]
     assert len(names) > 30
     assert f"Compiling this function writes {len(names)} files" in out
-    named = [path for path in folder.iterdir() if f" {path.name} " in out]
-    for path in named:
+    paths = [path for path in folder.iterdir() if f" {path.name} " in out]
+    for path in paths:
         line = next(line for line in out.splitlines() if path.name in line.split())
         assert line.endswith((f"  {dump_folder.describe_dump_file(path).said}", "  (same)"))
-    assert len(named) + sum(map(int, re.findall(r"^    and (\d+) more ", out, re.MULTILINE))) == len(names)
+    assert len(paths) + sum(map(int, re.findall(r"^    and (\d+) more ", out, re.MULTILINE))) == len(names)
     assert {dump_folder.describe_dump_file(path).sort for path in folder.iterdir()} - {
-        dump_folder.describe_dump_file(path).sort for path in named
+        dump_folder.describe_dump_file(path).sort for path in paths
     } == set()
     assert f"The files are in {folder}." in " ".join(out.split())
 
@@ -76,9 +76,9 @@ def test_each_equation_stands_beside_what_came_of_it(target: str, capsys: pytest
     assert hlo_dump.main(["--target", target]) == 0
     out = capsys.readouterr().out.split("3.7 The jaxpr next to its HLO")[1]
     assert re.search(r"^    r1 = sub pixels, 127\.5 +subtract +add in \w", out, re.MULTILINE)
-    said = " ".join(out.split())
-    assert "9 equations became 16 instructions; 8 more represent inputs and numbers." in said
-    assert "`r5 = add r3, r4` alone has 4." in said
+    output = " ".join(out.split())
+    assert "9 equations became 16 instructions; 8 more represent inputs and numbers." in output
+    assert "`r5 = add r3, r4` alone has 4." in output
 
 
 def test_without_a_folder_nothing_is_kept_and_the_reader_is_told_how(
@@ -95,9 +95,9 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.
     file.write_text("", encoding="utf-8")
     for folder in (file, file / "below"):
         assert hlo_dump.main(["--to", str(folder)]) == 1
-        said = capsys.readouterr().err
-        assert said.startswith(f"xla_inspect.hlo_dump: --to {folder}: cannot write there (")
-        assert said.count("\n") == 1
+        error_text = capsys.readouterr().err
+        assert error_text.startswith(f"xla_inspect.hlo_dump: --to {folder}: cannot write there (")
+        assert error_text.count("\n") == 1
 
 
 def test_a_target_whose_compiler_is_not_installed_is_told_with_what_to_install(

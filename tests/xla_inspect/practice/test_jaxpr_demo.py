@@ -1,4 +1,4 @@
-"""Phases 2 and 5: what is said of jaxprs is counted in them."""
+"""Phases 2 and 5: statements about jaxprs are counted in them."""
 
 from __future__ import annotations
 
@@ -12,24 +12,24 @@ from xla_inspect.practice import models
 from xla_inspect.practice.equations import Equations
 
 
-@pytest.mark.parametrize(("asked", "shown"), [([], ["2"]), (["--phase", "2"], ["2"]), (["--phase", "5"], ["5"])])
+@pytest.mark.parametrize(("arguments", "phases"), [([], ["2"]), (["--phase", "2"], ["2"]), (["--phase", "5"], ["5"])])
 def test_the_phases_that_were_asked_for_are_shown(
-    asked: list[str], shown: list[str], capsys: pytest.CaptureFixture[str]
+    arguments: list[str], phases: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
-    assert jaxpr_demo.main(asked) == 0
-    assert re.findall(r"^Phase (\d) of 5", capsys.readouterr().out, re.MULTILINE) == shown
+    assert jaxpr_demo.main(arguments) == 0
+    assert re.findall(r"^Phase (\d) of 5", capsys.readouterr().out, re.MULTILINE) == phases
 
 
 def test_the_jaxprs_are_those_of_jax(capsys: pytest.CaptureFixture[str]) -> None:
     assert (jaxpr_demo.main(["--phase", "2"]), jaxpr_demo.main(["--phase", "5"])) == (0, 0)
     out = capsys.readouterr().out
     example = (models.PARAMS, models.X, models.Y)
-    for made in (
+    for jaxpr in (
         jax.make_jaxpr(models.mlp)(models.PARAMS, models.X),
         jax.make_jaxpr(jax.grad(models.loss))(*example),
         jax.make_jaxpr(jax.vmap(models.mlp, in_axes=(None, 0)))(models.PARAMS, models.X),
     ):
-        assert "".join(f"    {line}\n" for line in str(made).splitlines()) in out
+        assert "".join(f"    {line}\n" for line in str(jaxpr).splitlines()) in out
 
 
 def test_what_the_gradient_does_not_need_is_gone_before_the_compiler_gets_it() -> None:

@@ -1,4 +1,4 @@
-"""Each equation of a jaxpr stands beside the instructions that came of it, and of no other."""
+"""Each equation of a jaxpr is listed next to the instructions made from it."""
 
 from __future__ import annotations
 
@@ -31,15 +31,15 @@ OPCODES = {
 
 
 def show(name: str) -> tuple[Capture, list[jaxpr_to_hlo.JaxprRow]]:
-    found = capture(*PROGRAMS[name])
-    return found, jaxpr_to_hlo.set_beside(found, Equations(*PROGRAMS[name]))
+    program = capture(*PROGRAMS[name])
+    return program, jaxpr_to_hlo.set_beside(program, Equations(*PROGRAMS[name]))
 
 
 def test_the_instruction_of_an_equation_is_of_its_operation_and_of_as_many_columns() -> None:
     equations = [*Equations(*CLASSIFY)]
-    _, found = show("classify")
-    assert len(found) == len(equations) + 1
-    for equation, row in zip(equations, found, strict=False):
+    _, capture = show("classify")
+    assert len(capture) == len(equations) + 1
+    for equation, row in zip(equations, capture, strict=False):
         assert f" = {equation.primitive.name} " in row.equation
         # What only prepares an operand comes before it.
         last = row.before[-1]
@@ -51,28 +51,28 @@ def test_the_instruction_of_an_equation_is_of_its_operation_and_of_as_many_colum
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_no_instruction_is_left_out_and_none_is_told_twice(name: str) -> None:
-    found, rows = show(name)
-    told = [instruction.name for row in rows for instruction in row.before]
-    assert sorted(told) == sorted(each.name for each in found.unoptimized_module.entry)
+    capture, rows = show(name)
+    names = [instruction.name for row in rows for instruction in row.before]
+    assert sorted(names) == sorted(entry.name for entry in capture.unoptimized_module.entry)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
 def test_what_came_of_no_equation_has_no_name_of_a_primitive(name: str) -> None:
     last = show(name)[1][-1]
     assert last.equation == jaxpr_to_hlo.NONE
-    assert {each.opcode for each in last.before} <= {"parameter", "constant", "broadcast"}
+    assert {before.opcode for before in last.before} <= {"parameter", "constant", "broadcast"}
 
 
 def test_equations_of_one_line_and_one_primitive_are_told_together() -> None:
-    _, found = show("wasteful")
-    assert "r12 = neg r11; r13 = neg r12" in [row.equation for row in found]
+    _, capture = show("wasteful")
+    assert "r12 = neg r11; r13 = neg r12" in [row.equation for row in capture]
 
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize(("target", "matmul"), [("cpu", "dot"), ("h100", "dot"), ("tpu-v5e", "convolution")])
 def test_what_is_left_is_told_with_its_kernel(target: str, matmul: str) -> None:
-    found = capture(*CLASSIFY, target=target)
-    table = jaxpr_to_hlo.rows(found, Equations(*CLASSIFY))
+    program = capture(*CLASSIFY, target=target)
+    table = jaxpr_to_hlo.rows(program, Equations(*CLASSIFY))
     after = [text for _, _, text in table]
     # The difference becomes a sum with a negative number, and the quotient a multiplication by a reciprocal.
     assert after[0].startswith("add in ")

@@ -1,4 +1,4 @@
-"""What is done is kept, by folder, and a file that is broken does no harm."""
+"""Progress is stored by folder, and a damaged file does no harm."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The whole practice as one command."""
+"""The practice as one command."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @pytest.mark.parametrize("status", [0, 1, 3])
 @pytest.mark.parametrize(
-    ("asked", "expected"),
+    ("arguments", "expected"),
     [
         (("--check",), (("all",), None)),
         (("--check", "hlo/donate"), (("hlo/donate",), None)),
@@ -25,29 +25,32 @@ if TYPE_CHECKING:
     ],
 )
 def test_check_marks_what_was_asked_for_and_ends_as_the_marks_say(
-    asked: tuple[str, ...], expected: tuple[tuple[str, ...], Path | None], status: int, monkeypatch: pytest.MonkeyPatch
+    arguments: tuple[str, ...],
+    expected: tuple[tuple[str, ...], Path | None],
+    status: int,
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     marked: list[tuple[tuple[str, ...], Path | None]] = []
 
-    def run(wanted: Sequence[str], folder: Path | None) -> int:
-        marked.append((tuple(wanted), folder))
+    def run(names: Sequence[str], folder: Path | None) -> int:
+        marked.append((tuple(names), folder))
         return status
 
     monkeypatch.setattr(main, "run_marking", run)
-    assert main.main(asked) == status
+    assert main.main(arguments) == status
     assert marked == [expected]
 
 
 def test_check_of_what_does_not_exist_is_refused_with_a_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["--check", "fusion"]) == 2
-    said = capsys.readouterr().err
-    assert all(name in said for name in CHECKED)
+    error_text = capsys.readouterr().err
+    assert all(name in error_text for name in CHECKED)
     assert main.main(["--check", "donat"]) == 2
     assert "no phase and no exercise is called 'donat'; did you mean donate? The phases are" in capsys.readouterr().err
 
 
 @pytest.mark.parametrize(
-    ("asked", "called", "expected"),
+    ("words", "function", "expected"),
     [
         (["--hint"], "show_hint", ("all", None)),
         (["--hint", "mlp", "--exercises", "mine"], "show_hint", ("mlp", Path("mine"))),
@@ -58,17 +61,17 @@ def test_check_of_what_does_not_exist_is_refused_with_a_list(capsys: pytest.Capt
     ],
 )
 def test_hints_solutions_the_list_and_the_watch_are_asked_for_by_name(
-    asked: list[str], called: str, expected: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
+    words: list[str], function: str, expected: tuple[object, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    given: list[tuple[object, ...]] = []
+    calls: list[tuple[object, ...]] = []
 
     def note(*arguments: object) -> int:
-        given.append(tuple(each for each in arguments if not isinstance(each, Paper)))
+        calls.append(tuple(argument for argument in arguments if not isinstance(argument, Paper)))
         return 0
 
-    monkeypatch.setattr(main, called, note)
-    assert main.main(asked) == 0
-    assert given == [expected]
+    monkeypatch.setattr(main, function, note)
+    assert main.main(words) == 0
+    assert calls == [expected]
 
 
 def test_help_names_a_command_for_each_phase_and_tells_of_flags_and_gpus(capsys: pytest.CaptureFixture[str]) -> None:

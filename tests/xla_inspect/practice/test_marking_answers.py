@@ -1,4 +1,4 @@
-"""Every solution passes, what is not written is named, and wrong answers fail, also those with right numbers."""
+"""Marks: solutions pass, missing answers are named, and wrong programs fail even with right numbers."""
 
 from __future__ import annotations
 
@@ -30,46 +30,46 @@ from practice.capstone.slow import LENGTH, LONGEST, WIDTH, Layer
 """
 
 
-def run(folder: Path, *wanted: str) -> tuple[int, str]:
+def run(folder: Path, *names: str) -> tuple[int, str]:
     stream = io.StringIO()
-    status = run_marking(wanted, folder, paper=Paper(stream))
+    status = run_marking(names, folder, paper=Paper(stream))
     return status, stream.getvalue()
 
 
 def test_every_solution_is_right(folder: Path) -> None:
     solve(folder)
-    status, said = run(folder)
-    assert "WRONG" not in said
-    assert (status, f"{len(BY_KEY)} exercises: {len(BY_KEY)} right." in said) == (0, True)
-    assert said.rstrip().endswith("uv run xla-inspect report FILE.py:FUNCTION")
-    assert "kernels compiled" in said
+    status, output = run(folder)
+    assert "WRONG" not in output
+    assert (status, f"{len(BY_KEY)} exercises: {len(BY_KEY)} right." in output) == (0, True)
+    assert output.rstrip().endswith("uv run xla-inspect report FILE.py:FUNCTION")
+    assert "kernels compiled" in output
 
 
 def test_what_is_not_written_is_named_with_its_place(folder: Path) -> None:
-    status, said = run(folder)
-    assert (status, f"{len(BY_KEY)} exercises: {len(BY_KEY)} not yet written." in said) == (3, True)
+    status, output = run(folder)
+    assert (status, f"{len(BY_KEY)} exercises: {len(BY_KEY)} not yet written." in output) == (3, True)
     for exercise in BY_KEY.values():
         for place in exercise.places:
-            assert f"{exercise.phase}/{exercise.name}.py:{place.line}" in said
+            assert f"{exercise.phase}/{exercise.name}.py:{place.line}" in output
             assert "TODO(human)" in exercise.text.splitlines()[place.line - 1]
 
 
 def test_one_exercise_is_marked_alone_and_the_next_is_named(folder: Path) -> None:
     solve(folder)
-    status, said = run(folder, "jaxpr/from_jaxpr")
-    assert (status, said.count("[1 of 1] jaxpr/from_jaxpr: "), "1 exercise: 1 right." in said) == (0, 1, True)
-    assert f"Learnt: {BY_KEY['jaxpr/from_jaxpr'].learnt}" in " ".join(said.split())
-    assert f"] 1 of {len(BY_KEY)} " in " ".join(said.split())
+    status, output = run(folder, "jaxpr/from_jaxpr")
+    assert (status, output.count("[1 of 1] jaxpr/from_jaxpr: "), "1 exercise: 1 right." in output) == (0, 1, True)
+    assert f"Learnt: {BY_KEY['jaxpr/from_jaxpr'].learnt}" in " ".join(output.split())
+    assert f"] 1 of {len(BY_KEY)} " in " ".join(output.split())
     end = f"Continue with {name_file(folder / 'hlo' / 'read_dump.py')}, and check it: "
     command = f"uv run python -m xla_inspect.main --check hlo/read_dump --exercises {folder}"
-    assert " ".join(said.split()).endswith(end + command)
+    assert " ".join(output.split()).endswith(end + command)
 
 
 def test_something_wrong_outweighs_something_not_yet_written(folder: Path) -> None:
     file = folder / "transforms" / "count_products.py"
     file.write_text(file.read_text(encoding="utf-8").replace("= None", "= 1"), encoding="utf-8")
-    status, said = run(folder, "transforms")
-    assert (status, "--hint transforms/count_products --exercises" in said, "Learnt" in said) == (1, True, False)
+    status, output = run(folder, "transforms")
+    assert (status, "--hint transforms/count_products --exercises" in output, "Learnt" in output) == (1, True, False)
     assert run(folder, "basics")[0] == 3
 
 
@@ -90,9 +90,11 @@ def test_a_wrong_answer_fails_and_the_dump_shows_why(wrong: Wrong, sandbox: Sand
     verdict = mark(plant(wrong.key, tmp_path, wrong.answer), sandbox)
     bad = [remark for remark in verdict.remarks if not remark.good]
     assert verdict.verdict == "wrong"
-    said = [remark for remark in bad if wrong.said in remark.text]
-    assert said != [], [remark.text for remark in bad]
-    assert any(wrong.shown in line for line in (*said[0].lines, "" if not wrong.shown else "no line")), said[0].lines
+    remarks = [remark for remark in bad if wrong.said in remark.text]
+    assert remarks != [], [remark.text for remark in bad]
+    assert any(wrong.shown in line for line in (*remarks[0].lines, "" if not wrong.shown else "no line")), remarks[
+        0
+    ].lines
 
 
 @pytest.mark.long("otherwise each exercise is marked with its solution")

@@ -1,4 +1,4 @@
-"""What the exercises say of themselves is so: tasks, hints, what is given, and the commands and numbers they name."""
+"""Statements of the exercises: tasks, hints, given code, commands and numbers."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def name(exercise: Exercise) -> str:
 
 
 def given(text: str) -> dict[str, str]:
-    """Return the functions and classes of a file, by name, as Python reads them."""
+    """Return the functions and classes of a file by name, as parsed by Python."""
     nodes = (node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef))
     return {node.name: ast.dump(node) for node in nodes}
 
@@ -48,7 +48,10 @@ def test_the_registry_lists_every_file_and_every_solution() -> None:
         if file.name not in {"slow.py", "patient.py"}
     }
     solutions = set((folder / "solutions").rglob("*.py"))
-    assert ({each.file for each in EXERCISES}, {each.solution for each in EXERCISES}) == (files, solutions)
+    assert ({exercise.file for exercise in EXERCISES}, {exercise.solution for exercise in EXERCISES}) == (
+        files,
+        solutions,
+    )
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=name)
@@ -64,8 +67,8 @@ def test_an_exercise_has_a_title_a_task_a_place_to_write_and_three_hints_that_gr
 def test_a_solution_changes_nothing_of_what_is_given(exercise: Exercise) -> None:
     open_places = {place.name for place in exercise.places}
     solved, unsolved = given(exercise.solution_text), given(exercise.text)
-    kept = (solved.keys() & unsolved.keys()) - open_places
-    assert {each: solved[each] for each in kept} == {each: unsolved[each] for each in kept}
+    unchanged_names = (solved.keys() & unsolved.keys()) - open_places
+    assert {key: solved[key] for key in unchanged_names} == {key: unsolved[key] for key in unchanged_names}
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=name)
@@ -81,14 +84,16 @@ def test_a_phase_is_found_by_its_name_or_its_number_however_it_is_written() -> N
     assert find_exercises("3") == find_exercises("hlo") == find_exercises(" HLO ")
     assert find_exercises("6") == find_exercises("puzzles")
     assert find_exercises("7") == find_exercises("capstone")
-    said = r"no phase and no exercise is called '8'. The phases are basics, .*, or their numbers 1 to 7; the exercises"
-    with pytest.raises(InspectError, match=said):
+    message = (
+        r"no phase and no exercise is called '8'. The phases are basics, .*, or their numbers 1 to 7; the exercises"
+    )
+    with pytest.raises(InspectError, match=message):
         find_exercises("8")
 
 
 def test_an_exercise_is_found_by_its_name_or_its_file_from_wherever_one_is() -> None:
     file = BY_KEY["basics/mlp"].file
-    written = [
+    spellings = [
         "basics/mlp",
         "mlp",
         "mlp.py",
@@ -97,15 +102,15 @@ def test_an_exercise_is_found_by_its_name_or_its_file_from_wherever_one_is() -> 
         str(file),
         "snippets\\practice\\basics\\mlp.py",
     ]
-    assert {find_exercises(each) for each in written} == {(BY_KEY["basics/mlp"],)}
+    assert {find_exercises(spelling) for spelling in spellings} == {(BY_KEY["basics/mlp"],)}
     assert find_exercises("compile-once") == (BY_KEY["basics/compile_once"],)
     assert find_exercises("all") == EXERCISES
 
 
 def test_the_exercises_of_a_phase_fit_into_its_minutes_and_have_levels() -> None:
-    assert {each.level for each in EXERCISES} <= {*range(1, LEVELS + 1)}
+    assert {exercise.level for exercise in EXERCISES} <= {*range(1, LEVELS + 1)}
     for phase in PHASES.values():
-        assert 0 < sum(each.minutes for each in find_exercises(phase.name)) < phase.minutes
+        assert 0 < sum(exercise.minutes for exercise in find_exercises(phase.name)) < phase.minutes
 
 
 def test_the_registry_and_the_command_start_without_jax() -> None:
@@ -113,14 +118,14 @@ def test_the_registry_and_the_command_start_without_jax() -> None:
         "import sys; from xla_inspect.practice import EXERCISES; "
         "[each.places for each in EXERCISES]; print('jax' in sys.modules)"
     )
-    done = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
-    assert done.stdout == "False\n"
+    result = subprocess.run([sys.executable, "-c", code], check=True, capture_output=True, text=True)
+    assert result.stdout == "False\n"
 
 
 def test_the_jaxpr_that_is_to_be_read_is_what_jax_prints() -> None:
     task = BY_KEY["jaxpr/from_jaxpr"].task
-    shown = "\n".join(line.removeprefix("    ") for line in task.splitlines() if line.startswith("    "))
-    assert shown == str(jax.make_jaxpr(_normal)(X, W))
+    shown_code = "\n".join(line.removeprefix("    ") for line in task.splitlines() if line.startswith("    "))
+    assert shown_code == str(jax.make_jaxpr(_normal)(X, W))
 
 
 def test_the_program_of_six_kernels_and_a_copy_launches_these() -> None:
@@ -128,9 +133,9 @@ def test_the_program_of_six_kernels_and_a_copy_launches_these() -> None:
     lines = re.findall(r"^    ((?:y|return) .*)$", task, re.MULTILINE)
     scope: dict[str, object] = {"jnp": jax.numpy}
     exec("def numpy_way(x, w):\n    " + "\n    ".join(lines), scope)  # noqa: S102 - the two lines that the task shows
-    found = capture(scope["numpy_way"], *exercise.EXAMPLE)  # type: ignore[arg-type]  # defined by the line above
+    program = capture(scope["numpy_way"], *exercise.EXAMPLE)  # type: ignore[arg-type]  # defined by the line above
     assert "launches six kernels and a copy" in task
-    assert sorted(launch.role or "" for launch in list_launches(found)) == ["copy", *["kernel"] * 6]
+    assert sorted(launch.role or "" for launch in list_launches(program)) == ["copy", *["kernel"] * 6]
 
 
 def test_additions_are_neither_reordered_nor_cancelled_and_a_division_loses_its_rounding() -> None:
@@ -138,7 +143,10 @@ def test_additions_are_neither_reordered_nor_cancelled_and_a_division_loses_its_
     assert "neither reorders nor cancels additions" in task
     assert "`x + 1 - 1` by `x`" in task
     for program in (lambda x: x + 1.0 - 1.0, lambda x: 1e8 + x + 1.0, lambda x: (x + 1e8) + (x - 1e8)):
-        counts = [each.opcode_counts() for each in (capture(program, x).unoptimized_module, capture(program, x).module)]
+        counts = [
+            module_capture.opcode_counts()
+            for module_capture in (capture(program, x).unoptimized_module, capture(program, x).module)
+        ]
         sums = [count["add"] + count["subtract"] for count in counts]
         assert sums[0] == sums[1] > 1
     # So that it keeps all rounding would be too much to say.
@@ -147,7 +155,7 @@ def test_additions_are_neither_reordered_nor_cancelled_and_a_division_loses_its_
 
 def test_the_slow_model_when_it_is_run_says_which_shapes_it_compiles_for() -> None:
     file = BY_KEY["capstone/model"].file.with_name("slow.py")
-    done = subprocess.run([sys.executable, str(file)], check=True, capture_output=True, text=True)
-    first, *shapes = done.stdout.splitlines()
+    result = subprocess.run([sys.executable, str(file)], check=True, capture_output=True, text=True)
+    first, *shapes = result.stdout.splitlines()
     assert first == "step is compiled 5 times for pieces of these shapes:"
     assert shapes == [f"[{rows},128]" for rows in (64, 48, 33, 17, 5)]

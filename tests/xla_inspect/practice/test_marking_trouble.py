@@ -1,4 +1,4 @@
-"""Files that are broken, that break the process they run in, or that never end: each is told with its place."""
+"""Broken, crashing and endless exercise files are each reported with their place."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ def try_out(sandbox: Sandbox, folder: Path, curve: str, before: str = "") -> tup
 
 
 def line_of(folder: Path, text: str) -> str:
-    """Return the file and the line where some text stands."""
+    """Return the file and the line that contain a text."""
     file = folder / "practice" / "transforms" / "hessian_vector.py"
     number = next(n for n, line in enumerate(file.read_text(encoding="utf-8").splitlines(), 1) if text in line)
     return f"{file.as_posix()}:{number}"
@@ -85,21 +85,21 @@ TROUBLES = {
 @pytest.mark.parametrize("trouble", TROUBLES)
 def test_what_goes_wrong_is_told_with_its_line_and_cut_short(trouble: str, sandbox: Sandbox, tmp_path: Path) -> None:
     curve, before, line, what = TROUBLES[trouble]
-    verdict, said = try_out(sandbox, tmp_path, curve, before)
-    assert (verdict.verdict, what in said) == ("wrong", True), said
-    assert said.startswith(line_of(tmp_path, line) if line else tmp_path.as_posix())
-    assert len(said) < 700
+    verdict, message = try_out(sandbox, tmp_path, curve, before)
+    assert (verdict.verdict, what in message) == ("wrong", True), message
+    assert message.startswith(line_of(tmp_path, line) if line else tmp_path.as_posix())
+    assert len(message) < 700
 
 
 def test_a_loop_that_never_ends_is_told_with_its_line_and_the_next_file_runs(tmp_path: Path) -> None:
     with Sandbox(limit=2) as sandbox:
-        verdict, said = try_out(sandbox, tmp_path / "a", "while True:\n    x = v")
+        verdict, message = try_out(sandbox, tmp_path / "a", "while True:\n    x = v")
         assert verdict.verdict == "wrong"
         loop = line_of(tmp_path / "a", "while True:")
-        assert said.startswith((loop, f"{loop[: loop.rindex(':')]}:{int(loop.rpartition(':')[2]) + 1}"))
-        assert said.endswith("it was still running after 2 seconds; does a loop never end?")
-        verdict, said = try_out(sandbox, tmp_path / "b", "return None", before="while True: pass")
-        assert said.startswith(line_of(tmp_path / "b", "while True: pass"))
+        assert message.startswith((loop, f"{loop[: loop.rindex(':')]}:{int(loop.rpartition(':')[2]) + 1}"))
+        assert message.endswith("it was still running after 2 seconds; does a loop never end?")
+        verdict, message = try_out(sandbox, tmp_path / "b", "return None", before="while True: pass")
+        assert message.startswith(line_of(tmp_path / "b", "while True: pass"))
 
 
 def test_what_a_file_prints_is_told_with_its_lines_and_spoils_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
@@ -116,14 +116,14 @@ def test_what_a_file_prints_is_told_with_its_lines_and_spoils_nothing(sandbox: S
 
 
 def test_settings_that_a_file_changes_do_not_reach_the_next_one(sandbox: Sandbox, tmp_path: Path) -> None:
-    changed = 'jax.config.update("jax_enable_x64", True)'
-    try_out(sandbox, tmp_path / "a", "return x", before=changed)
-    verdict, said = try_out(sandbox, tmp_path / "b", "return jnp.asarray(x, jnp.float64)")
-    assert "the numbers are wrong" in said, verdict
+    setting = 'jax.config.update("jax_enable_x64", True)'
+    try_out(sandbox, tmp_path / "a", "return x", before=setting)
+    verdict, message = try_out(sandbox, tmp_path / "b", "return jnp.asarray(x, jnp.float64)")
+    assert "the numbers are wrong" in message, verdict
 
 
 @pytest.mark.parametrize(
-    "changed",
+    "setting",
     [
         "import logging\nlogging.disable(logging.CRITICAL)",
         "import numpy as np\nnp.asarray = lambda *_: 3",
@@ -132,17 +132,17 @@ def test_settings_that_a_file_changes_do_not_reach_the_next_one(sandbox: Sandbox
     ids=["logging", "numpy", "environment"],
 )
 def test_what_a_file_changes_for_all_does_not_reach_the_next_one(
-    changed: str, sandbox: Sandbox, tmp_path: Path
+    setting: str, sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    try_out(sandbox, tmp_path / "a", "return x", before=changed)
+    try_out(sandbox, tmp_path / "a", "return x", before=setting)
     right = BY_KEY["basics/mlp"].solution_text.partition("@jax.jit")
     assert mark(plant("basics/mlp", tmp_path / "b", right[1] + right[2]), sandbox).verdict == "right"
 
 
 def test_a_process_that_nothing_was_changed_in_marks_the_next_file_too(sandbox: Sandbox, tmp_path: Path) -> None:
-    shown = "import os\nprint(os.getpid())"
-    first, _ = try_out(sandbox, tmp_path / "a", "return x + v @ v", before=shown)
-    second, _ = try_out(sandbox, tmp_path / "b", "return jax.nn.softmax(jnp.linalg.norm(x) * v)", before=shown)
+    code = "import os\nprint(os.getpid())"
+    first, _ = try_out(sandbox, tmp_path / "a", "return x + v @ v", before=code)
+    second, _ = try_out(sandbox, tmp_path / "b", "return jax.nn.softmax(jnp.linalg.norm(x) * v)", before=code)
     assert first.printed == second.printed != ()
 
 
@@ -152,9 +152,9 @@ def test_other_arguments_than_those_asked_for_are_told_with_the_line_of_the_func
     for at, text in enumerate(("def curve(x): return x", "@jax.jit\ndef curve(x): return x", "def curve(x, v, w): x")):
         exercise = plant("transforms/hessian_vector", tmp_path / str(at), text)
         number = next(n for n, line in enumerate(exercise.text.splitlines(), 1) if line.startswith("def curve"))
-        said = mark(exercise, sandbox).remarks[-1].text
-        assert said.startswith(f"{exercise.file.as_posix()}:{number}: TypeError: "), said
-        assert "positional argument" in said
+        message = mark(exercise, sandbox).remarks[-1].text
+        assert message.startswith(f"{exercise.file.as_posix()}:{number}: TypeError: "), message
+        assert "positional argument" in message
 
 
 def test_settings_of_the_shell_do_not_reach_the_exercises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,8 +179,8 @@ def test_an_answer_of_another_type_is_told_with_its_line(sandbox: Sandbox, tmp_p
 
 
 def test_what_is_half_written_raises_where_it_goes_on(sandbox: Sandbox, tmp_path: Path) -> None:
-    verdict, said = try_out(sandbox, tmp_path, "if True:\n    raise NotImplementedError\nreturn x")
-    assert (verdict.verdict, said.startswith(line_of(tmp_path, "raise NotImplementedError"))) == ("unwritten", True)
+    verdict, message = try_out(sandbox, tmp_path, "if True:\n    raise NotImplementedError\nreturn x")
+    assert (verdict.verdict, message.startswith(line_of(tmp_path, "raise NotImplementedError"))) == ("unwritten", True)
 
 
 def test_a_file_that_is_gone_is_to_be_got_back(sandbox: Sandbox, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Questions that are asked once more are about other programs, and their answers are counted from what is shown."""
+"""Repeated questions use other programs, and their answers are computed from the shown output."""
 
 from __future__ import annotations
 
@@ -34,22 +34,22 @@ def ask(name: str, target: str = "cpu") -> missed_questions.Repeat:
 
 @pytest.mark.parametrize("name", QUESTIONS)
 def test_each_has_a_program_a_reason_and_what_shows_it(name: str) -> None:
-    asked = ask(name)
-    assert asked.question.endswith("?")
-    assert asked.because.endswith(".")
-    assert asked.listing.strip()
-    assert asked.shown.strip()
-    assert asked.language in {"pycon", "jaxpr", "hlo"}
-    assert asked.choices == (("yes", "no") if isinstance(asked.answer, str) else ())
+    answer = ask(name)
+    assert answer.question.endswith("?")
+    assert answer.because.endswith(".")
+    assert answer.listing.strip()
+    assert answer.shown.strip()
+    assert answer.language in {"pycon", "jaxpr", "hlo"}
+    assert answer.choices == (("yes", "no") if isinstance(answer.answer, str) else ())
     if name in ANSWERS:
-        assert asked.answer == ANSWERS[name]
+        assert answer.answer == ANSWERS[name]
 
 
 @pytest.mark.parametrize("name", COMPILED)
 @pytest.mark.usefixtures("all_targets")
 def test_what_compilers_decide_is_counted_for_the_target_that_was_asked_for(name: str) -> None:
-    shown = {ask(name, target).shown for target in ("cpu", "h100", "tpu-v5e")}
-    assert len(shown) == 3
+    answers = {ask(name, target).shown for target in ("cpu", "h100", "tpu-v5e")}
+    assert len(answers) == 3
 
 
 def test_a_kernel_of_the_tpu_is_not_one_of_the_cpu() -> None:
@@ -58,8 +58,8 @@ def test_a_kernel_of_the_tpu_is_not_one_of_the_cpu() -> None:
 
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if name.startswith("jaxpr")])
 def test_equations_are_those_that_are_shown(name: str) -> None:
-    asked = ask(name)
-    assert len(re.findall(r"^ .* = \w", asked.shown.partition("let")[2], re.MULTILINE)) == asked.answer
+    answer = ask(name)
+    assert len(re.findall(r"^ .* = \w", answer.shown.partition("let")[2], re.MULTILINE)) == answer.answer
 
 
 def test_each_is_a_prediction_of_a_phase_and_its_program_is_not_the_one_predicted() -> None:

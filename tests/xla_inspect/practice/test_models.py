@@ -1,4 +1,4 @@
-"""The programs of the practice compute what they say."""
+"""The programs of the practice compute the documented results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What notebooks show beside values is Markdown that any of them renders, and an exercise is shown whole."""
+"""Notebook output as portable Markdown, and complete exercises."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ X = jax.ShapeDtypeStruct((8, 4), jnp.float32)
 
 
 def shown(piece: notebook.Shown) -> str:
-    """Return what IPython gets."""
+    """Return the representation that IPython displays."""
     return piece._repr_markdown_()
 
 
@@ -31,32 +31,32 @@ def test_a_listing_is_safe_against_fences_inside_it() -> None:
 
 
 def test_a_target_that_is_missing_says_why() -> None:
-    found = capture_all(jnp.sin, X, targets=("cpu",))
-    captures = Captures(dict(found), {"h100": "no <compiler>"}, ("cpu", "h100"))
+    results = capture_all(jnp.sin, X, targets=("cpu",))
+    captures = Captures(dict(results), {"h100": "no <compiler>"}, ("cpu", "h100"))
     gap = '<p class="gap" data-target="h100">NVIDIA H100: not compiled here: no &#60;compiler&#62;</p>'
-    counted = shown(notebook.across(captures, lambda one: len(list_kernels(one)), "kernels"))
-    assert counted == f"| compiled for | kernels |\n| --- | --: |\n| CPU | 1 |\n\n{gap}\n"
+    count_table = shown(notebook.across(captures, lambda one: len(list_kernels(one)), "kernels"))
+    assert count_table == f"| compiled for | kernels |\n| --- | --: |\n| CPU | 1 |\n\n{gap}\n"
     assert gap in shown(notebook.entries(captures))
     assert "// CPU\nENTRY" in shown(notebook.entries(captures))
 
 
-@pytest.mark.parametrize("each", EXERCISES, ids=lambda each: each.key)
-def test_a_file_is_shown_with_its_places_and_without_what_stands_beside_it(each: Exercise) -> None:
-    shown = notebook.starter(each)
-    assert shown.count("TODO(human)") >= len(each.places)
-    assert "HINTS" not in shown
-    assert each.title not in shown
-    compile(shown, each.name, "exec")
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda each: each.key)
+def test_a_file_is_shown_with_its_places_and_without_what_stands_beside_it(exercise: Exercise) -> None:
+    html = notebook.starter(exercise)
+    assert html.count("TODO(human)") >= len(exercise.places)
+    assert "HINTS" not in html
+    assert exercise.title not in html
+    compile(html, exercise.name, "exec")
 
 
-@pytest.mark.parametrize("each", EXERCISES, ids=lambda each: each.key)
-def test_of_a_solution_is_shown_what_was_written(each: Exercise) -> None:
+@pytest.mark.parametrize("exercise", EXERCISES, ids=lambda each: each.key)
+def test_of_a_solution_is_shown_what_was_written(exercise: Exercise) -> None:
     """Put in the place of what the file has under the same names, it is a program."""
-    shown = notebook.extract_solution(each)
-    assert [place.name for place in each.places if place.name not in shown] == []
-    assert "NotImplementedError" not in shown
-    assert len(shown) < len(notebook.without_docstring(each.solution_text)) or each.phase == "capstone"
-    compile(f"{notebook.starter(each)}\n\n{shown}", each.name, "exec")
+    html = notebook.extract_solution(exercise)
+    assert [place.name for place in exercise.places if place.name not in html] == []
+    assert "NotImplementedError" not in html
+    assert len(html) < len(notebook.without_docstring(exercise.solution_text)) or exercise.phase == "capstone"
+    compile(f"{notebook.starter(exercise)}\n\n{html}", exercise.name, "exec")
 
 
 def test_no_such_exercise_names_those_there_are() -> None:

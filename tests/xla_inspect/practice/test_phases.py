@@ -1,4 +1,4 @@
-"""The phases are those that were promised."""
+"""The phases match their announcement."""
 
 from __future__ import annotations
 

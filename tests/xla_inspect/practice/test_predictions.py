@@ -1,4 +1,4 @@
-"""A prediction is asked for before its listing, takes nothing but an answer, and holds up nobody who is not there."""
+"""A prediction is requested before its listing, accepts only answers, and never blocks a script."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 def sit_down(typed: str, monkeypatch: pytest.MonkeyPatch, phase: str = "") -> tuple[Forecast, Terminal]:
-    """Return questions that are answered by these lines, of a phase where one is named, and the screen."""
+    """Return questions with these typed answers, for a phase if one is named, and the screen."""
     screen = Terminal()
     monkeypatch.setattr(sys, "stdin", Terminal(typed))
     return Forecast(Paper(screen), PHASES.get(phase)), screen
@@ -30,8 +30,8 @@ def sit_down(typed: str, monkeypatch: pytest.MonkeyPatch, phase: str = "") -> tu
 
 def test_a_right_answer_is_told_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     forecast, screen = sit_down("7\n", monkeypatch)
-    said = forecast.commit("How many?")
-    forecast.reveal(said, 7, "so it is.")
+    message = forecast.commit("How many?")
+    forecast.reveal(message, 7, "so it is.")
     forecast.close()
     assert "7, as you said: so it is." in screen.getvalue()
     assert "You predicted 1 of 1 answer correctly." in screen.getvalue()
@@ -74,7 +74,7 @@ def test_where_nobody_is_there_nothing_waits(monkeypatch: pytest.MonkeyPatch) ->
 
 
 def answer(typed: str, phase: str, monkeypatch: pytest.MonkeyPatch) -> str:
-    """Return what is shown when the first question of phase 1 is put in a phase and closed with these answers."""
+    """Return the output after the first question of phase 1 is asked in a phase with these answers."""
     forecast, screen = sit_down(typed, monkeypatch, phase)
     if phase == "basics":
         forecast.reveal(forecast.commit("How often?"), 2, "so it is.", "traces")
@@ -143,24 +143,24 @@ LISTED = {
 def test_a_listing_is_held_back_until_its_question_is_answered(phase: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Each time something is read from the keyboard, what answers the question is not on the screen yet."""
     main, arguments, listings = LISTED[phase]
-    shown: list[str] = []
+    shown_texts: list[str] = []
     screen = Terminal()
 
     class Keyboard(Terminal):
         def readline(self, size: int | None = -1, /) -> str:
             assert size == -1
-            shown.append(screen.getvalue())
-            return "1\n" if "yes or no" not in shown[-1].splitlines()[-1] else "yes\n"
+            shown_texts.append(screen.getvalue())
+            return "1\n" if "yes or no" not in shown_texts[-1].splitlines()[-1] else "yes\n"
 
     monkeypatch.setenv("NO_COLOR", "1")
     monkeypatch.setattr(sys, "stdin", Keyboard())
     monkeypatch.setattr(sys, "stdout", screen)
     run: Callable[[list[str]], int] = main  # type: ignore[assignment]  # each takes a list
     assert run(arguments) == 0
-    words = [" ".join(each.split()) for each in [*shown, screen.getvalue()]]
-    assert len(shown) >= 2
+    words = [" ".join(output.split()) for output in [*shown_texts, screen.getvalue()]]
+    assert len(shown_texts) >= 2
     questions = words[-1].count("Your answer, ")
-    assert questions == len(shown)
+    assert questions == len(shown_texts)
     assert f"Of {questions if phase != 'optimization' else 1} prediction" in words[-1]
     assert all(name in missed_questions.QUESTIONS for name in Logbook().missed)
     assert len(Logbook().missed) == questions - (

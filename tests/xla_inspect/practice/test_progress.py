@@ -1,4 +1,4 @@
-"""What takes time is said beside the output, and goes away in a terminal."""
+"""Progress messages, which disappear in a terminal."""
 
 from __future__ import annotations
 

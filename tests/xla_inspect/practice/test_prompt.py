@@ -1,4 +1,4 @@
-"""What is shown as typed was run."""
+"""A simulated prompt shows only statements that were run."""
 
 from __future__ import annotations
 

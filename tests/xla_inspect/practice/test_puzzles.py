@@ -1,4 +1,4 @@
-"""A puzzle is marked by its score: what is slow, wrong or hidden fails, and the best known is what compilers say."""
+"""Puzzles are marked by score: slow, wrong and hidden code fails, and the best known score is compiled."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ def test_a_puzzle_says_which_target_scores_it_and_speaks_of_functions_that_it_ha
 @pytest.mark.parametrize("name", NAMES)
 def test_the_best_known_is_better_than_the_start_and_no_better_than_the_bound(name: str) -> None:
     puzzle, module = PUZZLES[name], solution_of(name)
-    start, best = (compile_puzzle(module, each, puzzle.target) for each in ("start", "better"))
+    start, best = (compile_puzzle(module, form, puzzle.target) for form in ("start", "better"))
     score = puzzle.measure.take(best)
     assert score < puzzle.measure.take(start)
     if puzzle.bound:
@@ -60,7 +60,7 @@ def test_the_best_known_is_better_than_the_start_and_no_better_than_the_bound(na
 @pytest.mark.parametrize("name", [name for name in NAMES if PUZZLES[name].target != "cpu"])
 def test_a_puzzle_for_an_accelerator_is_one_for_the_cpu_too(name: str) -> None:
     puzzle, module = PUZZLES[name], solution_of(name)
-    scores = [puzzle.measure.take(compile_puzzle(module, each, puzzle.instead)) for each in ("start", "better")]
+    scores = [puzzle.measure.take(compile_puzzle(module, form, puzzle.instead)) for form in ("start", "better")]
     assert puzzle.target.partition(":")[0] in TARGETS[1:]
     if name == "softmax":
         # Two reductions and two results: the CPU gains nothing, and says so.
@@ -203,13 +203,13 @@ WRONG = {
 def test_an_answer_that_is_slower_or_wrong_fails_and_is_told_what_it_runs(
     what: str, sandbox: Sandbox, tmp_path: Path
 ) -> None:
-    name, answer, said = WRONG[what]
+    name, answer, message = WRONG[what]
     verdict = mark(plant(f"puzzles/{name}", tmp_path, answer), sandbox)
     bad = [remark for remark in verdict.remarks if not remark.good]
     assert (verdict.verdict, len(bad)) == ("wrong", 1)
-    assert said in bad[0].text
+    assert message in bad[0].text
     assert bad[0].text.startswith(str(tmp_path))
-    if "the best known" in said:
+    if "the best known" in message:
         assert bad[0].lines != ()
 
 
@@ -251,7 +251,7 @@ def better(weights, x):
     return jax.lax.scan(turn, [jnp.zeros_like(w) for w in weights], x.reshape(2, -1, 64))[0]
 """
     verdicts = [
-        mark(plant("puzzles/remat", tmp_path / str(at), each), sandbox) for at, each in enumerate((pieces, loop))
+        mark(plant("puzzles/remat", tmp_path / str(at), body), sandbox) for at, body in enumerate((pieces, loop))
     ]
     for verdict in verdicts:
         for remark in verdict.remarks:

@@ -1,4 +1,4 @@
-"""What tables say of a capture is what the capture holds."""
+"""Tables agree with their capture."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @pytest.fixture(scope="module")
-def found() -> Capture:
+def program() -> Capture:
     return capture(models.wasteful, models.PARAMS, models.X)
 
 
@@ -27,8 +27,8 @@ def test_the_three_programs_to_predict_have_different_answers(target: str, expec
     assert tuple(counts) == expected
 
 
-def test_categories_add_up_and_name_what_changed(found: Capture) -> None:
-    before, after = found.unoptimized_module, found.module
+def test_categories_add_up_and_name_what_changed(program: Capture) -> None:
+    before, after = program.unoptimized_module, program.module
     rows = tables.categories(before, after)
     assert sum(row[1] for row in rows) == before.instruction_count()
     assert sum(row[2] for row in rows) == after.instruction_count()
@@ -37,9 +37,9 @@ def test_categories_add_up_and_name_what_changed(found: Capture) -> None:
     assert by_name["linear algebra"] == ""
 
 
-def test_kernels_say_what_is_in_them(found: Capture) -> None:
-    rows = tables.describe_kernels(found)
-    assert [name for name, _, _ in rows] == [kernel.name for kernel in list_kernels(found)]
+def test_kernels_say_what_is_in_them(program: Capture) -> None:
+    rows = tables.describe_kernels(program)
+    assert [name for name, _, _ in rows] == [kernel.name for kernel in list_kernels(program)]
     assert rows[0][1:] == ("kCustom __ynn_fusion", "dot")
     assert ("kLoop", "2 broadcast, add, maximum") in [row[1:] for row in rows]
 
@@ -55,25 +55,25 @@ def test_a_result_that_several_kernels_read_is_shared() -> None:
     assert tables.list_shared(capture(models.mlp, models.PARAMS, models.X)) == []
 
 
-def test_a_remover_is_the_first_after_whom_the_waste_is_gone(found: Capture) -> None:
-    assert tables.find_remover(found, ("transpose",), 0) == ("the conversion of StableHLO to HLO", 0)
-    assert tables.find_remover(found, ("negate",), 0) == ("algsimp, in simplification", 0)
-    assert tables.find_remover(found, ("maximum",), 0) == ("no pass", 1)
-    assert tables.find_remover(found, ("sine",), 0) == ("JAX, before compilation", 0)
+def test_a_remover_is_the_first_after_whom_the_waste_is_gone(program: Capture) -> None:
+    assert tables.find_remover(program, ("transpose",), 0) == ("the conversion of StableHLO to HLO", 0)
+    assert tables.find_remover(program, ("negate",), 0) == ("algsimp, in simplification", 0)
+    assert tables.find_remover(program, ("maximum",), 0) == ("no pass", 1)
+    assert tables.find_remover(program, ("sine",), 0) == ("JAX, before compilation", 0)
 
 
-def test_passes_tell_what_they_did_and_how_many_instructions_they_left(found: Capture) -> None:
-    rows = tables.list_passes(found)
-    assert rows[-1][2] == found.module.instruction_count()
+def test_passes_tell_what_they_did_and_how_many_instructions_they_left(program: Capture) -> None:
+    rows = tables.list_passes(program)
+    assert rows[-1][2] == program.module.instruction_count()
     assert ("cse", "removed 1 constant and 1 exponential") in [row[:2] for row in rows]
 
 
-def test_decisions_are_counted(found: Capture) -> None:
-    said = tables.list_decisions(found)
-    assert said[0] == f"32 operations on data became {len(list_kernels(found))} kernels."
-    visible, runs = len(tables.list_passes(found)), len(found.runs)
-    assert said[1] == f"{visible} of {runs} runs of passes changed the text of the module."
-    assert "2 matmuls remain, written as dot." in said
+def test_decisions_are_counted(program: Capture) -> None:
+    decision_table = tables.list_decisions(program)
+    assert decision_table[0] == f"32 operations on data became {len(list_kernels(program))} kernels."
+    visible, runs = len(tables.list_passes(program)), len(program.runs)
+    assert decision_table[1] == f"{visible} of {runs} runs of passes changed the text of the module."
+    assert "2 matmuls remain, written as dot." in decision_table
 
 
 def test_a_library_call_is_named_by_what_it_calls() -> None:
@@ -110,7 +110,7 @@ def test_a_constant_is_found_where_it_stands_also_in_a_fusion_within_a_fusion() 
 
 
 def test_layouts_stand_beside_their_shapes() -> None:
-    found = capture(models.classify, models.PARAMS, models.X, target="tpu-v5e")
-    rows = {name: (shape, layout) for name, shape, layout in tables.list_layouts(found)}
+    program = capture(models.classify, models.PARAMS, models.X, target="tpu-v5e")
+    rows = {name: (shape, layout) for name, shape, layout in tables.list_layouts(program)}
     assert rows["params_w2.1"] == ("f32[128,16]", "{0,1:T(8,128)}")
     assert rows["copy-done"] == ("f32[64,128]", "{1,0:T(8,128)S(1)}")

@@ -1,4 +1,4 @@
-"""What is printed suits where it is printed."""
+"""Output fits its terminal or pipe."""
 
 from __future__ import annotations
 
@@ -132,9 +132,9 @@ def test_the_python_that_the_practice_shows_fits_into_eighty_columns() -> None:
     predicted = (function for function, _ in models.PREDICTED.values())
     typed = [basics.ARRAYS, basics.JIT, basics.GRAD, basics.VMAP, basics.MODEL, basics.STEP]
     typed += [pair["jax"] for pair in read_pairs()["pair"]]
-    shown = [line for each in (*functions, *predicted) for line in inspect.getsource(each).splitlines()]
-    shown += [f">>> {line}" for text in typed for line in text.splitlines()]
-    assert [line for line in shown if len(line) > 80 - len(terminal.INDENT)] == []
+    lines = [line for example in (*functions, *predicted) for line in inspect.getsource(example).splitlines()]
+    lines += [f">>> {line}" for text in typed for line in text.splitlines()]
+    assert [line for line in lines if len(line) > 80 - len(terminal.INDENT)] == []
 
 
 def test_a_table_aligns_numbers_and_keeps_rows_whose_last_cell_is_empty() -> None:

@@ -1,4 +1,4 @@
-"""Wrong answers of the first three phases, most of which give the right numbers, and what the check has to say."""
+"""Wrong answers for the first three phases, most with right numbers, and the expected remarks."""
 
 from __future__ import annotations
 

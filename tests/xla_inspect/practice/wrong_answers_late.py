@@ -1,4 +1,4 @@
-"""Answers to the exercises of the last phases and the capstone that compute the right numbers and are wrong."""
+"""Wrong answers with right numbers for the last phases and the capstone."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""A process is held to its limits, heard line by line, and ends with its parent; its end is explained."""
+"""Child processes: limits, output by line, the end of the parent, and explained exits."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ START = "import subprocess, sys; subprocess.Popen"
 
 
 def is_alive(process: int) -> bool:
-    """Return whether a process runs, one that nobody has waited for yet left out."""
+    """Return whether a process runs, excluding zombies."""
     try:
         return Path(f"/proc/{process}/stat").read_text(encoding="ascii").rpartition(")")[2].split()[0] != "Z"
     except OSError:
@@ -29,7 +29,7 @@ def is_alive(process: int) -> bool:
 
 
 def wait_until_gone(*processes: int) -> list[int]:
-    """Return the processes that are alive still after some seconds."""
+    """Return the processes that still run after some seconds."""
     until = time.monotonic() + 20
     while time.monotonic() < until and any(map(is_alive, processes)):
         time.sleep(0.02)

@@ -1,4 +1,4 @@
-"""Where a file was when its process ended is read from what `faulthandler` wrote."""
+"""The last line of a file before its process ended, from the output of `faulthandler`."""
 
 from __future__ import annotations
 

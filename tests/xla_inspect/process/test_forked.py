@@ -1,4 +1,4 @@
-"""A forked process sends messages, is held to its limits, and leaves no folder."""
+"""A forked process exchanges messages, obeys its limits, and leaves no folder."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ PATIENCE = 60
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a process, beside a module that it can import."""
+    """The folder of a process, next to a module that it can import."""
     (tmp_path / "forked_work.py").write_text(WORK, encoding="utf-8")
     monkeypatch.syspath_prepend(tmp_path)
     return tmp_path / "folder"

@@ -1,4 +1,4 @@
-"""The questions are functions too, and shown in a notebook."""
+"""The questions as Python functions, displayed in a notebook."""
 
 from __future__ import annotations
 
@@ -29,17 +29,17 @@ def layer(x: jax.Array) -> jax.Array:
 
 
 def test_a_question_of_a_function_is_the_one_of_its_capture() -> None:
-    made = capture(layer, X, passes=False)
-    assert memory(layer, X) == memory(made)
-    assert summary(layer, X, targets=["cpu"]) == summary(made)
-    assert str(summary(made)).startswith("layer: ")
+    program = capture(layer, X, passes=False)
+    assert memory(layer, X) == memory(program)
+    assert summary(layer, X, targets=["cpu"]) == summary(program)
+    assert str(summary(program)).startswith("layer: ")
 
 
 def test_each_question_is_asked_of_a_function_and_of_a_capture() -> None:
-    made = capture(layer, X)
-    assert kernels(layer, X).launches == kernels(made).launches
-    assert [each.name for each in passes(made).effects] == [each.name for each in made.passes]
-    assert compare(made, made).holds
+    program = capture(layer, X)
+    assert kernels(layer, X).launches == kernels(program).launches
+    assert [effect.name for effect in passes(program).effects] == [effect.name for effect in program.passes]
+    assert compare(program, program).holds
     spread = collectives(layer, X, mesh={"data": 8}, specs=(jax.P("data"),))
     assert spread.devices == 8
 
@@ -75,8 +75,8 @@ def test_why_is_asked_of_a_part_of_two_and_of_nothing() -> None:
 
 
 def test_a_capture_and_an_answer_show_themselves_in_a_notebook() -> None:
-    made = capture(layer, X, passes=False)
-    assert made._repr_html_() == summary(made)._repr_html_()
-    assert "<table>" in memory(made)._repr_html_()
-    assert repr(made).startswith("<Capture of layer for cpu: ")
-    assert pretty(memory(made)) == str(memory(made))
+    program = capture(layer, X, passes=False)
+    assert program._repr_html_() == summary(program)._repr_html_()
+    assert "<table>" in memory(program)._repr_html_()
+    assert repr(program).startswith("<Capture of layer for cpu: ")
+    assert pretty(memory(program)) == str(memory(program))

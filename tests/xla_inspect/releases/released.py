@@ -1,4 +1,4 @@
-"""This test's own environment as that of a release."""
+"""This test's environment in the role of a release."""
 
 from __future__ import annotations
 
@@ -25,6 +25,6 @@ class Here(Environment):
 
 
 def make_here(version: str, folder: Path) -> Here:
-    """Return it under a number, with a folder for what marks its use."""
+    """Return it under a number, with a folder for its usage marks."""
     folder.mkdir(parents=True, exist_ok=True)
     return Here(version, folder, {"jax": version}, {})

@@ -1,4 +1,4 @@
-"""An environment is whole or not there, made once by whoever comes first, and gone when others need the room."""
+"""An environment is complete or absent, created once, and evicted for space."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ CPU = {"cpu": ["jax==0.9.2"]}
 
 @pytest.fixture
 def uv(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The folder of a uv that installs nothing."""
+    """The folder of a fake uv that installs nothing."""
     folder = tmp_path / "uv"
     folder.mkdir()
     (folder / "fake.py").write_text(FAKE_UV, encoding="utf-8")
@@ -72,27 +72,27 @@ def list_names(store: Path) -> list[str]:
     return sorted(path.name for path in store.iterdir() if path.is_dir())
 
 
-def test_an_environment_is_made_once_and_found_again(uv: Path, tmp_path: Path) -> None:
+def test_an_environment_is_created_once_and_reused(uv: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     heard: list[str] = []
-    made = make_environment("0.9.2", CPU, store=store, say=heard.append)
+    environment = make_environment("0.9.2", CPU, store=store, say=heard.append)
     again = make_environment("0.9.2", CPU, store=store, say=heard.append)
-    assert made == again
-    assert (made.versions, made.missing) == ({"jax": "0.9.2"}, {})
+    assert environment == again
+    assert (environment.versions, environment.missing) == ({"jax": "0.9.2"}, {})
     assert (count(uv, "venv"), heard) == (1, ["installing JAX 0.9.2"])
-    assert made.folder.name.startswith("0.9.2-cpu-")
-    assert make_environment("0.9.2", {"cpu": ["jax==0.9.2", "flax"]}, store=store).folder != made.folder
+    assert environment.folder.name.startswith("0.9.2-cpu-")
+    assert make_environment("0.9.2", {"cpu": ["jax==0.9.2", "flax"]}, store=store).folder != environment.folder
 
 
-def test_of_several_at_once_one_makes_it_and_the_others_find_it(uv: Path, tmp_path: Path) -> None:
+def test_concurrent_requests_create_an_environment_once(uv: Path, tmp_path: Path) -> None:
     (uv / "slow").write_text("0.3")
     with ThreadPoolExecutor(4) as pool:
-        made = list(pool.map(lambda _: make_environment("0.9.2", CPU, store=tmp_path / "store"), range(4)))
-    assert {each.folder for each in made} == {made[0].folder}
+        environments = list(pool.map(lambda _: make_environment("0.9.2", CPU, store=tmp_path / "store"), range(4)))
+    assert {environment.folder for environment in environments} == {environments[0].folder}
     assert count(uv, "pip install") == 1
 
 
-def test_one_that_is_killed_while_it_makes_an_environment_leaves_none(uv: Path, tmp_path: Path) -> None:
+def test_a_process_killed_during_creation_leaves_no_environment(uv: Path, tmp_path: Path) -> None:
     store = tmp_path / "store"
     (uv / "slow").write_text("60")
     program = f"""
@@ -124,7 +124,7 @@ def test_an_interrupt_leaves_no_half_environment(uv: Path, tmp_path: Path) -> No
     assert list_names(tmp_path / "store") == []
 
 
-def test_the_next_python_is_tried_where_a_release_has_no_wheels_for_one(uv: Path, tmp_path: Path) -> None:
+def test_another_python_is_tried_if_a_release_has_no_wheels_for_the_first(uv: Path, tmp_path: Path) -> None:
     refusal = "Because jaxlib==0.4.13 has no wheels with a matching Python ABI tag (e.g., `cp312`) and you require"
     (uv / "refused").write_text(json.dumps([refusal, ""]))
     make_environment("0.4.13", {"cpu": ["jax==0.4.13"]}, store=tmp_path / "store")
@@ -138,7 +138,7 @@ def test_the_next_python_is_tried_where_a_release_has_no_wheels_for_one(uv: Path
 
 
 @pytest.mark.parametrize(
-    ("refusal", "said"),
+    ("refusal", "message"),
     [
         ("Because there is no version of jax==0.99 and you require", "there is no release 0.99 of JAX"),
         ("error sending request for url (https://somewhere/jax): dns error", "the package index does not answer"),
@@ -146,33 +146,35 @@ def test_the_next_python_is_tried_where_a_release_has_no_wheels_for_one(uv: Path
         ("it fails at `https://somewhere/simple/jax/`", "it fails at the registry"),
     ],
 )
-def test_a_release_that_does_not_install_is_refused_in_words(uv: Path, tmp_path: Path, refusal: str, said: str) -> None:
+def test_a_release_that_does_not_install_is_refused_in_words(
+    uv: Path, tmp_path: Path, refusal: str, message: str
+) -> None:
     (uv / "refused").write_text(json.dumps([refusal]))
-    with pytest.raises(ReleaseError, match=said):
+    with pytest.raises(ReleaseError, match=message):
         make_environment("0.99", {"cpu": ["jax==0.99"]}, store=tmp_path / "store")
     assert list_names(tmp_path / "store") == []
 
 
-def test_a_further_kind_of_target_that_does_not_install_is_missing_with_the_reason(uv: Path, tmp_path: Path) -> None:
+def test_an_optional_target_that_does_not_install_is_missing_with_the_reason(uv: Path, tmp_path: Path) -> None:
     (uv / "refused").write_text(json.dumps(["", "no version of libtpu"]))
-    made = make_environment("0.9.2", {**CPU, "tpu": ["jax[tpu]==0.9.2"]}, store=tmp_path / "store")
-    assert made.missing == {"tpu": "no version of libtpu"}
+    environment = make_environment("0.9.2", {**CPU, "tpu": ["jax[tpu]==0.9.2"]}, store=tmp_path / "store")
+    assert environment.missing == {"tpu": "no version of libtpu"}
 
 
 @pytest.mark.usefixtures("uv")
-def test_those_that_were_not_used_for_longest_go_and_none_that_is_in_use(tmp_path: Path) -> None:
+def test_the_least_recently_used_environments_are_evicted_unless_in_use(tmp_path: Path) -> None:
     store = tmp_path / "store"
-    made = [make_environment(f"0.9.{number}", CPU, store=store) for number in range(4)]
-    for age, each in enumerate(made):
-        (each.folder / "env/large").write_bytes(bytes(1000))
-        os.utime(each.folder / "used", (age, age))
+    environments = [make_environment(f"0.9.{number}", CPU, store=store) for number in range(4)]
+    for age, environment in enumerate(environments):
+        (environment.folder / "env/large").write_bytes(bytes(1000))
+        os.utime(environment.folder / "used", (age, age))
     assert measure_store(store) > 4000
-    with environment_store.held(made[0].folder):
+    with environment_store.held(environments[0].folder):
         environment_store.evict_environments(store, 5 * measure_store(store) // 8)
-    assert list_names(store) == sorted(made[at].folder.name for at in (0, 2, 3))
+    assert list_names(store) == sorted(environments[at].folder.name for at in (0, 2, 3))
 
 
-def test_half_an_environment_goes_unless_a_process_holds_it(tmp_path: Path) -> None:
+def test_an_incomplete_environment_is_removed_unless_locked(tmp_path: Path) -> None:
     for name in ("0.9.1-just-begun", "0.9.2-made-now", "0.9.3-dead"):
         (tmp_path / name).mkdir()
     (tmp_path / "0.9.3-dead/used").touch()
@@ -181,7 +183,7 @@ def test_half_an_environment_goes_unless_a_process_holds_it(tmp_path: Path) -> N
     assert list_names(tmp_path) == ["0.9.1-just-begun", "0.9.2-made-now"]
 
 
-def test_without_uv_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_missing_uv_is_reported_with_the_way_to_install_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delenv("UV", raising=False)
     monkeypatch.setenv("PATH", str(tmp_path))
     monkeypatch.setattr(uv_commands.Path, "home", lambda: tmp_path)
@@ -189,7 +191,7 @@ def test_without_uv_it_is_said_how_to_get_it(tmp_path: Path, monkeypatch: pytest
         make_environment("0.9.2", CPU, store=tmp_path / "store")
 
 
-def test_no_process_of_a_release_is_led_to_another_release_s_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_process_of_a_release_never_loads_another_releases_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TPU_LIBRARY_PATH", "/elsewhere/libtpu.so")
     monkeypatch.setenv("PYTHONPATH", "/elsewhere")
     assert not {"TPU_LIBRARY_PATH", "PYTHONPATH", "JAX_PLATFORMS"} & environments.clean_environment().keys()

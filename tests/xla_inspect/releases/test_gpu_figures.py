@@ -1,4 +1,4 @@
-"""A CUDA plugin is given the figures of GPUs that it has a field for, as its own descriptions say."""
+"""A CUDA plugin gets only the GPU figures for which its descriptors have a field."""
 
 from __future__ import annotations
 
@@ -30,14 +30,14 @@ def plugin() -> Path:
 
 
 @pytest.mark.parametrize("name", GPUS)
-def test_what_is_left_is_what_protobuf_leaves(name: str, plugin: Path) -> None:
+def test_the_remaining_fields_match_protobufs(name: str, plugin: Path) -> None:
     file, message = "xla/stream_executor/device_description.proto", "stream_executor.GpuTargetConfigProto"
     config = find_message(plugin, file, message)
-    parsed = text_format.Parse(read_spec(name), config(), allow_unknown_field=True)
-    assert text_format.Parse(adapt_figures(read_spec(name), plugin), config()) == parsed
+    parse = text_format.Parse(read_spec(name), config(), allow_unknown_field=True)
+    assert text_format.Parse(adapt_figures(read_spec(name), plugin), config()) == parse
 
 
-def test_a_figure_that_the_plugin_has_no_field_for_is_left_out_with_all_that_it_holds(plugin: Path) -> None:
+def test_a_figure_without_a_field_in_the_plugin_is_left_out(plugin: Path) -> None:
     spec = read_spec("h100")
     more = spec.replace(
         "gpu_device_info {\n",

@@ -1,4 +1,4 @@
-"""A release of last year, and of years ago, is installed, compiles, and is read with its lines."""
+"""Older releases are installed, compile, and are read with their lines."""
 
 from __future__ import annotations
 
@@ -44,13 +44,13 @@ def test_an_older_release_compiles_and_is_read(version: str, is_old: bool, tmp_p
     task = ReleaseTask(Request((f"{tmp_path}/step.py:step",)), "cpu")
     described = task.describe(environment, tmp_path / "task")
     ((_, result),) = run_probe(environment, [described], flags=task.flags, paths=task.paths)
-    found = read_probe(described, result, environment.versions)
-    assert found.versions["jax"] == version
-    assert len(list_kernels(found)) >= 2
-    assert {line.number for line in find_lines(found, found.module).values()} == {4}
-    values = measure_capture(found)
+    probed_capture = read_probe(described, result, environment.versions)
+    assert probed_capture.versions["jax"] == version
+    assert len(list_kernels(probed_capture)) >= 2
+    assert {line.number for line in find_lines(probed_capture, probed_capture.module).values()} == {4}
+    values = measure_capture(probed_capture)
     assert values["code"].instructions > 0
     assert values["memory"] > 0
-    assert found.passes
-    assert found.runs
-    assert all(held.size for held in list_held(found))
+    assert probed_capture.passes
+    assert probed_capture.runs
+    assert all(part.size for part in list_held(probed_capture))

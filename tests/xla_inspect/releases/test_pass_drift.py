@@ -1,4 +1,4 @@
-"""A pass that has another name is told from one that is new."""
+"""A renamed pass is distinguished from a new one."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ from xla_inspect.releases.pass_drift import PassDrift, compare_passes
         (["a", "autotuner", "b"], ["a", "copy-fusion", "b"], PassDrift((), ("copy-fusion",), ("autotuner",))),
     ],
 )
-def test_a_pass_is_renamed_where_names_are_alike_and_stand_at_one_place(
+def test_a_pass_with_a_similar_name_at_the_same_place_is_a_renamed_pass(
     old: list[str], new: list[str], expected: PassDrift
 ) -> None:
     assert compare_passes(old, new) == expected

@@ -1,4 +1,4 @@
-"""The probe compiles what a capture does, and says what went wrong where; that costs no other task."""
+"""The probe gives the same results as a capture, and an error affects only its own task."""
 
 from __future__ import annotations
 
@@ -53,42 +53,42 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def probed(file: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[dict, dict]]:
-    """What the probe leaves of the program as it is, and with a pass switched off, as in an older release."""
-    found = {}
+    """The probe's results for a program, and for the same with a disabled pass, as in an older release."""
+    probes = {}
     for name, flags in (("new", {}), ("old", {"xla_disable_hlo_passes": "fusion", "xla_made_up_flag": "1"})):
         place = tmp_path_factory.mktemp(name)
         task = ReleaseTask(Request((f"{file}:step",)), "cpu")
         here = make_here("0.1.0", place)
         described = task.describe(here, place / "task")
         ((_, result),) = run_probe(here, [described], flags={**task.flags, **flags}, paths=task.paths)
-        found[name] = (described, result)
-    return found
+        probes[name] = (described, result)
+    return probes
 
 
-def test_what_the_probe_leaves_is_what_a_capture_holds(file: Path, probed: dict[str, tuple[dict, dict]]) -> None:
-    found = read_probe(*probed["new"], {"jax": "0.1.0"})
+def test_the_result_of_the_probe_matches_a_capture(file: Path, probed: dict[str, tuple[dict, dict]]) -> None:
+    probe = read_probe(*probed["new"], {"jax": "0.1.0"})
     module = load_file(file)
     captured = capture(module.step, *module.EXAMPLE)
-    assert found.jaxpr == captured.jaxpr
-    assert [each.sort for each in list_kernels(found)] == [each.sort for each in list_kernels(captured)]
-    assert found.memory.arguments == captured.memory.arguments
-    assert list(found.sources) == ["step.py"]
-    assert {run.name for run in found.runs} >= {"fusion", "algsimp", "dce"}
+    assert probe.jaxpr == captured.jaxpr
+    assert [kernel.sort for kernel in list_kernels(probe)] == [kernel.sort for kernel in list_kernels(captured)]
+    assert probe.memory.arguments == captured.memory.arguments
+    assert list(probe.sources) == ["step.py"]
+    assert {run.name for run in probe.runs} >= {"fusion", "algsimp", "dce"}
 
 
-def test_a_pass_that_one_compile_has_not_is_named_and_makes_what_differs(probed: dict[str, tuple[dict, dict]]) -> None:
+def test_a_pass_missing_from_one_compilation_explains_the_difference(probed: dict[str, tuple[dict, dict]]) -> None:
     old, new = (read_probe(*probed[name], {}) for name in ("old", "new"))
-    found = find_difference(old, new, QUESTIONS["kernels"].count)
-    assert (found.stage, found.blamed, found.maker) == ("pass", "fusion", "fusion")
+    difference = find_difference(old, new, QUESTIONS["kernels"].count)
+    assert (difference.stage, difference.blamed, difference.maker) == ("pass", "fusion", "fusion")
     assert QUESTIONS["kernels"].distance(measure_capture(old)["kernels"], measure_capture(new)["kernels"]) > 0
     back = find_difference(new, old, QUESTIONS["kernels"].count)
     assert back.blamed == "fusion", "a pass that is gone is to blame for what it no longer does"
 
 
-def test_two_compiles_of_the_same_do_not_differ(probed: dict[str, tuple[dict, dict]]) -> None:
-    found = read_probe(*probed["new"], {})
-    assert find_difference(found, found).stage == "below HLO"
-    values = measure_capture(found)
+def test_two_compilations_of_one_program_do_not_differ(probed: dict[str, tuple[dict, dict]]) -> None:
+    probe = read_probe(*probed["new"], {})
+    assert find_difference(probe, probe).stage == "below HLO"
+    values = measure_capture(probe)
     assert all(QUESTIONS[name].distance(value, value) == 0 for name, value in values.items())
 
 
@@ -101,19 +101,19 @@ def test_two_compiles_of_the_same_do_not_differ(probed: dict[str, tuple[dict, di
         ("hangs", "not done after 8 s", "tracing", ""),
     ],
 )
-def test_what_goes_wrong_is_told_with_the_stage_and_costs_no_other_task(  # noqa: PLR0913, PLR0917 - a row of a table
+def test_an_error_is_reported_with_its_stage_and_affects_no_other_task(  # noqa: PLR0913, PLR0917 - a row of a table
     file: Path, tmp_path: Path, name: str, failed: str, stage: str, place: str
 ) -> None:
     here = make_here("0.1.0", tmp_path)
-    tasks = [ReleaseTask(Request((f"{file}:{each}",)), "cpu") for each in (name, "step")]
+    tasks = [ReleaseTask(Request((f"{file}:{part}",)), "cpu") for part in (name, "step")]
     described = [{**task.describe(here, tmp_path / str(at)), "id": str(at)} for at, task in enumerate(tasks)]
     heard: list[str] = []
-    done = [
+    results = [
         result for _, result in run_probe(here, described, flags={}, paths=tasks[0].paths, say=heard.append, limit=8)
     ]
-    assert done[0]["failed"].startswith(failed)
-    assert (done[0]["stage"], done[0].get("place", "")) == (stage, place)
-    assert "failed" not in done[1]
+    assert results[0]["failed"].startswith(failed)
+    assert (results[0]["stage"], results[0].get("place", "")) == (stage, place)
+    assert "failed" not in results[1]
     assert heard == ["0", "1"]
 
 
@@ -148,11 +148,11 @@ def test_the_probe_ends_when_the_process_that_waits_for_it_is_killed(file: Path,
     assert (bool(probes), [probe for probe in probes if Path(f"/proc/{probe}").exists()]) == (True, [])
 
 
-def test_the_probe_stands_alone_on_an_old_python() -> None:
+def test_the_probe_runs_alone_on_an_old_python() -> None:
     """It is run by the Python of a release of years ago, beside JAX and nothing of ours."""
     for path in sorted((Path(probe_run.__file__).parent / "release_probe").glob("*.py")):
         tree = ast.parse(path.read_text(encoding="utf-8"), feature_version=(3, 9))
-        modules = [each.module for each in ast.walk(tree) if isinstance(each, ast.ImportFrom) and not each.level]
-        modules += [name.name for each in ast.walk(tree) if isinstance(each, ast.Import) for name in each.names]
+        modules = [node.module for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and not node.level]
+        modules += [name.name for node in ast.walk(tree) if isinstance(node, ast.Import) for name in node.names]
         others = {str(name).partition(".")[0] for name in modules} - sys.stdlib_module_names - {"__future__"}
         assert others <= {"jax", "numpy"}, path.name

@@ -1,4 +1,4 @@
-"""Records of releases are whole, small, and read back as they were; a planted change is reported and nothing else."""
+"""Release records are complete, small and round-trip; only planted changes are reported."""
 
 from __future__ import annotations
 
@@ -28,38 +28,38 @@ def release() -> Release:
     return replace(newest, programs={name: newest.programs[name] for name in ("layer", "softmax", "gelu")})
 
 
-def plant(release: Release, program: str, target: str, **told: object) -> Release:
-    """The record with one outcome told otherwise."""
-    compiled = release.programs[program]
-    outcome = replace(compiled.outcomes[target], **told)
-    changed = replace(compiled, outcomes={**compiled.outcomes, target: outcome})
-    return replace(release, programs={**release.programs, program: changed})
+def plant(release: Release, program: str, target: str, **outcome_changes: object) -> Release:
+    """Return the record with one changed outcome."""
+    release_program = release.programs[program]
+    outcome = replace(release_program.outcomes[target], **outcome_changes)
+    changed_program = replace(release_program, outcomes={**release_program.outcomes, target: outcome})
+    return replace(release, programs={**release.programs, program: changed_program})
 
 
 @pytest.mark.parametrize("path", sorted(DATA.glob("*.json")), ids=lambda path: path.stem)
 def test_a_record_is_small_names_what_made_it_and_reads_back_as_it_is_written(path: Path) -> None:
     text = path.read_text(encoding="utf-8")
-    found = records.read_release(text)
-    assert stamps.seal(records.write_release(found)) == text
-    assert found.jax == path.stem == found.versions["jax"]
+    release = records.read_release(text)
+    assert stamps.seal(records.write_release(release)) == text
+    assert release.jax == path.stem == release.versions["jax"]
     assert len(text) < MOST_BYTES
-    assert {"cpu", "h100", "tpu-v5e"} <= set(found.targets)
+    assert {"cpu", "h100", "tpu-v5e"} <= set(release.targets)
 
 
 def test_at_least_four_releases_are_recorded_the_oldest_first() -> None:
     assert len(RECORDS) >= 4
-    assert [found.order for found in RECORDS] == sorted(found.order for found in RECORDS)
+    assert [record.order for record in RECORDS] == sorted(record.order for record in RECORDS)
 
 
 def test_releases_are_ordered_by_number_and_not_by_letter() -> None:
     assert order("0.9.2") < order("0.10.0") < order("0.12.0") < order("0.12.0.1")
 
 
-def test_each_release_compiled_with_compilers_of_its_own() -> None:
+def test_each_release_compiled_with_its_own_compilers() -> None:
     for package in ("jaxlib", "jax-cuda13-plugin"):
-        assert len({found.versions[package] for found in RECORDS}) == len(RECORDS)
+        assert len({record.versions[package] for record in RECORDS}) == len(RECORDS)
     # Of a release that only mends another, `jax[tpu]` may ask for the same.
-    assert len({found.versions["libtpu"] for found in RECORDS}) > len(RECORDS) // 2
+    assert len({record.versions["libtpu"] for record in RECORDS}) > len(RECORDS) // 2
 
 
 def test_a_file_of_another_format_is_refused_by_name(tmp_path: Path) -> None:
@@ -72,10 +72,8 @@ def test_a_file_of_another_format_is_refused_by_name(tmp_path: Path) -> None:
 
 
 def test_targets_that_agree_share_a_line(release: Release) -> None:
-    compiled = release.programs["gelu"]
-    same = ReleaseCompile(
-        compiled.jaxpr, {}, dict.fromkeys(("a100", "h100"), ReleaseOutcome(launches={"fusion kLoop": 1}))
-    )
+    gelu = release.programs["gelu"]
+    same = ReleaseCompile(gelu.jaxpr, {}, dict.fromkeys(("a100", "h100"), ReleaseOutcome(launches={"fusion kLoop": 1})))
     text = records.write_release(replace(release, programs={"gelu": same}))
     assert list(json.loads(text)["programs"]["gelu"]["targets"]) == ["a100 h100"]
     assert records.read_release(text).programs["gelu"] == same
@@ -90,11 +88,11 @@ def test_a_release_differs_from_itself_in_nothing(release: Release) -> None:
 
 def test_a_planted_launch_is_reported_for_its_program_and_target_alone(release: Release) -> None:
     before = release.programs["layer"].outcomes["cpu"].launches
-    found = Drift(release, plant(release, "layer", "cpu", launches={**before, "fusion kInput": 2}))
-    assert found.launches == {("layer", "cpu"): {"fusion kInput": 2}}
-    assert found.changed_programs("cpu") == ("layer",)
-    assert found.changed_programs("h100") == ()
-    assert found.sorts("cpu") == {"fusion kInput": 2}
+    drift = Drift(release, plant(release, "layer", "cpu", launches={**before, "fusion kInput": 2}))
+    assert drift.launches == {("layer", "cpu"): {"fusion kInput": 2}}
+    assert drift.changed_programs("cpu") == ("layer",)
+    assert drift.changed_programs("h100") == ()
+    assert drift.sorts("cpu") == {"fusion kInput": 2}
 
 
 def test_planted_bytes_are_reported_with_both_numbers(release: Release) -> None:
@@ -106,11 +104,13 @@ def test_planted_bytes_are_reported_with_both_numbers(release: Release) -> None:
     )  # fmt: skip
 
 
-def test_code_reads_back_as_it_is_written_and_none_is_told_from_what_nobody_looked_at(release: Release) -> None:
+def test_code_round_trips_and_missing_code_differs_from_unrecorded_code(release: Release) -> None:
     code = {0: {"llvm.exp": 2, "store": 1}, 1: {"fmul of vectors": 3}}
-    for written in (code, {}, None):
-        planted = plant(release, "layer", "cpu", code=written)
-        assert records.read_release(records.write_release(planted)).programs["layer"].outcomes["cpu"].code == written
+    for code_record in (code, {}, None):
+        planted = plant(release, "layer", "cpu", code=code_record)
+        assert (
+            records.read_release(records.write_release(planted)).programs["layer"].outcomes["cpu"].code == code_record
+        )
 
 
 def test_other_code_of_a_program_that_launches_the_same_is_reported_with_its_operations(release: Release) -> None:
@@ -123,7 +123,7 @@ def test_other_code_of_a_program_that_launches_the_same_is_reported_with_its_ope
     assert change.share == pytest.approx(0.8 * 8 / 9)
 
 
-def test_code_that_is_arranged_a_little_otherwise_or_that_other_launches_explain_is_not_reported(
+def test_slightly_rearranged_code_and_code_of_other_launches_are_not_reported(
     release: Release,
 ) -> None:
     old = plant(release, "layer", "cpu", code={1: {"fmul": 2, "fadd": 2}})
@@ -141,19 +141,19 @@ def test_code_of_fewer_kernels_than_before_is_not_compared(release: Release) -> 
     assert [change.program for change in Drift(old, same).rewritten] == ["layer"]
 
 
-def test_a_program_that_no_longer_compiles_is_reported_with_the_error_and_is_no_change_of_launches(
+def test_a_program_that_no_longer_compiles_is_reported_with_the_error_only(
     release: Release,
 ) -> None:
-    found = Drift(release, plant(release, "gelu", "tpu-v5e", failed="Unimplemented: erf", launches={}))
-    assert found.newly_failing == {("gelu", "tpu-v5e"): "Unimplemented: erf"}
-    assert found.launches == {}
-    assert Drift(found.new, release).newly_compiling == {("gelu", "tpu-v5e"): "Unimplemented: erf"}
+    drift = Drift(release, plant(release, "gelu", "tpu-v5e", failed="Unimplemented: erf", launches={}))
+    assert drift.newly_failing == {("gelu", "tpu-v5e"): "Unimplemented: erf"}
+    assert drift.launches == {}
+    assert Drift(drift.new, release).newly_compiling == {("gelu", "tpu-v5e"): "Unimplemented: erf"}
 
 
-def test_a_public_name_that_is_gone_is_named_with_its_module(release: Release) -> None:
+def test_a_removed_public_name_is_listed_with_its_module(release: Release) -> None:
     names = {**release.names, "jax.lax": tuple(name for name in release.names["jax.lax"] if name != "cumsum")}
     assert Drift(release, replace(release, names=names)).names == {"jax.lax": SetChange((), ("cumsum",))}
-    without = {module: each for module, each in release.names.items() if module != "jax.tree"}
+    without = {module: public for module, public in release.names.items() if module != "jax.tree"}
     assert Drift(release, replace(release, names=without)).names == {
         "jax.tree": SetChange((), release.names["jax.tree"])
     }

@@ -1,4 +1,4 @@
-"""Where an answer changes is found with few releases measured, whatever else changes and whatever fails."""
+"""The release that changed an answer is found with few measurements, despite failures."""
 
 from __future__ import annotations
 
@@ -10,10 +10,10 @@ RELEASES = [f"0.{number}.0" for number in range(30)]
 
 
 class Known:
-    """What thirty releases come to, and which of them were asked."""
+    """The results of thirty releases, and a list of the measured ones."""
 
     def __init__(self, values: dict[int, int | None]) -> None:
-        """Take the bytes of temporaries from a release on; None for one that fails, alone."""
+        """Store the bytes of temporaries from each release on; None marks a single failing release."""
         self.values = values
         self.asked: list[str] = []
 
@@ -29,54 +29,54 @@ class Known:
 
 
 def find(values: dict[int, int | None]) -> tuple[Known, ReleaseSearch]:
-    known = Known(values)
-    return known, ReleaseSearch(RELEASES, known.measure)
+    measured = Known(values)
+    return measured, ReleaseSearch(RELEASES, measured.measure)
 
 
 @pytest.mark.parametrize("at", [1, 7, 15, 28, 29])
 def test_the_first_release_that_differs_is_found_with_seven_measured(at: int) -> None:
-    known, search = find({0: 0, at: 1 << 20})
-    found = search.find_boundary(QUESTIONS["memory"])
-    assert found is not None
-    assert (found.before.version, found.after.version, found.between) == (f"0.{at - 1}.0", f"0.{at}.0", ())
-    assert len(known.asked) == len(set(known.asked)) <= 7
+    measured, search = find({0: 0, at: 1 << 20})
+    boundary = search.find_boundary(QUESTIONS["memory"])
+    assert boundary is not None
+    assert (boundary.before.version, boundary.after.version, boundary.between) == (f"0.{at - 1}.0", f"0.{at}.0", ())
+    assert len(measured.asked) == len(set(measured.asked)) <= 7
 
 
 def test_a_small_change_before_the_large_one_does_not_hide_it() -> None:
     _, search = find({0: 1 << 20, 5: (1 << 20) + (1 << 17), 21: 1 << 30})
-    found = search.find_boundary(QUESTIONS["memory"])
-    assert found is not None
-    assert found.after.version == "0.21.0"
+    boundary = search.find_boundary(QUESTIONS["memory"])
+    assert boundary is not None
+    assert boundary.after.version == "0.21.0"
 
 
 def test_a_release_that_fails_is_named_where_it_lies_between_and_passed_over_elsewhere() -> None:
     _, search = find({0: 0, 3: None, 14: None, 15: None, 16: 1 << 20})
-    found = search.find_boundary(QUESTIONS["memory"])
-    assert found is not None
-    assert (found.before.version, found.after.version) == ("0.13.0", "0.16.0")
-    assert [each.version for each in found.between] == ["0.14.0", "0.15.0"]
+    boundary = search.find_boundary(QUESTIONS["memory"])
+    assert boundary is not None
+    assert (boundary.before.version, boundary.after.version) == ("0.13.0", "0.16.0")
+    assert [between.version for between in boundary.between] == ["0.14.0", "0.15.0"]
 
 
 def test_ends_that_fail_are_passed_over() -> None:
     _, search = find({0: None, 1: 0, 12: 1 << 20, 29: None})
     ends = search.find_ends()
     assert ends is not None
-    assert [each.version for each in ends] == ["0.1.0", "0.28.0"]
+    assert [end.version for end in ends] == ["0.1.0", "0.28.0"]
 
 
-def test_where_both_ends_answer_alike_nothing_more_is_measured() -> None:
-    known, search = find({0: 0, 10: 1 << 20, 11: 0})
+def test_equal_answers_at_both_ends_stop_the_search() -> None:
+    measured, search = find({0: 0, 10: 1 << 20, 11: 0})
     assert search.find_boundary(QUESTIONS["memory"]) is None
-    assert known.asked == ["0.0.0", "0.29.0"]
+    assert measured.asked == ["0.0.0", "0.29.0"]
 
 
-def test_what_changed_and_changed_back_is_seen_where_each_release_is_measured() -> None:
+def test_a_reverted_change_is_found_if_each_release_is_measured() -> None:
     _, search = find({0: 0, 10: 1 << 20, 11: 0})
     search.measure_all()
-    assert [each.after.version for each in search.list_boundaries(QUESTIONS["memory"])] == ["0.10.0", "0.11.0"]
+    assert [boundary.after.version for boundary in search.list_boundaries(QUESTIONS["memory"])] == ["0.10.0", "0.11.0"]
 
 
-def test_the_counters_of_a_loop_are_no_change_of_memory() -> None:
+def test_loop_counters_are_not_a_change_of_memory() -> None:
     _, search = find({0: 196, 9: 200})
     assert search.find_boundary(QUESTIONS["memory"]) is None
 

@@ -20,13 +20,13 @@ pytestmark = pytest.mark.usefixtures("all_targets")
 
 
 @pytest.fixture(scope="module")
-def found(all_targets: None) -> Capture:  # noqa: ARG001 - a fixture that skips
+def program(all_targets: None) -> Capture:  # noqa: ARG001 - a fixture that skips
     """The layer on a TPU v5e."""
     return capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e", machine=True, passes=False)
 
 
-def test_a_kernel_summary_lists_its_line_units_and_steps(found: Capture) -> None:
-    kernel, *_ = read_below(found)
+def test_a_kernel_summary_lists_its_line_units_and_steps(program: Capture) -> None:
+    kernel, *_ = read_below(program)
     text = summarize_below(kernel).splitlines()
     assert text[0] == "==== fusion (bundles)"
     assert text[1] == "  made for: fusion, `jit(layer)/dot_general`, snippets/programs/layer.py:9"
@@ -41,8 +41,8 @@ def test_a_kernel_summary_lists_its_line_units_and_steps(found: Capture) -> None
     assert f"{len(kernel.stages)} compiler steps below HLO" in text[-1]
 
 
-def test_the_text_of_a_program_starts_with_a_line_for_each_kernel(found: Capture) -> None:
-    text = write_below(found)
+def test_the_text_of_a_program_starts_with_a_line_for_each_kernel(program: Capture) -> None:
+    text = write_below(program)
     assert text.startswith("fusion ")
     assert [line.split("  ")[0] for line in text.splitlines()[:4]] == [
         "fusion",
@@ -54,13 +54,13 @@ def test_the_text_of_a_program_starts_with_a_line_for_each_kernel(found: Capture
     assert "control target key" not in text
 
 
-def test_a_kernel_is_selected_by_the_name_of_any_instruction_that_runs_it(found: Capture) -> None:
-    kernel, *_ = read_below(found)
-    assert write_below(found, "fusion") == f"{summarize_below(kernel)}\n{write_bundles(kernel)}"
-    shared = replace(found.low_level[0], instructions=("fusion", "fusion.9"))
-    again = write_below(found.retold(low_level=(shared,)), "fusion.9")
+def test_a_kernel_is_selected_by_the_name_of_any_instruction_that_runs_it(program: Capture) -> None:
+    kernel, *_ = read_below(program)
+    assert write_below(program, "fusion") == f"{summarize_below(kernel)}\n{write_bundles(kernel)}"
+    shared = replace(program.low_level[0], instructions=("fusion", "fusion.9"))
+    again = write_below(program.retold(low_level=(shared,)), "fusion.9")
     assert "  also runs as fusion.9\n" in again
-    assert write_below(found, "fusion.9") == ""
+    assert write_below(program, "fusion.9") == ""
 
 
 def test_a_loop_is_listed_with_its_iterations() -> None:
@@ -72,5 +72,5 @@ def test_a_loop_is_listed_with_its_iterations() -> None:
     assert all(line.endswith((" times", " time", " repeats while its condition is true")) for line in loops)
 
 
-def test_a_capture_without_low_level_code_has_no_text(found: Capture) -> None:
-    assert write_below(found.retold(low_level=())) == ""
+def test_a_capture_without_low_level_code_has_no_text(program: Capture) -> None:
+    assert write_below(program.retold(low_level=())) == ""

@@ -24,8 +24,8 @@ def count_crossings(layers: Layers) -> int:
     at = {node: (number, place) for number, row in enumerate(layers.rows) for place, node in enumerate(row)}
     steps = [(*at[upper], at[lower][1]) for upper, lower in layers.steps]
     return sum(
-        row == other and (left - right) * (to - end) < 0
-        for (row, left, to), (other, right, end) in combinations(steps, 2)
+        row == other and (origin - right) * (to - end) < 0
+        for (row, origin, to), (other, right, end) in combinations(steps, 2)
     )
 
 
@@ -70,7 +70,7 @@ def test_nodes_of_a_row_keep_their_order_and_do_not_overlap(name: str) -> None:
     for row in layers.rows:
         assert middle[row[0]] - widths[row[0]] / 2 >= 0
         assert middle[row[-1]] + widths[row[-1]] / 2 <= 200
-        gaps = [middle[right] - middle[left] - (widths[left] + widths[right]) / 2 for left, right in pairwise(row)]
+        gaps = [middle[right] - middle[first] - (widths[first] + widths[right]) / 2 for first, right in pairwise(row)]
         assert [gap for gap in gaps if gap < -0.1] == []
 
 

@@ -24,8 +24,8 @@ def lines(output: str) -> list[list[tuple[float, float]]]:
 
 def test_equal_ratios_are_equal_distances_on_both_scales() -> None:
     halving, flat = sorted(lines(line_chart.chart_growth(SERIES, "Bytes", "chips")), key=len)
-    (left, _), (middle, _), (right, _) = flat
-    assert abs((middle - left) - (right - middle)) < 0.2
+    (first, _), (middle, _), (right, _) = flat
+    assert abs((middle - first) - (right - middle)) < 0.2
     assert len({y for _, y in flat}) == 1
     assert halving[0][1] < flat[0][1] < halving[1][1]
     assert abs((flat[0][1] - halving[0][1]) - 2 * (halving[1][1] - flat[1][1])) < 0.2

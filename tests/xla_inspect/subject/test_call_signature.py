@@ -17,7 +17,7 @@ _INFO = types.SimpleNamespace(static_argnums=(), static_argnames=())
 
 
 class _Settings:
-    """A value that a reader's class holds beside its arrays."""
+    """A value that a user's class stores next to its arrays."""
 
 
 @jax.tree_util.register_dataclass

@@ -1,4 +1,4 @@
-"""Scripts that run unchanged, and which of their functions can be asked about."""
+"""Scripts that run unchanged, and the functions in them that can be inspected."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ JITTED = {
 
 @pytest.fixture(autouse=True)
 def _started() -> None:
-    """JAX has as many devices as in other tests, whichever of them runs first."""
+    """Start JAX with the same number of devices in any order of tests."""
     jax.devices()
 
 
@@ -103,7 +103,7 @@ def read(tmp_path: Path, text: str, *words: str, only: str = "") -> Subject:
 
 
 @pytest.mark.parametrize("way", JITTED)
-def test_a_function_is_found_however_it_is_jitted_and_can_be_traced_again(way: str, tmp_path: Path) -> None:
+def test_a_function_is_found_with_any_form_of_jit_and_can_be_traced_again(way: str, tmp_path: Path) -> None:
     text, name, first = JITTED[way]
     subject = read(tmp_path, text)
     assert subject.name == name
@@ -111,7 +111,7 @@ def test_a_function_is_found_however_it_is_jitted_and_can_be_traced_again(way: s
     assert traced.jaxpr.in_avals[0].str_short() == first
 
 
-def test_no_array_is_kept_and_what_is_static_or_donated_stays_so(tmp_path: Path) -> None:
+def test_arrays_are_not_kept_alive_and_static_and_donated_arguments_stay_so(tmp_path: Path) -> None:
     text = "@partial(jax.jit, static_argnums=1, donate_argnums=0)\ndef step(x, n):\n    return x * n\nstep(x, 3)"
     subject = read(tmp_path, text)
     assert subject.call is not None
@@ -137,12 +137,12 @@ def test_the_shardings_and_the_mesh_of_a_script_are_carried_over(tmp_path: Path)
     assert 'sdy.mesh @mesh = <["data"=4]>' in subject.program().traced.stage.lower().as_text()
 
 
-def test_a_setting_that_held_around_the_call_holds_again(tmp_path: Path) -> None:
+def test_a_setting_active_during_the_call_is_restored(tmp_path: Path) -> None:
     subject = read(tmp_path, "with jax.enable_x64(True):\n    jax.jit(lambda y: y * 2)(1.0)")
     assert subject.program().traced.stage.jaxpr.in_avals[0].str_short() == "float64[]"
 
 
-def test_of_several_functions_the_largest_is_asked_about_and_the_others_are_listed(tmp_path: Path) -> None:
+def test_the_largest_of_several_functions_is_selected_and_the_others_are_listed(tmp_path: Path) -> None:
     text = """
     small, large = jax.jit(lambda x: x), jax.jit(lambda x: jnp.sin(x) * 2 + 1)
     def init(n): return jnp.ones(n)
@@ -158,7 +158,7 @@ def test_of_several_functions_the_largest_is_asked_about_and_the_others_are_list
     assert subject.call.args[0].shape == (4, 2)
 
 
-def test_a_script_ends_where_the_function_that_is_named_would_be_compiled(tmp_path: Path) -> None:
+def test_a_script_ends_at_the_compilation_of_the_named_function(tmp_path: Path) -> None:
     text = """
     def step(x): return x @ x.T
     step = jax.jit(step)
@@ -189,14 +189,14 @@ ENDS = {
 
 
 @pytest.mark.parametrize("way", ENDS)
-def test_what_cannot_be_asked_about_is_said_in_words(way: str, tmp_path: Path) -> None:
-    text, only, said = ENDS[way]
-    with pytest.raises(InspectError, match=said):
+def test_an_unsupported_function_is_reported_with_a_message(way: str, tmp_path: Path) -> None:
+    text, only, message = ENDS[way]
+    with pytest.raises(InspectError, match=message):
         read(tmp_path, text, only=only)
 
 
 @pytest.mark.parametrize(
-    ("words", "said"),
+    ("words", "message"),
     [
         ((), "run what"),
         (("-m",), "run what"),
@@ -205,12 +205,12 @@ def test_what_cannot_be_asked_about_is_said_in_words(way: str, tmp_path: Path) -
         (("-m", "xla_inspect.hlo"), "a package needs a __main__"),
     ],
 )
-def test_a_script_that_is_not_there_is_told(words: tuple[str, ...], said: str) -> None:
-    with pytest.raises(InspectError, match=said):
+def test_a_missing_script_is_reported(words: tuple[str, ...], message: str) -> None:
+    with pytest.raises(InspectError, match=message):
         read_script(Request(("run", *words)))
 
 
-def test_a_script_finds_what_it_finds_when_python_runs_it(
+def test_a_script_finds_the_same_files_and_modules_as_under_python(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -232,7 +232,7 @@ def test_a_script_finds_what_it_finds_when_python_runs_it(
     assert (sys.argv, sys.modules["__main__"]) == before
 
 
-def test_a_module_of_a_package_runs_as_with_m(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_module_of_a_package_runs_as_with_python_m(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", [*sys.path])
     package = tmp_path / "a_package_of_a_script"
@@ -243,15 +243,15 @@ def test_a_module_of_a_package_runs_as_with_m(tmp_path: Path, monkeypatch: pytes
     assert read_script(Request(("run", "-m", "a_package_of_a_script.train"))).name == "step"
 
 
-def test_jax_is_as_it_was_when_a_script_has_run(tmp_path: Path) -> None:
+def test_jax_is_unchanged_after_a_script(tmp_path: Path) -> None:
     before = pjit._infer_params, pjit._run_python_pjit  # noqa: SLF001 - what is watched
     with pytest.raises(ValueError, match="so"):
         read(tmp_path, "raise ValueError('so')")
     assert (pjit._infer_params, pjit._run_python_pjit) == before  # noqa: SLF001
 
 
-def test_calls_of_what_is_compiled_are_not_looked_at(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """What a loop of many steps costs is what it costs without."""
+def test_calls_of_compiled_functions_are_not_intercepted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Listening must add no cost to each step of a long loop."""
     from xla_inspect.subject import compile_listener
 
     looked: list[str] = []

@@ -1,4 +1,4 @@
-"""What one asks about is found: functions of files and packages, methods, models, with arguments given in any way."""
+"""Subjects: functions of files and packages, methods and models, with arguments in any form."""
 
 from __future__ import annotations
 
@@ -50,7 +50,7 @@ def read(*words: str, **options: object) -> Subject:
 
 
 @pytest.mark.parametrize("name", ["plain", "jitted", "partial", "net.forward", "Net.forward", "Net.still", "Net.named"])
-def test_whatever_can_be_called_is_found_by_its_name(name: str, file: Path) -> None:
+def test_any_callable_is_found_by_its_name(name: str, file: Path) -> None:
     text = read(f"{file}:{name}").capture("cpu").jaxpr
     assert "f32[4,8]" in text
 
@@ -59,8 +59,8 @@ def test_arguments_come_from_shapes_in_a_shell_or_from_what_makes_them(file: Pat
     listed = read(f"{file}:takes", args_from=f"{file}:make")
     assert listed.call is not None
     assert jax.tree.map(lambda leaf: leaf.shape, listed.call.args) == ((3, 3), {"w": (5,)})
-    written = read(f"{file}:plain", args="bf16[2, 3]")
-    assert "bf16[2,3]" in written.capture("cpu").jaxpr
+    subject = read(f"{file}:plain", args="bf16[2, 3]")
+    assert "bf16[2,3]" in subject.capture("cpu").jaxpr
 
 
 @pytest.mark.parametrize(
@@ -77,7 +77,7 @@ def test_types_are_named_as_hlo_and_as_numpy_name_them(text: str, dtypes: list[s
     assert [str(leaf.dtype) for leaf in call.args] == dtypes
 
 
-def test_a_key_is_an_argument_too(file: Path) -> None:
+def test_a_random_key_can_be_an_argument(file: Path) -> None:
     call = read(f"{file}:plain", args="key[]").call
     assert call is not None
     assert jnp.issubdtype(call.args[0].dtype, jax.dtypes.prng_key)
@@ -112,7 +112,9 @@ def test_a_file_of_a_package_imports_relatively_and_a_package_is_named_with_dots
     assert "f32[3]" in read("packaged.inner.model:f").capture("cpu").jaxpr
 
 
-def test_a_file_named_like_a_module_of_python_shadows_none(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_file_named_like_a_standard_module_does_not_shadow_it(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     (tmp_path / "json.py").write_text("def dumps(x): return x\nEXAMPLE = (1.0,)\n", encoding="utf-8")
     (tmp_path / "html.py").write_text("raise RuntimeError\n", encoding="utf-8")
     import json
@@ -125,11 +127,11 @@ def test_a_file_named_like_a_module_of_python_shadows_none(tmp_path: Path, monke
     assert html.escape("<") == "&lt;"
 
 
-def test_a_capture_that_was_saved_is_asked_about(file: Path, tmp_path: Path) -> None:
-    made = read(f"{file}:plain").capture("cpu")
+def test_a_saved_capture_is_a_subject(file: Path, tmp_path: Path) -> None:
+    capture = read(f"{file}:plain").capture("cpu")
     saved = tmp_path / "plain.json"
-    saved.write_text(made.to_json(), encoding="utf-8")
-    assert read_saved(Request((str(saved),))).capture("cpu") == made
+    saved.write_text(capture.to_json(), encoding="utf-8")
+    assert read_saved(Request((str(saved),))).capture("cpu") == capture
 
 
 def test_a_target_has_as_many_devices_as_the_program_is_spread_over(file: Path) -> None:
@@ -140,7 +142,7 @@ def test_a_target_has_as_many_devices_as_the_program_is_spread_over(file: Path) 
 
 
 @pytest.mark.parametrize(
-    ("words", "options", "said"),
+    ("words", "options", "message"),
     [
         ("{file}:none", {}, "has no function 'none'; it has"),
         ("{file}:Net.none", {}, "has no function 'Net.none (Net)'"),
@@ -153,12 +155,12 @@ def test_a_target_has_as_many_devices_as_the_program_is_spread_over(file: Path) 
         ("{file}:plain", {"args_from": "make"}, "'make' is not FILE.py:FUNCTION"),
     ],
 )
-def test_what_cannot_be_found_is_told_with_what_to_write(
-    words: str, options: dict[str, str], said: str, file: Path
+def test_a_missing_subject_is_reported_with_the_correct_form(
+    words: str, options: dict[str, str], message: str, file: Path
 ) -> None:
     with pytest.raises(InspectError) as raised:
         read(words.format(file=file), **options)
-    assert said in str(raised.value)
+    assert message in str(raised.value)
 
 
 @pytest.mark.parametrize("text", ["data", "data=0", "data=x", "=3", "a b=2"])
@@ -172,13 +174,11 @@ def test_a_mesh_is_axes_with_sizes() -> None:
 
 
 @pytest.mark.parametrize("options", [{}, {"grad": True}, {"vmap": 3}])
-def test_lines_are_those_of_the_readers_file_whatever_is_put_around_the_function(
-    options: dict[str, object], file: Path
-) -> None:
-    compiled = read(f"{file}:plain", **options).capture("cpu")
-    assert compiled.source_file == file.name
-    assert compiled.files == (file.name,)
-    assert {frame.file for chain in compiled.frames.values() for frame in chain} == {file.name}
+def test_wrapping_a_function_keeps_the_lines_of_the_users_file(options: dict[str, object], file: Path) -> None:
+    capture = read(f"{file}:plain", **options).capture("cpu")
+    assert capture.source_file == file.name
+    assert capture.files == (file.name,)
+    assert {frame.file for chain in capture.frames.values() for frame in chain} == {file.name}
 
 
 def test_a_function_of_programs_is_found_by_its_own_name_too(tmp_path: Path) -> None:
@@ -192,10 +192,10 @@ def test_a_function_of_programs_is_found_by_its_own_name_too(tmp_path: Path) -> 
     subject = read_function(Request(words=(f"{path}:double",)))
     assert (subject.name, subject.program().name) == ("double", "double")
     assert subject.call is not None
-    assert [each.shape for each in subject.call.args] == [(3,)]
-    given = read_function(Request(words=(f"{path}:double",), args="f32[5]"))
-    assert given.call is not None
-    assert [each.shape for each in given.call.args] == [(5,)]
+    assert [argument.shape for argument in subject.call.args] == [(3,)]
+    function = read_function(Request(words=(f"{path}:double",), args="f32[5]"))
+    assert function.call is not None
+    assert [argument.shape for argument in function.call.args] == [(5,)]
 
 
 LIBRARY = """
@@ -232,7 +232,7 @@ def test_a_function_that_a_library_jitted_is_compiled_as_the_library_calls_jax(t
         "jax.default_matmul_precision('float32').__enter__()",
     ],
 )
-def test_what_a_file_sets_for_what_follows_holds_as_its_function_is_traced(setting: str, tmp_path: Path) -> None:
+def test_settings_of_a_file_apply_while_its_function_is_traced(setting: str, tmp_path: Path) -> None:
     path = tmp_path / f"sets{abs(hash(setting))}.py"
     head = f"import jax, jax.numpy as jnp\nmesh = jax.make_mesh((2,), ('data',))\n{setting}\n"
     text = (
@@ -240,22 +240,22 @@ def test_what_a_file_sets_for_what_follows_holds_as_its_function_is_traced(setti
         "EXAMPLE = (jax.ShapeDtypeStruct((4, 8), jnp.float32, sharding=SPREAD),)\ndef f(x): return jnp.sum(x * x)\n"
     )
     path.write_text(head + text, encoding="utf-8")
-    asked = [sys.executable, "-m", "xla_inspect", "collectives", f"{path}:f", "--target", "cpu"]
-    done = subprocess.run(asked, capture_output=True, text=True, check=False)
-    assert (done.returncode, done.stdout[:12]) == (0, "f on CPU x 2"), done.stderr
+    command = [sys.executable, "-m", "xla_inspect", "collectives", f"{path}:f", "--target", "cpu"]
+    result = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert (result.returncode, result.stdout[:12]) == (0, "f on CPU x 2"), result.stderr
 
 
 @pytest.mark.parametrize(
     ("name", "kinds"), [("jnp.argmax(x)", "int32"), ("None", "nothing"), ("x > 0, 3", "bool, int32")]
 )
-def test_the_gradient_of_what_returns_no_floats_is_refused_in_words(name: str, kinds: str, tmp_path: Path) -> None:
+def test_the_gradient_of_a_function_without_float_results_is_rejected(name: str, kinds: str, tmp_path: Path) -> None:
     path = tmp_path / f"whole{len(name)}.py"
     path.write_text(f"{TEXT}def whole(x): return {name}\n", encoding="utf-8")
     with pytest.raises(InspectError, match=f"returns {kinds}; a gradient needs a result of floats"):
         read(f"{path}:whole", grad=True).capture("cpu")
 
 
-def test_what_makes_the_arguments_is_of_the_same_module_as_the_function(tmp_path: Path) -> None:
+def test_the_function_that_makes_arguments_comes_from_the_same_module(tmp_path: Path) -> None:
     path = tmp_path / "jax_once.py"
     path.write_text(
         "import jax.numpy as jnp\nMADE = {}\ndef make():\n    MADE['a'] = 2\n    return (jnp.ones(3),)\n"
@@ -293,7 +293,7 @@ EXAMPLE = (Pytree(), jnp.ones((4, 8)))
 """
 
 
-def test_updates_of_an_nnx_object_are_compiled_where_the_reader_wrote_no_nnx_jit(
+def test_updates_of_an_nnx_object_are_compiled_without_nnx_jit(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setitem(sys.modules, "flax.nnx", None)

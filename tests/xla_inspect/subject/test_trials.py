@@ -1,4 +1,4 @@
-"""What may save memory is tried as it is traced: the reader's code stays, and what it comes to is told."""
+"""Changes that may save memory are applied during tracing, without touching the user's code."""
 
 from __future__ import annotations
 
@@ -40,32 +40,32 @@ def file(tmp_path: Path) -> Path:
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_what_is_saved_for_the_backward_pass_is_less_with_checkpoints_and_the_code_is_as_it_was(file: Path) -> None:
+def test_checkpoints_reduce_saved_values_without_changing_the_users_code(file: Path) -> None:
     subject = read_function(Request((f"{file}:step",)))
     before = subject.capture("h100")
     assert subject.call is not None
     functions = dict(vars(__import__(subject.call.function.__module__)))
-    needed, scan = {}, jax.lax.scan
+    saved_sizes, scan = {}, jax.lax.scan
     for trial in list_trials(subject, KINDS, before):
         with trial.applied():
-            needed[trial.change] = explain_memory(trial.subject.capture("h100"), "").needed_bytes
+            saved_sizes[trial.change] = explain_memory(trial.subject.capture("h100"), "").needed_bytes
     assert jax.lax.scan is scan
     whole = explain_memory(before, "").needed_bytes
-    assert [*needed] == [
+    assert [*saved_sizes] == [
         "donate argument 0",
         "jax.checkpoint around the body of each jax.lax.scan",
         f"jax.checkpoint around block ({file.name})",
         f"jax.checkpoint around loss ({file.name})",
         "a batch of 512 in the place of 1024",
     ]
-    checkpointed = [size for change, size in needed.items() if "scan" in change or "block" in change]
+    checkpointed = [size for change, size in saved_sizes.items() if "scan" in change or "block" in change]
     assert max(checkpointed) < 0.7 * whole
-    assert needed["a batch of 512 in the place of 1024"] < 0.7 * whole
+    assert saved_sizes["a batch of 512 in the place of 1024"] < 0.7 * whole
     assert dict(vars(__import__(subject.call.function.__module__))) == functions
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_the_command_tells_what_each_change_comes_to(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_command_reports_the_effect_of_each_change(file: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_here(["memory", f"{file}:step", "--target", "h100", "--try", "batch", "--json"]) == 0
     [trial] = json.loads(capsys.readouterr().out)["trials"]
     assert (trial["change"], trial["fits"], trial["note"]) == ("a batch of 512 in the place of 1024", True, "")
@@ -87,13 +87,13 @@ def unrolled(x, weights):
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_the_cpus_scheduler_for_little_memory_delays_values_and_a_gpu_has_no_such_option(tmp_path: Path) -> None:
+def test_the_memory_scheduler_of_the_cpu_delays_values_and_a_gpu_has_none(tmp_path: Path) -> None:
     path = tmp_path / f"early_{abs(hash(tmp_path)) % 10**9}.py"
     path.write_text(EARLY, encoding="utf-8")
     subject = read_function(Request((f"{path}:unrolled",)))
     usual = subject.capture("cpu")
     [trial] = list_trials(subject, ["schedule"], usual)
-    before, after = (explain_memory(made, "early.py:unrolled") for made in (usual, trial.capture("cpu")))
+    before, after = (explain_memory(capture, "early.py:unrolled") for capture in (usual, trial.capture("cpu")))
     assert [cause.kind for cause in before.causes] == ["schedule"]
     assert "--try schedule" in str(before)
     assert (after.causes, after.needed_bytes < 0.7 * before.needed_bytes) == ((), True)
@@ -113,7 +113,7 @@ def step(x, w):
 
 
 @pytest.fixture
-def laid(tmp_path: Path) -> Subject:
+def barrier_subject(tmp_path: Path) -> Subject:
     path = tmp_path / f"laid_{abs(hash(tmp_path)) % 10**9}.py"
     path.write_text(LAID, encoding="utf-8")
     return read_function(Request((f"{path}:step",)))
@@ -123,26 +123,29 @@ def list_changes(subject: Subject, *kinds: str, passes: tuple[str, ...] = ()) ->
     return [*list_trials(subject, kinds, subject.capture("cpu"), passes=passes, asked=True)]
 
 
-def test_a_barrier_is_left_out_while_the_program_is_traced_and_stands_again_afterwards(laid: Subject) -> None:
-    [trial] = list_changes(laid, "barrier")
+def test_a_barrier_is_removed_only_during_tracing(
+    barrier_subject: Subject,
+) -> None:
+    [trial] = list_changes(barrier_subject, "barrier")
     assert "optimization_barrier" not in trial.capture("cpu").stablehlo
-    assert "optimization_barrier" in laid.capture("cpu").stablehlo
-    assert "optimization_barrier" in Subject("step", laid.call).capture("cpu").stablehlo
+    assert "optimization_barrier" in barrier_subject.capture("cpu").stablehlo
+    assert "optimization_barrier" in Subject("step", barrier_subject.call).capture("cpu").stablehlo
 
 
-def test_a_pass_is_left_out_unless_the_program_would_be_wrong_without_it(laid: Subject) -> None:
+def test_a_pass_is_left_out_unless_the_program_would_be_wrong_without_it(barrier_subject: Subject) -> None:
     changes = [
-        each.change for each in list_changes(laid, "pass", passes=("fusion", "copy-insertion", "import", "fusion"))
+        change.change
+        for change in list_changes(barrier_subject, "pass", passes=("fusion", "copy-insertion", "import", "fusion"))
     ]
     assert changes == ["without the pass fusion"]
-    [trial] = list_changes(laid, "pass", passes=("fusion",))
+    [trial] = list_changes(barrier_subject, "pass", passes=("fusion",))
     assert "fusion" in str(trial.capture("cpu").options["xla_disable_hlo_passes"]).split(",")
 
 
-def test_arguments_and_results_are_laid_out_otherwise(laid: Subject) -> None:
-    trials = list_changes(laid, "layout")
-    assert [each.change.partition(" laid")[0] for each in trials] == ["argument 0", "argument 1", "the result"]
-    layouts = [each.capture("cpu").module.entry_computation_layout for each in trials]
+def test_other_layouts_of_arguments_and_results_are_tried(barrier_subject: Subject) -> None:
+    trials = list_changes(barrier_subject, "layout")
+    assert [trial.change.partition(" laid")[0] for trial in trials] == ["argument 0", "argument 1", "the result"]
+    layouts = [trial.capture("cpu").module.entry_computation_layout for trial in trials]
     assert layouts == [
         "{(f32[64,32]{0,1}, f32[32,64]{1,0})->f32[64,64]{1,0}}",
         "{(f32[64,32]{1,0}, f32[32,64]{0,1})->f32[64,64]{1,0}}",
@@ -150,8 +153,8 @@ def test_arguments_and_results_are_laid_out_otherwise(laid: Subject) -> None:
     ]
 
 
-def test_batches_types_and_precisions_are_those_that_go_together(laid: Subject) -> None:
-    changes = [each.change for each in list_changes(laid, "batch", "precision")]
+def test_batches_types_and_precisions_are_tried_in_valid_combinations(barrier_subject: Subject) -> None:
+    changes = [change.change for change in list_changes(barrier_subject, "batch", "precision")]
     assert changes == [
         "a batch of 1 in the place of 64",
         "a batch of 8 in the place of 64",
@@ -162,17 +165,17 @@ def test_batches_types_and_precisions_are_those_that_go_together(laid: Subject) 
         "matmul precision 'highest'",
         "matmul precision 'bfloat16'",
     ]
-    by_change = {each.change: each for each in list_changes(laid, "precision")}
+    by_change = {change.change: change for change in list_changes(barrier_subject, "precision")}
     assert "HIGHEST" in by_change["matmul precision 'highest'"].capture("cpu").stablehlo
     assert "bf16[64,32]" in by_change["float32 arguments as bfloat16"].capture("cpu").jaxpr
 
 
-def test_arguments_on_a_mesh_are_sharded_otherwise(laid: Subject) -> None:
-    assert laid.call is not None
-    spread = replace(laid.call, settings={"mesh": {"data": 8}, "specs": (jax.P("data"), jax.P())})
+def test_other_shardings_of_arguments_on_a_mesh_are_tried(barrier_subject: Subject) -> None:
+    assert barrier_subject.call is not None
+    spread = replace(barrier_subject.call, settings={"mesh": {"data": 8}, "specs": (jax.P("data"), jax.P())})
     subject = Subject("step", spread)
     trials = [*list_trials(subject, ("sharding",), subject.capture("cpu:8"))]
-    assert [each.change for each in trials] == [
+    assert [trial.change for trial in trials] == [
         "argument 0 as P() in the place of P('data')",
         "argument 0 as P(None, 'data') in the place of P('data')",
         "argument 1 as P('data') in the place of P()",
@@ -197,9 +200,9 @@ def test_the_layout_that_the_compiler_wants_of_an_argument_is_tried_first(tmp_pa
     subject = read_function(Request((f"{path}:convolve",)))
 
     def list_layouts(*, reasons: bool) -> list[str]:
-        found = list_trials(subject, ("layout",), subject.capture("h100", reasons=reasons), asked=True)
-        return [each.change for each in found if each.change.startswith("argument 1 ")]
+        trials = list_trials(subject, ("layout",), subject.capture("h100", reasons=reasons), asked=True)
+        return [trial.change for trial in trials if trial.change.startswith("argument 1 ")]
 
-    told = list_layouts(reasons=True)
-    assert told[0] == "argument 1 laid out as {2,1,0,3}"
-    assert told[1:] == list_layouts(reasons=False)
+    layouts = list_layouts(reasons=True)
+    assert layouts[0] == "argument 1 laid out as {2,1,0,3}"
+    assert layouts[1:] == list_layouts(reasons=False)

@@ -1,4 +1,4 @@
-"""The kinds of changes to try are read alike for every question."""
+"""The kinds of changes to try are parsed in the same way for every question."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Targets: which there are, their devices, and why one is missing."""
+"""Targets, their devices, and reasons for missing ones."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_an_unknown_target_is_answered_with_those_there_are() -> None:
+def test_an_unknown_target_is_rejected_with_the_known_ones() -> None:
     with pytest.raises(InspectError, match=f"'tpu-v9'; the targets are {', '.join(TARGETS)}"):
         capture(lambda x: x, 1.0, target="tpu-v9")
 
@@ -32,7 +32,7 @@ def test_a_topology_that_does_not_exist_is_refused_in_the_compilers_words() -> N
         find_target("tpu-v5e:9x9").devices()
 
 
-def test_a_cpu_may_stand_for_several_devices() -> None:
+def test_a_cpu_can_have_several_devices() -> None:
     rows = NamedSharding(Mesh(find_target("cpu:8").devices(), ("x",)), PartitionSpec("x"))
     example = ShapeDtypeStruct((16, 8), "float32", sharding=rows)
     assert "num_partitions=8" in capture(lambda x: x.sum(), example, target="cpu:8").after

@@ -1,4 +1,4 @@
-"""The environment: JAX is quiet and compiles for every target, whoever is imported first."""
+"""JAX is quiet and compiles for every target in any order of imports."""
 
 from __future__ import annotations
 
@@ -44,10 +44,10 @@ def test_two_processes_compile_for_every_target_at_once_and_print_nothing_on_std
     assert [process.communicate() for process in both] == [(expected, "")] * 2
 
 
-def test_jax_imported_first_and_not_used_yet_is_no_obstacle() -> None:
+def test_importing_jax_first_works_if_it_was_not_used() -> None:
     script = "import jax, xla_inspect; print(xla_inspect.capture(lambda x: x + 1, 1.0).options['xla_cpu_max_isa'])"
-    held = "AVX2" if platform.machine().lower() in {"x86_64", "amd64"} else "host"
-    assert run(script, XLA_INSPECT_CACHE="off").communicate() == (f"{held}\n", "")
+    feature = "AVX2" if platform.machine().lower() in {"x86_64", "amd64"} else "host"
+    assert run(script, XLA_INSPECT_CACHE="off").communicate() == (f"{feature}\n", "")
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -60,8 +60,8 @@ try:
 except xla_inspect.InspectError as error:
     print(error)
 """
-    said, _ = run(script, XLA_INSPECT_CACHE="off").communicate()
-    assert said.rstrip().endswith(
+    output, _ = run(script, XLA_INSPECT_CACHE="off").communicate()
+    assert output.rstrip().endswith(
         "Import xla_inspect before anything uses JAX, or set JAX_PLATFORMS=cpu before Python starts"
     )
 

@@ -1,4 +1,4 @@
-"""Peaks are those that the makers publish, for one device."""
+"""Peak figures of one device match the vendors' published ones."""
 
 from __future__ import annotations
 
@@ -19,30 +19,30 @@ DATASHEETS = {
 
 
 @pytest.mark.parametrize("target", DATASHEETS)
-def test_what_a_device_description_says_is_what_the_datasheet_says(target: str) -> None:
+def test_device_descriptions_match_the_datasheets(target: str) -> None:
     bandwidth, products, single = DATASHEETS[target]
-    found = find_hardware(target)
-    assert found is not None
-    assert found.bandwidth == pytest.approx(bandwidth, rel=0.001)
-    assert {dtype: found.matrix[dtype] for dtype in products} == pytest.approx(products, rel=0.01)
-    assert found.vector["f32"] == pytest.approx(single, rel=0.01)
+    hardware = find_hardware(target)
+    assert hardware is not None
+    assert hardware.bandwidth == pytest.approx(bandwidth, rel=0.001)
+    assert {dtype: hardware.matrix[dtype] for dtype in products} == pytest.approx(products, rel=0.01)
+    assert hardware.vector["f32"] == pytest.approx(single, rel=0.01)
 
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("target", [name for name in targets.TARGETS if name.startswith("tpu")])
-def test_a_tpus_device_has_its_share_of_the_chip(target: str) -> None:
-    found = find_hardware(target)
-    assert found is not None
+def test_a_tpu_device_has_the_figures_of_its_share_of_the_chip(target: str) -> None:
+    hardware = find_hardware(target)
+    assert hardware is not None
     topology = targets.find_target(target).topology
     chips = math.prod(map(int, topology.split("x")))
-    assert len(targets.find_target(target).devices()) == chips * found.devices
-    assert found.source.startswith("https://docs.cloud.google.com/tpu/docs/")
+    assert len(targets.find_target(target).devices()) == chips * hardware.devices
+    assert hardware.source.startswith("https://docs.cloud.google.com/tpu/docs/")
 
 
-def test_a_share_is_that_of_bandwidth_and_of_operations() -> None:
-    found = find_hardware("tpu7x")
-    assert found is not None
-    assert (found.devices, found.bandwidth * 2, found.matrix["bf16"] * 2) == (2, 7380e9, 2307e12)
+def test_a_share_applies_to_bandwidth_and_operations() -> None:
+    hardware = find_hardware("tpu7x")
+    assert hardware is not None
+    assert (hardware.devices, hardware.bandwidth * 2, hardware.matrix["bf16"] * 2) == (2, 7380e9, 2307e12)
 
 
 def test_every_accelerator_has_figures_and_the_cpu_says_why_it_has_none() -> None:
@@ -69,6 +69,6 @@ def test_float32_products_run_on_the_units_that_multiply_them() -> None:
     assert (tpu.gap != "", gpu.gap) == (True, "")
 
 
-def test_a_description_without_a_figure_is_refused() -> None:
+def test_a_device_description_with_a_missing_figure_is_rejected() -> None:
     with pytest.raises(ValueError, match="no field 'core_count'"):
         read_description("h100", "gpu_device_info {\n}\n")

@@ -1,4 +1,4 @@
-"""Titles: what a reader knows a target by."""
+"""The titles of targets."""
 
 from __future__ import annotations
 
@@ -31,6 +31,6 @@ def test_a_target_has_a_title_a_short_one_and_a_lane(target: str, titled: str, s
 
 
 @pytest.mark.parametrize("call", [title, short, lane])
-def test_a_target_that_nobody_knows_is_refused_and_never_taken_for_a_cpu(call: Callable[[str], str]) -> None:
+def test_an_unknown_target_is_rejected_and_not_treated_as_a_cpu(call: Callable[[str], str]) -> None:
     with pytest.raises(InspectError, match="no target is named 'rtx6000'"):
         call("rtx6000")

@@ -1,4 +1,4 @@
-"""The table: every entry is whole, what is asked for by another name is refused, and figures are those of XLA."""
+"""The table of targets: complete entries, errors for unknown names, and figures that match XLA's."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def test_every_target_is_of_a_kind_and_has_a_title_that_its_maker_or_its_name_be
         assert entry.title.lower().replace(" ", "-").startswith((entry.maker.lower() or name, name))
 
 
-def test_families_hold_every_accelerator_once() -> None:
+def test_every_accelerator_belongs_to_one_family() -> None:
     assert [name for family in FAMILIES for name in family] == [name for name in TARGETS if name != "cpu"]
     assert [{find_entry(name).kind for name in family} for family in FAMILIES] == [{"gpu"}, {"tpu"}]
 

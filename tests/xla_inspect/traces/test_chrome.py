@@ -1,4 +1,4 @@
-"""Chrome traces are read event by event, in each of the forms that the format allows."""
+"""Chrome traces are read event by event in every form of the format."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def test_each_form_of_the_format_is_read(text: str, tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("size", [1, 2, 7, 50])
-def test_where_the_pieces_end_that_are_read_at_once_makes_no_difference(
+def test_the_size_of_read_chunks_makes_no_difference(
     size: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     text = json.dumps({"n": 123, "t": 'a\\"\u00e9', "traceEvents": [EVENT, {**EVENT, "name": "\u00e9\\"}, EVENT]})
@@ -57,9 +57,7 @@ def test_where_the_pieces_end_that_are_read_at_once_makes_no_difference(
     assert len(whole) == 3
 
 
-def test_a_trace_longer_than_what_is_read_at_once_is_counted_whole(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_trace_longer_than_one_chunk_is_counted_completely(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(chrome, "CHUNK", 1000)
     path = tmp_path / "trace.json"
     path.write_text(json.dumps({"traceEvents": [{**EVENT, "ts": at * 10} for at in range(5000)]}), encoding="utf-8")

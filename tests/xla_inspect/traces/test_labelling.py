@@ -1,4 +1,4 @@
-"""A profile is written again with labels in the events that have one, and all else as it was."""
+"""A profile is rewritten with labels on matched events and without other changes."""
 
 from __future__ import annotations
 
@@ -45,11 +45,11 @@ def test_labels_are_in_name_and_arguments_and_the_times_stay(form: str, out: str
     before, after = measure_times(open_trace(path)), measure_times(open_trace(tmp_path / out))
     assert [(row.op, round(row.seconds * 1e9)) for row in after.rows] == [("add", 5), ("mul", 4)]
     assert [row.op for row in before.rows] == [row.op for row in after.rows]
-    named = [record["args"]["name"] for record in load(tmp_path / out) if record.get("ph") == "M"]
-    assert sorted(named) == ["/host:CPU", "first", "second"]
+    names = [record["args"]["name"] for record in load(tmp_path / out) if record.get("ph") == "M"]
+    assert sorted(names) == ["/host:CPU", "first", "second"]
 
 
-def test_sums_have_nothing_to_draw(tmp_path: Path) -> None:
+def test_a_profile_of_sums_cannot_be_labelled(tmp_path: Path) -> None:
     path = tmp_path / "sum.csv"
     path.write_text("Time (%),Total Time (ns),Instances,Name\n100,5,1,k\n", encoding="utf-8")
     with pytest.raises(InspectError, match="holds sums"):
@@ -62,10 +62,10 @@ def test_a_damaged_profile_leaves_no_file(tmp_path: Path) -> None:
     path.write_text('{"traceEvents": [{"ph": "X", "ts": 1, "dur": 1, "name": "a"}, {', encoding="utf-8")
     with pytest.raises(InspectError, match="cut off"):
         write_labelled(open_trace(path), tmp_path / "out.json", find)
-    assert [each.name for each in tmp_path.iterdir()] == ["in.json"]
+    assert [leftover.name for leftover in tmp_path.iterdir()] == ["in.json"]
 
 
-def test_a_file_that_cannot_be_written_is_said(tmp_path: Path) -> None:
+def test_an_unwritable_file_is_reported(tmp_path: Path) -> None:
     path = profiles.write_chrome(tmp_path / "in.json", PLANES)
     with pytest.raises(InspectError, match="cannot write"):
         write_labelled(open_trace(path), tmp_path / "none" / "out.json", find)

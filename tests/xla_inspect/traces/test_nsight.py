@@ -1,4 +1,4 @@
-"""The tables of Nsight Systems are read in each unit, with what it prints around them, and as sums."""
+"""Tables of Nsight Systems in each unit, with surrounding output, and as sums."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ Time (%),Total Time (ns),Instances,Avg (ns),Med (ns),Min (ns),Max (ns),StdDev (n
 """
 
 
-def test_sums_are_read_with_how_many_they_stand_for(tmp_path: Path) -> None:
+def test_sums_are_read_with_their_counts(tmp_path: Path) -> None:
     path = tmp_path / "sum.csv"
     path.write_text(SUMMARY, encoding="utf-8")
     timing = measure_times(open_trace(path))
@@ -39,7 +39,7 @@ def test_a_time_is_read_in_its_unit(unit: str, factor: float, tmp_path: Path) ->
     assert (row.count, row.seconds) == (2, pytest.approx(4 * factor * 1e-9))
 
 
-def test_a_range_that_xla_named_tells_the_instruction(tmp_path: Path) -> None:
+def test_a_range_named_by_xla_identifies_the_instruction(tmp_path: Path) -> None:
     path = tmp_path / "trace.csv"
     name = "TSL:Thunk:#name=jit(f)/add,hlo_op=loop_add_fusion.1#/loop_add_fusion_1"
     path.write_text(f'Start (ns),Duration (ns),Strm,Name\n0,2,7,"{name}"\n', encoding="utf-8")

@@ -1,4 +1,4 @@
-"""What a profile is shows in the file; what is none, damaged or cut off is refused in two lines."""
+"""The format of a profile is detected from its content; invalid files are rejected in two lines."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ NO_TRACE = {
 
 
 @pytest.mark.parametrize("content", NO_TRACE.values(), ids=NO_TRACE)
-def test_what_is_no_profile_is_refused_in_two_lines(content: bytes, tmp_path: Path) -> None:
+def test_an_invalid_profile_is_rejected_in_two_lines(content: bytes, tmp_path: Path) -> None:
     path = tmp_path / "trace"
     path.write_bytes(content)
     with pytest.raises(InspectError) as raised:
@@ -52,26 +52,26 @@ def test_what_is_no_profile_is_refused_in_two_lines(content: bytes, tmp_path: Pa
 
 def test_no_file_and_a_folder_without_a_profile_are_refused(tmp_path: Path) -> None:
     device = Path(os.devnull)
-    for path, said in ((tmp_path / "none", "No such file"), (tmp_path, "no profile in"), (device, "is a device")):
-        with pytest.raises(InspectError, match=said):
+    for path, message in ((tmp_path / "none", "No such file"), (tmp_path, "no profile in"), (device, "is a device")):
+        with pytest.raises(InspectError, match=message):
             open_trace(path)
 
 
-def test_a_folder_stands_for_the_newest_profile_in_it(tmp_path: Path) -> None:
-    made = profiles.profile_gpu(capture(scanned, *EXAMPLE, target="h100"))
+def test_a_folder_means_the_newest_profile_in_it(tmp_path: Path) -> None:
+    profile = profiles.profile_gpu(capture(scanned, *EXAMPLE, target="h100"))
     for at, name in enumerate(("old", "new")):
         folder = tmp_path / "plugins" / "profile" / name
         folder.mkdir(parents=True)
-        path = profiles.write_xspace(folder / "host.xplane.pb", made)
+        path = profiles.write_xspace(folder / "host.xplane.pb", profile)
         os.utime(path, (at, at))
     assert open_trace(tmp_path).path.parent.name == "new"
 
 
 @pytest.mark.parametrize("form", ["pb", "json", "json.gz", "csv"])
 def test_damage_anywhere_is_read_or_refused(form: str, tmp_path: Path) -> None:
-    made = profiles.profile_gpu(capture(scanned, *EXAMPLE, target="h100"), steps=1)
+    profile = profiles.profile_gpu(capture(scanned, *EXAMPLE, target="h100"), steps=1)
     write = {"pb": profiles.write_xspace, "csv": profiles.write_nsight}.get(form, profiles.write_chrome)
-    whole = write(tmp_path / f"whole.{form}", made).read_bytes()
+    whole = write(tmp_path / f"whole.{form}", profile).read_bytes()
     chance = random.Random(0)  # noqa: S311 - which bytes are damaged is to be the same each time
     refusals: list[str] = []
     for at in range(150):

@@ -1,4 +1,4 @@
-"""Each nanosecond of a profile counts once, for what ran then and not for what ran around it."""
+"""Each nanosecond of a profile counts once, for the innermost event."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ def test_events_need_not_be_in_order(tmp_path: Path) -> None:
     assert seconds(time(tmp_path, [on_cpu("a", 10, 30), on_cpu("while", 0, 100)])) == {"while": 70, "a": 30}
 
 
-def test_what_overlaps_without_being_inside_keeps_its_time(tmp_path: Path) -> None:
+def test_partially_overlapping_events_keep_their_time(tmp_path: Path) -> None:
     assert seconds(time(tmp_path, [on_cpu("a", 0, 100), on_cpu("b", 90, 50)])) == {"a": 100, "b": 50}
 
 
-def test_threads_of_a_host_count_where_no_device_ran_and_not_beside_one(tmp_path: Path) -> None:
+def test_host_threads_count_only_if_no_device_ran(tmp_path: Path) -> None:
     host = {"thread": [on_cpu("a", 0, 100), profiles.Ran("python", 0, 999)]}
     alone = measure_times(open_trace(profiles.write_xspace(tmp_path / "a.xplane.pb", {"/host:CPU": host})))
     assert (alone.device, seconds(alone)) == ("cpu", {"a": 100})
@@ -59,7 +59,7 @@ def test_threads_of_a_host_count_where_no_device_ran_and_not_beside_one(tmp_path
     assert timing.seconds == pytest.approx(80e-9)
 
 
-def test_a_tpus_operations_are_of_the_module_that_ran_then(tmp_path: Path) -> None:
+def test_the_operations_of_a_tpu_belong_to_the_module_running_at_that_time(tmp_path: Path) -> None:
     lines = {
         profiles.MODULES: [profiles.Ran("jit_f(12)", 0, 100), profiles.Ran("jit_g(13)", 100, 100)],
         profiles.OPS: [

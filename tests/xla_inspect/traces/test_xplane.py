@@ -1,4 +1,4 @@
-"""A profile of XLA's profiler is read as JAX's own reader reads it."""
+"""Profiles of XLA's profiler are read as by JAX's own reader."""
 
 from __future__ import annotations
 
@@ -23,22 +23,22 @@ RUNS = 2
 
 @pytest.fixture(scope="module")
 def profiled(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What jax.profiler writes of two runs on this machine's CPU."""
+    """The files that jax.profiler writes for two runs on this machine's CPU."""
     folder = tmp_path_factory.mktemp("profile")
     with jax.default_device(jax.devices("cpu")[0]):
         arrays = jax.tree.map(lambda shape: jnp.full(shape.shape, 0.01, shape.dtype), EXAMPLE)
-        compiled = jax.jit(scanned)
-        jax.block_until_ready(compiled(*arrays))
+        jit = jax.jit(scanned)
+        jax.block_until_ready(jit(*arrays))
         with jax.profiler.trace(str(folder)):
             for _ in range(RUNS):
-                jax.block_until_ready(compiled(*arrays))
+                jax.block_until_ready(jit(*arrays))
     return folder
 
 
-def test_every_event_is_that_which_jax_reads(profiled: Path) -> None:
+def test_every_event_matches_jaxs_reader(profiled: Path) -> None:
     (file,) = profiled.rglob("*.xplane.pb")
     source = open_trace(file)
-    read = [
+    events = [
         (source.processes[event.process], source.threads[event.process, event.thread], event.name, event.op)
         for event in source.events()
     ]
@@ -49,31 +49,31 @@ def test_every_event_is_that_which_jax_reads(profiled: Path) -> None:
         for line in plane.lines
         for event in line.events
     ]
-    assert read == [each[:4] for each in expected]
-    assert any(each[3] for each in expected)
-    for found, each in zip(times, expected, strict=True):
-        assert found == pytest.approx(each[4:], abs=2)
+    assert events == [reference[:4] for reference in expected]
+    assert any(reference[3] for reference in expected)
+    for time, reference in zip(times, expected, strict=True):
+        assert time == pytest.approx(reference[4:], abs=2)
 
 
-def test_what_is_said_of_events_is_that_which_jax_reads(profiled: Path) -> None:
+def test_the_statistics_of_events_match_jaxs_reader(profiled: Path) -> None:
     (file,) = profiled.rglob("*.xplane.pb")
-    read = [event.details for event in open_trace(file).events(detailed=True)]
+    details = [event.details for event in open_trace(file).events(detailed=True)]
     expected = [
         dict(event.stats)
         for plane in ProfileData.from_file(str(file)).planes
         for line in plane.lines
         for event in line.events
     ]
-    for found, each in zip(read, expected, strict=True):
-        assert {key: found[key] for key in each if isinstance(each[key], int | str)} == {
-            key: value for key, value in each.items() if isinstance(value, int | str)
+    for actual, reference in zip(details, expected, strict=True):
+        assert {key: actual[key] for key in reference if isinstance(reference[key], int | str)} == {
+            key: value for key, value in reference.items() if isinstance(value, int | str)
         }
 
 
-def test_a_real_profile_is_joined_whole_from_either_file_and_from_the_folder(profiled: Path) -> None:
-    made = capture(scanned, *EXAMPLE, target="cpu")
+def test_a_real_profile_is_matched_completely_from_each_file_and_the_folder(profiled: Path) -> None:
+    program = capture(scanned, *EXAMPLE, target="cpu")
     (other,) = profiled.rglob("*.trace.json.gz")
-    answers = [join_times(made, measure_times(open_trace(path))) for path in (profiled, other)]
+    answers = [join_times(program, measure_times(open_trace(path))) for path in (profiled, other)]
     for answer in answers:
         assert answer.joined_seconds / answer.seconds > 0.99
         assert not answer.unjoined

@@ -1,4 +1,4 @@
-"""The layer below HLO on five generations of TPU."""
+"""The low-level code of the layer on five generations of TPU."""
 
 from __future__ import annotations
 
@@ -17,5 +17,5 @@ GENERATIONS = ("tpu-v4", "tpu-v5e", "tpu-v5p", "tpu-v6e", "tpu7x")
 
 @pytest.fixture(scope="session")
 def generations(all_targets: None) -> Captures:  # noqa: ARG001 - a fixture that skips
-    """The captures of the layer with what is below HLO, by target."""
+    """The captures of the layer with low-level code, by target."""
     return capture_all(layer.layer, *layer.EXAMPLE, targets=GENERATIONS, machine=True, passes=False)

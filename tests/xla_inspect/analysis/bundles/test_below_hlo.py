@@ -1,4 +1,4 @@
-"""What a TPU runs below HLO is told kernel by kernel, with the line of Python that it is from."""
+"""The low-level kernels of a TPU, each with its line of Python."""
 
 from __future__ import annotations
 
@@ -17,46 +17,46 @@ if TYPE_CHECKING:
 pytestmark = pytest.mark.usefixtures("all_targets")
 
 
-def test_each_generation_has_the_layer_as_one_kernel_of_its_line_and_three_programs_around_it(
+def test_each_generation_compiles_the_layer_to_one_kernel_and_three_programs_around_it(
     generations: Captures,
 ) -> None:
-    for target, found in generations.items():
-        kernel, *around = read_below(found)
+    for target, generation in generations.items():
+        kernel, *around = read_below(generation)
         assert (target, kernel.low.kernel, kernel.line and kernel.line.number) == (target, "fusion", 9)
         assert kernel.op_name == "jit(layer)/dot_general"
         assert kernel.instruction is not None
         assert kernel.instruction.fusion_kind == "kOutput"
-        assert sorted(each.low.kernel for each in around) == sorted(AROUND)
-        assert [each.is_kernel for each in (kernel, *around)] == [True, False, False, False]
+        assert sorted(part.low.kernel for part in around) == sorted(AROUND)
+        assert [part.is_kernel for part in (kernel, *around)] == [True, False, False, False]
 
 
 def test_a_kernel_has_as_many_bundles_as_the_compiler_counts(generations: Captures) -> None:
-    for found in generations.values():
-        for kernel in read_below(found):
+    for generation in generations.values():
+        for kernel in read_below(generation):
             assert kernel.size == len(kernel.bundles) == len(kernel.utilization.rows)
             assert [bundle.address for bundle in kernel.bundles] == list(range(kernel.size))
             assert kernel.schedule.empty <= sum(not bundle.units for bundle in kernel.bundles)
 
 
-def test_the_cycles_of_a_kernel_are_at_least_its_bundles_and_its_longest_chain(generations: Captures) -> None:
-    for found in generations.values():
-        for each in read_below(found):
-            assert each.cycles is not None
-            assert each.cycles >= max(each.size, each.critical_path.cycles if each.critical_path else 0)
-        kernel, *_ = read_below(found)
+def test_a_kernel_takes_at_least_as_many_cycles_as_bundles_and_as_its_longest_chain(generations: Captures) -> None:
+    for generation in generations.values():
+        for entry in read_below(generation):
+            assert entry.cycles is not None
+            assert entry.cycles >= max(entry.size, entry.critical_path.cycles if entry.critical_path else 0)
+        kernel, *_ = read_below(generation)
         assert kernel.cycles is not None
         assert kernel.cycles > kernel.size
         bare = replace(kernel.low, stages=())
         assert BundledKernel(bare, None, None).cycles is None
 
 
-def test_an_operation_that_nobody_knows_is_told(generations: Captures) -> None:
-    found = generations["tpu-v5e"]
-    changed = tuple(replace(low, bundles=low.bundles.replace("vmatmul", "vmystery")) for low in found.low_level)
-    kernel, *_ = read_below(found.retold(low_level=changed))
+def test_an_unknown_operation_is_reported(generations: Captures) -> None:
+    capture = generations["tpu-v5e"]
+    altered = tuple(replace(low, bundles=low.bundles.replace("vmatmul", "vmystery")) for low in capture.low_level)
+    kernel, *_ = read_below(capture.retold(low_level=altered))
     assert all(name.startswith("vmystery.") for name in kernel.unknown)
     assert sum(kernel.unknown.values()) == kernel.units["unknown"] == 8
 
 
-def test_what_was_not_collected_is_not_there() -> None:
+def test_a_capture_without_low_level_code_has_no_kernels_below_hlo() -> None:
     assert read_below(capture(abs, 1.0, target="tpu-v5e")) == ()

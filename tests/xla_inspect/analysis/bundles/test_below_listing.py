@@ -1,4 +1,4 @@
-"""A TPU's kernel below HLO as plain data says what libtpu says."""
+"""The low-level code of a TPU's kernel as plain data agrees with libtpu."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ def on_tpu(all_targets: None) -> Capture:  # noqa: ARG001 - it asks for them
     return capture(program.rnn, *program.EXAMPLE, target="tpu-v5e", machine=True, passes=False)
 
 
-def test_bundles_cycles_loops_and_steps_are_those_that_were_read(on_tpu: Capture) -> None:
-    known = read_below(on_tpu)
-    assert known
-    for listing, kernel in zip(describe_below(on_tpu), known, strict=True):
+def test_the_listing_has_the_bundles_cycles_loops_and_steps_of_the_dump(on_tpu: Capture) -> None:
+    kernels = read_below(on_tpu)
+    assert kernels
+    for listing, kernel in zip(describe_below(on_tpu), kernels, strict=True):
         assert (listing.name, listing.bundles, listing.cycles) == (kernel.name, kernel.size, kernel.cycles)
         assert [(loop.first, loop.trips) for loop in listing.loops] == [
             (loop.first, loop.trips) for loop in kernel.loops

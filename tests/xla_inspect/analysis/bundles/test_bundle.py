@@ -1,4 +1,4 @@
-"""A listing of bundles is read slot by slot, and its loops are found."""
+"""Listings of bundles: slots, labels and loops."""
 
 from __future__ import annotations
 
@@ -47,13 +47,13 @@ def test_a_bundle_is_read_with_its_slots_its_label_and_the_loops_that_it_is_in()
     assert "".join(LISTING[bundle.start : bundle.end] for bundle in bundles) == LISTING[LISTING.index("     0 ") :]
 
 
-def test_comments_are_no_part_of_a_slot() -> None:
+def test_comments_are_not_part_of_a_slot() -> None:
     texts = [slot.text for bundle in parse_bundles(LISTING) for slot in bundle.slots]
     assert [text for text in texts if "/*" in text or "bounds" in text] == []
     assert texts[-1] == "%13 = vst [vmem:[%s4_s2] sm:$0xff] %v3_v0"
 
 
-def test_operations_are_told_apart_by_unit_and_names_take_no_slot() -> None:
+def test_operations_are_assigned_to_units_and_names_take_no_slot() -> None:
     assert [dict(bundle.units) for bundle in parse_bundles(LISTING)] == [
         {"scalar": 1},
         {"load": 1},
@@ -66,30 +66,30 @@ def test_operations_are_told_apart_by_unit_and_names_take_no_slot() -> None:
     ]
 
 
-def test_a_loop_runs_as_often_as_its_counter_says_or_nobody_knows() -> None:
+def test_the_iterations_of_a_loop_follow_from_its_counter_or_are_unknown() -> None:
     (loop,) = find_loops(LISTING, parse_bundles(LISTING))
     assert (loop.first, loop.last, loop.depth, loop.trips, loop.bundles) == (1, 5, 1, 12, 5)
-    for changed in (
+    for variant in (
         LISTING.replace("smov.u32 0 ", "smov.u32 3 "),
         LISTING.replace("sadd.s32 1,", "sadd.s32 2,"),
         LISTING.replace("%s6_s1, 12 ", "%s6_s1, %s4_s2 "),
     ):
-        (loop,) = find_loops(changed, parse_bundles(changed))
+        (loop,) = find_loops(variant, parse_bundles(variant))
         assert loop.trips is None
 
 
-def test_a_branch_forward_is_no_loop() -> None:
-    changed = LISTING.replace("target = $region7", "target = $region9")
-    assert find_loops(changed, parse_bundles(changed)) == ()
+def test_a_forward_branch_is_not_a_loop() -> None:
+    variant = LISTING.replace("target = $region7", "target = $region9")
+    assert find_loops(variant, parse_bundles(variant)) == ()
 
 
-def test_a_text_that_is_no_listing_has_no_bundles() -> None:
+def test_a_text_other_than_a_listing_has_no_bundles() -> None:
     assert parse_bundles("") == parse_bundles("HloModule m\n") == ()
 
 
 def test_every_listing_of_every_generation_is_read_to_its_end(generations: Captures) -> None:
-    for found in generations.values():
-        for kernel in read_below(found):
+    for generation in generations.values():
+        for kernel in read_below(generation):
             assert kernel.bundles[-1].end == len(kernel.low.bundles)
             assert not any("{" in slot.operation for bundle in kernel.bundles for slot in bundle.slots)
             listed = kernel.low.bundles[kernel.bundles[0].start :]

@@ -1,4 +1,4 @@
-"""The table of what operations are for agrees with what libtpu counts, bundle by bundle."""
+"""The table of operations and units agrees with libtpu's counts for each bundle."""
 
 from __future__ import annotations
 
@@ -42,32 +42,32 @@ def programs(generations: Captures) -> list[Captures]:
 
 def test_at_least_99_of_100_operations_are_known(programs: list[Captures]) -> None:
     for captures in programs:
-        for target, found in captures.items():
-            kernels = read_below(found)
+        for target, capture in captures.items():
+            kernels = read_below(capture)
             unknown = sum(sum(kernel.unknown.values()) for kernel in kernels)
-            assert unknown <= 0.01 * sum(sum(kernel.units.values()) for kernel in kernels), (found.program, target)
+            assert unknown <= 0.01 * sum(sum(kernel.units.values()) for kernel in kernels), (capture.program, target)
 
 
-def test_what_is_issued_to_each_unit_is_what_libtpu_counts(programs: list[Captures]) -> None:
-    held = differing = 0
+def test_the_operations_issued_to_each_unit_match_libtpus_count(programs: list[Captures]) -> None:
+    total = differing = 0
     for captures in programs:
-        for found in captures.values():
-            for kernel in read_below(found):
-                held += len(HELD) * kernel.size
+        for capture in captures.values():
+            for kernel in read_below(capture):
+                total += len(HELD) * kernel.size
                 differing += sum(_differences(kernel))
-    assert held > 20_000
-    assert differing <= held / 1000
+    assert total > 20_000
+    assert differing <= total / 1000
 
 
 def _differences(kernel: BundledKernel) -> list[int]:
-    """Return in how many bundles of a kernel each of the slots is taken otherwise than libtpu counts."""
-    columns, found = list(kernel.utilization.slots), Counter[str]()
+    """Return the number of bundles of a kernel whose slot counts differ from libtpu's, by slot."""
+    columns, difference_counts = list(kernel.utilization.slots), Counter[str]()
     for bundle, row in zip(kernel.bundles, kernel.utilization.rows, strict=True):
         if any(slot.operation in ALL_AT_ONCE for slot in bundle.slots):
             continue
-        taken = Counter(slot.mnemonic.unit.slot for slot in bundle.slots if slot.mnemonic)
-        found.update(name for name in HELD if taken[name] != row[columns.index(name)])
-    return list(found.values())
+        slot_counts = Counter(slot.mnemonic.unit.slot for slot in bundle.slots if slot.mnemonic)
+        difference_counts.update(name for name in HELD if slot_counts[name] != row[columns.index(name)])
+    return list(difference_counts.values())
 
 
 @pytest.mark.parametrize(
@@ -83,17 +83,17 @@ def _differences(kernel: BundledKernel) -> list[int]:
         ("vpop.f32.mrb[3].mxu0", "pop"),
     ],
 )
-def test_the_longest_name_that_is_known_counts(operation: str, unit: str) -> None:
-    found = find_mnemonic(operation)
-    assert found is not None
-    assert found.unit.key == unit
+def test_the_longest_known_prefix_of_a_mnemonic_decides(operation: str, unit: str) -> None:
+    mnemonic = find_mnemonic(operation)
+    assert mnemonic is not None
+    assert mnemonic.unit.key == unit
 
 
-def test_a_name_that_only_begins_like_a_known_one_is_not_known() -> None:
+def test_a_name_that_only_starts_like_a_known_one_is_unknown() -> None:
     assert find_mnemonic("vaddle.f32") is None
 
 
 def test_every_unit_and_operation_has_a_sentence() -> None:
     assert {unit.slot for unit in list_units().values()} <= {*UNITS, ""}
     assert all(unit.sentence.endswith(".") for unit in list_units().values())
-    assert all(each.sentence and not each.sentence.endswith(".") for each in list_mnemonics().values())
+    assert all(mnemonic.sentence and not mnemonic.sentence.endswith(".") for mnemonic in list_mnemonics().values())

@@ -1,4 +1,4 @@
-"""Each step of libtpu below HLO has its sentence."""
+"""Each low-level step of libtpu has a sentence."""
 
 from __future__ import annotations
 
@@ -11,11 +11,16 @@ if TYPE_CHECKING:
 
 
 def test_every_step_of_every_generation_is_known(generations: Captures) -> None:
-    steps = {stage.name for found in generations.values() for kernel in read_below(found) for stage in kernel.stages}
+    steps = {
+        stage.name
+        for generation in generations.values()
+        for kernel in read_below(generation)
+        for stage in kernel.stages
+    }
     assert len(steps) > 50
     assert {name for name in steps if find_step(name) is None} == set()
 
 
-def test_a_repetition_is_the_same_step() -> None:
+def test_a_repeated_step_has_the_same_sentence() -> None:
     assert find_step("post-GVN") is find_step("post-GVN-3") is not None
     assert find_step("post-mystery") is None

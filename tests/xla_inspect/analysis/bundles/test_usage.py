@@ -1,4 +1,4 @@
-"""What libtpu says of units, chains and schedules is read as it prints it."""
+"""Libtpu's reports on units, critical paths and schedules are parsed."""
 
 from __future__ import annotations
 
@@ -43,26 +43,26 @@ Schedule analysis:
 """  # noqa: E501 - as libtpu prints it
 
 
-def test_slots_taken_are_counted_by_unit() -> None:
-    found = parse_utilization(COUNTED)
-    assert found.slots == {"MATMUL": 4, "VALU": 2, "VLOAD": 3, "VLOAD:FILL": 3}
-    assert found.used == {"MATMUL": 10, "VALU": 4, "VLOAD": 3, "VLOAD:FILL": 1}
-    assert found.shares == pytest.approx({"MATMUL": 10 / 16, "VALU": 0.5, "VLOAD": 0.25, "VLOAD:FILL": 1 / 12})
-    assert found.busiest == "MATMUL"
+def test_used_slots_are_counted_by_unit() -> None:
+    utilization = parse_utilization(COUNTED)
+    assert utilization.slots == {"MATMUL": 4, "VALU": 2, "VLOAD": 3, "VLOAD:FILL": 3}
+    assert utilization.used == {"MATMUL": 10, "VALU": 4, "VLOAD": 3, "VLOAD:FILL": 1}
+    assert utilization.shares == pytest.approx({"MATMUL": 10 / 16, "VALU": 0.5, "VLOAD": 0.25, "VLOAD:FILL": 1 / 12})
+    assert utilization.busiest == "MATMUL"
 
 
-def test_a_unit_is_followed_through_a_kernel_in_parts_of_like_length() -> None:
-    found = parse_utilization(COUNTED)
-    assert found.follow("MATMUL", 2) == (0.5, 0.75)
-    assert found.follow("MATMUL", 100) == (0, 1, 1, 0.5)
+def test_the_use_of_a_unit_is_given_for_equal_parts_of_a_kernel() -> None:
+    capacity = parse_utilization(COUNTED)
+    assert capacity.follow("MATMUL", 2) == (0.5, 0.75)
+    assert capacity.follow("MATMUL", 100) == (0, 1, 1, 0.5)
 
 
-def test_nothing_is_counted_of_nothing() -> None:
-    found = parse_utilization("")
-    assert (found, found.busiest, dict(found.used)) == (Utilization({}, ()), "", {})
+def test_an_empty_text_has_no_utilization() -> None:
+    utilization = parse_utilization("")
+    assert (utilization, utilization.busiest, dict(utilization.used)) == (Utilization({}, ()), "", {})
 
 
-def test_each_step_of_a_chain_takes_until_the_next_one_begins() -> None:
+def test_each_step_of_a_chain_lasts_until_the_next_one_starts() -> None:
     short, long = parse_chains(CHAINS)
     assert (short.region, short.cycles, long.region, long.cycles) == ("region2", 3, "region24", 202)
     assert [(step.operation, step.left, step.cycles) for step in long.steps] == [
@@ -73,14 +73,14 @@ def test_each_step_of_a_chain_takes_until_the_next_one_begins() -> None:
     assert [step.mnemonic.unit.key for step in long.steps if step.mnemonic] == ["sync", "load", "store"]
 
 
-def test_a_schedule_names_what_its_bundles_are_of() -> None:
-    found = parse_schedule(SCHEDULE)
-    assert (found.bundles, found.empty, found.op_names) == (84, 2, {"fusion.1": "jit(f)/dot"})
+def test_a_schedule_names_the_instructions_of_its_bundles() -> None:
+    schedule = parse_schedule(SCHEDULE)
+    assert (schedule.bundles, schedule.empty, schedule.op_names) == (84, 2, {"fusion.1": "jit(f)/dot"})
     assert parse_schedule("").bundles == 0
 
 
-def test_each_generation_counts_units_that_are_known(generations: Captures) -> None:
-    for found in generations.values():
-        for kernel in read_below(found):
+def test_each_generation_counts_only_known_units(generations: Captures) -> None:
+    for generation in generations.values():
+        for kernel in read_below(generation):
             assert {*kernel.utilization.slots} <= {*UNITS, *PARTS}
             assert all(0 <= share <= 1 for share in kernel.utilization.shares.values())

@@ -1,4 +1,4 @@
-"""Every instruction of machine code has a kind, or is said to have none that is known."""
+"""Kinds of machine instructions, including unknown ones."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def test_sass_is_counted_by_kind_without_predicates_and_modifiers() -> None:
     assert (mix.unknown, mix.padding, mix.total) == ({"BRANDNEW": 1}, 1, 5)
 
 
-def test_mnemonic_modifiers_and_operands_are_told_apart() -> None:
+def test_mnemonics_modifiers_and_operands_are_separated() -> None:
     listed = list(list_instructions("sass", SASS))
     assert listed[3] == ("HMMA", ".1688.F32.TF32", "R8, R16, R12, RZ")
     assert next(list_instructions("asm", "f:\n    rep stosq    qword ptr [rdi]\n"))[0] == "stosq"
@@ -42,19 +42,19 @@ def test_mnemonic_modifiers_and_operands_are_told_apart() -> None:
 @pytest.mark.parametrize("target", [*GPUS, "cpu"])
 def test_nearly_all_instructions_of_real_kernels_are_known(target: str) -> None:
     function, example = transformer_block.transformer_block, transformer_block.EXAMPLE
-    made = capture(function, *example, target=target, machine=True, passes=False)
-    known: Counter[bool] = Counter()
-    for code in made.code:
+    program = capture(function, *example, target=target, machine=True, passes=False)
+    counts: Counter[bool] = Counter()
+    for code in program.code:
         if code.language in {"sass", "asm"}:
             mix = count_instructions(code.language, code.text)
-            known.update({True: sum(mix.counts.values()), False: sum(mix.unknown.values())})
-    assert known[True] / known.total() >= 0.99
+            counts.update({True: sum(mix.counts.values()), False: sum(mix.unknown.values())})
+    assert counts[True] / counts.total() >= 0.99
 
 
 @pytest.mark.usefixtures("all_targets")
 def test_no_instruction_of_a_listing_is_left_out() -> None:
-    made = capture(attention.attention, *attention.EXAMPLE, target="h100", machine=True, passes=False)
-    for code in made.code:
+    program = capture(attention.attention, *attention.EXAMPLE, target="h100", machine=True, passes=False)
+    for code in program.code:
         if code.language == "sass":
             lines = re.findall(r"^\s+/\*[0-9a-f]{4,}\*/", code.text, re.MULTILINE)
             mix = count_instructions("sass", code.text)
@@ -68,4 +68,4 @@ def test_each_kind_of_a_table_has_a_sentence_and_each_family_a_kind(machine: str
     assert PADDING in table.kinds
     assert all(says.endswith(".") for says in (*table.kinds.values(), *(family.says for family in table.families)))
     # No mnemonic is a placeholder.
-    assert not [each.pattern.pattern for each in table.families if re.search(r"_(?:\||$)", each.pattern.pattern)]
+    assert not [entry.pattern.pattern for entry in table.families if re.search(r"_(?:\||$)", entry.pattern.pattern)]

@@ -1,4 +1,4 @@
-"""Occupancy is what NVIDIA's own calculator says, and what the tables of its guide give for known cases."""
+"""Occupancy agrees with NVIDIA's calculator and the tables of the CUDA guide."""
 
 from __future__ import annotations
 
@@ -87,7 +87,7 @@ def calculator(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("target", CAPABILITY)
-def test_blocks_of_a_multiprocessor_are_those_of_the_makers_calculator(target: str, calculator: Path) -> None:
+def test_the_blocks_per_multiprocessor_match_nvidias_calculator(target: str, calculator: Path) -> None:
     limits = read_limits(read_spec(target))
     device = (
         limits.warp, limits.registers, limits.block_registers, limits.threads, limits.multiprocessors, limits.shared,
@@ -97,17 +97,17 @@ def test_blocks_of_a_multiprocessor_are_those_of_the_makers_calculator(target: s
         " ".join(map(str, (CAPABILITY[target], threads, registers, fixed, dynamic, barriers, *device)))
         for threads, registers, (fixed, dynamic), barriers in TAKEN
     ]
-    done = subprocess.run([calculator], input="\n".join(lines), capture_output=True, text=True, check=True)
-    theirs = [int(line) for line in done.stdout.split()]
+    result = subprocess.run([calculator], input="\n".join(lines), capture_output=True, text=True, check=True)
+    theirs = [int(line) for line in result.stdout.split()]
     ours = [
         find_occupancy(limits, threads=threads, registers=registers, shared=fixed + dynamic, barriers=barriers).blocks
         for threads, registers, (fixed, dynamic), barriers in TAKEN
     ]
-    assert [(taken, a, b) for taken, a, b in zip(TAKEN, ours, theirs, strict=True) if a != b] == []
+    assert [(resources, a, b) for resources, a, b in zip(TAKEN, ours, theirs, strict=True) if a != b] == []
 
 
 @pytest.mark.parametrize("target", CAPABILITY)
-def test_a_multiprocessor_has_what_the_guides_table_says_of_its_capability(target: str) -> None:
+def test_the_limits_of_a_multiprocessor_match_the_table_of_the_cuda_guide(target: str) -> None:
     limits = read_limits(read_spec(target))
     # The table "Technical Specifications per Compute Capability" of the CUDA programming guide.
     assert (limits.warp, limits.threads, limits.warps, limits.blocks) == (32, 2048, 64, 32)
@@ -117,7 +117,7 @@ def test_a_multiprocessor_has_what_the_guides_table_says_of_its_capability(targe
 
 
 @pytest.mark.parametrize(
-    ("taken", "share", "bound_by"),
+    ("resources", "share", "bound_by"),
     [
         ({"threads": 128, "registers": 32, "shared": 0}, 1.0, ("threads", "registers")),
         ({"threads": 32, "registers": 16, "shared": 0}, 0.5, ("blocks",)),
@@ -128,17 +128,19 @@ def test_a_multiprocessor_has_what_the_guides_table_says_of_its_capability(targe
         ({"threads": 64, "registers": 16, "shared": 0, "barriers": 16}, 0.125, ("barriers",)),
     ],
 )
-def test_what_a_kernel_takes_most_of_binds_it(taken: dict[str, int], share: float, bound_by: tuple[str, ...]) -> None:
-    found = find_occupancy(read_limits(read_spec("h100")), **taken)
-    assert (found.share, found.bound_by) == (share, bound_by)
+def test_the_scarcest_resource_limits_occupancy(
+    resources: dict[str, int], share: float, bound_by: tuple[str, ...]
+) -> None:
+    occupancy = find_occupancy(read_limits(read_spec("h100")), **resources)
+    assert (occupancy.share, occupancy.bound_by) == (share, bound_by)
 
 
 def test_a_grid_that_fills_the_gpu_twice_runs_in_two_waves() -> None:
     limits = read_limits(read_spec("h100"))
-    found = find_occupancy(limits, threads=1024, registers=32, shared=0, grid=2 * 2 * limits.multiprocessors)
-    assert (found.blocks, found.waves) == (2, 2.0)
+    occupancy = find_occupancy(limits, threads=1024, registers=32, shared=0, grid=2 * 2 * limits.multiprocessors)
+    assert (occupancy.blocks, occupancy.waves) == (2, 2.0)
 
 
-def test_a_description_without_a_figure_is_refused() -> None:
+def test_a_device_description_with_a_missing_figure_is_rejected() -> None:
     with pytest.raises(KeyError, match="major"):
         read_limits("gpu_device_info {}")

@@ -1,4 +1,4 @@
-"""Loops of LLVM IR are those that its jumps make, with the vectors that their own instructions have."""
+"""Loops of LLVM IR, found by their jumps, with the vector widths of their instructions."""
 
 from __future__ import annotations
 
@@ -61,17 +61,19 @@ def test_a_nest_of_loops_is_read_from_its_jumps() -> None:
     ("instruction", "bound", "turns"),
     [("icmp eq i64 %step", 1024, 32), ("icmp ult i64 %step", 1000, 32), ("icmp eq i64 %step", 1000, None)],
 )
-def test_turns_are_told_where_the_counter_meets_its_bound(instruction: str, bound: int, turns: int | None) -> None:
+def test_the_iterations_are_known_if_the_counter_reaches_its_bound(
+    instruction: str, bound: int, turns: int | None
+) -> None:
     text = NEST.replace("icmp eq i64 %step, 1024", f"{instruction}, {bound}")
     assert list_loops(text)[1].turns == turns
 
 
-def test_a_counter_that_is_compared_before_its_step_has_a_turn_more() -> None:
+def test_a_counter_compared_before_its_step_has_one_more_iteration() -> None:
     text = NEST.replace("icmp eq i64 %step, 1024", "icmp eq i64 %index, 992")
     assert list_loops(text)[1].turns == 32
 
 
-def test_a_jump_into_the_middle_makes_no_loop_of_what_is_before() -> None:
+def test_a_jump_into_the_middle_of_a_loop_does_not_extend_the_loop() -> None:
     text = NEST.replace("br i1 %last, label %end, label %outer", "br label %end")
     assert [loop.header for loop in list_loops(text)] == ["inner"]
 
@@ -85,18 +87,18 @@ def test_a_jump_into_the_middle_makes_no_loop_of_what_is_before() -> None:
         ({}, 0),
     ],
 )
-def test_the_width_is_that_of_most_instructions(vectors: dict[str, int], width: int) -> None:
+def test_the_vector_width_is_that_of_most_instructions(vectors: dict[str, int], width: int) -> None:
     assert measure_width(vectors) == width
 
 
-def test_truth_values_are_no_vectors() -> None:
+def test_vectors_of_booleans_do_not_count_as_vectors() -> None:
     assert count_vectors("define void @f() {\n  %m = xor <8 x i1> %a, %b\n  ret void\n}\n") == {}
 
 
-def test_a_kernel_of_the_compiler_has_the_turns_and_vectors_of_its_shape() -> None:
+def test_a_compiled_kernel_has_the_iterations_and_vectors_that_its_shape_implies() -> None:
     shape = jax.ShapeDtypeStruct((4096, 256), jnp.float32)
-    made = capture(lambda x, b: jnp.tanh(x + b) * 2, shape, jax.ShapeDtypeStruct((256,), jnp.float32), target="cpu")
-    (text,) = (code.text for code in made.code if code.language == "llvm")
+    program = capture(lambda x, b: jnp.tanh(x + b) * 2, shape, jax.ShapeDtypeStruct((256,), jnp.float32), target="cpu")
+    (text,) = (code.text for code in program.code if code.language == "llvm")
     loops = list_loops(text)
     (inner,) = (loop for loop in loops if loop.is_innermost)
     assert inner.is_vectorized

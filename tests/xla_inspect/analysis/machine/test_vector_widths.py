@@ -1,4 +1,4 @@
-"""The width of vectors is that of the registers that instructions on several elements name."""
+"""Vector widths, from the registers of instructions on several elements."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ ASSEMBLY = """f:
 
 
 def test_each_instruction_counts_for_the_widest_register_that_it_names() -> None:
-    used = count_widths(ASSEMBLY)
-    assert used.by_register == {"ymm": 4, "scalar": 1, "xmm": 1}
-    assert (used.instructions, used.vectors, used.on_stack) == (8, 5, 1)
-    assert used.width == 256
+    widths = count_widths(ASSEMBLY)
+    assert widths.by_register == {"ymm": 4, "scalar": 1, "xmm": 1}
+    assert (widths.instructions, widths.vectors, widths.on_stack) == (8, 5, 1)
+    assert widths.width == 256
 
 
 @pytest.mark.parametrize(
@@ -40,12 +40,12 @@ def test_each_instruction_counts_for_the_widest_register_that_it_names() -> None
         ("vcvtps2pd    ymm0, xmm1", "ymm"),
     ],
 )
-def test_what_works_on_one_element_is_told_from_what_works_on_several(line: str, name: str) -> None:
+def test_scalar_instructions_are_distinguished_from_vector_instructions(line: str, name: str) -> None:
     assert count_widths(f"f:\n    {line}\n").by_register == {name: 1}
 
 
-def test_registers_of_arm_are_vectors_where_they_are_named_with_their_lanes() -> None:
-    used = count_widths(
+def test_arm_registers_are_vectors_if_they_are_named_with_lanes() -> None:
+    widths = count_widths(
         "f:\n    ldr          q0, [x0]\n    fadd         v0.4s, v0.4s, v1.4s\n    fadd         s0, s0, s1\n"
     )
-    assert (used.by_register, used.width) == ({"v": 2, "scalar": 1}, 128)
+    assert (widths.by_register, widths.width) == ({"v": 2, "scalar": 1}, 128)

@@ -1,4 +1,4 @@
-"""Which rule rewrote an instruction: the last that was tried on it, where that rule makes what came out."""
+"""The rule that rewrote an instruction: the last one tried, if it gives the observed result."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from xla_inspect.captured import LogEvent
 TRIED, REPLACED = "algebraic_simplifier", "dfs_hlo_visitor_with_default"
 
 
-def find(*said: tuple[str, str]) -> list[AppliedRule]:
-    """Return the rules that were applied according to texts, each with the file that says it."""
-    log = tuple(LogEvent(3, "p", "algsimp", "jit_f", source, 1, text) for source, text in said)
+def find(*messages: tuple[str, str]) -> list[AppliedRule]:
+    """Return the rules that texts of the log show as applied, each text with its source file."""
+    log = tuple(LogEvent(3, "p", "algsimp", "jit_f", source, 1, text) for source, text in messages)
     return list(find_rules(read_reasons(capture(layer.layer, *layer.EXAMPLE).retold(log=log)).decisions))
 
 
@@ -48,7 +48,7 @@ PARAMETER = "%p = f32[8]{0} parameter(0)"
         ("[rsqrt(x) * rsqrt(x) => 1/x], for x >= 0", "%m = f32[] multiply(%r, %r)", "%divide = f32[] divide(%o, %x)"),
     ],
 )
-def test_the_rule_tried_last_is_the_one_that_makes_what_came_out(rule: str, old: str, new: str) -> None:
+def test_the_last_rule_tried_is_the_rule_that_made_the_result(rule: str, old: str, new: str) -> None:
     name = old.partition(" ")[0].removeprefix("%")
     (applied,) = find(attempt("[0 + A => A]", name), attempt(rule, name), replace(old, new))
     assert applied.rule == rule
@@ -81,19 +81,19 @@ def test_the_rule_tried_last_is_the_one_that_makes_what_came_out(rule: str, old:
         ),
     ],
 )
-def test_a_rule_that_makes_something_else_is_not_taken_for_the_reason(rule: str, old: str, new: str, kind: str) -> None:
+def test_a_rule_with_another_result_is_not_given_as_the_reason(rule: str, old: str, new: str, kind: str) -> None:
     name = old.partition(" ")[0].removeprefix("%")
     (applied,) = find(attempt(rule, name), replace(old, new))
     assert (applied.rule, applied.decision.kind) == ("", kind)
     assert applied.sentence == applied.decision.sentence
 
 
-def test_rules_tried_on_other_instructions_are_not_taken() -> None:
+def test_rules_tried_on_other_instructions_are_ignored() -> None:
     (applied,) = find(attempt("[A + 0 => A]", "add.2"), replace(ADD, PARAMETER))
     assert applied.rule == ""
 
 
-def test_rules_tried_without_a_name_are_of_the_instruction_named_last() -> None:
+def test_rules_tried_without_a_name_belong_to_the_last_named_instruction() -> None:
     (applied,) = find(
         attempt("[A + 0 => A]", "add.1"),
         (TRIED, "trying transform [Const + A => A + Const]"),

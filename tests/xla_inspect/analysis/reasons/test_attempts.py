@@ -1,4 +1,4 @@
-"""Decisions are found by the instructions of the optimized program, whatever these were called when they were made."""
+"""Decisions are found by instructions of the optimized program, even if they were renamed."""
 
 from __future__ import annotations
 
@@ -19,20 +19,22 @@ def gram(x: jax.Array) -> jax.Array:
 
 @cache
 def attempts() -> Attempts:
-    made = capture(gram, jax.ShapeDtypeStruct((64, 64), jnp.float32), reasons=True)
-    return Attempts(Histories(made), read_reasons(made))
+    program = capture(gram, jax.ShapeDtypeStruct((64, 64), jnp.float32), reasons=True)
+    return Attempts(Histories(program), read_reasons(program))
 
 
-def test_what_was_refused_between_two_kernels_is_found_by_them() -> None:
+def test_a_refused_fusion_is_found_by_the_two_kernels() -> None:
     kernels = KernelParts(attempts().histories.capture.module)
-    tanh = next(each for each in kernels.launches if kernels.hero(each).opcode == "tanh")
-    dot = next(each for each in kernels.launches if each.opcode in {"dot", "fusion"} and each is not tanh)
-    found = attempts().between((*kernels.parts(tanh), tanh.instruction), (*kernels.parts(dot), dot.instruction))
-    assert {each.verdict for each in found if each.kind} == {"refused"}
+    tanh = next(launch for launch in kernels.launches if kernels.hero(launch).opcode == "tanh")
+    dot = next(launch for launch in kernels.launches if launch.opcode in {"dot", "fusion"} and launch is not tanh)
+    attempts_between = attempts().between(
+        (*kernels.parts(tanh), tanh.instruction), (*kernels.parts(dot), dot.instruction)
+    )
+    assert {launch.verdict for launch in attempts_between if launch.kind} == {"refused"}
     assert attempts().between(kernels.parts(dot), kernels.parts(dot)) == []
 
 
-def test_what_was_said_of_an_instruction_is_found_after_it_was_fused() -> None:
+def test_decisions_about_an_instruction_are_found_after_it_was_fused() -> None:
     module = attempts().histories.capture.module
-    multiply = next(each for each in module.walk() if each.opcode == "multiply")
-    assert {each.topic for each in attempts().about([multiply])} >= {"fusion"}
+    multiply = next(instruction for instruction in module.walk() if instruction.opcode == "multiply")
+    assert {instruction.topic for instruction in attempts().about([multiply])} >= {"fusion"}

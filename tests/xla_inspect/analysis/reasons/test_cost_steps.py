@@ -1,4 +1,4 @@
-"""The steps of the GPU's fusion cost model stand in the log where the pass took them, and no fusion twice."""
+"""The steps of the GPU's fusion cost model are placed in the log at their pass, each fusion once."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def told(*steps: str, log: tuple[LogEvent, ...] = (OTHER, FUSING, LATER)) -> Cap
     return capture(layer.layer, *layer.EXAMPLE).retold(log=log, fusion_log=steps)
 
 
-def test_steps_stand_after_what_the_run_of_the_pass_said_that_took_them() -> None:
+def test_cost_steps_follow_the_messages_of_the_pass_run_that_took_them() -> None:
     woven = weave_log(told("fused a into b as b", "e stays: the producer is not fusible"))
     assert [(event.run, event.source) for event in woven] == [
         (1, "priority_fusion"),
@@ -41,7 +41,7 @@ def test_steps_stand_after_what_the_run_of_the_pass_said_that_took_them() -> Non
     )
 
 
-def test_steps_stand_with_the_run_of_the_pass_where_none_of_them_was_taken() -> None:
+def test_cost_steps_follow_the_pass_run_even_if_no_step_was_taken() -> None:
     for spoken in (FUSING, FUSING.__class__(2, "p", "priority-fusion", "jit_f", "instruction_fusion", 1, "Trying")):
         after = LATER.__class__(5, "p", "copy-insertion", "jit_f", "copy_insertion", 1, "Trying")
         woven = weave_log(told("e into f: 2 us fused, 1 us apart", log=(spoken, after)))
@@ -52,7 +52,7 @@ def test_steps_stand_with_the_run_of_the_pass_where_none_of_them_was_taken() -> 
         ]
 
 
-def test_a_fusion_is_told_once_and_one_that_the_pass_did_not_tell_is_told_here() -> None:
+def test_a_fusion_is_reported_once_even_if_the_pass_did_not_report_it() -> None:
     woven = weave_log(told("fused a into b as b", "fused e into f as fusion"))
     assert [event.text for event in woven if event.source == SOURCE] == ["fused e into f as fusion"]
 
@@ -68,11 +68,11 @@ def test_estimates_end_with_whether_fusing_saves_time_costs_some_or_was_done_all
     assert ends == ["costs, yet made", "saves", "costs"]
 
 
-def test_a_step_that_was_taken_twice_is_told_once() -> None:
+def test_a_step_taken_twice_is_reported_once() -> None:
     woven = weave_log(told("e stays: no", "e stays: no"))
     assert [event.text for event in woven if event.source == SOURCE] == ["e stays: no"]
 
 
-def test_without_a_log_there_are_no_steps_and_without_steps_the_log_is_as_it_is() -> None:
+def test_cost_steps_need_a_log_and_a_log_without_steps_is_unchanged() -> None:
     assert weave_log(told("fused a into b as b", log=())) == ()
     assert weave_log(told()) == (OTHER, FUSING, LATER)

@@ -1,4 +1,4 @@
-"""What compilers decide about real programs: what is fused, who asked for a layout, which rule rewrote what."""
+"""Decisions of compilers about real programs: fusions, layouts, rewrites and copies."""
 
 from __future__ import annotations
 
@@ -49,19 +49,19 @@ def train_deeply(x: jax.Array, *weights: jax.Array) -> jax.Array:
 
 @pytest.fixture(scope="module")
 def turned() -> dict[str, Reasons]:
-    told = capture_all(turn, MATRIX, jax.ShapeDtypeStruct((128, 256), jnp.float32), reasons=True)
-    return {target: read_reasons(told[target]) for target in TARGETS}
+    captures = capture_all(turn, MATRIX, jax.ShapeDtypeStruct((128, 256), jnp.float32), reasons=True)
+    return {target: read_reasons(captures[target]) for target in TARGETS}
 
 
 def find(reasons: Reasons, kind: str) -> list[Decision]:
-    return [each for each in reasons.decisions if each.kind == kind]
+    return [decision for decision in reasons.decisions if decision.kind == kind]
 
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_factor_has_the_layout_that_the_transpose_asks_for(turned: dict[str, Reasons], target: str) -> None:
-    asked = {each.instruction.partition(".")[0]: each for each in find(turned[target], "layout-set")}
-    assert [other.partition(".")[0] for other in asked["multiply"].others] == ["transpose"]
-    assert "asked for by what the parameters, the results or the target require" in asked["x"].sentence
+    layouts = {decision.instruction.partition(".")[0]: decision for decision in find(turned[target], "layout-set")}
+    assert [other.partition(".")[0] for other in layouts["multiply"].others] == ["transpose"]
+    assert "asked for by what the parameters, the results or the target require" in layouts["x"].sentence
 
 
 def test_the_h100_copies_an_argument_into_the_layout_that_a_reader_wants(turned: dict[str, Reasons]) -> None:
@@ -72,8 +72,8 @@ def test_the_h100_copies_an_argument_into_the_layout_that_a_reader_wants(turned:
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_the_division_by_three_became_a_multiplication(turned: dict[str, Reasons], target: str) -> None:
-    rules = [each for each in find_rules(turned[target].of("simplification")) if each.decision.instruction[:3] == "div"]
-    assert [(each.decision.kind, each.rule) for each in rules] == [("division-as-multiplication", "")]
+    rules = [rule for rule in find_rules(turned[target].of("simplification")) if rule.decision.instruction[:3] == "div"]
+    assert [(rule.decision.kind, rule.rule) for rule in rules] == [("division-as-multiplication", "")]
 
 
 @pytest.mark.parametrize("target", TARGETS)
@@ -83,15 +83,15 @@ def test_the_transpose_of_the_matmul_is_done_by_the_matmul(turned: dict[str, Rea
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_loop_that_swaps_its_carry_copies_arguments_and_what_it_hands_on(target: str) -> None:
+def test_a_loop_that_swaps_its_carry_copies_arguments_and_results(target: str) -> None:
     reasons = read_reasons(capture(swap, MATRIX, MATRIX, target=target, reasons=True))
-    read_only = {each.instruction.partition(".")[0] for each in find(reasons, "copied-read-only")}
+    read_only = {decision.instruction.partition(".")[0] for decision in find(reasons, "copied-read-only")}
     assert {"x", "y"} <= read_only
-    kept = [each for each in reasons.of("copies") if each.kind in {"copy-protects", "copy-in-middle"}]
-    assert all(each.verdict == "refused" and each.instruction.startswith("copy") for each in kept)
-    protected = [each.others for each in kept if each.kind == "copy-protects"]
-    assert any("copy" in written for _, written in protected), protected
-    (after, *_) = [each for each in find(reasons, "copy-counted") if "after" in each.words]
+    copies = [decision for decision in reasons.of("copies") if decision.kind in {"copy-protects", "copy-in-middle"}]
+    assert all(decision.verdict == "refused" and decision.instruction.startswith("copy") for decision in copies)
+    protected = [decision.others for decision in copies if decision.kind == "copy-protects"]
+    assert any("copy" in buffer for _, buffer in protected), protected
+    (after, *_) = [decision for decision in find(reasons, "copy-counted") if "after" in decision.words]
     assert "copies after the pass" in after.sentence
 
 
@@ -103,61 +103,69 @@ def test_a_donated_value_is_copied_for_the_update_that_writes_into_it(target: st
     )
     (writer, *_) = find(reasons, "copied-for-update")
     assert "update" in writer.instruction
-    assert all(each.kind != "copied-read-only" for each in reasons.about("x.1"))
+    assert all(decision.kind != "copied-read-only" for decision in reasons.about("x.1"))
 
 
 @pytest.mark.parametrize("target", ["cpu:8", "h100:8", "tpu-v5e:2x4"])
-def test_a_gather_was_made_for_the_matmul_that_reads_parts(target: str) -> None:
+def test_an_all_gather_is_inserted_for_the_matmul_that_reads_shards(target: str) -> None:
     examples = (jax.ShapeDtypeStruct((1024, 512), jnp.bfloat16), jax.ShapeDtypeStruct((512, 2048), jnp.bfloat16))
     specs = (P("data", None), P("data", None))
-    told = capture(lambda x, w: x @ w, *examples, target=target, reasons=True, mesh={"data": 8}, specs=specs)
-    (made, *_) = find(read_reasons(told), "collective-first-for")
-    assert (made.verdict, made.others) == ("done", ("all-gather",))
-    assert made.instruction.startswith("dot")
-    assert "Shardy" in find(read_reasons(told), "propagated-by-shardy")[0].sentence
+    program = capture(lambda x, w: x @ w, *examples, target=target, reasons=True, mesh={"data": 8}, specs=specs)
+    (decision, *_) = find(read_reasons(program), "collective-first-for")
+    assert (decision.verdict, decision.others) == ("done", ("all-gather",))
+    assert decision.instruction.startswith("dot")
+    assert "Shardy" in find(read_reasons(program), "propagated-by-shardy")[0].sentence
 
 
 @pytest.fixture(scope="module")
-def told() -> Mapping[str, Captures]:
+def captures() -> Mapping[str, Captures]:
     """Programs with their reasons."""
     return {name: capture_all(function, *example, reasons=True) for name, (function, example) in PROGRAMS.items()}
 
 
 @pytest.mark.parametrize("target", TARGETS)
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_nearly_all_that_compilers_say_is_explained(told: Mapping[str, Captures], name: str, target: str) -> None:
-    reasons = read_reasons(told[name][target])
+def test_nearly_all_messages_of_compilers_are_explained(
+    captures: Mapping[str, Captures], name: str, target: str
+) -> None:
+    reasons = read_reasons(captures[name][target])
     for topics in (FUSION, PASSES):
-        said = sum(find_topics().get(event.source) in topics for event in told[name][target].log)
+        explained = sum(find_topics().get(event.source) in topics for event in captures[name][target].log)
         unknown = {source: count for source, count in reasons.unexplained.items() if find_topics()[source] in topics}
-        assert said > 20
-        assert sum(unknown.values()) <= 0.05 * said, unknown
-    assert {each.topic for each in reasons.decisions} >= {"fusion", "simplification", "layout", "copies", "memory"}
+        assert explained > 20
+        assert sum(unknown.values()) <= 0.05 * explained, unknown
+    assert {decision.topic for decision in reasons.decisions} >= {
+        "fusion",
+        "simplification",
+        "layout",
+        "copies",
+        "memory",
+    }
 
 
-def test_a_tpu_brings_arguments_into_its_fast_memory_and_says_so() -> None:
+def test_a_tpu_prefetches_arguments_into_its_fast_memory_and_logs_it() -> None:
     reasons = read_reasons(capture(attention.attention, *attention.EXAMPLE, target="tpu-v5e", reasons=True))
-    brought = {each.instruction: each for each in find(reasons, "prefetch-inserted")}
-    assert any(name.startswith("copy-start") for name in brought)
+    prefetches = {decision.instruction: decision for decision in find(reasons, "prefetch-inserted")}
+    assert any(name.startswith("copy-start") for name in prefetches)
     assert set(reasons.silent) == {"matmul", "vectorization"}
     assert not any(reasons.of(topic) for topic in reasons.silent)
 
 
-def test_a_tpu_that_is_too_small_computes_activations_twice() -> None:
+def test_a_tpu_with_too_little_memory_recomputes_activations() -> None:
     batch, weights = jax.ShapeDtypeStruct((1 << 21, 256), jnp.float32), jax.ShapeDtypeStruct((256, 256), jnp.float32)
     step = jax.grad(train_deeply, argnums=tuple(range(1, 9)))
     reasons = read_reasons(capture(step, batch, *[weights] * 8, target="tpu-v5e", reasons=True))
-    twice = [each.instruction for each in find(reasons, "rematerialized")]
+    twice = [decision.instruction for decision in find(reasons, "rematerialized")]
     assert twice
-    readers = [each for each in find(reasons, "reads-rematerialized") if each.others[0] == twice[0]]
+    readers = [decision for decision in find(reasons, "reads-rematerialized") if decision.others[0] == twice[0]]
     assert readers
-    assert all(each.others[1].startswith(f"{twice[0]}.remat") for each in readers)
-    (after,) = [each for each in find(reasons, "peak-after") if each.words.count("16.00GiB")]
+    assert all(decision.others[1].startswith(f"{twice[0]}.remat") for decision in readers)
+    (after,) = [decision for decision in find(reasons, "peak-after") if decision.words.count("16.00GiB")]
     assert "before it, 16.00GiB" in after.sentence
 
 
 def find_about(reasons: Reasons, instruction: str, *, verdict: str = "refused") -> set[tuple[str, tuple[str, ...]]]:
-    """Return the kinds of decisions about an instruction, with the others that had a part."""
+    """Return the kinds of decisions about an instruction, with the other instructions involved."""
     return {
         (decision.kind, decision.others)
         for decision in reasons.about(instruction)
@@ -165,8 +173,8 @@ def find_about(reasons: Reasons, instruction: str, *, verdict: str = "refused") 
     }
 
 
-def test_each_target_says_why_softmax_is_the_kernels_that_it_is(told: Mapping[str, Captures]) -> None:
-    of = {target: read_reasons(captured) for target, captured in told["programs.softmax"].items()}
+def test_each_target_gives_the_reasons_for_the_kernels_of_softmax(captures: Mapping[str, Captures]) -> None:
+    of = {target: read_reasons(captured) for target, captured in captures["programs.softmax"].items()}
     # Two kernels of XLA's beside the library's: the division would be computed for each of the row's elements.
     assert find_about(of["cpu"], "divide") & {("not-profitable", ("broadcast_multiply_fusion",))}
     # Both normalizations are faster as Triton kernels, and become one.
@@ -177,16 +185,18 @@ def test_each_target_says_why_softmax_is_the_kernels_that_it_is(told: Mapping[st
     assert ("tpu-not-with-elementwise", ("sub.6",)) in find_about(of["tpu-v5e"], "reduce_max.7")
 
 
-def test_each_target_says_why_the_layers_bias_is_in_the_matmuls_kernel_or_not(told: Mapping[str, Captures]) -> None:
-    of = {target: read_reasons(captured) for target, captured in told["programs.layer"].items()}
+def test_each_target_gives_the_reason_why_the_bias_is_fused_with_the_matmul_or_not(
+    captures: Mapping[str, Captures],
+) -> None:
+    of = {target: read_reasons(captured) for target, captured in captures["programs.layer"].items()}
     assert "library-takes" in {decision.kind for decision in of["cpu"].of("matmul")}
     assert {kind for kind, _ in find_about(of["cpu"], "ynn_fusion")} == {"reads-more-when-repeated"}
     assert {kind for kind, _ in find_about(of["h100"], "gemm_fusion_dot")} >= {"gpu-producer-not-fusible"}
     assert ("fused", ("add.7",)) in find_about(of["tpu-v5e"], "convolution", verdict="done")
 
 
-def test_the_steps_of_the_cost_model_are_decisions_of_the_pass_that_took_them(told: Mapping[str, Captures]) -> None:
-    captured = told["programs.transformer_block"]["h100"]
+def test_the_steps_of_the_cost_model_are_decisions_of_the_pass_that_took_them(captures: Mapping[str, Captures]) -> None:
+    captured = captures["programs.transformer_block"]["h100"]
     decisions = read_reasons(captured).decisions
     steps = [decision for decision in decisions if decision.source == "fusion_log"]
     (run,) = {decision.run for decision in steps}

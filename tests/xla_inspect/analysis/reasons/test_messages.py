@@ -1,4 +1,4 @@
-"""What compilers say is read as decisions, and each kind of words has a plain sentence."""
+"""Messages of compilers are read as decisions, and each kind of message has a plain sentence."""
 
 from __future__ import annotations
 
@@ -26,14 +26,14 @@ FUSION_WORDS, PASS_WORDS = (
 )
 
 
-def tell(*said: tuple[str, str], run: int = 3) -> Reasons:
-    """Return what is read of texts, each with the file that says it, in one run of a pass."""
-    log = tuple(LogEvent(run, "p", "a-pass", "jit_f", source, 1, text) for source, text in said)
+def tell(*messages: tuple[str, str], run: int = 3) -> Reasons:
+    """Return the decisions read from texts of one pass run, each text with its source file."""
+    log = tuple(LogEvent(run, "p", "a-pass", "jit_f", source, 1, text) for source, text in messages)
     return read_reasons(capture(layer.layer, *layer.EXAMPLE).retold(log=log))
 
 
-def read(*said: tuple[str, str]) -> tuple[Decision, ...]:
-    return tell(*said).decisions
+def read(*messages: tuple[str, str]) -> tuple[Decision, ...]:
+    return tell(*messages).decisions
 
 
 ADD = "%add.7 = f32[64,256]{1,0} add(%ynn_fusion, %add.6)"
@@ -41,21 +41,21 @@ EXP = "%exp.1 = f32[8,8]{1,0} exponential(%sub.7)"
 
 
 @pytest.mark.parametrize("words", [*FUSION_WORDS["words"], *PASS_WORDS["words"]], ids=lambda words: words["kind"])
-def test_words_of_a_compiler_are_read_as_what_they_decide(words: dict[str, Any]) -> None:
+def test_a_message_of_a_compiler_is_read_as_its_decision(words: dict[str, Any]) -> None:
     (decision,) = read((words["source"], words["text"]))
-    told = decision.topic, decision.kind, decision.verdict, decision.instruction, list(decision.others)
-    assert told == tuple(words[key] for key in ("topic", "kind", "verdict", "instruction", "others"))
+    decision_parts = decision.topic, decision.kind, decision.verdict, decision.instruction, list(decision.others)
+    assert decision_parts == tuple(words[key] for key in ("topic", "kind", "verdict", "instruction", "others"))
     assert decision.sentence
     assert "{asker}" not in decision.sentence
     assert decision.place
 
 
-def test_nine_kinds_of_ten_that_decide_something_are_among_the_words() -> None:
+def test_at_least_nine_of_ten_kinds_of_deciding_messages_are_known() -> None:
     kinds = {message.kind for message in list_messages() if message.verdict not in {"nothing", "context"}}
-    told = {words["kind"] for words in PASS_WORDS["words"]}
-    assert told <= kinds
+    known_kinds = {words["kind"] for words in PASS_WORDS["words"]}
+    assert known_kinds <= kinds
     others = {message.kind for message in list_messages() if message.topic in {"fusion", "matmul", "vectorization"}}
-    assert len(told) >= 0.9 * len(kinds - others)
+    assert len(known_kinds) >= 0.9 * len(kinds - others)
 
 
 @pytest.mark.parametrize(("reason", "kind"), FUSION_WORDS["because"].items())
@@ -74,30 +74,30 @@ def test_each_reason_of_the_cost_log_is_explained_on_its_own(
     assert (decision.instruction, decision.others, decision.words) == ("exp.1", others, reason)
 
 
-def test_what_names_nothing_is_about_the_pair_that_was_named_before() -> None:
-    said = (
+def test_a_message_without_names_is_about_the_pair_named_before() -> None:
+    messages = (
         ("tpu_instruction_fusion", f"Pre-considering\n  producer={EXP}\n  consumer={ADD}"),
         ("tpu_instruction_fusion", "No fusing; output fusion is disabled."),
     )
-    (decision,) = read(*said)
+    (decision,) = read(*messages)
     assert (decision.kind, decision.instruction, decision.others) == ("tpu-after-matmul-only", "exp.1", ("add.7",))
 
 
-def test_the_user_that_was_considered_before_has_a_part_in_a_refusal_that_names_none() -> None:
+def test_a_refusal_without_names_includes_the_last_considered_user() -> None:
     considered = ("cpu_instruction_fusion", f"Considering for fusion: operand 0 of {ADD}")
     refused = ("instruction_fusion", f"not fusing operand {EXP} because Producer is not loop-fusible.")
     (decision,) = read(considered, refused)
     assert (decision.instruction, decision.others) == ("exp.1", ("add.7",))
 
 
-def test_what_goes_to_a_library_goes_there_with_the_operation_that_it_was_begun_for() -> None:
-    said = [("library_rewriter", "Starting a fusion with: %dot.7 = f32[8] dot(%a, %b)")]
-    said += [("library_rewriter", f"  Up: Fusing with: %{name} = f32[8] negate(%c)") for name in ("neg.1", "neg.2")]
-    told = [(decision.instruction, decision.others) for decision in read(*said)]
-    assert told == [("dot.7", ()), ("neg.1", ("dot.7",)), ("neg.2", ("dot.7",))]
+def test_a_library_call_belongs_to_the_operation_that_started_it() -> None:
+    messages = [("library_rewriter", "Starting a fusion with: %dot.7 = f32[8] dot(%a, %b)")]
+    messages += [("library_rewriter", f"  Up: Fusing with: %{name} = f32[8] negate(%c)") for name in ("neg.1", "neg.2")]
+    decisions = [(decision.instruction, decision.others) for decision in read(*messages)]
+    assert decisions == [("dot.7", ()), ("neg.1", ("dot.7",)), ("neg.2", ("dot.7",))]
 
 
-def test_a_refusal_in_other_words_right_after_is_not_told_again() -> None:
+def test_a_refusal_repeated_in_other_words_is_reported_once() -> None:
     first = (
         "instruction_fusion",
         "Fusion rejected: producer 'exp.1' is too expensive to duplicate into 'add.7'.",
@@ -108,32 +108,35 @@ def test_a_refusal_in_other_words_right_after_is_not_told_again() -> None:
     assert [decision.kind for decision in read(again, again)] == ["expensive-repeated"]
 
 
-def test_what_a_pass_comes_back_to_is_told_once_and_what_it_does_each_time() -> None:
+def test_a_reconsidered_fusion_is_reported_once_and_each_performed_fusion_each_time() -> None:
     tried = ("instruction_fusion", "Evaluating fusion: producer 'exp.1' into consumer 'add.7'.")
-    done = ("instruction_fusion", f"Fusing {EXP} into {ADD}")
-    assert Counter(decision.verdict for decision in read(tried, tried, done, done)) == {"tried": 1, "done": 2}
+    fusing_message = ("instruction_fusion", f"Fusing {EXP} into {ADD}")
+    assert Counter(decision.verdict for decision in read(tried, tried, fusing_message, fusing_message)) == {
+        "tried": 1,
+        "done": 2,
+    }
 
 
 @pytest.mark.parametrize("message", list_messages(), ids=lambda message: message.kind)
-def test_each_message_has_a_place_and_what_decides_a_sentence_of_what_it_found(message: Message) -> None:
+def test_each_message_has_a_place_and_each_decision_a_sentence(message: Message) -> None:
     assert bool(message.sentence) == (message.verdict not in {"nothing", "context"})
     assert message.place or message.kind == "stack"
-    asked = {name for _, name, _, _ in Formatter().parse(message.sentence) if name}
-    assert asked <= {*message.pattern.groupindex, "instruction", "other", "asker"}
+    field_names = {name for _, name, _, _ in Formatter().parse(message.sentence) if name}
+    assert field_names <= {*message.pattern.groupindex, "instruction", "other", "asker"}
 
 
-def test_no_two_messages_have_one_key() -> None:
+def test_each_message_has_its_own_key() -> None:
     assert [kind for kind, times in Counter(message.kind for message in list_messages()).items() if times > 1] == []
 
 
-def test_the_tables_list_the_files_whose_words_they_explain() -> None:
+def test_the_tables_list_the_source_files_whose_messages_they_explain() -> None:
     explained = {(source, message.topic) for message in list_messages() for source in message.sources}
     # Of one file that is listed no words are known.
     assert explained == {*find_topics().items()} - {("sharding_propagation", "sharding")}
 
 
 @pytest.mark.parametrize("source", find_topics())
-def test_words_that_nobody_knows_are_not_explained(source: str) -> None:
+def test_unknown_messages_are_not_explained(source: str) -> None:
     reasons = tell((source, "Frobnicating %add.7 because the moon is full"))
     assert dict(reasons.unexplained) == {source: 1}
 
@@ -157,7 +160,7 @@ SET = (
 
 
 @pytest.mark.parametrize(
-    ("said", "others", "asker"),
+    ("message", "others", "asker"),
     [
         (
             "Propagating OperandLayoutConstraint (priority=0) transpose.4, operand 0: f32[4,8]{0,1} to its neighbors",
@@ -168,25 +171,27 @@ SET = (
         ("Propagating ComputationLayoutConstraint (status=3): ()->f32[]", (), "parameters and results"),
     ],
 )
-def test_a_layout_is_asked_for_by_whom_the_pass_named_last(said: str, others: tuple[str, ...], asker: str) -> None:
-    (decision,) = read(("layout_assignment", said), ("layout_assignment", SET))
+def test_a_layout_is_requested_by_the_instruction_that_the_pass_named_last(
+    message: str, others: tuple[str, ...], asker: str
+) -> None:
+    (decision,) = read(("layout_assignment", message), ("layout_assignment", SET))
     assert (decision.kind, decision.instruction, decision.others) == ("layout-set", "multiply.1", others)
     assert decision.sentence.startswith("multiply.1 is written in the layout {0,1}, asked for by ")
     assert asker in decision.sentence
 
 
-def test_what_a_file_said_before_does_not_belong_to_another_file_that_no_pass_ran() -> None:
-    said = (
+def test_a_message_outside_of_passes_does_not_use_names_of_another_source_file() -> None:
+    messages = (
         ("copy_removal", "TryElideCopy starting for: copy.5"),
         ("algorithm", "Allocation result = Success"),
         ("copy_removal", "    TryElideCopy: Region-based interference is true."),
     )
-    told = [each.instruction for each in tell(*said, run=-1).decisions]
-    assert told == ["", "copy.5"]
+    names = [decision.instruction for decision in tell(*messages, run=-1).decisions]
+    assert names == ["", "copy.5"]
 
 
-def test_collectives_are_told_with_what_was_partitioned() -> None:
-    made = read(
+def test_collectives_are_reported_with_the_partitioned_instruction() -> None:
+    decisions = read(
         (
             "spmd_partitioner",
             "  2.00MiB : %dot.9 = f32[8,4]{1,0} dot(%a, %b)     * %all-gather = f32[8]{0} all-gather(%p)",
@@ -194,21 +199,24 @@ def test_collectives_are_told_with_what_was_partitioned() -> None:
         ("spmd_partitioner", "     * %dot = f32[1,4]{1,0} dot(%a, %all-gather)"),
         ("spmd_partitioner", "     * %all-reduce.1 = f32[1,4]{1,0} all-reduce(%dot)"),
     )
-    assert [(each.verdict, each.instruction, each.others) for each in made] == [
+    assert [(decision.verdict, decision.instruction, decision.others) for decision in decisions] == [
         ("done", "dot.9", ("all-gather",)),
         ("noted", "dot", ("dot.9",)),
         ("done", "all-reduce.1", ("dot.9",)),
     ]
 
 
-def test_a_target_says_of_what_its_compiler_is_silent() -> None:
+def test_a_target_lists_the_topics_that_its_compiler_does_not_log() -> None:
     log = (LogEvent(0, "p", "a-pass", "jit_f", "hlo_dce", 1, "x"),)
-    told = capture(layer.layer, *layer.EXAMPLE).retold(log=log)
-    silent = {target: read_reasons(told.retold(target=target)).silent for target in ("cpu:8", "h100", "tpu-v5e:2x4")}
+    capture_with_log = capture(layer.layer, *layer.EXAMPLE).retold(log=log)
+    silent = {
+        target: read_reasons(capture_with_log.retold(target=target)).silent
+        for target in ("cpu:8", "h100", "tpu-v5e:2x4")
+    }
     assert {target: list(topics) for target, topics in silent.items()} == {
         "cpu:8": ["schedule", "rematerialization"],
         "h100": ["vectorization"],
         "tpu-v5e:2x4": ["matmul", "vectorization"],
     }
     assert all(silent["cpu:8"].values())
-    assert read_reasons(told.retold(log=())).silent == {}
+    assert read_reasons(capture_with_log.retold(log=())).silent == {}

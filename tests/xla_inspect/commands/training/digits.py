@@ -1,4 +1,4 @@
-"""Train a small classifier of digits, as tutorials do: epochs of shuffled batches, of which the last is smaller."""
+"""A training script for a small classifier of digits, with shuffled batches and a smaller last batch."""
 
 import argparse
 

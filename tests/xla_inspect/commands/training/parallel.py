@@ -1,4 +1,4 @@
-"""Train over all devices there are: state and batches spread over a mesh, a new rate each step, and a checkpoint."""
+"""A data-parallel training script with a mesh, a changing learning rate and a checkpoint."""
 
 import pickle
 import tempfile

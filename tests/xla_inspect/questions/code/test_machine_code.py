@@ -122,7 +122,7 @@ def test_a_failed_compilation_is_reported_and_does_not_hold(on_gpu: Capture) -> 
 
 
 def test_the_json_follows_its_schema(on_gpu: Capture, on_cpu: Capture) -> None:
-    for compiled in (on_gpu, on_cpu):
-        record = json.loads(write_json(explain_code(compiled)))
+    for program in (on_gpu, on_cpu):
+        record = json.loads(write_json(explain_code(program)))
         Draft202012Validator(describe_json(MachineCode)).validate(record)
         assert record["kernels"]

@@ -61,8 +61,8 @@ SPREAD: dict[str, tuple[dict[str, int], tuple[Any, ...]]] = {
 def ask(
     function: Callable[..., Any], args: tuple[Any, ...], target: str, mesh: dict[str, int], specs: tuple[Any, ...]
 ) -> Exchanges:
-    found = capture(function, *args, target=target, mesh=mesh, specs=specs, passes=False)
-    return find_exchanges("step", found, {})
+    program = capture(function, *args, target=target, mesh=mesh, specs=specs, passes=False)
+    return find_exchanges("step", program, {})
 
 
 def ask_step(sharding: str, target: str) -> Exchanges:
@@ -85,30 +85,33 @@ def test_gradients_are_summed_over_the_axis_of_the_batch(target: str) -> None:
 @pytest.mark.parametrize("target", EIGHT)
 def test_sharded_weights_are_gathered_at_the_lines_that_use_them(target: str) -> None:
     answer = ask_step("fsdp", target)
-    gathered = [each for each in answer.exchanges if each.kind == "all-gather" and each.arguments]
-    assert {name for each in gathered for name in each.arguments} == {"params['up']", "params['down']"}
-    assert {each.reason.partition(" and ")[0] for each in gathered} == {"stored as P(None, 'data', None)"}
-    assert {place.line for each in gathered for place in each.places} == {line_of("# widens"), line_of("# narrows")}
-    assert {each.runs for each in gathered} == {LAYERS}
+    gathered = [exchange for exchange in answer.exchanges if exchange.kind == "all-gather" and exchange.arguments]
+    assert {name for exchange in gathered for name in exchange.arguments} == {"params['up']", "params['down']"}
+    assert {exchange.reason.partition(" and ")[0] for exchange in gathered} == {"stored as P(None, 'data', None)"}
+    assert {place.line for exchange in gathered for place in exchange.places} == {
+        line_of("# widens"),
+        line_of("# narrows"),
+    }
+    assert {exchange.runs for exchange in gathered} == {LAYERS}
 
 
 @pytest.mark.parametrize("target", EIGHT)
 def test_a_product_over_a_sharded_dimension_is_summed(target: str) -> None:
     answer = ask_step("tensor", target)
-    assert [(each.kind, each.axes, each.runs) for each in answer.exchanges] == [
+    assert [(exchange.kind, exchange.axes, exchange.runs) for exchange in answer.exchanges] == [
         ("all-reduce", ("model",), LAYERS),
         ("all-reduce", ("model",), LAYERS),
     ]
     contracted = "dot_general contracts a dimension that is sharded over model"
-    assert {each.reason for each in answer.exchanges} == {contracted}
-    assert [each.scope for each in answer.exchanges].count("backward") == 1
+    assert {exchange.reason for exchange in answer.exchanges} == {contracted}
+    assert [exchange.scope for exchange in answer.exchanges].count("backward") == 1
 
 
 @pytest.mark.parametrize("target", EIGHT)
 def test_the_axes_of_a_collective_match_its_groups(target: str) -> None:
     answer = ask_step("both", target)
-    assert {each.axes for each in answer.exchanges} == {("data",), ("model",)}
-    assert {(each.axes[0], each.group) for each in answer.exchanges} == {("data", 4), ("model", 2)}
+    assert {exchange.axes for exchange in answer.exchanges} == {("data",), ("model",)}
+    assert {(exchange.axes[0], exchange.group) for exchange in answer.exchanges} == {("data", 4), ("model", 2)}
     assert answer.mesh == (("data", 4), ("model", 2))
 
 
@@ -124,13 +127,13 @@ def test_collectives_in_shard_map_are_requested_by_the_program(target: str) -> N
         return x + jax.lax.psum(x, "x")
 
     answer = ask(exchange, (shape(512, 512),), target, {"x": 8}, (P("x"),))
-    assert {each.is_asked for each in answer.exchanges} == {True}
-    assert {each.kind: each.reason.removesuffix("_invariant") for each in answer.exchanges} == {
+    assert {entry.is_asked for entry in answer.exchanges} == {True}
+    assert {entry.kind: entry.reason.removesuffix("_invariant") for entry in answer.exchanges} == {
         "all-reduce": "psum",
         "all-to-all": "all_to_all",
         "collective-permute": "ppermute",
     }
-    assert {each.axes for each in answer.exchanges} == {("x",)}
+    assert {entry.axes for entry in answer.exchanges} == {("x",)}
 
 
 @pytest.mark.parametrize("target", EIGHT)
@@ -143,7 +146,7 @@ def test_lookups_in_a_sharded_table_are_summed(target: str) -> None:
         {"data": 2, "model": 4},
         (P("model"), P("data")),
     )
-    assert [each.reason for each in answer.exchanges] == [
+    assert [exchange.reason for exchange in answer.exchanges] == [
         "the table of gather is sharded over model: each device looks up the rows that it has"
     ]
 
@@ -163,20 +166,20 @@ def test_a_full_rematerialization_is_reported(target: str) -> None:
 
 
 def test_slicing_weights_in_a_loop_is_not_a_rematerialization() -> None:
-    assert not any(each.is_rematerialized for each in ask_step("fsdp", "cpu:8").exchanges)
+    assert not any(exchange.is_rematerialized for exchange in ask_step("fsdp", "cpu:8").exchanges)
 
 
 def test_work_between_start_and_done_overlaps_with_the_collective() -> None:
-    for each in ask_step("fsdp", "tpu-v5e:2x4").exchanges:
-        assert (each.meanwhile is not None) == each.is_async
-    work = [each.meanwhile for each in ask_step("fsdp", "tpu-v5e:2x4").exchanges if each.is_overlapped]
+    for exchange in ask_step("fsdp", "tpu-v5e:2x4").exchanges:
+        assert (exchange.meanwhile is not None) == exchange.is_async
+    work = [exchange.meanwhile for exchange in ask_step("fsdp", "tpu-v5e:2x4").exchanges if exchange.is_overlapped]
     assert work
-    assert all(each and each.flops > BATCH * WIDTH and each.least_seconds for each in work)
+    assert all(exchange and exchange.flops > BATCH * WIDTH and exchange.least_seconds for exchange in work)
 
 
 def test_a_synchronous_collective_is_not_overlapped() -> None:
     answer = ask_step("fsdp", "cpu:8")
-    assert not any(each.is_async for each in answer.exchanges)
+    assert not any(exchange.is_async for exchange in answer.exchanges)
     assert "no kernel runs during a collective" in str(next(iter(answer.tell())))
 
 
@@ -208,7 +211,7 @@ def test_a_loop_of_unknown_length_counts_once_and_is_reported() -> None:
         return jax.lax.while_loop(lambda x: x[0, 0] < 1, lambda x: (x @ w.T) @ w, x)
 
     answer = ask(descend, (shape(256, 256), shape(64, 256)), "cpu:8", {"model": 8}, (P("model"), P()))
-    assert {each.runs for each in answer.exchanges} == {None}
+    assert {exchange.runs for exchange in answer.exchanges} == {None}
     assert any("is not known" in str(part) for part in answer.tell())
 
 
@@ -223,11 +226,11 @@ def test_a_product_in_steps_passes_shards_around_the_devices() -> None:
     )
     specs = (P("data"), P("data", "model"))
     answer = ask(project, wide, "tpu-v5e:16x16", {"data": 16, "model": 16}, specs)
-    moved = [each for each in answer.exchanges if each.kind == "collective-permute"]
-    assert {each.reason for each in moved} == {
+    moved = [exchange for exchange in answer.exchanges if exchange.kind == "collective-permute"]
+    assert {exchange.reason for exchange in moved} == {
         "dot_general is computed in steps: the shards over data are passed around the devices"
     }
-    assert {each.axes for each in moved} == {("data",)}
+    assert {exchange.axes for exchange in moved} == {("data",)}
 
 
 @pytest.mark.parametrize("target", EIGHT)
@@ -236,7 +239,7 @@ def test_a_window_over_the_edge_of_a_shard_reads_from_the_next_device(target: st
         return jax.lax.conv_general_dilated(image, window, (1, 1), "SAME", dimension_numbers=("NHWC", "HWIO", "NHWC"))
 
     answer = ask(blur, (shape(8, 64, 64, 16), shape(3, 3, 16, 32)), target, {"x": 8}, (P(None, "x"), P()))
-    assert [(each.kind, each.reason) for each in answer.exchanges] == [
+    assert [(exchange.kind, exchange.reason) for exchange in answer.exchanges] == [
         ("collective-permute", "conv_general_dilated reads elements of other devices' shards over x")
     ] * 2
 
@@ -296,11 +299,11 @@ def six(params: dict[str, jax.Array], x: jax.Array) -> dict[str, jax.Array]:
 @pytest.mark.parametrize("target", EIGHT)
 def test_a_combined_gradient_belongs_to_the_lines_of_all_its_operands(target: str) -> None:
     params = dict.fromkeys("abcde", W)
-    found = capture(six, params, X, target=target, mesh={"data": 8}, specs=(P(), P("data")), passes=False)
-    [summed] = find_exchanges("six", found, {}).exchanges
+    program = capture(six, params, X, target=target, mesh={"data": 8}, specs=(P(), P("data")), passes=False)
+    [summed] = find_exchanges("six", program, {}).exchanges
     lines = {line_of(f"# {name}") for name in ("first", "second", "third", "fourth", "fifth")}
     assert {place.line for place in summed.places} == lines
     assert summed.where == f"test_exchanges.py:{summed.places[0].line} +4"
-    [row] = [row for row in rank_launches(found).launches if row.role == "collective"]
-    [largest] = [each for each in summarize("six", [found], "").targets[0].largest if each.sort == "collective"]
+    [row] = [row for row in rank_launches(program).launches if row.role == "collective"]
+    [largest] = [entry for entry in summarize("six", [program], "").targets[0].largest if entry.sort == "collective"]
     assert (row.where, largest.place) == (summed.where, summed.where)

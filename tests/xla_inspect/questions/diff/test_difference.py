@@ -32,8 +32,8 @@ def ordered(x: jax.Array) -> jax.Array:
     return jnp.sort(jnp.sin(x) + 2)
 
 
-def compare(left: Capture, right: Capture) -> Difference:
-    return compare_captures(left, right, SIDES)
+def compare(first: Capture, right: Capture) -> Difference:
+    return compare_captures(first, right, SIDES)
 
 
 def said(answer: Difference) -> str:
@@ -53,10 +53,10 @@ def test_code_that_gives_more_kernels_is_told_with_their_lines() -> None:
     answer = compare(take(wave), take(ordered))
     assert not answer.holds
     assert not answer.is_same_code
-    kernels = next(each for each in answer.amounts if each.name == "kernels")
+    kernels = next(amount for amount in answer.amounts if amount.name == "kernels")
     assert (kernels.left, kernels.right) == (1, 2)
-    came = [each for each in answer.kernels if each.what == "sort"]
-    assert [(each.text, each.left, each.right) for each in came] == [("return jnp.sort(jnp.sin(x) + 2)", 0, 1)]
+    came = [amount for amount in answer.kernels if amount.what == "sort"]
+    assert [(amount.text, amount.left, amount.right) for amount in came] == [("return jnp.sort(jnp.sin(x) + 2)", 0, 1)]
     assert said(answer).startswith("wave and ordered, old -> new: kernels 1 -> 2; ")
 
 
@@ -68,29 +68,29 @@ def test_other_numbers_in_as_many_kernels_are_a_difference() -> None:
 
 
 def test_a_line_that_only_moved_is_the_same() -> None:
-    made = take(wave)
-    text = made.source.replace('"""Two programs', '"""\n\nTwo programs')
+    before = take(wave)
+    text = before.source.replace('"""Two programs', '"""\n\nTwo programs')
     moved = {
         key: tuple(replace(frame, line=frame.line + 2, end_line=frame.end_line + 2) for frame in chain)
-        for key, chain in made.frames.items()
+        for key, chain in before.frames.items()
     }
-    sources = dict.fromkeys(made.sources, text)
-    assert compare(made, replace(made, frames=moved, sources=sources, source=text)).holds
+    sources = dict.fromkeys(before.sources, text)
+    assert compare(before, replace(before, frames=moved, sources=sources, source=text)).holds
 
 
 def test_the_compiler_is_told_apart_from_the_code() -> None:
-    made = take(wave)
-    older = replace(made, versions={**made.versions, "jaxlib": "0.1"})
-    answer = compare(older, made)
+    before = take(wave)
+    older = replace(before, versions={**before.versions, "jaxlib": "0.1"})
+    answer = compare(older, before)
     assert answer.is_same_code
-    assert [(each.name, each.left) for each in answer.versions] == [("jaxlib", "0.1")]
+    assert [(version.name, version.left) for version in answer.versions] == [("jaxlib", "0.1")]
     assert "The compiler differs: jaxlib 0.1 -> " in said(answer)
     assert answer.holds
 
 
 def test_an_option_that_changes_the_program_is_named() -> None:
     answer = compare(take(ordered), take(ordered, options={"xla_disable_hlo_passes": "fusion"}))
-    assert [(each.name, each.right) for each in answer.options] == [("xla_disable_hlo_passes", "fusion")]
+    assert [(option.name, option.right) for option in answer.options] == [("xla_disable_hlo_passes", "fusion")]
     assert answer.is_same_code
 
 
@@ -110,9 +110,9 @@ def test_collectives_that_came_are_told_by_line() -> None:
         for spec in (jax.sharding.PartitionSpec(), jax.sharding.PartitionSpec("d"))
     )
     answer = compare(whole, cut)
-    assert [(each.what, each.text, each.left, each.right) for each in answer.collectives] == [
-        ("all-reduce d", "return x.sum(0)", 0, 1)
-    ]
+    assert [
+        (collective.what, collective.text, collective.left, collective.right) for collective in answer.collectives
+    ] == [("all-reduce d", "return x.sum(0)", 0, 1)]
 
 
 def test_memory_is_compared_by_line() -> None:
@@ -123,5 +123,7 @@ def test_memory_is_compared_by_line() -> None:
         return jnp.sort(jnp.sin(x) @ x) + jnp.sort(jnp.cos(x) @ x)
 
     sides = [capture(function, jnp.ones((64, 64)), target="cpu", passes=False) for function in (small, large)]
-    changed = {(each.what, each.text): each.right - each.left for each in compare_captures(*sides, SIDES).memory}
-    assert sum(changed.values()) > 0
+    difference_by_place = {
+        (memory.what, memory.text): memory.right - memory.left for memory in compare_captures(*sides, SIDES).memory
+    }
+    assert sum(difference_by_place.values()) > 0

@@ -1,4 +1,4 @@
-"""The names of a profile are joined to launches, each nanosecond once, and what belongs to none is told."""
+"""Profile events are matched to launches, each nanosecond once, and unmatched ones are listed."""
 
 from __future__ import annotations
 
@@ -28,21 +28,21 @@ def join(target: str, path: Path) -> KernelTimes:
 
 
 def test_gpu_kernels_are_matched_by_the_instruction_in_the_profile(tmp_path: Path) -> None:
-    made = capture(scanned, *EXAMPLE, target="h100")
-    planes = profiles.profile_gpu(made, STEPS)
+    program = capture(scanned, *EXAMPLE, target="h100")
+    planes = profiles.profile_gpu(program, STEPS)
     answer = join("h100", profiles.write_xspace(tmp_path / "g.xplane.pb", planes))
-    found = {row.name: row for row in answer.launches}
-    assert found.keys() == {launch.name for launch in list_launches(made)}
-    for launch in list_launches(made):
-        each = profiles.KERNEL if launch.thunk and launch.thunk.symbol else profiles.COPY
+    rows = {row.name: row for row in answer.launches}
+    assert rows.keys() == {launch.name for launch in list_launches(program)}
+    for launch in list_launches(program):
+        template = profiles.KERNEL if launch.thunk and launch.thunk.symbol else profiles.COPY
         count = STEPS * (launch.runs or 1)
-        assert (found[launch.name].count, found[launch.name].seconds) == (count, pytest.approx(count * each * 1e-9))
-        assert found[launch.name].known_by == "name"
+        assert (rows[launch.name].count, rows[launch.name].seconds) == (count, pytest.approx(count * template * 1e-9))
+        assert rows[launch.name].known_by == "name"
     # The profile also has a line of operations, with the same events. They must not count twice.
     stream = planes["/device:GPU:0"][profiles.STREAM]
     assert answer.seconds == pytest.approx(sum(event.duration for event in stream) * 1e-9)
     assert answer.other_seconds == {"jit_other": pytest.approx(700e-9)}
-    reasons = {each.name: each.reason for each in answer.unjoined}
+    reasons = {template.name: template.reason for template in answer.unjoined}
     assert "a kernel of a library" in reasons[profiles.LIBRARY]
     assert "a copy" in reasons[profiles.HOST_COPY]
     assert not answer.unseen
@@ -50,8 +50,8 @@ def test_gpu_kernels_are_matched_by_the_instruction_in_the_profile(tmp_path: Pat
 
 
 def test_all_formats_of_a_profile_give_the_same_times(tmp_path: Path) -> None:
-    for target, made in (("h100", profiles.profile_gpu), ("tpu-v5e", profiles.profile_tpu)):
-        planes = made(capture(scanned, *EXAMPLE, target=target))
+    for target, profile in (("h100", profiles.profile_gpu), ("tpu-v5e", profiles.profile_tpu)):
+        planes = profile(capture(scanned, *EXAMPLE, target=target))
         answers = [
             join(target, profiles.write_xspace(tmp_path / "a.xplane.pb", planes)),
             join(target, profiles.write_chrome(tmp_path / "a.json.gz", planes)),
@@ -62,14 +62,14 @@ def test_all_formats_of_a_profile_give_the_same_times(tmp_path: Path) -> None:
 
 
 def test_the_symbols_in_a_nsight_profile_identify_all_generated_kernels(tmp_path: Path) -> None:
-    made = capture(scanned, *EXAMPLE, target="h100")
-    answer = join("h100", profiles.write_nsight(tmp_path / "g.csv", profiles.profile_gpu(made)))
-    generated = {launch.name for launch in list_launches(made) if launch.thunk and launch.thunk.symbol}
+    program = capture(scanned, *EXAMPLE, target="h100")
+    answer = join("h100", profiles.write_nsight(tmp_path / "g.csv", profiles.profile_gpu(program)))
+    generated = {launch.name for launch in list_launches(program) if launch.thunk and launch.thunk.symbol}
     assert {row.name for row in answer.launches} == generated
     assert {row.known_by for row in answer.launches} == {"symbol"}
-    reasons = [each.reason for each in answer.unjoined]
+    reasons = [unjoined.reason for unjoined in answer.unjoined]
     assert sum("a copy" in reason for reason in reasons) == 2
-    assert set(answer.unseen) == {launch.name for launch in list_launches(made)} - generated
+    assert set(answer.unseen) == {launch.name for launch in list_launches(program)} - generated
     assert "equal symbols of other programs are counted too" in " ".join(str(answer).split())
 
 
@@ -81,31 +81,35 @@ def convolved(x: jax.Array, kernel: jax.Array) -> jax.Array:
 
 
 def test_a_library_kernel_is_identified_by_the_kernels_before_and_after_it(tmp_path: Path) -> None:
-    made = capture(convolved, *SHAPES, target="h100")
-    (library,) = (launch for launch in list_launches(made) if launch.opcode == "custom-call")
-    planes = profiles.profile_gpu(made, STEPS)
+    program = capture(convolved, *SHAPES, target="h100")
+    (library,) = (launch for launch in list_launches(program) if launch.opcode == "custom-call")
+    planes = profiles.profile_gpu(program, STEPS)
     source = open_trace(profiles.write_nsight(tmp_path / "g.csv", planes))
     row = next(
-        row for row in join_times(made, measure_times(source, Names(made).symbols)).launches if row.name == library.name
+        row
+        for row in join_times(program, measure_times(source, Names(program).symbols)).launches
+        if row.name == library.name
     )
     assert (row.known_by, row.count, row.seconds) == ("order", STEPS, pytest.approx(STEPS * profiles.COPY * 1e-9))
     # A kernel of the same name that ran before the program matches no launch, and without the order, none matches.
     (other,) = (
-        row for row in join_times(made, measure_times(source, Names(made).symbols)).unjoined if "of a lib" in row.reason
+        row
+        for row in join_times(program, measure_times(source, Names(program).symbols)).unjoined
+        if "of a lib" in row.reason
     )
     assert (other.name, other.count) == (profiles.LIBRARY, 1)
-    assert library.name not in {row.name for row in join_times(made, measure_times(source)).launches}
+    assert library.name not in {row.name for row in join_times(program, measure_times(source)).launches}
 
 
 def test_an_event_that_could_be_either_of_two_launches_matches_none() -> None:
-    made = capture(convolved, *SHAPES, target="h100")
-    names = Names(made)
-    order = [launch.name for launch in list_launches(made)]
-    by_symbol = {launch.thunk.symbol: launch.name for launch in list_launches(made) if launch.thunk}
+    program = capture(convolved, *SHAPES, target="h100")
+    names = Names(program)
+    order = [launch.name for launch in list_launches(program)]
+    by_symbol = {launch.thunk.symbol: launch.name for launch in list_launches(program) if launch.thunk}
     pairs = [(a, b) for a in names.symbols for b in names.symbols]
-    found = {pair: name for pair in pairs if (name := names.find_between(*pair, is_copy=False))}
-    assert len(found) == 1
-    ((before, after),) = found
+    matches = {pair: name for pair in pairs if (name := names.find_between(*pair, is_copy=False))}
+    assert len(matches) == 1
+    ((before, after),) = matches
     assert order.index(by_symbol[after]) - order.index(by_symbol[before]) == 2
     # The launch is a library call, not a copy. The first and the last event could belong to another program.
     assert not any(names.find_between(*pair, is_copy=True) for pair in pairs)
@@ -114,14 +118,14 @@ def test_an_event_that_could_be_either_of_two_launches_matches_none() -> None:
 
 
 def test_the_time_of_a_tpu_loop_excludes_its_body(tmp_path: Path) -> None:
-    made = capture(scanned, *EXAMPLE, target="tpu-v5e")
-    planes = profiles.profile_tpu(made, STEPS)
+    program = capture(scanned, *EXAMPLE, target="tpu-v5e")
+    planes = profiles.profile_tpu(program, STEPS)
     answer = join("tpu-v5e", profiles.write_xspace(tmp_path / "t.xplane.pb", planes))
-    loop = next(instruction for instruction in made.module.entry if instruction.opcode == "while")
-    found = {row.name: row for row in answer.launches}
+    loop = next(instruction for instruction in program.module.entry if instruction.opcode == "while")
+    rows = {row.name: row for row in answer.launches}
     # The loop's own time is only its start, since its iterations follow each other without gaps in this profile.
-    assert found[loop.name].seconds == pytest.approx(STEPS * profiles.KERNEL * 1e-9)
-    assert not found[loop.name].role
+    assert rows[loop.name].seconds == pytest.approx(STEPS * profiles.KERNEL * 1e-9)
+    assert not rows[loop.name].role
     steps = planes["/device:TPU:0"]["Steps"][0].duration * 1e-9
     assert sum(row.seconds for row in answer.launches) <= steps
     # Operations of another program may have the same names as those of this one.
@@ -129,13 +133,13 @@ def test_the_time_of_a_tpu_loop_excludes_its_body(tmp_path: Path) -> None:
 
 
 def test_the_wait_for_an_asynchronous_copy_belongs_to_the_copy() -> None:
-    made = capture(scanned, *EXAMPLE, target="tpu-v5e")
-    names = Names(made)
-    started = [launch for launch in list_launches(made) if launch.is_async]
+    program = capture(scanned, *EXAMPLE, target="tpu-v5e")
+    names = Names(program)
+    started = [launch for launch in list_launches(program) if launch.is_async]
     assert started
     for launch in started:
-        (done,) = made.module.users(launch.scheduled)
-        assert names.find(done.name, "", made.module.name) == (launch.name, "name")
+        (finish,) = program.module.users(launch.scheduled)
+        assert names.find(finish.name, "", program.module.name) == (launch.name, "name")
 
 
 def test_a_profile_of_another_device_does_not_hold_and_names_the_option(tmp_path: Path) -> None:
@@ -154,8 +158,8 @@ def test_a_profile_of_another_program_does_not_hold_and_names_that_program(tmp_p
 
 
 def test_another_compilation_with_the_same_name_is_suggested_as_a_cause(tmp_path: Path) -> None:
-    said = {"hlo_op": "loop_fusion.99", "hlo_module": "jit_scanned"}
-    planes = {"/device:GPU:0": {profiles.STREAM: [profiles.Ran("loop_fusion_99", 0, 5, said)]}}
+    stats = {"hlo_op": "loop_fusion.99", "hlo_module": "jit_scanned"}
+    planes = {"/device:GPU:0": {profiles.STREAM: [profiles.Ran("loop_fusion_99", 0, 5, stats)]}}
     answer = join("h100", profiles.write_xspace(tmp_path / "g.xplane.pb", planes))
     assert "most of its names are missing from this compilation" in " ".join(str(answer).split())
 
@@ -185,10 +189,10 @@ def test_the_answer_fits_80_columns_and_every_field_has_a_json_form(tmp_path: Pa
 
 
 def test_kernels_in_a_command_buffer_are_identified_by_symbol() -> None:
-    made = capture(scanned, *EXAMPLE, target="h100")
-    names = Names(made)
-    thunk = next(thunk for thunk in made.thunks if thunk.symbol.startswith("sort"))
-    assert names.find("command_buffer_5", thunk.symbol, made.module.name) == (thunk.name, "symbol")
+    program = capture(scanned, *EXAMPLE, target="h100")
+    names = Names(program)
+    thunk = next(thunk for thunk in program.thunks if thunk.symbol.startswith("sort"))
+    assert names.find("command_buffer_5", thunk.symbol, program.module.name) == (thunk.name, "symbol")
     assert names.find("", f"{thunk.symbol}__1", "") == (thunk.name, "symbol")
     label = names.label(Event("1", "1", thunk.symbol, "", "", 0, 1))
     assert label is not None

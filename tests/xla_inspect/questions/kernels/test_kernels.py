@@ -1,4 +1,4 @@
-"""Each launch of a program is told with its line, its work and its least time, those first that take longest."""
+"""The launches of a program with line, work and least time, the longest first."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ TARGETS = ("cpu", "h100", "tpu-v5e")
 
 @pytest.mark.parametrize("target", TARGETS)
 def test_each_launch_is_listed_once_by_size_with_the_work_of_the_cost_model(target: str) -> None:
-    made = capture(scanned, *EXAMPLE, target=target)
-    answer = rank_launches(made, "scanned.py:scanned")
-    modelled = model_launches(made)
-    assert sorted(row.name for row in answer.launches) == sorted(each.launch.name for each in modelled)
-    by_name = {each.launch.name: each for each in modelled}
+    program = capture(scanned, *EXAMPLE, target=target)
+    answer = rank_launches(program, "scanned.py:scanned")
+    modelled = model_launches(program)
+    assert sorted(row.name for row in answer.launches) == sorted(launch.launch.name for launch in modelled)
+    by_name = {launch.launch.name: launch for launch in modelled}
     for row in answer.launches:
-        each = by_name[row.name]
-        assert (row.read_bytes, row.written_bytes, row.flops) == (each.read, each.written, each.work.flops)
-        assert row.least_seconds == (each.bound.seconds if each.bound else None)
+        launch = by_name[row.name]
+        assert (row.read_bytes, row.written_bytes, row.flops) == (launch.read, launch.written, launch.work.flops)
+        assert row.least_seconds == (launch.bound.seconds if launch.bound else None)
         assert sum(row.flops_by_type.values()) == row.flops
     weights = [row.weight for row in answer.launches]
     assert weights == sorted(weights, reverse=True)
@@ -63,46 +63,46 @@ def test_a_launch_has_its_line_its_scope_and_its_fused_operations() -> None:
 
 
 def test_a_kernel_is_found_by_its_instruction_and_by_its_symbol() -> None:
-    made = capture(scanned, *EXAMPLE, target="h100")
-    named = {thunk.symbol: thunk.name for thunk in made.thunks if thunk.symbol}
-    symbol, name = next((symbol, name) for symbol, name in named.items() if symbol.startswith("sort"))
+    program = capture(scanned, *EXAMPLE, target="h100")
+    symbols = {thunk.symbol: thunk.name for thunk in program.thunks if thunk.symbol}
+    symbol, name = next((symbol, name) for symbol, name in symbols.items() if symbol.startswith("sort"))
     assert symbol != name.replace(".", "_")
-    assert rank_launches(made, names=(symbol,)).named == rank_launches(made, names=(f"%{name}",)).named == (name,)
+    assert rank_launches(program, names=(symbol,)).named == rank_launches(program, names=(f"%{name}",)).named == (name,)
 
 
 def test_an_unknown_launch_is_rejected_with_similar_names() -> None:
-    made = capture(scanned, *EXAMPLE, target="h100")
-    name = next(launch.name for launch in list_launches(made) if launch.name.startswith("triton_softmax"))
+    program = capture(scanned, *EXAMPLE, target="h100")
+    name = next(launch.name for launch in list_launches(program) if launch.name.startswith("triton_softmax"))
     with pytest.raises(InspectError, match=f"did you mean {name}"):
-        rank_launches(made, names=(name.replace("x", "ks"),))
+        rank_launches(program, names=(name.replace("x", "ks"),))
 
 
 def test_the_answer_shows_known_registers_or_the_reason_for_the_gap() -> None:
-    made = capture(scanned, *EXAMPLE, target="h100")
-    thunk = next(thunk for thunk in made.thunks if thunk.symbol.startswith("sort"))
-    told = str(rank_launches(made, names=(thunk.name,), registers={thunk.symbol: (38, 16, 1024)}))
-    assert "registers      38 per thread, 16 B spilled" in told
-    assert "shared memory  1 KiB per block" in told
-    assert re.search(r"occupancy +\d+% of a multiprocessor's warps", told)
-    assert "Registers are not known" in str(rank_launches(made, registers="Registers are not known here."))
+    program = capture(scanned, *EXAMPLE, target="h100")
+    thunk = next(thunk for thunk in program.thunks if thunk.symbol.startswith("sort"))
+    text = str(rank_launches(program, names=(thunk.name,), registers={thunk.symbol: (38, 16, 1024)}))
+    assert "registers      38 per thread, 16 B spilled" in text
+    assert "shared memory  1 KiB per block" in text
+    assert re.search(r"occupancy +\d+% of a multiprocessor's warps", text)
+    assert "Registers are not known" in str(rank_launches(program, registers="Registers are not known here."))
 
 
 def test_a_failed_compilation_is_reported_and_does_not_hold() -> None:
-    made = capture(scanned, *EXAMPLE, target="cpu").retold(error="UNIMPLEMENTED: no such thing", after="")
-    answer = rank_launches(made)
+    failed_capture = capture(scanned, *EXAMPLE, target="cpu").retold(error="UNIMPLEMENTED: no such thing", after="")
+    answer = rank_launches(failed_capture)
     assert not answer.holds
     assert str(answer) == "scanned does not compile for CPU: UNIMPLEMENTED: no such thing"
 
 
 def factor(x: jax.Array) -> jax.Array:
-    made: jax.Array = jnp.linalg.cholesky(x @ x.T)
-    return made
+    result: jax.Array = jnp.linalg.cholesky(x @ x.T)
+    return result
 
 
 def product(x: jax.Array) -> jax.Array:
     low = x.astype(jnp.float8_e4m3fn)
-    made: jax.Array = jax.lax.dot_general(low, low, (((1,), (0,)), ((), ())), preferred_element_type=jnp.float32)
-    return made
+    result: jax.Array = jax.lax.dot_general(low, low, (((1,), (0,)), ((), ())), preferred_element_type=jnp.float32)
+    return result
 
 
 @pytest.mark.parametrize(

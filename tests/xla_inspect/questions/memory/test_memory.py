@@ -45,8 +45,8 @@ def compile_for(target: str, batch: int = 2048, donate_argnums: int | None = Non
     try:
         return capture(step, *shapes(batch), target=target, passes=False, donate_argnums=donate_argnums)
     except RuntimeError as error:
-        left: Capture = error.capture  # type: ignore[attr-defined]  # what the compiler left
-        return left
+        failed_capture: Capture = error.capture  # type: ignore[attr-defined]  # what the compiler left
+        return failed_capture
 
 
 def line_of(text: str) -> str:
@@ -59,31 +59,31 @@ def line_of(text: str) -> str:
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
 def test_the_rows_add_up_to_what_is_needed_and_that_to_what_the_compiler_plans(target: str) -> None:
-    compiled = compile_for(target)
-    told = explain_memory(compiled, "")
-    assert sum(row.bytes for row in told.rows) == told.needed_bytes
-    memory = compiled.memory
-    planned = memory.arguments + memory.outputs - memory.aliased + memory.temporaries
-    assert told.needed_bytes == pytest.approx(planned, rel=0.02)
+    program = compile_for(target)
+    answer = explain_memory(program, "")
+    assert sum(row.bytes for row in answer.rows) == answer.needed_bytes
+    memory = program.memory
+    size = memory.arguments + memory.outputs - memory.aliased + memory.temporaries
+    assert answer.needed_bytes == pytest.approx(size, rel=0.02)
 
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
 def test_memory_summary_and_difference_give_one_peak_which_is_the_sum_that_jax_gives(target: str) -> None:
-    compiled, other = compile_for(target, 1024, 0), compile_for(target, 2048)
-    peak = explain_memory(compiled, "").needed_bytes
-    amounts = {each.name.strip(): each for each in compare_captures(compiled, other, ("one", "other")).amounts}
-    assert amounts["peak memory"].left == peak == summarize("step", [compiled], "").targets[0].peak_bytes
+    program, other = compile_for(target, 1024, 0), compile_for(target, 2048)
+    peak = explain_memory(program, "").needed_bytes
+    amounts = {amount.name.strip(): amount for amount in compare_captures(program, other, ("one", "other")).amounts}
+    assert amounts["peak memory"].left == peak == summarize("step", [program], "").targets[0].peak_bytes
     assert amounts["peak memory"].right > peak
     parts = ("arguments", "results", "temporaries", "constants")
     assert sum(amounts[name].left for name in parts) == peak
     placed = jax.sharding.SingleDeviceSharding(find_target(target).devices()[0])
-    given = [jax.ShapeDtypeStruct(each.shape, each.dtype, sharding=placed) for each in shapes(1024)]
-    own = jax.jit(step, donate_argnums=0).lower(*given).compile().memory_analysis()
+    sharded = [jax.ShapeDtypeStruct(amount.shape, amount.dtype, sharding=placed) for amount in shapes(1024)]
+    own = jax.jit(step, donate_argnums=0).lower(*sharded).compile().memory_analysis()
     assert own is not None
-    used = own.argument_size_in_bytes + own.output_size_in_bytes - own.alias_size_in_bytes + own.temp_size_in_bytes
+    size = own.argument_size_in_bytes + own.output_size_in_bytes - own.alias_size_in_bytes + own.temp_size_in_bytes
     # A TPU's own sum leaves out 341 KiB that the plan sets aside.
-    assert peak == pytest.approx(used, rel=0.03)
+    assert peak == pytest.approx(size, rel=0.03)
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -110,8 +110,8 @@ def test_why_the_peak_is_high_is_told_with_what_helps() -> None:
 
 @pytest.mark.parametrize("by", ["line", "buffer"])
 def test_the_pointers_of_a_tuple_belong_to_no_line(by: str) -> None:
-    compiled = capture(lambda x: (x + 1, x * 2, jnp.sum(x)), *shapes()[1:], target="cpu", passes=False)
-    rows = explain_memory(compiled, "", by=by).rows
+    program = capture(lambda x: (x + 1, x * 2, jnp.sum(x)), *shapes()[1:], target="cpu", passes=False)
+    rows = explain_memory(program, "", by=by).rows
     assert [(row.bytes, row.place) for row in rows if "the pointers of a tuple" in row.shapes] == [(24, "")]
     lined = [row.bytes for row in rows if row.place.startswith("test_memory.py")]
     assert sum(lined) == 2 * 2048 * WIDTH * 4 + 4
@@ -120,14 +120,14 @@ def test_the_pointers_of_a_tuple_belong_to_no_line(by: str) -> None:
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("target", ["h100", "tpu-v5e"])
 def test_what_a_scan_saves_for_the_backward_pass_is_told_by_the_line_that_computes_it(target: str) -> None:
-    told = explain_memory(compile_for(target), "")
-    saved = {row.place: row for row in told.rows if row.role == "saved"}
+    memory = explain_memory(compile_for(target), "")
+    saved = {row.place: row for row in memory.rows if row.role == "saved"}
     stacked = LAYERS * 2048 * WIDTH * 4
     hidden = saved[line_of("hidden = jnp.tanh")]
     assert hidden.bytes >= stacked
     assert hidden.stacked == LAYERS
     assert hidden.code == "hidden = jnp.tanh(x @ w)"
-    assert sum(row.bytes for row in saved.values()) > told.needed_bytes / 2
+    assert sum(row.bytes for row in saved.values()) > memory.needed_bytes / 2
 
 
 @pytest.mark.usefixtures("all_targets")
@@ -137,13 +137,13 @@ def test_of_a_program_that_does_not_fit_the_same_lines_are_told_and_the_answer_i
     assert large.error.startswith("RESOURCE_EXHAUSTED")
     assert large.needed_bytes > 16 * 2**30
     lines = {line_of("hidden = jnp.tanh"), line_of("return hidden")}
-    assert all(lines & {row.place for row in told.rows[:3] if row.stacked} for told in (small, large))
+    assert all(lines & {row.place for row in answer.rows[:3] if row.stacked} for answer in (small, large))
     assert "and does not fit in the 15.8 GiB available." in " ".join(str(large).split())
 
 
 @pytest.mark.usefixtures("all_targets")
 def test_donated_arguments_are_told_apart_and_those_that_could_be_are_counted() -> None:
-    plain, donated = (explain_memory(compile_for("h100", donate_argnums=given), "") for given in (None, 0))
+    plain, donated = (explain_memory(compile_for("h100", donate_argnums=argnums), "") for argnums in (None, 0))
     weights = LAYERS * WIDTH * WIDTH * 4
     assert (plain.undonated_bytes, donated.undonated_bytes) == (weights, 0)
     assert {row.place: row.donated for row in donated.rows if row.role == "argument"} == {"weights": True, "x": False}
@@ -153,11 +153,11 @@ def test_donated_arguments_are_told_apart_and_those_that_could_be_are_counted() 
 @pytest.mark.usefixtures("all_targets")
 def test_padding_is_told_of_what_is_padded() -> None:
     thin = jax.ShapeDtypeStruct((1 << 16, 8), jnp.float32)
-    compiled = capture(lambda x: jnp.sin(x) @ x.T[:, :8], thin, target="tpu-v5e", passes=False)
-    told = explain_memory(compiled, "")
-    padded = [row for row in told.rows if row.padding_bytes]
+    program = capture(lambda x: jnp.sin(x) @ x.T[:, :8], thin, target="tpu-v5e", passes=False)
+    memory = explain_memory(program, "")
+    padded = [row for row in memory.rows if row.padding_bytes]
     assert all(row.padding_bytes < row.bytes for row in padded)
-    sizes = {row.place: (row.bytes, row.padding_bytes) for row in told.rows if row.role == "argument"}
+    sizes = {row.place: (row.bytes, row.padding_bytes) for row in memory.rows if row.role == "argument"}
     assert all(size - padding == (1 << 16) * 8 * 4 for size, padding in sizes.values())
 
 
@@ -167,8 +167,8 @@ def test_the_memory_that_the_table_gives_a_tpu_is_what_its_compiler_says_there_i
     large = jax.ShapeDtypeStruct((1 << 19, 1 << 18), jnp.float32)
     with pytest.raises(RuntimeError, match="exceeds available HBM") as raised:
         capture(jnp.tanh, large, target=target, passes=False)
-    said = str(raised.value).partition("exceeds available HBM (")[2].partition("G)")[0]
-    assert f"{(find_available(target) or 0) / 2**30:.2f}" == said
+    stated_size = str(raised.value).partition("exceeds available HBM (")[2].partition("G)")[0]
+    assert f"{(find_available(target) or 0) / 2**30:.2f}" == stated_size
 
 
 def test_whether_a_program_fits_that_does_not_compile_for_another_reason_nobody_knows() -> None:
@@ -177,12 +177,12 @@ def test_whether_a_program_fits_that_does_not_compile_for_another_reason_nobody_
 
 
 def test_what_a_cpu_has_nobody_knows() -> None:
-    told = explain_memory(compile_for("cpu"), "")
-    assert (told.available_bytes, told.fits, told.holds) == (None, None, True)
+    memory = explain_memory(compile_for("cpu"), "")
+    assert (memory.available_bytes, memory.fits, memory.holds) == (None, None, True)
     assert find_target("cpu").kind == "cpu"
 
 
 @pytest.mark.parametrize("by", ["line", "scope", "buffer"])
 def test_rows_of_each_kind_add_up_to_the_same(by: str) -> None:
-    compiled = compile_for("cpu")
-    assert explain_memory(compiled, "", by=by).needed_bytes == explain_memory(compiled, "").needed_bytes
+    program = compile_for("cpu")
+    assert explain_memory(program, "", by=by).needed_bytes == explain_memory(program, "").needed_bytes

@@ -1,4 +1,4 @@
-"""Where the time of a compile goes, and which part of the program makes the work."""
+"""The time of a compilation by phase and pass, and the part of the program that causes it."""
 
 from __future__ import annotations
 
@@ -44,14 +44,14 @@ def trained() -> Capture:
     return capture(train, X, W, passes=True)
 
 
-def explain(found: Capture, **options: int) -> CompileTimes:
-    return explain_passes("train", found, "train.py:train", **options)
+def explain(capture: Capture, **options: int) -> CompileTimes:
+    return explain_passes("train", capture, "train.py:train", **options)
 
 
 def test_the_sentence_says_where_most_of_the_time_went_and_on_which_machine(trained: Capture) -> None:
     times = Times(1.0, 0.5, 8.5, (), {PASSES: 2.0, "code generation": 6.0, "not recorded": 0.5})
-    said = next(explain(replace(trained, times=times)).tell())
-    assert said == (
+    text = next(explain(replace(trained, times=times)).tell())
+    assert text == (
         "train for CPU: the compile took 10.0 s on this machine: code generation 60%, HLO passes 20%, tracing 10%, "
         "lowering 5%."
     )
@@ -69,8 +69,8 @@ def test_runs_of_a_pass_in_a_pipeline_are_summed_the_longest_first(trained: Capt
         PassRun("p", "long", changed=True),
         PassRun("p", "long", changed=False),
     )
-    found = replace(trained, runs=runs, times=Times(0, 0, 10, (1.0, 2.0, 3.0)))
-    first, second = explain(found).passes
+    repeated = replace(trained, runs=runs, times=Times(0, 0, 10, (1.0, 2.0, 3.0)))
+    first, second = explain(repeated).passes
     assert (first.name, first.runs, first.changed, first.seconds, first.share) == ("long", 2, 1, 5.0, 0.5)
     assert second.name == "short"
 
@@ -83,7 +83,7 @@ def test_blocks_that_differ_in_their_number_are_one_part_in_each_form_of_the_pro
     assert parts["head"].repeats == 1
     assert sum(part.before for part in parts.values()) == trained.unoptimized_module.instruction_count()
     assert sum(part.after for part in parts.values()) == trained.module.instruction_count()
-    assert sum(part.equations for part in parts.values()) == sum(each.number for each in trained.equations)
+    assert sum(part.equations for part in parts.values()) == sum(equation.number for equation in trained.equations)
 
 
 def test_the_depth_says_how_far_parts_are_told_apart(trained: Capture) -> None:
@@ -106,8 +106,8 @@ def test_a_captured_constant_is_listed_with_its_line(trained: Capture) -> None:
 
 def test_long_constant_folding_is_told_with_what_to_do(trained: Capture) -> None:
     runs = (PassRun("simplification", "constant_folding", changed=True),)
-    found = replace(trained, runs=runs, times=Times(0.1, 0.1, 10, (8.0,)))
-    hints = [part.text for part in explain(found).tell() if isinstance(part, Hint)]
+    slow = replace(trained, runs=runs, times=Times(0.1, 0.1, 10, (8.0,)))
+    hints = [part.text for part in explain(slow).tell() if isinstance(part, Hint)]
     assert any(text.startswith("Constant folding took 8.0 s") for text in hints)
 
 
@@ -142,6 +142,6 @@ def test_the_start_of_jax_and_of_the_compiler_is_no_part_of_a_first_compile() ->
         "print(times[0].lowering, times[1].lowering)\n"
     )
     environment = {**os.environ, "XLA_INSPECT_CACHE": "off"}
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
-    first, second = map(float, done.stdout.split())
+    result = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment)
+    first, second = map(float, result.stdout.split())
     assert first < 10 * second + 0.1

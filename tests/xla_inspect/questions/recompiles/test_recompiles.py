@@ -1,4 +1,4 @@
-"""Why a script compiles again: each cause named, with the argument and what it was."""
+"""The causes of a script's recompilations, with the argument and its previous value."""
 
 from __future__ import annotations
 
@@ -132,7 +132,7 @@ CASES = {
 
 @pytest.fixture(autouse=True)
 def _started() -> None:
-    """JAX has as many devices as in other tests, whichever of them runs first."""
+    """Start JAX with the same number of devices in any order of tests."""
     jax.devices()
 
 
@@ -149,12 +149,14 @@ def explain(tmp_path: Path, text: str, at_most: int | None = None) -> Recompiles
 def test_each_cause_is_named_with_the_argument_and_what_it_was(cause: str, tmp_path: Path) -> None:
     text, expected = CASES[cause]
     answer = explain(tmp_path, text)
-    asked = max(answer.functions, key=lambda each: len(each.calls))
-    found = [call.differences[0] for call in asked.calls[1:]]
-    assert [(each.kind, each.argument, each.before, each.after) for each in found] == expected
+    function = max(answer.functions, key=lambda difference: len(difference.calls))
+    differences = [call.differences[0] for call in function.calls[1:]]
+    assert [
+        (difference.kind, difference.argument, difference.before, difference.after) for difference in differences
+    ] == expected
     # Each was compiled, or it is none to tell of.
-    assert [call.compiles for call in asked.calls] == [1] * len(asked.calls)
-    assert asked.seconds > 0
+    assert [call.compiles for call in function.calls] == [1] * len(function.calls)
+    assert function.seconds > 0
 
 
 def test_the_line_that_calls_is_the_reader_s(tmp_path: Path) -> None:
@@ -168,7 +170,7 @@ def test_the_line_that_calls_is_the_reader_s(tmp_path: Path) -> None:
 def test_a_loop_of_jax_that_is_not_jitted_is_told(tmp_path: Path) -> None:
     text = "for _ in range(3):\n    jax.lax.scan(lambda c, y: (c + y, c), 0.0, jnp.ones(10))\n"
     answer = explain(tmp_path, text)
-    assert {name: count for each in answer.own for name, count in each.operations.items()}["scan"] == 3
+    assert {name: count for compilation in answer.own for name, count in compilation.operations.items()}["scan"] == 3
     assert any("scan at" in part and "compiled 3 times" in part for part in answer.tell() if isinstance(part, str))
 
 
@@ -190,11 +192,11 @@ def test_times_are_those_that_jax_says(tmp_path: Path) -> None:
 
 
 def run_of(*calls: tuple[str, Signature | None, float]) -> ScriptRun:
-    made = [
+    compilations = [
         Compilation(name, "a.py:1" if signature else "", "a.py:9", not signature, signature, 1, 1, 0.1, 0.2, seconds)
         for name, signature, seconds in calls
     ]
-    return ScriptRun("a.py", 20.0, tuple(made))
+    return ScriptRun("a.py", 20.0, tuple(compilations))
 
 
 def batch(size: int, **statics: str) -> Signature:

@@ -1,4 +1,4 @@
-"""The sentence about releases agrees with the table below it, also where a difference is too small to count."""
+"""The sentence about releases agrees with its table, even for very small differences."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def tell(first: ReleaseRow, last: ReleaseRow, *questions: str) -> str:
 
 
 @pytest.mark.parametrize(
-    ("first", "last", "said"),
+    ("first", "last", "message"),
     [
         (
             {"code": "0261"},
@@ -42,10 +42,10 @@ def tell(first: ReleaseRow, last: ReleaseRow, *questions: str) -> str:
     ],
 )
 def test_a_small_difference_is_told_where_a_column_shows_it(
-    first: dict[str, object], last: dict[str, object], said: str
+    first: dict[str, object], last: dict[str, object], message: str
 ) -> None:
     text = tell(ReleaseRow("0.1", **first), ReleaseRow("0.2", **last), "kernels", "memory", "code")  # type: ignore[arg-type]  # several types
-    assert said in text
+    assert message in text
     assert "memory, code" not in text.partition(";")[0]
     assert text.startswith("step on CPU, JAX 0.1 to 0.2: no difference in kernels")
 

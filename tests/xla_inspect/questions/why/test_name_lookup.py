@@ -1,4 +1,4 @@
-"""An instruction, a line, a variable, an argument and a name of JAX's are found; of anything else, what is nearest."""
+"""Lookup of instructions, lines, variables, arguments and JAX names, with suggestions for unknown ones."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ def step(x: jax.Array, w: jax.Array) -> jax.Array:
         x,
         axis=0,
     )
-    gone = x / 1.0
-    return jnp.tanh(gone @ w) * total[:1]
+    quotient = x / 1.0
+    return jnp.tanh(quotient @ w) * total[:1]
 
 
 @cache
 def selector() -> Selector:
     shape = jax.ShapeDtypeStruct((32, 32), jnp.float32)
-    made = capture(step, shape, shape)
-    return Selector(made, find_lines(made, made.module), Histories(made))
+    program = capture(step, shape, shape)
+    return Selector(program, find_lines(program, program.module), Histories(program))
 
 
 def select(what: str) -> Selection:
@@ -43,43 +43,43 @@ def number(text: str) -> int:
 @pytest.mark.parametrize("form", ["{}", "%{}"])
 def test_an_instruction_is_found_by_its_name(form: str) -> None:
     name = selector().capture.module.entry.root.name
-    found = select(form.format(name))
-    assert (found.is_one, [each.name for each in found.instructions]) == (True, [name])
+    selection = select(form.format(name))
+    assert (selection.is_one, [instruction.name for instruction in selection.instructions]) == (True, [name])
 
 
 @pytest.mark.parametrize("form", ["{}", ":{}", "test_name_lookup.py:{}", "why/test_name_lookup.py:{}"])
-def test_a_line_is_all_that_came_of_it(form: str) -> None:
-    found = select(form.format(number("total = jnp.sum(")))
-    assert "reduce" in {each.opcode for each in found.instructions}
-    assert not found.is_one
+def test_a_line_selects_all_instructions_made_from_it(form: str) -> None:
+    selection = select(form.format(number("total = jnp.sum(")))
+    assert "reduce" in {instruction.opcode for instruction in selection.instructions}
+    assert not selection.is_one
 
 
-def test_a_variable_is_the_lines_that_assign_it() -> None:
+def test_a_variable_selects_the_lines_that_assign_it() -> None:
     first = number("total = jnp.sum(")
     assert [line for _, line in select("total").lines] == [first, first + 1, first + 2, first + 3]
 
 
-def test_a_line_of_which_nothing_is_left_has_what_was_removed() -> None:
-    found = select("gone")
-    assert {each.opcode for each in found.removed} >= {"divide"}
+def test_a_line_without_remaining_instructions_lists_the_removed_ones() -> None:
+    selection = select("quotient")
+    assert {removal.opcode for removal in selection.removed} >= {"divide"}
 
 
-def test_an_opcode_is_every_instruction_of_it() -> None:
-    assert {each.opcode for each in select("reduce").instructions} == {"reduce"}
+def test_an_opcode_selects_all_of_its_instructions() -> None:
+    assert {instruction.opcode for instruction in select("reduce").instructions} == {"reduce"}
 
 
 def test_an_argument_and_a_name_of_jax_are_found() -> None:
-    assert [each.opcode for each in select("w").instructions] == ["parameter"]
-    assert {each.opcode for each in select("tanh").instructions} >= {"tanh"}
+    assert [instruction.opcode for instruction in select("w").instructions] == ["parameter"]
+    assert {instruction.opcode for instruction in select("tanh").instructions} >= {"tanh"}
 
 
-def test_what_an_instruction_of_an_earlier_state_came_to_is_found() -> None:
-    former = next(each for each in selector().capture.unoptimized_module.walk() if each.opcode == "divide")
-    assert [each.opcode for each in select(former.name).removed] == ["divide"]
+def test_the_result_of_an_earlier_instruction_is_found() -> None:
+    former = next(division for division in selector().capture.unoptimized_module.walk() if division.opcode == "divide")
+    assert [division.opcode for division in select(former.name).removed] == ["divide"]
 
 
 @pytest.mark.parametrize(
-    ("what", "said"),
+    ("what", "message"),
     [
         ("tanhh", "the nearest are"),
         ("1", "the nearest lines with instructions:\n  test_name_lookup.py:"),
@@ -87,7 +87,7 @@ def test_what_an_instruction_of_an_earlier_state_came_to_is_found() -> None:
         ("%", "the name is empty"),
     ],
 )
-def test_what_there_is_not_is_told_with_what_is_nearest(what: str, said: str) -> None:
+def test_an_unknown_name_is_reported_with_the_nearest_one(what: str, message: str) -> None:
     with pytest.raises(InspectError) as caught:
         select(what)
-    assert said in str(caught.value)
+    assert message in str(caught.value)

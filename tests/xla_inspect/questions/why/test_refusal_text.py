@@ -1,4 +1,4 @@
-"""A refusal is told as a clause: in words of its own where its message is known, else by the table's sentence."""
+"""A refusal as a clause: from its message if that is known, or else from the table's sentence."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ def test_a_refusal_is_a_clause(kind: str, sentence: str, clause: str) -> None:
     assert write_clause(refuse(kind, sentence), "first", "second") == clause
 
 
-def test_each_clause_is_of_a_message_that_refuses() -> None:
-    short = [each for each in list_messages() if each.clause]
+def test_each_clause_belongs_to_a_refusing_message() -> None:
+    short = [message for message in list_messages() if message.clause]
     assert short
-    assert [each.kind for each in short if each.verdict not in {"refused", "echo"}] == []
+    assert [message.kind for message in short if message.verdict not in {"refused", "echo"}] == []

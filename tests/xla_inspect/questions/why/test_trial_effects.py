@@ -1,4 +1,4 @@
-"""Whether a change removes what was asked about is counted in both compiles, by lines."""
+"""The effect of a change, counted by line in both compilations."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ def made(**options: int) -> Capture:
 
 def effect() -> Effect:
     finder = WhyFinder(made())
-    copy = next(each for each in finder.evidence.module.entry if each.opcode == "copy" and each.shape.size > 1)
-    found = find_effect(finder.evidence, finder.answer("", copy.name).findings[0])
-    assert found is not None
-    return found
+    copy = next(entry for entry in finder.evidence.module.entry if entry.opcode == "copy" and entry.shape.size > 1)
+    effect = find_effect(finder.evidence, finder.answer("", copy.name).findings[0])
+    assert effect is not None
+    return effect
 
 
 def test_a_copy_is_counted_at_its_line_and_in_all() -> None:
@@ -41,16 +41,16 @@ def test_a_copy_is_counted_at_its_line_and_in_all() -> None:
 
 
 def test_donation_has_fewer_copies() -> None:
-    told = effect().compare(made(), made(donate_argnums=0), "donate", "donate")
-    assert told.outcome in {"removes", "reduces"}
-    assert "kernels that only move data at test_trial_effects.py:" in told.effect
+    comparison = effect().compare(made(), made(donate_argnums=0), "donate", "donate")
+    assert comparison.outcome in {"removes", "reduces"}
+    assert "kernels that only move data at test_trial_effects.py:" in comparison.effect
 
 
-def test_the_same_program_keeps_them() -> None:
+def test_the_same_program_keeps_its_copies() -> None:
     assert effect().compare(made(), made(), "donate", "donate").outcome == "keeps"
 
 
-def test_a_compile_that_gave_up_is_no_effect() -> None:
+def test_a_failed_compilation_is_not_an_effect() -> None:
     failed = made().retold(error="INTERNAL: no room\nmore")
-    told = effect().compare(made(), failed, "donate", "donate")
-    assert (told.outcome, told.note) == ("failed", "INTERNAL: no room")
+    comparison = effect().compare(made(), failed, "donate", "donate")
+    assert (comparison.outcome, comparison.note) == ("failed", "INTERNAL: no room")

@@ -1,4 +1,4 @@
-"""Why something is as it is: the verdict first, in few lines, all where that is asked for, and as JSON by a schema."""
+"""The answer to `why`: the verdict first, in few lines, complete on request, and as valid JSON."""
 
 from __future__ import annotations
 
@@ -54,8 +54,8 @@ def looped(x: jax.Array) -> jax.Array:
         inner = jnp.tanh(value)
         return inner * 2.0
 
-    made: jax.Array = jax.lax.fori_loop(0, 8, body, x)
-    return made
+    final: jax.Array = jax.lax.fori_loop(0, 8, body, x)
+    return final
 
 
 @cache
@@ -75,19 +75,19 @@ def answer(what: str, *, full: bool = False) -> Why:
     return finder("weighted").answer("model.py:weighted", what, full=full)
 
 
-def test_two_kernels_are_told_with_the_refusal_both_lines_and_what_it_costs() -> None:
-    told = finder("weighted").answer("model.py:weighted", "", apart=("weights", "total"))
-    first = told.findings[0]
+def test_two_kernels_are_reported_with_the_refusal_both_lines_and_the_cost() -> None:
+    answer = finder("weighted").answer("model.py:weighted", "", apart=("weights", "total"))
+    first = answer.findings[0]
     assert first.kind in {"apart", "together"}
     assert {line.text.partition(" = ")[0] for line in first.lines or (first.line,)} <= {"weights", "total"}
-    assert first.verdict in " ".join(str(told).split())
+    assert first.verdict in " ".join(str(answer).split())
 
 
 def test_a_copy_before_a_loop_protects_an_argument_that_was_not_donated() -> None:
     copy = next(
-        each
-        for each in finder("fill").evidence.module.entry
-        if each.opcode == "copy" and each.shape.plain == "f32[256,256]"
+        instruction
+        for instruction in finder("fill").evidence.module.entry
+        if instruction.opcode == "copy" and instruction.shape.plain == "f32[256,256]"
     )
     [finding, *_] = finder("fill").answer("", copy.name).findings
     assert finding.kind == "copy"
@@ -96,7 +96,7 @@ def test_a_copy_before_a_loop_protects_an_argument_that_was_not_donated() -> Non
     assert finding.line.text.startswith("filled: jax.Array = jax.lax.fori_loop(")
 
 
-def test_an_argument_is_told_with_whether_a_result_takes_its_place() -> None:
+def test_an_argument_is_reported_with_its_aliasing() -> None:
     assert finder("fill").answer("", "values").findings[0].verdict == (
         "The argument values is not donated although a result has its shape, so its memory is occupied for the whole "
         "run."
@@ -105,7 +105,7 @@ def test_an_argument_is_told_with_whether_a_result_takes_its_place() -> None:
     assert donated == "The argument values is donated, and a result reuses its memory."
 
 
-def test_it_is_short_unless_all_is_asked_for_and_each_line_fits_a_terminal() -> None:
+def test_the_answer_is_short_by_default_and_fits_a_terminal() -> None:
     for what in ("weights", "total", "dot", "w"):
         short = [line for line in str(answer(what)).splitlines() if line and not line.startswith("  xla-inspect")]
         assert len(short) <= 24
@@ -116,8 +116,8 @@ def test_it_is_short_unless_all_is_asked_for_and_each_line_fits_a_terminal() -> 
 
 
 def test_its_json_keeps_to_its_schema_and_its_page_escapes_the_program() -> None:
-    told = answer("total")
-    Draft202012Validator(describe_json(Why)).validate(json.loads(write_json(told)))
+    why_answer = answer("total")
+    Draft202012Validator(describe_json(Why)).validate(json.loads(write_json(why_answer)))
     questions = list_open_questions(finder("weighted"), "<i>")
     Draft202012Validator(describe_json(OpenQuestions)).validate(json.loads(write_json(questions)))
     assert "<i>" not in write_page([questions], "x")
@@ -129,25 +129,29 @@ def test_effective_changes_come_first_and_failed_ones_are_counted() -> None:
         WhyTrial("pass", "none", "failed", "", "no such pass"),
         WhyTrial("donate", "all", "removes", "2, then 0"),
     ]
-    told = answer("total").with_trials(tried)
-    assert [each.outcome for each in told.trials] == ["removes", "keeps", "failed"]
-    said = str(told)
-    assert said.index("removes") < said.index("without an effect: batch.") < said.index("do not compile: pass;")
-    assert "no such pass" not in said
+    tried_answer = answer("total").with_trials(tried)
+    assert [trial.outcome for trial in tried_answer.trials] == ["removes", "keeps", "failed"]
+    text = str(tried_answer)
+    assert text.index("removes") < text.index("without an effect: batch.") < text.index("do not compile: pass;")
+    assert "no such pass" not in text
 
 
 def test_without_a_part_the_open_questions_are_listed_with_their_commands() -> None:
     questions = list_open_questions(finder("weighted"), "model.py:weighted").questions
-    assert [each.bytes for each in questions] == sorted((each.bytes for each in questions), reverse=True)
-    assert all(each.command.startswith("xla-inspect why ") for each in questions)
-    asked = {each.question for each in questions}
-    assert any(re.fullmatch(r"Why are `\w+` \(test_why.py:\d+\) and .* two kernels\?", each) for each in asked)
+    assert [question.bytes for question in questions] == sorted(
+        (question.bytes for question in questions), reverse=True
+    )
+    assert all(question.command.startswith("xla-inspect why ") for question in questions)
+    question_texts = {question.question for question in questions}
+    assert any(
+        re.fullmatch(r"Why are `\w+` \(test_why.py:\d+\) and .* two kernels\?", question) for question in question_texts
+    )
 
 
 def test_without_a_part_the_first_question_is_answered() -> None:
-    told = list_open_questions(finder("weighted"), "model.py:weighted")
-    assert told.answer
-    assert f"? {told.answer}" in " ".join(str(told).split())
+    open_questions = list_open_questions(finder("weighted"), "model.py:weighted")
+    assert open_questions.answer
+    assert f"? {open_questions.answer}" in " ".join(str(open_questions).split())
 
 
 def test_a_capture_without_reasons_or_passes_says_what_is_missing() -> None:
@@ -157,20 +161,20 @@ def test_a_capture_without_reasons_or_passes_says_what_is_missing() -> None:
     assert finder("weighted").answer("", "total").missing == ()
 
 
-def test_what_a_compiler_is_silent_about_is_said_where_it_is_asked_about(monkeypatch: pytest.MonkeyPatch) -> None:
-    found = WhyFinder(capture(weighted, X, X, reasons=True))
+def test_an_unlogged_decision_is_reported_as_such(monkeypatch: pytest.MonkeyPatch) -> None:
+    finder = WhyFinder(capture(weighted, X, X, reasons=True))
     silent = {"fusion": "No fusion pass speaks.", "copies": "Copies are not spoken of."}
-    monkeypatch.setitem(vars(found.evidence), "reasons", SimpleNamespace(silent=silent, decisions=()))
-    told = found.answer("", "", apart=("weights", "dot"))
-    assert told.missing == ("No fusion pass speaks.",)
+    monkeypatch.setitem(vars(finder.evidence), "reasons", SimpleNamespace(silent=silent, decisions=()))
+    answer = finder.answer("", "", apart=("weights", "dot"))
+    assert answer.missing == ("No fusion pass speaks.",)
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
 @pytest.mark.usefixtures("all_targets")
 def test_a_variable_inside_a_fusion_is_named_before_the_kernel_around_it(target: str) -> None:
-    told = finder("rooted", target=target).answer("", "root")
-    assert re.match(r"`root` \(sqrt[\w.]*, test_why.py:\d+\) is computed inside \S+, whose result is add", told.value)
-    assert told.value in " ".join(str(told).split("\n\n")[0].split())
+    answer = finder("rooted", target=target).answer("", "root")
+    assert re.match(r"`root` \(sqrt[\w.]*, test_why.py:\d+\) is computed inside \S+, whose result is add", answer.value)
+    assert answer.value in " ".join(str(answer).split("\n\n")[0].split())
 
 
 @pytest.mark.parametrize(
@@ -183,24 +187,22 @@ def test_a_variable_inside_a_fusion_is_named_before_the_kernel_around_it(target:
         ("rooted", "sqrt", r"`sqrt` \(sqrt\S+ test_why.py:\d+\) is computed inside"),
     ],
 )
-def test_a_value_is_told_with_its_instruction_and_the_kernel_that_computes_it(
-    function: str, what: str, start: str
-) -> None:
+def test_a_value_is_reported_with_its_instruction_and_kernel(function: str, what: str, start: str) -> None:
     assert re.match(start, finder(function).answer("", what).value)
 
 
-def test_a_value_that_another_line_computes_too_is_told_with_that_line() -> None:
-    findings = [each for what in ("one", "again") for each in finder("doubled").answer("", what).findings]
-    verdicts = " ".join(each.verdict for each in findings if each.kind == "removed")
+def test_a_value_computed_by_two_lines_is_reported_with_both() -> None:
+    findings = [finding for what in ("one", "again") for finding in finder("doubled").answer("", what).findings]
+    verdicts = " ".join(finding.verdict for finding in findings if finding.kind == "removed")
     assert re.search(r"cse removed sine\(x\) because the sine \S+ \(test_why.py:\d+\) computes the same", verdicts)
 
 
 def test_what_jax_dropped_is_not_blamed_on_the_compiler() -> None:
-    told = finder("doubled").answer("", "unused")
-    assert "JAX dropped it after tracing because no result depends on it" in told.findings[0].verdict
-    assert told.parts == ()
+    answer = finder("doubled").answer("", "unused")
+    assert "JAX dropped it after tracing because no result depends on it" in answer.findings[0].verdict
+    assert answer.parts == ()
 
 
-def test_a_python_value_is_refused_with_its_line_and_not_with_itself() -> None:
+def test_a_python_value_is_rejected_with_its_line() -> None:
     with pytest.raises(InspectError, match=r"no operation of doubled comes from test_why.py:\d+, where 'number' is"):
         finder("doubled").answer("", "number")

@@ -1,4 +1,4 @@
-"""Two kernels are told with both lines, the pass that left them apart and its reason."""
+"""Two unfused kernels with both lines, the pass that separated them and its reason."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def spread(x: jax.Array) -> jax.Array:
 
 def held(x: jax.Array) -> jax.Array:
     scaled = x * 3.0 + 1.0
-    kept = jax.lax.optimization_barrier(scaled)
-    return jnp.tanh(kept)
+    guarded = jax.lax.optimization_barrier(scaled)
+    return jnp.tanh(guarded)
 
 
 @cache
@@ -33,13 +33,13 @@ def finder(target: str) -> WhyFinder:
     return WhyFinder(capture(spread, X, target=target, reasons=True))
 
 
-def explain(found: WhyFinder, one: str, other: str) -> Finding:
-    finding: Finding = found.answer("", "", apart=(one, other)).findings[0]
+def explain(finder: WhyFinder, one: str, other: str) -> Finding:
+    finding: Finding = finder.answer("", "", apart=(one, other)).findings[0]
     return finding
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_chain_between_two_kernels_is_told_with_the_step_that_was_refused() -> None:
+def test_a_chain_between_two_kernels_is_reported_with_the_refused_step() -> None:
     finding = explain(finder("tpu-v5e"), "mean", "variance")
     assert (finding.kind, finding.pass_name) == ("apart", "tpu_fusion")
     assert "runs between them, and the pass tpu_fusion does not fuse " in finding.verdict
@@ -48,19 +48,19 @@ def test_a_chain_between_two_kernels_is_told_with_the_step_that_was_refused() ->
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_where_both_are_one_kernel_that_is_told_with_both_lines() -> None:
+def test_one_kernel_with_both_lines_is_reported_as_fused() -> None:
     finding = explain(finder("h100"), "mean", "variance")
     assert finding.kind == "together"
     assert [line.text.partition(" = ")[0] for line in finding.lines] == ["mean", "variance"]
 
 
-def test_a_barrier_is_told_with_its_line_before_those_of_the_kernels() -> None:
+def test_a_barrier_is_reported_with_its_line_before_the_kernels() -> None:
     finding = explain(WhyFinder(capture(held, X, reasons=True)), "scaled", "tanh")
     assert "two kernels: an optimization_barrier (test_why_not_fused.py:" in finding.verdict
-    assert finding.lines[0].text == "kept = jax.lax.optimization_barrier(scaled)"
+    assert finding.lines[0].text == "guarded = jax.lax.optimization_barrier(scaled)"
     assert len(finding.lines) == 3
 
 
-def test_a_thing_is_not_apart_from_itself() -> None:
+def test_a_value_is_not_separate_from_itself() -> None:
     with pytest.raises(InspectError, match="are the same value"):
         explain(WhyFinder(capture(held, X, reasons=True)), "scaled", "scaled")

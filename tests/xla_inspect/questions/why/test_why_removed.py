@@ -1,4 +1,4 @@
-"""An operation that a pass rewrote is told with what is there instead, and with the rule where the log names one."""
+"""A rewritten operation with its replacement, and the rule if the log names one."""
 
 from __future__ import annotations
 
@@ -34,18 +34,18 @@ def normalize(x: jax.Array, y: jax.Array) -> jax.Array:
 
 
 def explain(function: object, *args: jax.ShapeDtypeStruct) -> Finding:
-    found = WhyFinder(capture(function, *args, reasons=True))  # type: ignore[arg-type]  # a function
-    finding: Finding = found.answer("", str(function.__code__.co_firstlineno + 1)).findings[0]  # type: ignore[attr-defined]
+    finder = WhyFinder(capture(function, *args, reasons=True))  # type: ignore[arg-type]  # a function
+    finding: Finding = finder.answer("", str(function.__code__.co_firstlineno + 1)).findings[0]  # type: ignore[attr-defined]
     return finding
 
 
-def test_a_division_by_a_constant_is_told_as_what_it_became() -> None:
+def test_a_division_by_a_constant_is_reported_with_its_replacement() -> None:
     finding = explain(back, X)
     assert (finding.kind, finding.pass_name, finding.rule) == ("removed", "algsimp", "")
     assert "rewrote x / 7 as x * 0.142857149, by a rule that its log does not name" in finding.verdict
 
 
-def test_what_the_rule_made_of_other_operands_is_not_called_a_constant() -> None:
+def test_the_result_of_a_rule_for_other_operands_is_not_called_a_constant() -> None:
     finding = explain(normalize, X, X)
     assert "rewrote x / sqrt(y) as x * rsqrt(y)" in finding.verdict
     assert "constant" not in finding.verdict
@@ -55,5 +55,5 @@ def test_an_expression_is_written_two_operations_deep() -> None:
     from xla_inspect.questions.why.why_removed import write_expression
 
     module = parse_module(TEXT)
-    written = {name: write_expression(module, module.instruction(name)) for name in ("product", "root", "sum")}
-    assert written == {"product": "x * 2", "root": "sqrt(x * 2)", "sum": "sqrt(product) + (x * 2)"}
+    expressions = {name: write_expression(module, module.instruction(name)) for name in ("product", "root", "sum")}
+    assert expressions == {"product": "x * 2", "root": "sqrt(x * 2)", "sum": "sqrt(product) + (x * 2)"}

@@ -39,5 +39,5 @@ def test_nothing_in_a_row_covers_a_box(abreast: int) -> None:
         usage.sort()
         assert usage[0][0] - usage[0][1] / 2 >= -1
         assert usage[-1][0] + usage[-1][1] / 2 <= WHOLE + 1
-        gaps = [right - left - (wide + other) / 2 for (left, wide), (right, other) in pairwise(usage)]
+        gaps = [right - start - (wide + other) / 2 for (start, wide), (right, other) in pairwise(usage)]
         assert [gap for gap in gaps if gap < -2] == []
