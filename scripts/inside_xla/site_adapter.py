@@ -172,7 +172,7 @@ def _write_exercise(key: str) -> Iterator[tuple[str, str]]:
     from xla_inspect.practice import notebook
 
     exercise = notebook.find_exercise(key)
-    task = f"### {exercise.title}\n\n{exercise.task}\n\nWrite your solution in the next cell, and run the cell to mark it."
+    task = f"### {exercise.title}\n\n{exercise.task}\n\nWrite your solution in the next cell, and run it to mark it."
     hints = [fold(f"{number} hint", hint) for number, hint in zip(notebook.ORDINALS, exercise.hints, strict=True)]
     yield "markdown", task
     yield "code", f"%%exercise {key}\n{notebook.starter(exercise)}".rstrip()

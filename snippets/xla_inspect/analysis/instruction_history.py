@@ -189,7 +189,7 @@ class Histories:
         if not first:
             yield Step(0, "", "", "imported", f"brought {born.opcode} {born.name}", born)
         else:
-            before = self._find_counterparts(first, born, made=True)
+            before = self._find_counterparts(first, born, is_new=True)
             words = f"made {born.opcode} {born.name}" + (f" in the place of {_name(before)}" if before else "")
             yield Step(first, *self.find_pass(first, born.opcode), "made", words, born, before)
         for (_, old), (place, new) in itertools.pairwise(life):
@@ -197,7 +197,7 @@ class Histories:
                 yield from self._tell_change(place, old, new)
         place, last = life[-1]
         if place + 1 < len(self.states):
-            instead = self._find_counterparts(place + 1, last, made=False)
+            instead = self._find_counterparts(place + 1, last, is_new=False)
             words = f"removed {last.opcode} {last.name}" + (f", {_name(instead)} in its place" if instead else "")
             yield Step(place + 1, *self.find_pass(place + 1, last.opcode), "removed", words, last, instead)
 
