@@ -140,7 +140,7 @@ def _work(instructions: Iterable[Instruction], inside: frozenset[str]) -> Iterat
 
 
 def _kinds(kinds: Mapping[str, int]) -> Iterator[str]:
-    for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0])):
+    for kind, count in sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0])):
         yield plural(count, f"{kind} fusion")
 
 
@@ -164,7 +164,7 @@ def _where(change: ModuleChange) -> str:
 
 
 def _list(counts: Mapping[str, int], limit: int = 4) -> str:
-    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     # "1 others" would be as long as the opcode itself, so the last one is listed instead.
     if len(ranked) == limit + 1:
         limit += 1

@@ -100,9 +100,9 @@ class Histories:
         state = self.states[place]
         if not self.capture.is_stepped:
             return "", ""
-        before = next((item for item in reversed(self.places[:place]) if item is not None), -1)
+        before = next((position for position in reversed(self.places[:place]) if position is not None), -1)
         own = self.places[place]
-        after = next((item for item in self.places[place:] if item is not None), len(self.capture.runs))
+        after = next((position for position in self.places[place:] if position is not None), len(self.capture.runs))
         holders = {run.pipeline for run in self.capture.runs}
         between = [run for run in self.capture.runs[before + 1 : after] if run.changed and run.name not in holders]
         maker = next(pattern for start, pattern in _MAKERS if opcode.startswith(start))
@@ -111,8 +111,8 @@ class Histories:
         is_own = own is not None and not (likely and opcode.startswith(_MAKERS[0][0]))
         if is_own or not between or (own is None and state.name.endswith("copies")):
             return state.pipeline, "" if state.name == LAST else state.name
-        result = (likely or between)[-1]
-        return result.pipeline, result.name
+        maker_run = (likely or between)[-1]
+        return maker_run.pipeline, maker_run.name
 
     @cached_property
     def _lives(self) -> Mapping[int, list[tuple[int, Instruction]]]:
@@ -244,10 +244,17 @@ class Histories:
         stem = _stem(instruction.wrapped or instruction.opcode)
         origin = instruction.op_name, instruction.stack_frame
         alike = [
-            item for state in self.states for item in state.module.walk() if _stem(item.wrapped or item.opcode) == stem
+            candidate
+            for state in self.states
+            for candidate in state.module.walk()
+            if _stem(candidate.wrapped or candidate.opcode) == stem
         ]
-        placed = [item for item in alike if item.op_name and (item.op_name, item.stack_frame) == origin]
-        steps = (self.tell_way(item)[0] for item in (*placed[:1], *alike[:1]))
+        placed = [
+            candidate
+            for candidate in alike
+            if candidate.op_name and (candidate.op_name, candidate.stack_frame) == origin
+        ]
+        steps = (self.tell_way(candidate)[0] for candidate in (*placed[:1], *alike[:1]))
         # A combined collective has the origin of one of its parts, so a combining pass is not the first step.
         return next((step for step in steps if "combine" not in step.name), self.tell_way(instruction)[0])
 
@@ -283,7 +290,7 @@ class Histories:
         steps = self.tell(instruction)
         visited = {instruction}
         while steps[0].deed == "made":
-            alike = [item for item in steps[0].instead if _is_alike(item, instruction)]
+            alike = [replacement for replacement in steps[0].instead if _is_alike(replacement, instruction)]
             if not alike or alike[0] in visited:
                 break
             visited.add(alike[0])

@@ -56,7 +56,7 @@ def list_origins(capture: Capture, launch: Instruction) -> tuple[LaunchOrigin, .
         opcodes_by_place.setdefault((line, find_expression(capture, operation)), []).append(instruction.opcode)
     return tuple(
         LaunchOrigin(line if line < NOWHERE else None, expression, tuple(opcodes))
-        for (line, expression), opcodes in sorted(opcodes_by_place.items(), key=lambda item: item[0][0])
+        for (line, expression), opcodes in sorted(opcodes_by_place.items(), key=lambda group: group[0][0])
     )
 
 

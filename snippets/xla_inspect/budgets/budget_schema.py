@@ -74,7 +74,7 @@ def read_arguments(where: str, value: object) -> tuple[str, ...]:
     Raises:
         InspectError: The value is something else.
     """
-    items = value if isinstance(value, list) else [value]
-    if not all(isinstance(item, int | str) and not isinstance(item, bool) for item in items):
+    arguments = value if isinstance(value, list) else [value]
+    if not all(isinstance(argument, int | str) and not isinstance(argument, bool) for argument in arguments):
         raise refuse(where, value, "the number or name of an argument, or a list of them")
-    return tuple(map(str, items))
+    return tuple(map(str, arguments))
