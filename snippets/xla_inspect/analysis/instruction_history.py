@@ -230,7 +230,7 @@ class Histories:
         ]
 
     def find_first(self, instruction: Instruction) -> Step:
-        """Return the step that introduced an instruction or the first instruction that it stands in for."""
+        """Return the step that introduced an instruction, or the first of the instructions that it replaced."""
         return self.tell_way(instruction)[0]
 
     def find_earliest(self, instruction: Instruction) -> Step:

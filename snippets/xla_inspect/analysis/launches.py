@@ -50,8 +50,7 @@ class Launch:
 
     Attributes:
         instruction: The instruction that runs; for an asynchronous operation, the operation inside its start if the
-            text
-            shows it separately.
+            text shows it separately.
         scheduled: The instruction in the schedule, which is the start of an asynchronous operation.
         within: The names of the loops and branches around it, outermost first.
         runs: The number of runs, or None if it is unknown, as in a branch or a loop without a known trip count.
@@ -134,13 +133,11 @@ def list_launches(program: Capture | Module) -> tuple[Launch, ...]:
     """Return the launches of a program in the order of the schedule: kernels, collectives and copies.
 
     The bodies of loops, branches and calls are included once, and `Launch.runs` has their number of runs. The two
-    halves
-    of an asynchronous operation are one launch, at the position of its start.
+    halves of an asynchronous operation are one launch, at the position of its start.
 
     Args:
         program: A capture, or an optimized module, which has no thunks. A capture whose module is from a stage before
-            the
-            compiler decided on kernels has no launches.
+            the compiler decided on kernels has no launches.
     """
     module, thunks = (program, ()) if isinstance(program, Module) else (program.module, program.thunks)
     if not (isinstance(program, Module) or find_stage(program).has_launches):

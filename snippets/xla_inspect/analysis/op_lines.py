@@ -121,8 +121,7 @@ def find_instructions(capture: Capture, module: Module, operation: Operation) ->
     """Return the instructions that came from an operation: those with its line and with its name or a name inside it.
 
     The name alone is not enough, because operations on several lines may share it. HLO records only the position at
-    which
-    an expression begins.
+    which an expression begins.
 
     Args:
         capture: The capture that contains the operation and the module.

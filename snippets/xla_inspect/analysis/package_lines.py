@@ -142,8 +142,7 @@ def _read_fitting(path: Path, frames: Collection[Frame]) -> str:
     """Return the text of a file that fits the frames, or an empty string.
 
     A file fits if an expression begins or ends at the end of each frame. A program that is lowered for several devices
-    has
-    frames without length, which end where they begin.
+    has frames without length, which end where they begin.
     """
     try:
         text = path.read_text(encoding="utf-8")

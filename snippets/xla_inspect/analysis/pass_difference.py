@@ -61,8 +61,7 @@ def find_difference(
     """Return the point at which two compilations of one program finally diverge.
 
     Two modules are equal if they compute the same result in the same way, regardless of the names of instructions and
-    the
-    passes that ran. A difference that a later pass removes does not count.
+    the passes that ran. A difference that a later pass removes does not count.
 
     Args:
         old: The older compilation.

@@ -22,8 +22,7 @@ type CauseKind = Literal["schedule", "padding", "constants"]
 
 SCHEDULER = ("xla_cpu_scheduler_type", "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED")
 """The option that makes XLA's CPU scheduler minimize memory. The options of its GPU scheduler do not delay early
-values,
-and its TPU scheduler delays them without an option."""
+values, and its TPU scheduler delays them without an option."""
 
 LEAST = 0.05
 """The share of the peak below which a cause is not reported."""
@@ -57,8 +56,8 @@ class PeakCause:
 
     Attributes:
         kind: `schedule` for values that are computed before the peak and first read after it, although their operands
-            are
-            still live then; `padding` for the padding of tiles; `constants` for arrays that the program closes over.
+            are still live then; `padding` for the padding of tiles; `constants` for arrays that the program closes
+            over.
         bytes: The bytes at the peak that it accounts for.
         values: The number of values that contain those bytes.
         remedy: The remedy.
