@@ -244,17 +244,10 @@ class Histories:
         stem = _stem(instruction.wrapped or instruction.opcode)
         origin = instruction.op_name, instruction.stack_frame
         alike = [
-            candidate
-            for state in self.states
-            for candidate in state.module.walk()
-            if _stem(candidate.wrapped or candidate.opcode) == stem
+            peer for state in self.states for peer in state.module.walk() if _stem(peer.wrapped or peer.opcode) == stem
         ]
-        placed = [
-            candidate
-            for candidate in alike
-            if candidate.op_name and (candidate.op_name, candidate.stack_frame) == origin
-        ]
-        steps = (self.tell_way(candidate)[0] for candidate in (*placed[:1], *alike[:1]))
+        placed = [peer for peer in alike if peer.op_name and (peer.op_name, peer.stack_frame) == origin]
+        steps = (self.tell_way(peer)[0] for peer in (*placed[:1], *alike[:1]))
         # A combined collective has the origin of one of its parts, so a combining pass is not the first step.
         return next((step for step in steps if "combine" not in step.name), self.tell_way(instruction)[0])
 
@@ -307,18 +300,16 @@ class Histories:
         others = change.removed if is_new else change.added
         if origin == (None, None):
             # Without an origin, only the base name identifies the counterparts.
-            same = [other for other in others if other.name.split(".")[0] == instruction.name.split(".")[0]]
+            same = [peer for peer in others if peer.name.split(".")[0] == instruction.name.split(".")[0]]
             return tuple(same[:_SHOWN])
-        counterparts = [other for other in others if (other.op_name, other.stack_frame) == origin]
+        counterparts = [peer for peer in others if (peer.op_name, peer.stack_frame) == origin]
         alike = [
-            other
-            for other in others
-            if other.opcode == instruction.opcode and other.shape.size == instruction.shape.size
+            peer for peer in others if peer.opcode == instruction.opcode and peer.shape.size == instruction.shape.size
         ]
         if not counterparts and len(alike) == 1:
             # A combining pass gave it the origin of another instruction, so opcode and size have to identify it.
             counterparts = alike
-        return tuple(other for other in counterparts if other.opcode not in {"parameter", "constant"})[:_SHOWN]
+        return tuple(peer for peer in counterparts if peer.opcode not in {"parameter", "constant"})[:_SHOWN]
 
 
 def _is_alike(old: Instruction, new: Instruction) -> bool:
