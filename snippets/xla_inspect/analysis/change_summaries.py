@@ -96,7 +96,7 @@ def _types(change: InstructionChange) -> tuple[list[str], list[str]]:
 
 
 def _inlining(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
-    """Yield words about inlined calls, whose instructions remain without a computation; drop them from `delta`."""
+    """Yield words about inlined calls (computation gone, instructions kept), and drop the calls from `delta`."""
     calls = -delta.get("call", 0)
     if calls <= 0 or not change.computations_removed:
         return

@@ -79,7 +79,7 @@ def live_bytes(placements: Iterable[Placement], end: int) -> list[int]:
 
 
 def cover(places: Iterable[tuple[int, int, int]]) -> int:
-    """Return the bytes that at least one of some sorted ranges covers."""
+    """Return the number of bytes in the union of ranges that are sorted by start."""
     covered = end = 0
     for start, stop, _ in places:
         if stop > end:

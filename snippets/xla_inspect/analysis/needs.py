@@ -111,7 +111,7 @@ def _add_up(size: int, shares: Sequence[Need]) -> Need:
 
 
 def _count_union(boxes: Sequence[Box]) -> int:
-    """Return the number of elements that at least one of some blocks contains."""
+    """Return the number of elements in the union of some blocks."""
     if len(boxes) <= 1 or not boxes[0]:
         return math.prod(end - start for start, end in boxes[0]) if boxes else 0
     edges = sorted({edge for box in boxes for edge in box[0]})
