@@ -65,7 +65,7 @@ class Launch:
 
     @property
     def is_async(self) -> bool:
-        """Whether it may overlap with the following instructions until its `-done` instruction waits for it."""
+        """True if it may overlap with the following instructions until its `-done` instruction waits for it."""
         return self.scheduled.opcode.endswith("-start")
 
     @property

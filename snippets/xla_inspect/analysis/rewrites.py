@@ -49,7 +49,7 @@ class Fate:
 
     @property
     def happened(self) -> bool:
-        """Whether the operations were removed."""
+        """True if the operations were removed."""
         return bool(self.by)
 
 

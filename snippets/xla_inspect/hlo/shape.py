@@ -75,12 +75,12 @@ class Shape:
 
     @property
     def is_tuple(self) -> bool:
-        """Whether the shape is a tuple."""
+        """True if the shape is a tuple."""
         return self.dtype == "tuple"
 
     @property
     def is_array(self) -> bool:
-        """Whether the shape is an array of numbers, including scalars."""
+        """True if the shape is an array of numbers, including scalars."""
         return BITS.get(self.dtype, 0) > 0
 
     @property

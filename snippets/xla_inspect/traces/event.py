@@ -70,7 +70,7 @@ class Source:
 
     @property
     def has_starts(self) -> bool:
-        """Whether the profile has start times, and not only durations."""
+        """True if the profile has start times, and not only durations."""
         return self.form != "Nsight summary"
 
     def events(self, *, detailed: bool = False) -> Iterator[Event]:

@@ -52,7 +52,7 @@ class BundledKernel:
 
     @property
     def is_kernel(self) -> bool:
-        """Whether it is a kernel rather than the code around the kernels."""
+        """True if it is a kernel rather than the code around the kernels."""
         return self.low.kernel != PROGRAM and not self.low.kernel.startswith("<")
 
     @cached_property
