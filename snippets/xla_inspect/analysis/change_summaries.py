@@ -120,6 +120,7 @@ def _fusing(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
     if new:
         moved = sum(_work(change.removed, fused_computations(change.before)))
         kinds = Counter(instruction.fusion_kind or "" for instruction in new)
+        # The words about fused instructions already mention the new fusions.
         delta.pop("fusion", None)
         inner = sum(opcode not in IDLE for fusion in new for opcode in list_opcodes(change.after, fusion))
         yield f"fused {plural(min(moved, inner) or inner, 'instruction')} into {_join(_kinds(kinds))}"

@@ -169,6 +169,7 @@ def summarize_kernel(text: str) -> KernelCode:
 
 def _strip(line: str) -> str:
     """Return an instruction without names, except the names of functions that it calls."""
+    # Metadata, alignment notes and flags differ between releases although the generated code is the same.
     line = _FLAGS.sub("", _NOTES.sub("", _HLO.sub("", line)))
     callees = _CALLED.search(line) if "call " in line else None
     text = _NAMED.sub(lambda match: match[0][0], line)

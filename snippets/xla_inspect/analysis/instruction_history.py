@@ -98,6 +98,7 @@ class Histories:
             opcode: The opcode of the instruction.
         """
         state = self.states[place]
+        # Without dumped passes, every difference lies between the first and the last module, so no pass can be named.
         if not self.capture.is_stepped:
             return "", ""
         before = next((position for position in reversed(self.places[:place]) if position is not None), -1)

@@ -113,6 +113,7 @@ def _find_renamed(module: Module, value: Instruction) -> Instruction | None:
     it.
     """
     computation = module.computation(value.computation)
+    # The root of a fusion has no users inside the fusion; its users are those of the fusion instruction.
     if value.opcode in _PRODUCTS and value.name == computation.root.name and not computation.is_entry:
         callers = module.callers.get(computation.name, ())
         value = next((caller for caller in callers if caller.opcode == "fusion"), value)

@@ -172,6 +172,7 @@ def _walk(
 ) -> Iterator[Launch]:
     module = loops.module
     for instruction in computation:
+        # The start of the operation already represents the launch.
         if instruction.opcode.endswith("-done"):
             continue
         if instruction.opcode in STRUCTURE:

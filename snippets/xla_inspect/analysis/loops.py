@@ -194,6 +194,7 @@ def divide(direction: str, distance: int, step: int) -> int | None:
     # A counter that counts down is mirrored, so that only the upward directions remain.
     if direction in {"GT", "GE"}:
         direction, distance, step = _TURNED[direction], -distance, -step
+    # The counter has to hit the bound exactly; otherwise the loop would never end.
     if direction == "NE":
         return distance // step if step and distance % step == 0 and distance // step >= 0 else None
     if direction not in {"LT", "LE"}:

@@ -157,6 +157,7 @@ def parse_buffers(text: str) -> BufferAssignment:
         start = match.start(6) if shape is not None else match.start(9)
         described = shape if shape is not None else whole
         is_constant, is_thread_local, is_live_out, is_temporary = (flag is not None for flag in flags)
+        # The allocations are numbered in order, so a gap means that a line was lost.
         if int(number) != len(allocations):
             lines.fail(f"expected allocation {len(allocations)}, found {number}", line)
         allocations.append(

@@ -51,6 +51,7 @@ def read_operations(stablehlo: str) -> list[Operation]:
     locations = dict(_LOCATION.findall(stablehlo))
     operations = []
     for name, alias in _OPERATION.findall(stablehlo):
+        # These operations only structure the module and compute nothing.
         if name.endswith("return") or name == "func.func":
             continue
         match = _NAMED.fullmatch(locations.get(alias, ""))

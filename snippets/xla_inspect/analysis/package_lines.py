@@ -95,6 +95,7 @@ class _Package:
             frames: The frames of the call chains in this file.
         """
         inside = _drop_folder(file)
+        # A file of the user's project has no folder of installed packages in its path.
         if file in self.sources and inside == file.replace("\\", "/"):
             # A project may store its packages in any folder, so the package's path may occur anywhere in the file's
             # path.

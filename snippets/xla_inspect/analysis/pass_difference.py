@@ -73,6 +73,7 @@ def find_difference(
         maker = _find_maker(new, count, count(old.module)) if count else ("", "")
     except UNREADABLE:
         return PassDifference("unknown")
+    # The optimized modules compute the same, so only the order of instructions or code generation can differ.
     if first[-1].number == second[-1].number:
         stage: Stage = "scheduling" if _is_reordered(old.module, new.module) else "below HLO"
         return PassDifference(stage)

@@ -133,6 +133,7 @@ class _Order:
     def _lives(self, instruction: Instruction, until: int) -> bool:
         """Return whether all operands of an instruction are live until a position."""
         for operand in self.module.operands(instruction):
+            # Parameters and constants are in memory for the whole run.
             if operand.opcode in {"parameter", "constant"}:
                 continue
             if operand.opcode in _HANDED_ON:

@@ -33,6 +33,7 @@ def weave_log(capture: Capture) -> tuple[LogEvent, ...]:
     fused = {(match[1], match[2]): event for event, match in matches if match}
     lines = tuple(dict.fromkeys(capture.fusion_log))
     merges = {(merge.producer, merge.consumer) for merge in parse_log(lines).merges}
+    # The steps have no run number, so they are assigned to the run of the pass that logged most of the same fusions.
     runs = (
         Counter(event.run for pair, event in fused.items() if pair in merges)
         or Counter(event.run for event in fused.values())

@@ -93,6 +93,7 @@ def group_messages() -> Mapping[str, tuple[Message, ...]]:
 @cache
 def find_topics() -> Mapping[str, Topic]:
     """Return the main topic of each file of XLA; a known message may have another topic."""
+    # Reversed, so that the first topic wins for a file that several topics list.
     return {source: topic for topic in reversed(TOPICS) for source in _read_table(topic)["sources"]}
 
 
