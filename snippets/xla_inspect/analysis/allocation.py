@@ -80,6 +80,7 @@ class Allocation:
     @property
     def kind(self) -> str:
         """One of `ALLOCATION_KINDS`; a parameter that the output reuses counts as a parameter."""
+        # The order of the tests matters: a parameter whose memory the output reuses is also live out.
         if self.parameter is not None:
             return "parameter"
         if self.is_constant:

@@ -96,7 +96,7 @@ def _types(change: InstructionChange) -> tuple[list[str], list[str]]:
 
 
 def _inlining(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
-    """Yield words about inlined calls, whose instructions remain without a computation; drop them from `delta`."""
+    """Yield words about inlined calls (computation gone, instructions kept), and drop the calls from `delta`."""
     calls = -delta.get("call", 0)
     if calls <= 0 or not change.computations_removed:
         return
@@ -120,6 +120,7 @@ def _fusing(change: ModuleChange, delta: dict[str, int]) -> Iterator[str]:
     if new:
         moved = sum(_work(change.removed, fused_computations(change.before)))
         kinds = Counter(instruction.fusion_kind or "" for instruction in new)
+        # The words about fused instructions already mention the new fusions.
         delta.pop("fusion", None)
         inner = sum(opcode not in IDLE for fusion in new for opcode in list_opcodes(change.after, fusion))
         yield f"fused {plural(min(moved, inner) or inner, 'instruction')} into {_join(_kinds(kinds))}"
@@ -140,7 +141,7 @@ def _work(instructions: Iterable[Instruction], inside: frozenset[str]) -> Iterat
 
 
 def _kinds(kinds: Mapping[str, int]) -> Iterator[str]:
-    for kind, count in sorted(kinds.items(), key=lambda item: (-item[1], item[0])):
+    for kind, count in sorted(kinds.items(), key=lambda pair: (-pair[1], pair[0])):
         yield plural(count, f"{kind} fusion")
 
 
@@ -164,7 +165,7 @@ def _where(change: ModuleChange) -> str:
 
 
 def _list(counts: Mapping[str, int], limit: int = 4) -> str:
-    ranked = sorted(counts.items(), key=lambda item: (-item[1], item[0]))
+    ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
     # "1 others" would be as long as the opcode itself, so the last one is listed instead.
     if len(ranked) == limit + 1:
         limit += 1

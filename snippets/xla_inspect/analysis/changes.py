@@ -88,7 +88,7 @@ class ModuleChange:
 
     @property
     def is_visible(self) -> bool:
-        """Whether the texts of the modules differ in more than the numbers in names."""
+        """True if the texts of the modules differ in more than the numbers in names."""
         return self.summary != NOTHING
 
     def aspects(self) -> Counter[str]:

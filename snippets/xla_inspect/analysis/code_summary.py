@@ -104,11 +104,11 @@ class CodeSummary:
     @property
     def work(self) -> Work:
         """The number of occurrences of each operation, as in `KernelCode.work`."""
-        result: dict[int, Counter[str]] = {}
+        total: dict[int, Counter[str]] = {}
         for kernel in self.kernels.values():
             for depth, counts in kernel.work.items():
-                result.setdefault(depth, Counter()).update(counts)
-        return result
+                total.setdefault(depth, Counter()).update(counts)
+        return total
 
     def distance(self, other: CodeSummary) -> float:
         """Return the distance between the work of two programs, from 0 (equal) to 1."""
@@ -156,7 +156,7 @@ def summarize_kernel(text: str) -> KernelCode:
             continue
         if _JUMP.match(line):
             # A jump to a label that is already known goes backward, so it closes a loop.
-            begins = [labels[name] for item in _NAMED.findall(line) if (name := item.strip('%"')) in labels]
+            begins = [labels[name] for label in _NAMED.findall(line) if (name := label.strip('%"')) in labels]
             loops += [(begin, len(lines)) for begin in begins]
         lines.append(_strip(line))
     depths = [sum(begin <= at <= end for begin, end in loops) for at in range(len(lines))]
@@ -169,6 +169,7 @@ def summarize_kernel(text: str) -> KernelCode:
 
 def _strip(line: str) -> str:
     """Return an instruction without names, except the names of functions that it calls."""
+    # Metadata, alignment notes and flags differ between releases although the generated code is the same.
     line = _FLAGS.sub("", _NOTES.sub("", _HLO.sub("", line)))
     callees = _CALLED.search(line) if "call " in line else None
     text = _NAMED.sub(lambda match: match[0][0], line)

@@ -50,6 +50,7 @@ def _count_valid(window: Window, inputs: int, outputs: int) -> int:
         outputs: The size of the result in this dimension.
     """
     pairs = 0
+    # The pattern of holes that the window meets repeats after this many results.
     period = window.base_dilation // math.gcd(window.stride, window.base_dilation)
     last = (inputs - 1) * window.base_dilation
     for element in range(window.size):

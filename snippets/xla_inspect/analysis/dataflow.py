@@ -85,6 +85,7 @@ def _make_value(instruction: Instruction, operands: Sequence[_Value]) -> _Value:
             return replace(first, index=(*first.index, number), shape=instruction.shape)
         element = first[number] if first else ()
         return replace(element, shape=instruction.shape) if isinstance(element, Flow) else element
+    # The done of an asynchronous operation has the value of its start, so the start represents both.
     if instruction.opcode.endswith(("-done", "-update")) and isinstance(first, Flow):
         return Flow(first.source, (), instruction.shape, None)
     return Flow(instruction.name, (), instruction.shape, None)

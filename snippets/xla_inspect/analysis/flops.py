@@ -52,8 +52,7 @@ class Work:
 
     Attributes:
         products: Multiplications and additions of matrix products and convolutions, two for each pair of elements, by
-            the
-            type of the operands, followed by the requested precision if it is not the default (`f32 highest`).
+            the type of the operands, followed by the requested precision if it is not the default (`f32 highest`).
         others: All other operations, one per element, by type.
         transcendentals: Evaluations of exp, tanh and similar functions, which are not included above.
         unknown: The targets of library calls that do not describe their work.

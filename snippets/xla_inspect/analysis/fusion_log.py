@@ -102,6 +102,7 @@ def parse_log(lines: Iterable[str]) -> FusionLog:
         if match := _FUSED.fullmatch(line):
             merges.append(Merge(*match.groups()))
         elif match := _ESTIMATE.fullmatch(line):
+            # The cost model estimates one producer together with all of its consumers.
             producer, consumers, fused, apart = match.groups()
             estimates.append(Estimate(producer, tuple(consumers.split(", ")), float(fused), float(apart)))
         elif match := _REFUSAL.fullmatch(line):

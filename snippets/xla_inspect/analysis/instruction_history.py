@@ -98,11 +98,12 @@ class Histories:
             opcode: The opcode of the instruction.
         """
         state = self.states[place]
+        # Without dumped passes, every difference lies between the first and the last module, so no pass can be named.
         if not self.capture.is_stepped:
             return "", ""
-        before = next((item for item in reversed(self.places[:place]) if item is not None), -1)
+        before = next((position for position in reversed(self.places[:place]) if position is not None), -1)
         own = self.places[place]
-        after = next((item for item in self.places[place:] if item is not None), len(self.capture.runs))
+        after = next((position for position in self.places[place:] if position is not None), len(self.capture.runs))
         holders = {run.pipeline for run in self.capture.runs}
         between = [run for run in self.capture.runs[before + 1 : after] if run.changed and run.name not in holders]
         maker = next(pattern for start, pattern in _MAKERS if opcode.startswith(start))
@@ -111,8 +112,8 @@ class Histories:
         is_own = own is not None and not (likely and opcode.startswith(_MAKERS[0][0]))
         if is_own or not between or (own is None and state.name.endswith("copies")):
             return state.pipeline, "" if state.name == LAST else state.name
-        result = (likely or between)[-1]
-        return result.pipeline, result.name
+        maker_run = (likely or between)[-1]
+        return maker_run.pipeline, maker_run.name
 
     @cached_property
     def _lives(self) -> Mapping[int, list[tuple[int, Instruction]]]:
@@ -230,7 +231,7 @@ class Histories:
         ]
 
     def find_first(self, instruction: Instruction) -> Step:
-        """Return the step that introduced an instruction or the first instruction that it stands in for."""
+        """Return the step that introduced an instruction, or the first of the instructions that it replaced."""
         return self.tell_way(instruction)[0]
 
     def find_earliest(self, instruction: Instruction) -> Step:
@@ -244,10 +245,10 @@ class Histories:
         stem = _stem(instruction.wrapped or instruction.opcode)
         origin = instruction.op_name, instruction.stack_frame
         alike = [
-            item for state in self.states for item in state.module.walk() if _stem(item.wrapped or item.opcode) == stem
+            peer for state in self.states for peer in state.module.walk() if _stem(peer.wrapped or peer.opcode) == stem
         ]
-        placed = [item for item in alike if item.op_name and (item.op_name, item.stack_frame) == origin]
-        steps = (self.tell_way(item)[0] for item in (*placed[:1], *alike[:1]))
+        placed = [peer for peer in alike if peer.op_name and (peer.op_name, peer.stack_frame) == origin]
+        steps = (self.tell_way(peer)[0] for peer in (*placed[:1], *alike[:1]))
         # A combined collective has the origin of one of its parts, so a combining pass is not the first step.
         return next((step for step in steps if "combine" not in step.name), self.tell_way(instruction)[0])
 
@@ -283,7 +284,7 @@ class Histories:
         steps = self.tell(instruction)
         visited = {instruction}
         while steps[0].deed == "made":
-            alike = [item for item in steps[0].instead if _is_alike(item, instruction)]
+            alike = [replacement for replacement in steps[0].instead if _is_alike(replacement, instruction)]
             if not alike or alike[0] in visited:
                 break
             visited.add(alike[0])
@@ -300,18 +301,16 @@ class Histories:
         others = change.removed if is_new else change.added
         if origin == (None, None):
             # Without an origin, only the base name identifies the counterparts.
-            same = [other for other in others if other.name.split(".")[0] == instruction.name.split(".")[0]]
+            same = [peer for peer in others if peer.name.split(".")[0] == instruction.name.split(".")[0]]
             return tuple(same[:_SHOWN])
-        counterparts = [other for other in others if (other.op_name, other.stack_frame) == origin]
+        counterparts = [peer for peer in others if (peer.op_name, peer.stack_frame) == origin]
         alike = [
-            other
-            for other in others
-            if other.opcode == instruction.opcode and other.shape.size == instruction.shape.size
+            peer for peer in others if peer.opcode == instruction.opcode and peer.shape.size == instruction.shape.size
         ]
         if not counterparts and len(alike) == 1:
             # A combining pass gave it the origin of another instruction, so opcode and size have to identify it.
             counterparts = alike
-        return tuple(other for other in counterparts if other.opcode not in {"parameter", "constant"})[:_SHOWN]
+        return tuple(peer for peer in counterparts if peer.opcode not in {"parameter", "constant"})[:_SHOWN]
 
 
 def _is_alike(old: Instruction, new: Instruction) -> bool:

@@ -55,9 +55,9 @@ def find_lines(capture: Capture, module: Module) -> dict[Instruction, SourceLine
     """Return the line of each instruction whose line is known.
 
     An instruction without metadata gets the line of an instruction that only rewrites its result, such as a bitcast
-    that
-    kept the metadata of a matmul. Otherwise it gets the line of an operand, as a prefetch does, or of a user. A matmul
-    or a convolution does not take the line of a neighbor, because it is not a part of the neighbor's computation.
+    that kept the metadata of a matmul. Otherwise it gets the line of an operand, as a prefetch does, or of a user. A
+    matmul or a convolution does not take the line of a neighbor, because it is not a part of the neighbor's
+    computation.
 
     Args:
         capture: The capture that contains the module.
@@ -113,6 +113,7 @@ def _find_renamed(module: Module, value: Instruction) -> Instruction | None:
     it.
     """
     computation = module.computation(value.computation)
+    # The root of a fusion has no users inside the fusion; its users are those of the fusion instruction.
     if value.opcode in _PRODUCTS and value.name == computation.root.name and not computation.is_entry:
         callers = module.callers.get(computation.name, ())
         value = next((caller for caller in callers if caller.opcode == "fusion"), value)

@@ -41,6 +41,7 @@ def find_residuals(steps: Sequence[JaxprStep]) -> tuple[int, ...]:
 
 def is_residual(steps: Sequence[JaxprStep], source: int, target: int) -> bool:
     """Return whether the value of a step crosses into another group and reaches a second live step."""
+    # A dead user is removed before execution, so it does not keep the value alive.
     crosses = steps[source].group != steps[target].group
     return crosses and steps[source].name != INPUT and steps[target].live
 

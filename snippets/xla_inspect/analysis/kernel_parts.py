@@ -69,20 +69,20 @@ class KernelParts:
         """Return the most important instruction of a launch: a matmul, a reduction, or its result."""
         parts = self.parts(launch)
         for opcode in HEAVY:
-            if result := next((part for part in parts if part.opcode == opcode and not is_fusion(part)), None):
-                return result
+            if heavy := next((part for part in parts if part.opcode == opcode and not is_fusion(part)), None):
+                return heavy
         roots = [part for part in parts if part.is_root and not is_fusion(part)]
         return roots[-1] if roots else launch.instruction
 
     def readers(self, launch: Launch) -> tuple[Launch, ...]:
         """Return the launches that read the result of a launch, in the order of the schedule."""
-        instructions = {launch_.scheduled for launch_ in self._follow(launch, backward=False)}
-        return tuple(launch_ for launch_ in self.launches if launch_.scheduled in instructions)
+        instructions = {reader.scheduled for reader in self._follow(launch, backward=False)}
+        return tuple(reader for reader in self.launches if reader.scheduled in instructions)
 
     def feeders(self, launch: Launch) -> tuple[Launch, ...]:
         """Return the launches that write the operands of a launch, in the order of the schedule."""
-        result = {item.scheduled for item in self._follow(launch, backward=True)}
-        return tuple(item for item in self.launches if item.scheduled in result)
+        instructions = {feeder.scheduled for feeder in self._follow(launch, backward=True)}
+        return tuple(feeder for feeder in self.launches if feeder.scheduled in instructions)
 
     def is_returned(self, launch: Launch) -> bool:
         """Return whether the surrounding computation returns a result of a launch."""

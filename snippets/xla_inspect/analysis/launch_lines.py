@@ -46,6 +46,7 @@ def list_origins(capture: Capture, launch: Instruction) -> tuple[LaunchOrigin, .
     operations = {_key(entry.op_name, entry.frame): entry for entry in read_operations(capture.stablehlo_locations)}
     opcodes_by_place: dict[tuple[int, str], list[str]] = {}
     for instruction in list_work(capture.module, launch):
+        # Inner frames may be in libraries; the expression has to be in the program's own file.
         frames = capture.frames.get(instruction.stack_frame or 0, ())
         frame = next((frame for frame in frames if frame.file == capture.source_file), None)
         name = instruction.op_name or ""
@@ -56,7 +57,7 @@ def list_origins(capture: Capture, launch: Instruction) -> tuple[LaunchOrigin, .
         opcodes_by_place.setdefault((line, find_expression(capture, operation)), []).append(instruction.opcode)
     return tuple(
         LaunchOrigin(line if line < NOWHERE else None, expression, tuple(opcodes))
-        for (line, expression), opcodes in sorted(opcodes_by_place.items(), key=lambda item: item[0][0])
+        for (line, expression), opcodes in sorted(opcodes_by_place.items(), key=lambda group: group[0][0])
     )
 
 

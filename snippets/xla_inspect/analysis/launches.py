@@ -50,8 +50,7 @@ class Launch:
 
     Attributes:
         instruction: The instruction that runs; for an asynchronous operation, the operation inside its start if the
-            text
-            shows it separately.
+            text shows it separately.
         scheduled: The instruction in the schedule, which is the start of an asynchronous operation.
         within: The names of the loops and branches around it, outermost first.
         runs: The number of runs, or None if it is unknown, as in a branch or a loop without a known trip count.
@@ -66,7 +65,7 @@ class Launch:
 
     @property
     def is_async(self) -> bool:
-        """Whether it may overlap with the following instructions until its `-done` instruction waits for it."""
+        """True if it may overlap with the following instructions until its `-done` instruction waits for it."""
         return self.scheduled.opcode.endswith("-start")
 
     @property
@@ -134,13 +133,11 @@ def list_launches(program: Capture | Module) -> tuple[Launch, ...]:
     """Return the launches of a program in the order of the schedule: kernels, collectives and copies.
 
     The bodies of loops, branches and calls are included once, and `Launch.runs` has their number of runs. The two
-    halves
-    of an asynchronous operation are one launch, at the position of its start.
+    halves of an asynchronous operation are one launch, at the position of its start.
 
     Args:
         program: A capture, or an optimized module, which has no thunks. A capture whose module is from a stage before
-            the
-            compiler decided on kernels has no launches.
+            the compiler decided on kernels has no launches.
     """
     module, thunks = (program, ()) if isinstance(program, Module) else (program.module, program.thunks)
     if not (isinstance(program, Module) or find_stage(program).has_launches):
@@ -175,6 +172,7 @@ def _walk(
 ) -> Iterator[Launch]:
     module = loops.module
     for instruction in computation:
+        # The start of the operation already represents the launch.
         if instruction.opcode.endswith("-done"):
             continue
         if instruction.opcode in STRUCTURE:

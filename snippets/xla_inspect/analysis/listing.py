@@ -43,6 +43,7 @@ def print_instruction(instruction: Instruction, hidden: Collection[str] = INCIDE
 
 
 def _opcode(instruction: Instruction) -> str:
+    # Print the short form of XLA's own text: `slice-start` for an `async-start` around a slice.
     if instruction.wrapped and instruction.opcode.startswith("async-"):
         return f"{instruction.wrapped}-{instruction.opcode.removeprefix('async-')}"
     return instruction.opcode

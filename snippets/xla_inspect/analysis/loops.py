@@ -130,14 +130,14 @@ class Loops:
         if number.element is None:
             return number.added
         before = self.module.operands(loop)[0]
-        result = self._read(before, None if number.element == _WHOLE else number.element, None)
-        if result is None or result.element is None:
-            return None if result is None else number.added + result.added
+        initial = self._read(before, None if number.element == _WHOLE else number.element, None)
+        if initial is None or initial.element is None:
+            return None if initial is None else number.added + initial.added
         around = self.module.callers.get(before.computation, ())
         # An element that the surrounding loop never changes still has its initial value.
-        if not around or around[-1].opcode != "while" or not self._is_kept(around[-1], result.element):
+        if not around or around[-1].opcode != "while" or not self._is_kept(around[-1], initial.element):
             return None
-        outer = self._start(around[-1], result)
+        outer = self._start(around[-1], initial)
         return None if outer is None else number.added + outer
 
     def _is_kept(self, loop: Instruction, element: int) -> bool:
@@ -194,6 +194,7 @@ def divide(direction: str, distance: int, step: int) -> int | None:
     # A counter that counts down is mirrored, so that only the upward directions remain.
     if direction in {"GT", "GE"}:
         direction, distance, step = _TURNED[direction], -distance, -step
+    # The counter has to hit the bound exactly; otherwise the loop would never end.
     if direction == "NE":
         return distance // step if step and distance % step == 0 and distance // step >= 0 else None
     if direction not in {"LT", "LE"}:

@@ -184,6 +184,7 @@ class _Matcher:
                     backwards[instruction.name] = one.name
             old, new = _leave(pairs, old, new)
 
+        # The order goes from strict to loose criteria, so that each instruction gets its best match.
         take(first.__getitem__, second.__getitem__)
         take(lambda i: (i.name, i.opcode), lambda i: (i.name, i.opcode))
         take(

@@ -79,7 +79,7 @@ def live_bytes(placements: Iterable[Placement], end: int) -> list[int]:
 
 
 def cover(places: Iterable[tuple[int, int, int]]) -> int:
-    """Return the bytes that at least one of some sorted ranges covers."""
+    """Return the number of bytes in the union of ranges that are sorted by start."""
     covered = end = 0
     for start, stop, _ in places:
         if stop > end:
@@ -92,13 +92,11 @@ def find_peak(placements: Iterable[Placement]) -> tuple[int, int]:
     """Return the first position with the most live bytes, and those bytes, as `live_bytes` counts them.
 
     The compiler's own figures measure other things. `peak_memory_in_bytes` of an executable counts arguments and
-    results
-    for the whole run even if they are dead, and includes the gaps between temporaries. On a GPU it is never less than
-    the result of this function, except for constants and tuple pointers, which it does not count. On a CPU it does not
-    count temporaries. On a TPU it counts a part of the on-chip memory, so it may be more or less. `LiveRanges.peak`
-    adds
-    up values at a position that need not be the peak, counts values that share memory separately, and does not count
-    tile padding on a TPU, which these sizes include.
+    results for the whole run even if they are dead, and includes the gaps between temporaries. On a GPU it is never
+    less than the result of this function, except for constants and tuple pointers, which it does not count. On a CPU it
+    does not count temporaries. On a TPU it counts a part of the on-chip memory, so it may be more or less.
+    `LiveRanges.peak` adds up values at a position that need not be the peak, counts values that share memory
+    separately, and does not count tile padding on a TPU, which these sizes include.
     """
     rows = list(placements)
     live = live_bytes(rows, max((row.end or 0 for row in rows), default=0))
@@ -159,6 +157,7 @@ def parse_buffers(text: str) -> BufferAssignment:
         start = match.start(6) if shape is not None else match.start(9)
         described = shape if shape is not None else whole
         is_constant, is_thread_local, is_live_out, is_temporary = (flag is not None for flag in flags)
+        # The allocations are numbered in order, so a gap means that a line was lost.
         if int(number) != len(allocations):
             lines.fail(f"expected allocation {len(allocations)}, found {number}", line)
         allocations.append(

@@ -92,6 +92,7 @@ def read_stage(text: str, file_stage: StageName | None) -> StageName:
         text: The module's text.
         file_stage: The stage according to the file's name, or None.
     """
+    # A scheduled module may also be dumped between passes, so the name of the file takes precedence.
     if file_stage == "between passes":
         return file_stage
     if _SCHEDULED.match(text):

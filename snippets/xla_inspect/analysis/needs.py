@@ -111,7 +111,7 @@ def _add_up(size: int, shares: Sequence[Need]) -> Need:
 
 
 def _count_union(boxes: Sequence[Box]) -> int:
-    """Return the number of elements that at least one of some blocks contains."""
+    """Return the number of elements in the union of some blocks."""
     if len(boxes) <= 1 or not boxes[0]:
         return math.prod(end - start for start, end in boxes[0]) if boxes else 0
     edges = sorted({edge for box in boxes for edge in box[0]})
@@ -216,10 +216,10 @@ def _pass_update(module: Module, value: Instruction, operands: Sequence[Instruct
     first = NOTHING
     if value.opcode == "scatter":
         combiner = module.called(value)[0]
-        result = combiner.root
-        while result.opcode == "bitcast":
-            (result,) = combiner.operands(result)
-        if result.opcode != "parameter":
+        combination = combiner.root
+        while combination.opcode == "bitcast":
+            (combination,) = combiner.operands(combination)
+        if combination.opcode != "parameter":
             first = _count_part(module.computation(value.computation), value)
     return [first, *map(_take, operands[1:])]
 
@@ -279,7 +279,7 @@ def _pass_broadcast(value: Instruction, operands: Sequence[Instruction], need: N
 
 def _pass_reduce(value: Instruction, operands: Sequence[Instruction], need: Need) -> Sequence[Need]:
     count = len(operands) // 2
-    return [_scale(operand, value, need) for operand in operands[:count]] + [_take(item) for item in operands[count:]]
+    return [_scale(operand, value, need) for operand in operands[:count]] + [_take(start) for start in operands[count:]]
 
 
 def _pass_dot(value: Instruction, operands: Sequence[Instruction], need: Need) -> Sequence[Need]:

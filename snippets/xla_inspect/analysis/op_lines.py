@@ -51,6 +51,7 @@ def read_operations(stablehlo: str) -> list[Operation]:
     locations = dict(_LOCATION.findall(stablehlo))
     operations = []
     for name, alias in _OPERATION.findall(stablehlo):
+        # These operations only structure the module and compute nothing.
         if name.endswith("return") or name == "func.func":
             continue
         match = _NAMED.fullmatch(locations.get(alias, ""))
@@ -121,8 +122,7 @@ def find_instructions(capture: Capture, module: Module, operation: Operation) ->
     """Return the instructions that came from an operation: those with its line and with its name or a name inside it.
 
     The name alone is not enough, because operations on several lines may share it. HLO records only the position at
-    which
-    an expression begins.
+    which an expression begins.
 
     Args:
         capture: The capture that contains the operation and the module.

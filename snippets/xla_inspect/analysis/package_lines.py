@@ -95,6 +95,7 @@ class _Package:
             frames: The frames of the call chains in this file.
         """
         inside = _drop_folder(file)
+        # A file of the user's project has no folder of installed packages in its path.
         if file in self.sources and inside == file.replace("\\", "/"):
             # A project may store its packages in any folder, so the package's path may occur anywhere in the file's
             # path.
@@ -142,8 +143,7 @@ def _read_fitting(path: Path, frames: Collection[Frame]) -> str:
     """Return the text of a file that fits the frames, or an empty string.
 
     A file fits if an expression begins or ends at the end of each frame. A program that is lowered for several devices
-    has
-    frames without length, which end where they begin.
+    has frames without length, which end where they begin.
     """
     try:
         text = path.read_text(encoding="utf-8")

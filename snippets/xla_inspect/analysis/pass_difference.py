@@ -61,8 +61,7 @@ def find_difference(
     """Return the point at which two compilations of one program finally diverge.
 
     Two modules are equal if they compute the same result in the same way, regardless of the names of instructions and
-    the
-    passes that ran. A difference that a later pass removes does not count.
+    the passes that ran. A difference that a later pass removes does not count.
 
     Args:
         old: The older compilation.
@@ -74,6 +73,7 @@ def find_difference(
         maker = _find_maker(new, count, count(old.module)) if count else ("", "")
     except UNREADABLE:
         return PassDifference("unknown")
+    # The optimized modules compute the same, so only the order of instructions or code generation can differ.
     if first[-1].number == second[-1].number:
         stage: Stage = "scheduling" if _is_reordered(old.module, new.module) else "below HLO"
         return PassDifference(stage)
@@ -103,7 +103,7 @@ def _find_earlier(
     for capture, own, at, other in zip(captures, states, meeting, reversed(names), strict=True):
         if at + 1 < len(own):
             between = capture.passes[own[at].at : own[at + 1].at - 1]
-            if any(_spell(item.name) == _spell(other) for item in between):
+            if any(_spell(change.name) == _spell(other) for change in between):
                 return other
     return ""
 
@@ -111,7 +111,7 @@ def _find_earlier(
 def _blame(names: tuple[str, str], old: Capture, new: Capture) -> str:
     """Return the pass that caused a difference: that of the older compilation, or that of the newer."""
     first, second = map(_spell, names)
-    changing = [{_spell(item.name) for item in capture.passes} for capture in (old, new)]
+    changing = [{_spell(change.name) for change in capture.passes} for capture in (old, new)]
     only_old, only_new = bool(first) and first not in changing[1], bool(second) and second not in changing[0]
     if not only_old:
         return names[1] or names[0]
@@ -137,7 +137,7 @@ def _list_states(old: Capture, new: Capture) -> tuple[list[_State], list[_State]
     def list_own(capture: Capture) -> list[_State]:
         stages = [
             ("", "", capture.unoptimized_module),
-            *((item.pipeline, item.name, item.module) for item in capture.passes),
+            *((change.pipeline, change.name, change.module) for change in capture.passes),
         ]
         if capture.after:
             stages.append(("", "", capture.module))

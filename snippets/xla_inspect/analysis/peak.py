@@ -66,10 +66,8 @@ def list_held(capture: Capture) -> tuple[Held, ...]:
     """Return the values in main memory at the peak, largest first.
 
     Arguments, results and constants use memory for the whole run. Temporaries are listed if they are live at the
-    position
-    with the most bytes of temporaries; without live ranges, all temporaries are one entry. A capture that records why
-    it
-    has no memory plan still gives its arguments and results.
+    position with the most bytes of temporaries; without live ranges, all temporaries are one entry. A capture that
+    records why it has no memory plan still gives its arguments and results.
 
     Args:
         capture: The capture; a failed compilation works too if the compiler had already planned the memory.

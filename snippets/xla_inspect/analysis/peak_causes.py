@@ -22,8 +22,7 @@ type CauseKind = Literal["schedule", "padding", "constants"]
 
 SCHEDULER = ("xla_cpu_scheduler_type", "CPU_SCHEDULER_TYPE_MEMORY_OPTIMIZED")
 """The option that makes XLA's CPU scheduler minimize memory. The options of its GPU scheduler do not delay early
-values,
-and its TPU scheduler delays them without an option."""
+values, and its TPU scheduler delays them without an option."""
 
 LEAST = 0.05
 """The share of the peak below which a cause is not reported."""
@@ -57,8 +56,8 @@ class PeakCause:
 
     Attributes:
         kind: `schedule` for values that are computed before the peak and first read after it, although their operands
-            are
-            still live then; `padding` for the padding of tiles; `constants` for arrays that the program closes over.
+            are still live then; `padding` for the padding of tiles; `constants` for arrays that the program closes
+            over.
         bytes: The bytes at the peak that it accounts for.
         values: The number of values that contain those bytes.
         remedy: The remedy.
@@ -134,6 +133,7 @@ class _Order:
     def _lives(self, instruction: Instruction, until: int) -> bool:
         """Return whether all operands of an instruction are live until a position."""
         for operand in self.module.operands(instruction):
+            # Parameters and constants are in memory for the whole run.
             if operand.opcode in {"parameter", "constant"}:
                 continue
             if operand.opcode in _HANDED_ON:

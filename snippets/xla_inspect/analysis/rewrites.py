@@ -36,8 +36,7 @@ class Fate:
 
     Attributes:
         by: The first stage without the operations: `Python` (the jaxpr), `JAX` (the StableHLO), `import` (the imported
-            HLO)
-            or the name of a pass; an empty string if the operations remain.
+            HLO) or the name of a pass; an empty string if the operations remain.
         pipeline: The pipeline of that pass, or an empty string.
         step: The position of the pass in `Capture.passes`, or None if no pass removed the operations.
         left: The number of operations in the optimized HLO.
@@ -50,7 +49,7 @@ class Fate:
 
     @property
     def happened(self) -> bool:
-        """Whether the operations were removed."""
+        """True if the operations were removed."""
         return bool(self.by)
 
 

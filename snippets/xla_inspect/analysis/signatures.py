@@ -197,6 +197,7 @@ def _compare_texts(kind: Kind, earlier: Mapping[str, str], later: Mapping[str, s
 def _compare_values(kind: Kind, name: str, before: Leaf | Value | None, after: Leaf | Value | None) -> Difference:
     if not (isinstance(before, Value) and isinstance(after, Value)):
         return Difference(kind, name, _name(before), _name(after))
+    # Values with the same text but different hashes are different objects, which JAX traces again.
     if before.text == after.text:
         return Difference("static object", name, clip(before.text), "another that looks the same")
     return Difference(kind, name, *_show(before.text, after.text))

@@ -36,6 +36,7 @@ def find_argument(capture: Capture, call: Call, argument: int | str) -> tuple[st
     except (TypeError, ValueError):
         signature = None
     names = name_positions(signature, len(call.args))
+    # A bool is an int in Python, but never a meaningful argument number.
     if isinstance(argument, bool) or not isinstance(argument, int | str):
         message = f"argument={argument!r} is neither the number of an argument nor its name"
         raise InspectError(message)

@@ -101,6 +101,7 @@ def _read_text(text: str, unit: Unit, what: str) -> float:
         raise InspectError(message)
     units: Mapping[str, float] = _BYTES if unit == "bytes" else _PREFIXES
     unit_name = match["unit"]
+    # A plain number in text is ambiguous (bytes or MiB), so it is rejected.
     if unit == "bytes" and not unit_name:
         message = f"{what} {text!r} has no unit; add a unit of bytes, as in {text.strip()} MiB, or use a plain number"
         raise InspectError(message)

@@ -107,6 +107,7 @@ def write_records(path: Path, records: Mapping[str, Record], *, keep: bool = Tru
     Raises:
         InspectError: The file cannot be written.
     """
+    # The claim locks the file, so that concurrent writers do not lose each other's records.
     with store.Claim(path):
         stored = read_records(path) if keep else {}
         rows = {key: record.to_json() for key, record in sorted({**stored, **records}.items())}

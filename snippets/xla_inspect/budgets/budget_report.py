@@ -43,7 +43,7 @@ class BudgetReport(Answer):
 
     @property
     def holds(self) -> bool:
-        """Whether all bounds could be checked and hold."""
+        """True if all bounds could be checked and hold."""
         return all(row.outcome == "holds" for row in self.rows)
 
     def list_rows(self, outcome: Outcome) -> Sequence[Checked]:
@@ -52,7 +52,7 @@ class BudgetReport(Answer):
 
     @property
     def is_of_compiler(self) -> bool:
-        """Whether a change of the compiler is the only cause of all violated bounds."""
+        """True if a change of the compiler is the only cause of all violated bounds."""
         return {row.blame for row in self.list_rows("broken")} == {"compiler"}
 
     def tell(self) -> Iterator[Part]:

@@ -48,7 +48,7 @@ def read_texts(where: str, value: object) -> tuple[str, ...]:
     """Read one text or a list of texts.
 
     Raises:
-        InspectError: The value is something else.
+        InspectError: The value has another form.
     """
     return tuple(read_text(where, text) for text in (value if isinstance(value, list) else [value]))
 
@@ -57,7 +57,7 @@ def read_targets(where: str, value: object) -> tuple[str, ...]:
     """Read one existing target or a list of existing targets.
 
     Raises:
-        InspectError: The value is something else.
+        InspectError: The value has another form.
     """
     for name in read_texts(where, value):
         try:
@@ -72,9 +72,9 @@ def read_arguments(where: str, value: object) -> tuple[str, ...]:
     """Read numbers or names of arguments.
 
     Raises:
-        InspectError: The value is something else.
+        InspectError: The value has another form.
     """
-    items = value if isinstance(value, list) else [value]
-    if not all(isinstance(item, int | str) and not isinstance(item, bool) for item in items):
+    arguments = value if isinstance(value, list) else [value]
+    if not all(isinstance(argument, int | str) and not isinstance(argument, bool) for argument in arguments):
         raise refuse(where, value, "the number or name of an argument, or a list of them")
-    return tuple(map(str, items))
+    return tuple(map(str, arguments))

@@ -107,7 +107,8 @@ def _rows(where: str, value: Any, keys: Collection[str]) -> list[dict[str, Any]]
 
 def _absent(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
     value = [
-        {"kind": item} if isinstance(item, str) else item for item in (value if isinstance(value, list) else [value])
+        {"kind": entry} if isinstance(entry, str) else entry
+        for entry in (value if isinstance(value, list) else [value])
     ]
     rows = _rows(where, value, ("kind", "over", "larger_than"))
     for row in rows:

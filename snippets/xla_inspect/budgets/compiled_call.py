@@ -82,7 +82,7 @@ def _split(option: str, arguments: Arguments) -> dict[str, Any]:
         InspectError: A value is neither a number nor a name.
     """
     items = tuple(arguments) if isinstance(arguments, Iterable) and not isinstance(arguments, str) else (arguments,)
-    if bad := [item for item in items if isinstance(item, bool) or not isinstance(item, int | str)]:
+    if bad := [argument for argument in items if isinstance(argument, bool) or not isinstance(argument, int | str)]:
         message = f"{option}={bad[0]!r} is neither the number of an argument nor its name"
         raise InspectError(message)
     return name_arguments(option, items)

@@ -159,9 +159,9 @@ def _describe_call(call: Call) -> str:
 def _spell(value: object) -> object:
     """Return an option as JSON data that does not depend on how a release of JAX prints it."""
     if isinstance(value, Mapping):
-        return {str(name): _spell(item) for name, item in value.items()}
+        return {str(name): _spell(element) for name, element in value.items()}
     if isinstance(value, tuple | list) or type(value).__name__ == "PartitionSpec":
-        return [_spell(item) for item in value]  # type: ignore[attr-defined]  # a specification is iterable
+        return [_spell(element) for element in value]  # type: ignore[attr-defined]  # a specification is iterable
     return value if isinstance(value, str | int | None) else _ADDRESS.sub("", repr(value))
 
 
@@ -174,4 +174,4 @@ def _name_changes(before: Mapping[str, str], after: Mapping[str, str]) -> str:
 
 
 def _is_fit(value: object) -> bool:
-    return isinstance(value, str) or (isinstance(value, dict) and all(isinstance(item, str) for item in value.values()))
+    return isinstance(value, str) or (isinstance(value, dict) and all(isinstance(text, str) for text in value.values()))

@@ -113,7 +113,7 @@ class Quantity:
 
 
 class Verdict:
-    """The result of a comparison, for `assert`. One that nobody asserts is reported at the end of the test.
+    """The result of a comparison, for `assert`; a comparison that is never asserted is reported after the test.
 
     Args:
         quantity: The measured number.

@@ -159,30 +159,30 @@ class ProgramNumbers:
             self.hold(name, f"recorded + {within}" if within else "recorded")
         return True
 
-    def hold(self, name: str, given: object) -> None:
+    def hold(self, name: str, value: object) -> None:
         """Assert a bound on a number, such as `< 9 GiB` or `recorded + 5 %`.
 
         Args:
             name: The number, as in `measure`.
-            given: The bound, see `read_bound`.
+            value: The bound, see `read_bound`.
 
         Raises:
             BrokenError: The bound is violated.
             InspectError: The value is not a bound, or refers to a missing record.
         """
         self._log.asserted = True
-        self.hold_number(self.measure(name), given, self.record.numbers.get(name) if self.record else None)
+        self.hold_number(self.measure(name), value, self.record.numbers.get(name) if self.record else None)
 
-    def hold_number(self, quantity: Quantity, given: object, recorded: float | None = None) -> None:
+    def hold_number(self, quantity: Quantity, value: object, recorded: float | None = None) -> None:
         """Assert a bound on a measured number, with the errors of `hold`.
 
         Args:
             quantity: The number.
-            given: The bound, see `read_bound`.
+            value: The bound, see `read_bound`.
             recorded: The recorded number, or None.
         """
         self._log.note_use(quantity)
-        bound = read_bound(given, quantity.unit, quantity.name)
+        bound = read_bound(value, quantity.unit, quantity.name)
         limit = bound.find_limit(recorded)
         # The bound refers to the record, but there is no recorded number.
         if limit is None:

@@ -139,7 +139,7 @@ class Capture:
 
     @property
     def is_dumped(self) -> bool:
-        """Whether the capture was read from a compiler's dump and not compiled by this package."""
+        """True if the capture was read from a compiler's dump and not compiled by this package."""
         return bool(self.missing)
 
     @cached_property

@@ -15,8 +15,7 @@ class LogEvent:
 
     Attributes:
         run: The number of the pass run, counted from 0 in the order of their starts, including runs of nested
-            pipelines;
-            -1 outside of any pass.
+            pipelines; -1 outside of any pass.
         pipeline: The pipeline that ran the pass.
         name: The name of the pass.
         module: The HLO module that the pass ran on; it may be a part that the compiler extracted from the program.

@@ -84,6 +84,7 @@ def read_low_level(data: Iterable[Any], get: Callable[[Any], str] = str) -> tupl
         get: A function that returns the long text for a reference.
     """
     kernels = []
+    # The texts are in the order of `TEXTS`.
     for kernel, instructions, texts, stages in data:
         bundles, utilization, schedule, critical_path = map(get, texts)
         kernels.append(

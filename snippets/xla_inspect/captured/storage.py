@@ -248,9 +248,9 @@ def _read_thunk(thunk: Mapping[str, Any]) -> Thunk:
     return Thunk(**plain)
 
 
-def _flat(item: Cost | Thunk | Frame | Equations | Constant) -> dict[str, Any]:
+def _flat(record: Cost | Thunk | Frame | Equations | Constant) -> dict[str, Any]:
     """Return the fields of a record by name, in order."""
-    return {column.name: getattr(item, column.name) for column in fields(item)}
+    return {column.name: getattr(record, column.name) for column in fields(record)}
 
 
 _TEXTS = {"stablehlo", "stablehlo_locations", "before", "after", "buffers", "live_ranges"}

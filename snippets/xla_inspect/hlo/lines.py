@@ -289,7 +289,7 @@ def read_closing(text: str, line: int) -> dict[str, str]:
     """Parse the last line of a computation, `}` and attributes such as `, execution_thread="host"`.
 
     Raises:
-        HloSyntaxError: Something else follows the brace.
+        HloSyntaxError: The brace is followed by something other than attributes.
     """
     match = _CLOSING.fullmatch(text)
     if match is None:

@@ -225,7 +225,7 @@ class Module:
 
     @property
     def is_scheduled(self) -> bool:
-        """Whether the order of the instructions is their order of execution."""
+        """True if the order of the instructions is their order of execution."""
         return self.attributes.get("is_scheduled") == "true"
 
     @property

@@ -87,11 +87,11 @@ class _Rewriter:
         """Add the lines of all computations, and return all lines."""
         for body in self._bodies.done:
             self._add(f"{'ENTRY ' if body is entry else ''}%{body.name} {{", body.source)
-            for index, (is_root, item) in enumerate(body.items):
+            for index, (is_root, instruction) in enumerate(body.items):
                 line = Line()
                 last = not body.root and index == len(body.items) - 1
-                line.put("  ROOT " if is_root or last else "  ", item.locate(0))
-                line.add(item)
+                line.put("  ROOT " if is_root or last else "  ", instruction.locate(0))
+                line.add(instruction)
                 self._lines.append(line)
             self._add(f"}}{body.thread}", body.source)
             self._add("", body.source)

@@ -105,6 +105,7 @@ def resolve(text: str) -> tuple[str, str | None]:
     """
     if text in OPCODES:
         return text, None
+    # Opcodes such as `copy-start` were found above, so only shortened forms of `async-start` reach this loop.
     for ending in _ASYNC:
         wrapped = text.removesuffix(ending)
         if wrapped != text and wrapped in OPCODES:

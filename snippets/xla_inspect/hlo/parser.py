@@ -145,15 +145,15 @@ class _Reader:
     def _spell_out(self, instructions: list[Instruction], span: tuple[int, int]) -> list[Instruction]:
         """Return instructions with a `get-tuple-element` for each selected tuple element such as `%loop#1`."""
         by_text = {instruction.text: instruction for instruction in instructions}
-        result = []
+        expanded = []
         for text in spell_out_lines([*by_text]):
             instruction = by_text.get(text) or read_instruction(text, span[0] + 1, instructions[0].computation)
             if instruction.operand_indices:
                 pairs = zip(instruction.operands, instruction.operand_indices, strict=True)
                 selection = next("#".join([name, *map(str, index)]) for name, index in pairs if index)
                 self._fail_at(instruction, span, f"{selection!r} is no element of a tuple", selection)
-            result.append(instruction)
-        return result
+            expanded.append(instruction)
+        return expanded
 
     def _keep(self, computation: Computation, start: int, end: int) -> None:
         if computation.name in self._computations:

@@ -37,8 +37,7 @@ class Layout:
     Attributes:
         minor_to_major: The dimension numbers, fastest varying first.
         tiles: The tile sizes, outermost tiling first; -1 for `*`, which combines a dimension with the next one.
-        memory_space: The number of the memory space: 0 is the default (HBM); on a TPU, 1 is VMEM, 2 holds semaphores,
-            and 4 is SMEM.
+        memory_space: The memory space: 0 is the default (HBM); on a TPU, 1 is VMEM, 2 holds semaphores, and 4 is SMEM.
         element_bits: The bits of one stored element, or 0 for the size of the type.
         fields: All fields after the colon by letter, as text: `{"T": "(8,128)", "S": "(1)"}`.
     """
@@ -76,12 +75,12 @@ class Shape:
 
     @property
     def is_tuple(self) -> bool:
-        """Whether the shape is a tuple."""
+        """True if the shape is a tuple."""
         return self.dtype == "tuple"
 
     @property
     def is_array(self) -> bool:
-        """Whether the shape is an array of numbers, including scalars."""
+        """True if the shape is an array of numbers, including scalars."""
         return BITS.get(self.dtype, 0) > 0
 
     @property
@@ -286,7 +285,6 @@ def _layout(text: str | None, offset: int, rank: int) -> Layout | None:
         message = f"expected dimension numbers in a layout, found {order!r}"
         raise ShapeProblemError(message, offset)
     minor_to_major = tuple(int(number) for number in order.split(",")) if order else ()
-    # A layout must order every dimension exactly once.
     if sorted(minor_to_major) != list(range(rank)):
         message = f"the layout {{{order}}} does not order {rank} dimensions"
         raise ShapeProblemError(message, offset)

@@ -24,6 +24,7 @@ def check_end(text: str, line: int) -> None:
     lines = text.rstrip().split("\n")
     if line < len(lines) or lines[-1].lstrip().startswith("}"):
         return
+    # Search backward for the last open computation, which is the one that the text ends in.
     for number in range(len(lines), 0, -1):
         if lines[number - 1].startswith("}"):
             break

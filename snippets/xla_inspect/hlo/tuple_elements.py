@@ -83,7 +83,7 @@ class _Body:
         return f"{sign}{name}"
 
     def _list_elements(self, name: str) -> Sequence[Shape]:
-        """Return the shapes of a tuple's elements, or none for another shape or a missing one."""
+        """Return the shapes of a tuple's elements; empty if the name is unknown or not a tuple."""
         if name not in self._elements:
             # Store the empty result first, so that a name without a tuple shape is looked up only once.
             self._elements[name] = ()

@@ -62,6 +62,7 @@ def read_padding(text: str, lengths: Sequence[int]) -> list[int]:
     """
     padded_lengths = []
     for length, part in zip(lengths, text.split("x") if text else (), strict=True):
+        # The third number, the interior padding, is optional.
         low, high, inner = (*_read_numbers(part, "_"), 0)[:3]
         padded_lengths.append(length + low + high + inner * max(length - 1, 0))
     return padded_lengths

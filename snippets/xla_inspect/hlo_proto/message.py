@@ -42,10 +42,8 @@ class Message:
     """A message with its fields as attributes; an unset field has the default of its type.
 
     Each type of message has its own class in `MESSAGES`. Nested messages and enumerations are decoded when they are
-    first
-    read; until then, `vars()` has them under their names with the prefix `_`. The value of an enumeration is its name,
-    or
-    its number as text if a newer XLA added a value that is unknown here.
+    first read; until then, `vars()` has them under their names with the prefix `_`. The value of an enumeration is its
+    name, or its number as text if a newer XLA added a value that is unknown here.
 
     Args:
         data: The bytes of the message.

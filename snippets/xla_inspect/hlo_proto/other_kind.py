@@ -37,6 +37,7 @@ def name_kind(data: bytes) -> str:
     for start, name in _STARTS.items():
         if data.startswith(start):
             return name
+    # The sample may cut a character at its end, so a replacement character there does not count as binary data.
     sample = data[:_SAMPLE].decode("utf-8", "replace").lstrip("\ufeff \t\r\n")
     if not _CONTROL.search(sample) and "\ufffd" not in sample[:-4]:
         return next((name for start, name in _TEXTS.items() if sample.startswith(start)), "text")

@@ -60,8 +60,8 @@ def _sort_tokens(tokens: list[str], at: int, depth: int) -> tuple[str, int]:
         if tokens[at] == ",":
             at += 1
         elif opening == "[":
-            item, at = _sort_tokens(tokens, at, depth + 1)
-            items.append(item)
+            element, at = _sort_tokens(tokens, at, depth + 1)
+            items.append(element)
         else:
             value, after = _sort_tokens(tokens, at + 2, depth + 1)
             items.append((tokens[at], value))

@@ -85,7 +85,7 @@ def _list_facts(kernel: BundledKernel) -> Iterator[str]:
         if share:
             yield f"{_name_unit(unit):<30} {'#' * round(BAR * share):.<{BAR}} {share:>4.0%}"
     titles = {key: unit.title for key, unit in list_units().items()}
-    operations = sorted(kernel.units.items(), key=lambda item: -item[1])
+    operations = sorted(kernel.units.items(), key=lambda pair: -pair[1])
     yield f"operations: {', '.join(f'{number:,} {titles.get(key, key)}' for key, number in operations)}"
     if kernel.unknown:
         yield f"unknown operations: {', '.join(kernel.unknown)}"

@@ -47,7 +47,7 @@ class Box:
     Attributes:
         kind: One of `BOX_KINDS`.
         is_result: Whether the computation returns a value of this box.
-        lines: The lines of text: each is a prefix and the items after it, of which as many are shown as fit.
+        lines: The lines of text: each is a prefix and its items; only the items that fit are shown.
         labels: For each value that leaves the box, a label with its shape and a label with only its size.
         tooltip: The whole text, shown when the pointer hovers over the box.
     """
@@ -155,7 +155,7 @@ def name_kind(node: Instruction) -> str:
 
 
 def fit_line(line: tuple[str, tuple[str, ...]], room: int) -> str:
-    """Shorten a line to the characters that fit; `+2` at its end stands for two items that did not fit."""
+    """Shorten a line to the characters that fit; `+2` at its end means that two more items did not fit."""
     start, items = line
     for count in range(len(items), 0, -1):
         rest = f" +{len(items) - count}" if count < len(items) else ""

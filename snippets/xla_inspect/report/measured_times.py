@@ -24,7 +24,7 @@ class Measured:
         versions: The packages that compiled and ran the program, each with its version.
         seconds: The median time of one run of each kernel, by the name of its instruction, in launch order.
         changed: For each sort of kernel, its launches in the measured program minus those in the capture, if the
-            numbers differ: the changes made by autotuning.
+            numbers differ, which is due to autotuning.
     """
 
     date: str

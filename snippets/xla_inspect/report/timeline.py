@@ -32,6 +32,7 @@ def draw_timeline(capture: Capture) -> str:
     assignment, ranges = parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)
     allocations = [allocation for allocation in assignment.allocations if allocation.kind != "thread-local"]
     total = sum(allocation.size for allocation in allocations) or 1
+    # A small allocation keeps a visible height.
     heights = [max(4.0, HEIGHT * allocation.size / total) for allocation in allocations]
     starts = accumulate(heights[:-1], lambda top, height: top + height + GAP, initial=0.0)
     numbers = [allocation.number for allocation in allocations]

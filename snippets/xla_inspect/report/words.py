@@ -27,6 +27,7 @@ def describe_words(names: Mapping[str, Iterable[str]]) -> dict[str, str]:
     """
     sentences = {}
     for kind, inside in names.items():
+        # A pass may also be known as a step of a pipeline.
         explanations = read_words()[kind] | (read_words()["step"] if kind == "pass" else {})
         for name in sorted(set(inside) & set(explanations)):
             sentence = explanations[name].replace("`", "")

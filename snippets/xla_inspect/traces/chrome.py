@@ -157,7 +157,7 @@ class _Scanner:
                 return ""
 
     def back(self) -> None:
-        """Step back to before the last character that `take` returned."""
+        """Step back by one character, so that `take` returns it again."""
         self._at -= 1
 
     def value(self) -> Any:  # noqa: ANN401 - whatever JSON holds

@@ -70,7 +70,7 @@ class Source:
 
     @property
     def has_starts(self) -> bool:
-        """Whether the profile has start times, and not only durations."""
+        """True if the profile has start times, and not only durations."""
         return self.form != "Nsight summary"
 
     def events(self, *, detailed: bool = False) -> Iterator[Event]:
@@ -134,6 +134,7 @@ def name_op(name: str, details: Mapping[str, Any]) -> tuple[str, str]:
             if whole := _WHOLE.match(text):
                 op = whole[1]
                 break
+    # A range of NVTX contains the names between `#` marks; they fill in only what the event itself lacks.
     if "#" in name:
         fields = {key: match[1] for key, pattern in _TOLD.items() if (match := pattern.search(name))}
         op, module = op or fields.get("hlo_op", ""), module or fields.get("hlo_module", "")

@@ -70,7 +70,7 @@ class Timing:
 
     @property
     def names_instructions(self) -> bool:
-        """Whether the profile has names of HLO instructions, and not only of kernels."""
+        """True if the profile has names of HLO instructions, and not only of kernels."""
         return any(row.op for row in self.rows)
 
     @property

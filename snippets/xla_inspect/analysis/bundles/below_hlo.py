@@ -52,7 +52,7 @@ class BundledKernel:
 
     @property
     def is_kernel(self) -> bool:
-        """Whether it is a kernel rather than the code around the kernels."""
+        """True if it is a kernel rather than the code around the kernels."""
         return self.low.kernel != PROGRAM and not self.low.kernel.startswith("<")
 
     @cached_property
@@ -129,6 +129,7 @@ def read_below(capture: Capture) -> tuple[BundledKernel, ...]:
         return ()
     instructions = {instruction.name: instruction for instruction in capture.module.walk()}
     lines = find_lines(capture, capture.module)
+    # The names of code around the kernels follow the instructions, so that such code comes last.
     order = {name: position for position, name in enumerate((*instructions, *AROUND))}
     kernels = [
         BundledKernel(low, operation, lines.get(operation) if operation else None)

@@ -108,6 +108,7 @@ def describe_below(capture: Capture) -> tuple[BelowListing, ...]:
 
 
 def _describe(capture: Capture, kernel: BundledKernel) -> BelowListing:
+    # Listings show titles of units; the keys are internal to the tables.
     titles = {key: unit.title for key, unit in list_units().items()}
     counts = sorted(kernel.units.items(), key=lambda count: -count[1])
     return BelowListing(

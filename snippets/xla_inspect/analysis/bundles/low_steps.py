@@ -46,4 +46,5 @@ def find_step(name: str) -> LowStep | None:
     Args:
         name: The name from `LowStage.name`, with or without a number.
     """
+    # Some steps have a number in their own name, so the whole name is tried before the number is removed.
     return list_steps().get(name) or list_steps().get(re.sub(r"-\d+$", "", name))

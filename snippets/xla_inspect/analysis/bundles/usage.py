@@ -51,8 +51,7 @@ class Utilization:
     """The number of slots of each unit that each bundle of a kernel uses.
 
     A matrix unit, a cross-lane unit and a transcendental unit stay busy after the bundle that starts them; each counts
-    for
-    as long as it is busy.
+    for as long as it is busy.
 
     Attributes:
         slots: The number of slots in a bundle for each key of `UNITS` and `PARTS`, in libtpu's order.

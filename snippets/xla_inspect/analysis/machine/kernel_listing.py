@@ -114,6 +114,7 @@ def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
         name, thunk = row.launch.name, row.launch.thunk
         symbol = thunk.symbol if thunk else ""
         rows.setdefault(fit_symbol(symbol or shared.get(name, name)), []).append(row)
+    # The local device has no stored description, so its occupancy is unknown.
     limits = read_limits(read_spec(capture.target)) if kind == "gpu" and not entry.is_local else None
     remarks: dict[str, list[str]] = {}
     for event in capture.log:

@@ -165,6 +165,7 @@ def find_occupancy(  # noqa: PLR0913 - a launch uses all of these resources
 
 def _count_by_registers(limits: Limits, warps: int, registers: int) -> int:
     """Return the number of blocks that the registers allow; each partition holds only whole warps."""
+    # The hardware allocates registers to whole warps in fixed units, and a warp stays in one partition.
     of_warp = _round_up(registers * limits.warp, REGISTER_UNIT)
     if registers > MOST_REGISTERS or of_warp * _round_up(warps, SUBPARTITIONS) > limits.block_registers:
         return 0

@@ -39,7 +39,7 @@ def assign_kernels(module: Module, kernels: Mapping[str, Collection[str]]) -> di
             whole = f"{instruction.name}_computation"
             if whole in kernels and SMALL_CALL in instruction.attributes.get("frontend_attributes", ""):
                 _, *inside = walk_inside(module, instruction)
-                assigned.update((item.name, whole) for item in inside)
+                assigned.update((member.name, whole) for member in inside)
             elif instruction.name in kernels:
                 continue
             # The runtime executes this operation itself and calls generated code only for the applied function.
@@ -53,5 +53,5 @@ def assign_kernels(module: Module, kernels: Mapping[str, Collection[str]]) -> di
 
 def _describe(module: Module, instruction: Instruction, meanings: Meanings) -> Hashable:
     """Return a description that two instructions share if they compute the same."""
-    callees = (meanings.find(module, item)[item.root] for item in module.called(instruction))
+    callees = (meanings.find(module, callee)[callee.root] for callee in module.called(instruction))
     return instruction.opcode, instruction.shape.text, instruction.fusion_kind, *callees

@@ -60,7 +60,7 @@ class VectorLoop:
 
     @property
     def is_vectorized(self) -> bool:
-        """Whether the loop's instructions work on vectors."""
+        """True if the loop's instructions work on vectors."""
         return bool(self.vectors)
 
 

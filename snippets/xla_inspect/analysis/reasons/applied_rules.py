@@ -56,6 +56,7 @@ def find_rules(decisions: Iterable[Decision]) -> Iterator[AppliedRule]:
         if decision.kind.startswith("rule-tried"):
             tried[at] = decision.words
         elif decision.source == _REPLACED:
+            # An attempt explains at most one replacement.
             rule = tried.pop(at, "")
             yield AppliedRule(decision, rule if _makes(rule, decision) else "")
 

@@ -83,8 +83,8 @@ class Attempts:
         runs = self.histories.capture.runs
         same = [
             number
-            for number, item in enumerate(runs)
-            if (item.pipeline, item.name) == (decision.pipeline, decision.pass_name)
+            for number, pass_run in enumerate(runs)
+            if (pass_run.pipeline, pass_run.name) == (decision.pipeline, decision.pass_name)
         ]
         # The log also counts runs that leave no dump, so the nearest run of the same name is the best match.
         at = min(same, key=lambda number: abs(number - run)) if same else run

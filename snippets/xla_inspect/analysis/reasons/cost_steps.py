@@ -27,13 +27,13 @@ def weave_log(capture: Capture) -> tuple[LogEvent, ...]:
     """Return a capture's log with the steps of the GPU's cost model inserted after the run of the pass that used it.
 
     A fusion that the log already contains is not repeated. The text of an estimate ends with whether fusing saves or
-    costs
-    time, and whether the pass fused in spite of the cost.
+    costs time, and whether the pass fused in spite of the cost.
     """
     matches = [(event, _FUSING.match(event.text)) for event in capture.log if event.source == "priority_fusion"]
     fused = {(match[1], match[2]): event for event, match in matches if match}
     lines = tuple(dict.fromkeys(capture.fusion_log))
     merges = {(merge.producer, merge.consumer) for merge in parse_log(lines).merges}
+    # The steps have no run number, so they are assigned to the run of the pass that logged most of the same fusions.
     runs = (
         Counter(event.run for pair, event in fused.items() if pair in merges)
         or Counter(event.run for event in fused.values())

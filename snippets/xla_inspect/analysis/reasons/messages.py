@@ -84,12 +84,16 @@ def list_messages() -> tuple[Message, ...]:
 def group_messages() -> Mapping[str, tuple[Message, ...]]:
     """Return the known messages by the source file that logs them."""
     sources = {source for message in list_messages() for source in message.sources}
-    return {source: tuple(item for item in list_messages() if source in item.sources) for source in sources}
+    return {
+        source: tuple(known_message for known_message in list_messages() if source in known_message.sources)
+        for source in sources
+    }
 
 
 @cache
 def find_topics() -> Mapping[str, Topic]:
     """Return the main topic of each file of XLA; a known message may have another topic."""
+    # Reversed, so that the first topic wins for a file that several topics list.
     return {source: topic for topic in reversed(TOPICS) for source in _read_table(topic)["sources"]}
 
 

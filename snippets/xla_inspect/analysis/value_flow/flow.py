@@ -46,6 +46,7 @@ class ValueFlow(ValueSources):
         Args:
             value: The instruction that produces the value.
         """
+        # A value may reach the same user on several paths, but the user is yielded once.
         users = set()
         for place in search([whole_of(value)], self._list_next):
             for user in self.module.users(place[0]):

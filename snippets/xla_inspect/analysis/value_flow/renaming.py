@@ -29,6 +29,7 @@ def search[Node: Hashable](starts: Iterable[Node], step: Callable[[Node], Iterab
 
     Each node is visited once, so a search in a module always ends.
     """
+    # A dictionary serves as an ordered set, so the start nodes keep their order.
     visited = dict.fromkeys(starts)
     waiting = deque(visited)
     while waiting:

@@ -38,8 +38,7 @@ class ValueSources:
         """Return the origin of a value: a parameter of the program, or the instruction that computes it.
 
         The search passes through instructions that only move a value and through slices, for example if a loop takes
-        one
-        layer's weights from the weights of all layers. The origin of a value that a loop passes on unchanged is its
+        one layer's weights from the weights of all layers. The origin of a value that a loop passes on unchanged is its
         initial value.
 
         Args:
@@ -73,7 +72,7 @@ class ValueSources:
         return [*same, operands[0]] if is_choice else same or operands
 
     def _list_same(self, value: Element) -> list[Element]:
-        """Return the values of which a value is always one; empty if an operation computes the value."""
+        """Return the only values that a value can be equal to; empty if an operation computes the value."""
         instruction, index = value
         operands = self.module.operands(instruction)
         same: list[Element] = []

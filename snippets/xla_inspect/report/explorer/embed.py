@@ -30,7 +30,7 @@ STAGED = Path(".cache/explorer")
 """The folder of the project in which the data waits until the site adapter publishes it."""
 
 FORMAT = b"3"
-"""The version of the file format; a change of it makes all files be written again."""
+"""The version of the file format; changing it forces all files to be rewritten."""
 
 FEW = 4
 

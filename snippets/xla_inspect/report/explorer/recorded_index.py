@@ -1,4 +1,4 @@
-"""The explorer of many programs: an index of recorded compilations that stands in for a compiler on a page."""
+"""The explorer of many programs: an index of recorded compilations that replaces a compiler on a page."""
 
 from __future__ import annotations
 

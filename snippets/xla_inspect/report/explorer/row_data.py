@@ -111,12 +111,12 @@ def write_edit(old: Sequence[int], new: Sequence[int]) -> Edit:
 
 def read_edit(old: Sequence[int], edit: Edit) -> list[int]:
     """Apply an edit to a list."""
-    result, at = [], 0
+    numbers, at = [], 0
     for index in range(0, len(edit), 4):
         skipped, removals, begin, number = edit[index : index + 4]
-        result += [*old[at : at + skipped], *range(begin, begin + number)]
+        numbers += [*old[at : at + skipped], *range(begin, begin + number)]
         at += skipped + removals
-    return [*result, *old[at:]]
+    return [*numbers, *old[at:]]
 
 
 def read_rows(columns: Mapping[str, Sequence[int]]) -> list[Row]:

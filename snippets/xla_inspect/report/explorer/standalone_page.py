@@ -79,8 +79,8 @@ def write_report(
         plain="\n".join(_show(capture) for capture in available),
         data="\n".join(
             [
-                *(_embed(it, donated_captures[it.target], find_measured(record, it)) for it in available),
-                *(_embed(it, None, find_measured(record, it), name) for name, it in (beside or {}).items()),
+                *(_embed(offer, donated_captures[offer.target], find_measured(record, offer)) for offer in available),
+                *(_embed(offer, None, find_measured(record, offer), name) for name, offer in (beside or {}).items()),
             ]
         ),
         script=join_scripts((*SCRIPTS, *LATER)) + _START,
