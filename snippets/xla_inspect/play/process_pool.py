@@ -1,4 +1,4 @@
-"""The processes that wait for edits, their limits, and the results of the latest edits."""
+"""The pool of processes that answer edits, with their limits and the results of the latest edits."""
 
 from __future__ import annotations
 
@@ -50,9 +50,9 @@ class Limits:
     """The limits of an edit.
 
     Attributes:
-        code: Seconds for the reader's own code.
-        compile: Seconds for a compile.
-        memory: Bytes for each process.
+        code: The time limit of the reader's code, in seconds.
+        compile: The time limit of a compilation, in seconds.
+        memory: The memory limit of each process, in bytes.
     """
 
     code: float = 10.0
@@ -61,12 +61,12 @@ class Limits:
 
 
 class ProcessPool:
-    """The processes that answer edits.
+    """The pool of processes that answer edits.
 
     Args:
         limits: The limits of each edit.
-        place: The reader's `file`, its `package`, and the `paths` that it imports from.
-        kinds: The kinds of targets whose compilers are started at once.
+        place: The reader's `file`, its `package`, and the `paths` from which it imports.
+        kinds: The kinds of targets whose compilers are started immediately.
     """
 
     def __init__(self, limits: Limits, place: Mapping[str, Any], kinds: Sequence[str] = ()) -> None:
@@ -117,10 +117,10 @@ class ProcessPool:
         return ForkedProcess(f"xla_inspect.play.{work}", arguments, folder, variables, limits)
 
     def _take(self) -> ForkedProcess:
-        """Return a process that waits for an edit, and start another.
+        """Return a process that waits for an edit, and start a replacement for it.
 
         Raises:
-            OSError: None can be started.
+            OSError: No process can be started.
         """
         with self._lock:
             while self._spares:
@@ -145,7 +145,7 @@ class ProcessPool:
         return self.folder / "stored" / f"{next(self._numbers)}.gz"
 
     def learn(self, request: Mapping[str, Any], arguments: object) -> None:
-        """Store the arguments that a function was compiled with where the page named none."""
+        """Store the arguments with which a function was compiled, if the page's request did not list any."""
         if isinstance(arguments, str) and len(arguments) < LONGEST and not request["arguments"].strip():
             with self._lock:
                 self._known[request["code"], request["function"]] = arguments
@@ -153,10 +153,10 @@ class ProcessPool:
                     self._known.popitem(last=False)
 
     def answer_edit(self, request: dict[str, Any]) -> Generator[dict[str, Any]]:
-        """Yield the events of an edit, which takes the place of the one before of the same page.
+        """Run an edit, which replaces the page's previous edit, and yield its events.
 
         Raises:
-            InspectError: Too many pages have edits that are worked on.
+            InspectError: Edits of too many other pages are running, or no process can be started.
         """
         client = request["client"]
         with self._lock:
@@ -192,7 +192,7 @@ class ProcessPool:
         return edit is not None
 
     def recall(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the numbers of the edit that a request would repeat, by target."""
+        """Return the numbers, by target, of a stored edit with the same code, function, arguments and options."""
         with self._lock:
             for edit in reversed(self._edits.values()):
                 if all(edit.request[name] == request[name] for name in ("code", "function", "arguments", "options")):
@@ -200,7 +200,7 @@ class ProcessPool:
         return {}
 
     def describe(self, code: str, function: str) -> dict[str, Any]:
-        """Return the outline of code, see `code_outline.outline`, with the arguments of its last compile."""
+        """Return the outline of code (see `code_outline.outline`) with the arguments of its last compilation."""
         (message,) = self._outliner.do({"code": code, "function": function}, OUTLINE, threading.Event())
         if message["kind"] != "outline":
             text = "Python's parser ends on this code" if message["kind"] == "failed" else "it was not read"
@@ -208,14 +208,14 @@ class ProcessPool:
             return {"functions": [], "chosen": "", "arguments": "", "errors": [error]}
         data: dict[str, Any] = message["data"]
         with self._lock:
-            known = self._known.get((code, data["chosen"]), "")
-        return {**data, "arguments": known or data["arguments"]}
+            arguments = self._known.get((code, data["chosen"]), "")
+        return {**data, "arguments": arguments or data["arguments"]}
 
     def details(self, identity: str, target: str) -> dict[str, Any]:
-        """Return the details that the explorer asks for later.
+        """Return the details of an edit's capture, which the explorer loads on demand.
 
         Raises:
-            InspectError: No capture of such an edit is stored.
+            InspectError: No capture of the edit is stored, or it cannot be read.
         """
         with self._lock:
             edit = self._edits.get(identity)
@@ -233,5 +233,5 @@ class ProcessPool:
 
 
 def choose_memory() -> int:
-    """Return the usual limit of memory in bytes: half of the machine's, at most 8 GiB."""
+    """Return the default memory limit in bytes: half of the machine's memory, but at most 8 GiB."""
     return min((count_memory() or 16 << 30) // 2, 8 << 30)
