@@ -116,11 +116,11 @@ class Watch:
         return None
 
 
-def watch(called: str, folder: Path | None, paper: Paper, limit: float = LIMIT) -> int:
+def watch(name: str, folder: Path | None, paper: Paper, limit: float = LIMIT) -> int:
     """Mark exercises as their files are saved, and return the exit status.
 
     Args:
-        called: A phase, an exercise or all, as in `find_exercises`.
+        name: A phase, an exercise or all, as in `find_exercises`.
         folder: The folder of the exercises, by default the project's own.
         paper: The output.
         limit: The maximum seconds for each exercise.
@@ -128,7 +128,7 @@ def watch(called: str, folder: Path | None, paper: Paper, limit: float = LIMIT) 
     Raises:
         InspectError: There is no exercise of that name.
     """
-    exercises = find_exercises(called or ALL, folder)
+    exercises = find_exercises(name or ALL, folder)
     with Sandbox(limit) as sandbox:
         try:
             with doing("starting JAX"):

@@ -150,8 +150,8 @@ def describe_exception(error: BaseException, file: Path) -> Remark:
     message = _shorten(str(error))
     kind = type(error).__name__
     if not frames:
-        called = _find_called(message, file) if isinstance(error, TypeError) else ""
-        return bad(f"{name_file(file)}{called}: {kind}{message and f': {message}'}")
+        position = _find_called(message, file) if isinstance(error, TypeError) else ""
+        return bad(f"{name_file(file)}{position}: {kind}{message and f': {message}'}")
     line = frames[-1].lineno or 1
     source = linecache.getline(str(file.absolute()), line).strip()
     explanation = (
