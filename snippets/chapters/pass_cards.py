@@ -42,14 +42,14 @@ class PassCatalog:
     def __init__(
         self,
         rows: Mapping[str, PassRow],
-        seen: Mapping[str, PassRecord],
+        records: Mapping[str, PassRecord],
         titles: Mapping[str, str],
         targets: Sequence[str],
         usual: Sequence[str],
     ) -> None:
         """Create the catalog, ranked by the number of changed programs."""
-        self.rows, self.seen, self.titles, self.targets, self.usual = rows, seen, titles, targets, usual
-        self.ranked = sorted(rows, key=lambda name: (-seen[name].count(usual), name.lower()))
+        self.rows, self.seen, self.titles, self.targets, self.usual = rows, records, titles, targets, usual
+        self.ranked = sorted(rows, key=lambda name: (-records[name].count(usual), name.lower()))
 
     def most(self, number: int) -> list[str]:
         """Return the passes that change the most programs on the usual targets, without pipelines."""
