@@ -85,7 +85,7 @@ def _label(base: str) -> str:
 
 
 def _short(number: int) -> str:
-    """Return a number in four characters at most."""
+    """Return a number as text of at most four characters."""
     for unit, size in _UNITS:
         if number >= size:
             value = number / size

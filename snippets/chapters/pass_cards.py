@@ -1,4 +1,4 @@
-"""A filterable list of passes: a fold for each, with its targets, its changes and how often it makes them."""
+"""A filterable list of passes: a fold for each, with its targets, its changes and their number."""
 
 from __future__ import annotations
 
@@ -161,7 +161,7 @@ def _inner(record: PassRecord, passes: PassCatalog) -> str:
 
 
 def _uses(record: PassRecord, passes: PassCatalog) -> str:
-    """Return how often a pass changed something on the usual targets, or else on another target that it changed."""
+    """Return the number of changes by a pass on the usual targets, or else on another target that it changed."""
     if not record.has_changed:
         return ""
     targets = [target for target in passes.usual if target in record.uses]
