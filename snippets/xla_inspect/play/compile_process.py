@@ -45,6 +45,7 @@ def run_compiler(connection: Connection, kind: str) -> None:
         kind: The kind of target to compile for.
     """
     place_dumps(Path.cwd())
+    # The first compilation loads the compiler, so a small program is compiled before the reader waits for a result.
     target = find_target(WARM[kind])
     if not target.obstacle:
         shape = ((8, 8),)
@@ -54,6 +55,7 @@ def run_compiler(connection: Connection, kind: str) -> None:
 
 
 def _do_jobs(connection: Connection, do: Callable[[dict[str, Any], Send], None]) -> None:
+    # A closed pipe means that the playground has ended, so this process ends too.
     with contextlib.suppress(EOFError):
         while work := connection.recv():
             connection.send({"kind": "begun"})
@@ -64,6 +66,7 @@ def _do_jobs(connection: Connection, do: Callable[[dict[str, Any], Send], None])
                 is_plain = isinstance(error, InspectError | RuntimeError | MemoryError)
                 text = str(error) if is_plain else f"{type(error).__name__}: {error}"
                 connection.send({"kind": "failed", "failure": make_failure(kind, text)})
+            # The garbage is collected before the process reports that it is idle, so it does not delay the next job.
             gc.collect()
             connection.send({"kind": "idle"})
 
@@ -76,6 +79,7 @@ def _compile(work: dict[str, Any], send: Send) -> None:
         return
     target, program = find_target(work["target"]), pickle.loads(work["program"])  # noqa: S301 - of the same user's process
     seconds = {"trace": program.traced.seconds, "lower": program.seconds}
+    # The page shows the jaxpr and StableHLO while the compiler still runs.
     send({"kind": "lowered", "data": describe_lowered(program, target), "seconds": seconds})
     finish = compile_lowered(program, program, target, {**pin_options(target), **work["options"]})
     capture = finish().retold(sources=program.sources)
@@ -95,6 +99,7 @@ def describe_whole(capture: Capture, seconds: dict[str, float]) -> dict[str, Any
 def describe_lowered(program: SentProgram, target: Target) -> dict[str, Any]:
     """Return the explorer's data for a program that is not compiled yet, in the form of `describe_capture`."""
     files = {file: number for number, file in enumerate(program.sources)}
+    # Places are numbered in the order of their first use; -1 stands for lines without a place in the reader's files.
     places: dict[tuple[int, int], int] = {}
 
     def write(lines: Any) -> list[tuple[str, int]]:  # noqa: ANN401 - lines, each with its place

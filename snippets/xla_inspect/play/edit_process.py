@@ -38,13 +38,13 @@ if TYPE_CHECKING:
     from xla_inspect.subject import Subject
 
 FILE = 1 << 28
-"""The bytes that a file may have which the code writes."""
+"""The maximum number of bytes of a file that the code writes."""
 
 WARNING = 1.0
-"""Seconds before the end of its time at which the process writes down the lines that run."""
+"""The process records the running lines this many seconds before its time limit."""
 
 LAST_WARNING = 0.3
-"""Seconds before the end at which it does so for code that lets no other thread run, such as a loop in C."""
+"""The same for code that never releases Python's lock, such as a loop in C, in seconds before the limit."""
 
 
 def run_edit(connection: Connection, memory: int) -> None:
@@ -124,6 +124,7 @@ class _Edit:
         self.send({"kind": "failed", "target": target, "failure": failure})
 
     def _work(self) -> None:
+        # An empty project file makes this folder the root of the project that the code belongs to.
         (self.path.parent / "pyproject.toml").touch()
         self.path.write_bytes(self.request["code"].encode("utf-8", "surrogatepass"))
         module = self._load()

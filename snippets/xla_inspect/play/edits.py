@@ -157,6 +157,7 @@ class Edit:
         """Send a lowered program to the compiler for its target, in a thread of its own."""
         target = message["asked"]
         work = {name: message[name] for name in ("program", "target", "options")} | {"store": self._store(target)}
+        # The target is registered before the thread starts, since `_work` ends when nothing is waiting.
         self._waiting.add(target)
         threading.Thread(target=self._compile, args=(target, message["target"], work), daemon=True).start()
 

@@ -74,6 +74,7 @@ def find_failing_line(error: BaseException, file: Path) -> int | None:
     """Return the innermost line of a file in the traceback of an error or of its causes, or None."""
     name, chain = str(file), list[BaseException]()
     current: BaseException | None = error
+    # The reader's code can chain exceptions in a cycle, so the search stops at an exception that it has visited.
     while current is not None and len(chain) < CHAIN and not any(current is link for link in chain):
         chain.append(current)
         current = current.__cause__ or current.__context__
@@ -91,4 +92,5 @@ def _print(error: BaseException) -> str:
         text = str(error)
     except Exception:  # noqa: BLE001 - an error of the reader's, which cannot even say what it is
         return ""
+    # The exception class may return a subclass of `str` with methods of its own.
     return text if type(text) is str else ""

@@ -67,6 +67,7 @@ def serve(subject: str, limits: Limits, port: int | None, out: TextIO, *, is_ope
     with closing(ProcessPool(limits, place, list_kinds(start["targets"]))) as pool:
         server = listen(port, pool, start)
         with server:
+            # The main thread stays free to wait for signals, which Python delivers only there.
             threading.Thread(target=server.serve_forever, name="play-server", daemon=True).start()
             announce(f"{content['file']} is on {server.address} for you alone; Ctrl-C ends it", out)
             announce(NOT_STOPPED, out)

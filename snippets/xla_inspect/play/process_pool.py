@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
 STORED = 12
-"""The edits whose captures are stored for later questions of the page."""
+"""The number of edits whose captures are stored for later requests of the page."""
 
 AT_ONCE = 8
-"""The edits that run at once, each of another page."""
+"""The maximum number of edits that run at the same time, each for another page."""
 
 LONGEST = 100_000
-"""The characters of arguments that are stored."""
+"""The maximum number of characters of stored arguments."""
 
 CLOSING = 5.0
-"""Seconds within which all processes are to be ended."""
+"""The time limit in seconds for ending all processes."""
 
 FLOOD = 1 << 26
-"""The bytes of output after which a process is ended."""
+"""The number of output bytes after which a process is ended."""
 
 PROCESSES = 32
-"""The processes that one process may start."""
+"""The maximum number of processes that one process may start."""
 
 OUTLINE = 5.0
-"""Seconds that reading code without running it may take."""
+"""The time limit in seconds for outlining code."""
 
 
 @dataclass(frozen=True)
@@ -96,6 +96,7 @@ class ProcessPool:
                 edit.supersede()
             processes = [edit.process for edit in self._current.values()] + self._spares
             processes += [compiler.process for compiler in (*self._compilers.values(), self._outliner)]
+        # All processes are told to end before the first wait, so that they end at the same time.
         for process in processes:
             process.end()
         end = time.monotonic() + CLOSING
@@ -125,6 +126,7 @@ class ProcessPool:
         with self._lock:
             while self._spares:
                 spare = self._spares.pop()
+                # A spare process may have ended while it waited.
                 if spare.code is None:
                     break
             else:
@@ -171,6 +173,7 @@ class ProcessPool:
                 message = f"no process can be started for the code: {error.strerror or error}"
                 raise InspectError(message) from error
             self._current[client] = self._edits[edit.id] = edit
+            # Files are removed after the lock is released, since other edits need the lock.
             dropped = []
             while len(self._edits) > STORED:
                 dropped.append(self._edits.popitem(last=False)[1])
@@ -180,6 +183,7 @@ class ProcessPool:
             yield from edit.answer()
         finally:
             with self._lock:
+                # The page may have started another edit in the meantime, which must stay registered.
                 if self._current.get(client) is edit:
                     del self._current[client]
 
@@ -194,6 +198,7 @@ class ProcessPool:
     def recall(self, request: Mapping[str, Any]) -> dict[str, Any]:
         """Return the numbers, by target, of a stored edit with the same code, function, arguments and options."""
         with self._lock:
+            # The latest edit comes last, so the search starts at the end.
             for edit in reversed(self._edits.values()):
                 if all(edit.request[name] == request[name] for name in ("code", "function", "arguments", "options")):
                     return dict(edit.seen)

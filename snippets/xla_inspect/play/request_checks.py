@@ -53,6 +53,7 @@ def check_sender(headers: Message, port: int, token: str, *, is_page: bool) -> N
     is_opened = is_page and (headers.get("Sec-Fetch-Mode"), headers.get("Sec-Fetch-Dest")) == ("navigate", "document")
     if headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin", *(["same-site"] * is_opened)}:
         raise RefusedError(403, "a page of another site may ask nothing of this server")
+    # The comparison takes constant time, so response times do not reveal the token.
     tokens = headers.get_all("X-Play-Token", [])
     if not is_page and not (
         len(tokens) == 1 and hmac.compare_digest(tokens[0].encode("utf-8", "replace"), token.encode())
@@ -147,6 +148,7 @@ def _read_options(content: object) -> dict[str, Any]:
         value = options.get(name)
         if value is None or value is False:
             continue
+        # The page sends `true` for the default size, and Python counts booleans as integers.
         if kind is int and isinstance(value, bool):
             value = 8
         if not isinstance(value, kind):

@@ -62,6 +62,7 @@ def _is_unwritten(submitted: Exercise) -> bool:
     try:
         return bool(submitted.places)
     except SyntaxError:
+        # The shell reports invalid syntax when it runs the text.
         return False
 
 

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from xla_inspect.targets import Target
 
 LISTS = ("xla_disable_hlo_passes",)
-"""Flags that hold several values, with commas between."""
+"""Flags whose values are lists, separated by commas."""
 
 
 def start_jax() -> None:
@@ -91,6 +91,7 @@ def options_for(target: Target) -> dict[str, str | int | bool]:
     options = dict(device.OPTIONS) if isinstance(target, device.Device) else {}
     for name in pinned:
         if name in requested:
+            # The reader's value extends a pinned list instead of replacing it.
             both = name in LISTS and pinned[name] != requested[name]
             options[name] = f"{pinned[name]},{requested[name]}" if both else requested[name]
     return options

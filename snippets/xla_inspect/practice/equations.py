@@ -46,7 +46,7 @@ MEANINGS = {
     "tanh": "hyperbolic tangent of each element",
     "transpose": "changes the order of dimensions",
 }
-"""What primitives do, in a few words."""
+"""Short descriptions of primitives, by name."""
 
 
 class Equations:
@@ -110,8 +110,10 @@ class Equations:
     @property
     def unused(self) -> int:
         """The number of equations on whose results the function's result does not depend."""
+        # Literals have a `val` and no equation that defines them.
         live = {atom for atom in self.jaxpr.outvars if not hasattr(atom, "val")}
         dead = 0
+        # In reverse order, all users of a result are visited before the equation that defines it.
         for equation in reversed(self.jaxpr.eqns):
             if live.isdisjoint(equation.outvars):
                 dead += 1

@@ -29,7 +29,7 @@ _VALUE = re.compile(r"Couldn't interpret value (.*) for flag (\w+)")
 _FILE = re.compile(r'Could not open file "(.*?)" to read flags')
 
 TIMEOUT = 60
-"""Seconds that the other process may take; it takes a fifth of one."""
+"""The time limit of the other process in seconds; it usually takes a fifth of a second."""
 
 
 def given() -> dict[str, str]:
@@ -64,9 +64,11 @@ def check() -> None:
     """
     if not os.environ.get(VARIABLE, "").strip() or not (given() or _names_file()):
         return
+    # XLA reports a wrong flag by ending the process, so a separate process parses the variable.
     witness = _run(_WITNESS)
     if complaint := _find_complaint(witness.stderr.decode(errors="replace")):
         raise InspectError(complaint)
+    # Once a backend has started, this process's options differ from the witness's if the variable was set later.
     if witness.returncode == 0 and jax_private.backends_started() and witness.stdout != read_now():
         message = (
             f"{VARIABLE} was set too late: XLA read it when JAX started, and does not read it again. "

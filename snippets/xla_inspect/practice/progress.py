@@ -68,6 +68,7 @@ class _StatusLine(logging.Handler):
     def finish(self) -> None:
         """Erase the line."""
         if self._open:
+            # The escape sequence erases the line from the cursor to its end.
             self._stream.write("\r\x1b[K")
             self._stream.flush()
             self._open = False

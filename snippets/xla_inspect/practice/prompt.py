@@ -47,6 +47,7 @@ class Prompt:
 
     def _push(self, line: str) -> str:
         out, hook = io.StringIO(), sys.displayhook
+        # IPython installs its own hook, which would print values in another form.
         sys.displayhook = sys.__displayhook__
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):

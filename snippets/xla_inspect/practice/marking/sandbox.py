@@ -73,10 +73,12 @@ class Sandbox:
             "stacks": str(self._stacks),
         }
         process.send(json.dumps(request))
+        # The worker stops a slow file itself and reports the line; this limit applies if it cannot.
         line = process.listen(self._limit + GRACE)
         if not line:
             return self._bury(process, exercise)
         answer = json.loads(line)
+        # A file that changed shared state must not affect the next exercise.
         if answer["stained"]:
             self._end()
         return ExerciseVerdict(

@@ -103,6 +103,7 @@ def main() -> None:
             sys.path.insert(0, around)
         exercise = Exercise(request["phase"], request["name"], Path(request["folder"]), originals)
         with Path(request["stacks"]).open("w", encoding="utf-8") as stacks:
+            # This works even if the code blocks in C, and the recorded stacks contain the line that was running.
             faulthandler.dump_traceback_later(request["limit"], exit=True, file=stacks)
             try:
                 answer = examine(exercise)
@@ -126,6 +127,7 @@ def examine(exercise: Exercise) -> dict[str, Any]:
     targets.settle()
     import jax
 
+    # A function that an earlier exercise traced would otherwise not be traced or compiled again.
     jax.clear_caches()
     settings, names = _read_settings(), _read_names()
     noise = Noise(exercise.file)

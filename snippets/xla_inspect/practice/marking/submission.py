@@ -95,6 +95,7 @@ class Submission:
     def say_changed(self, name: str) -> str:
         """Return a note if the reader has changed a function of the original file, or an empty string."""
         original = ast.parse(self.exercise.solution_text)
+        # Syntax trees are compared instead of texts, so formatting and comments do not matter.
         texts = [
             [ast.dump(node) for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
             for tree in (self.exercise.tree, original)
@@ -105,6 +106,7 @@ class Submission:
 
     def locate(self, name: str) -> str:
         """Return the file and the line of a function or an answer."""
+        # A jitted function has no code object, but refers to the original function as `__wrapped__`.
         code = getattr(getattr(getattr(self.module, name, None), "__wrapped__", None), "__code__", None)
         code = code or getattr(getattr(self.module, name, None), "__code__", None)
         lines = self.file.read_text(encoding="utf-8").splitlines()
