@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 SEAL = "record"
-"""The key of the hash, which is the last of a file."""
+"""The key of the hash, which is the last item of a file."""
 DATA = ROOT / "docs" / "data"
 
 _PIN = re.compile(r"\"([\w.-]+)(?:\[[^\]\"]*\])?==([\w.+]+)")

@@ -31,7 +31,7 @@ STEPS = {
     "sass": ("SASS", "NVIDIA's <code>ptxas</code>: what this GPU runs"),
     "asm": ("x86 assembly", "LLVM: what this family of processors runs"),
 }
-"""Each language below HLO, to its name, and to what writes it and what it is."""
+"""The name, the author and a description of each language below HLO."""
 
 
 def compile_precision(precision: str) -> Captures:

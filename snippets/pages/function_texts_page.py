@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture, Captures
 
 BEGINNINGS = {"jaxpr": "{ lambda", "StableHLO": "module @", "HLO": "HloModule "}
-"""Each dialect, to the beginning of a text in it."""
+"""The beginning of a text in each dialect, by the dialect's name."""
 
 
 def show_forms(capture: Capture) -> str:

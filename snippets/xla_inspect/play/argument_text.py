@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 _EMPTY = re.compile(r"'[^']*'|\"[^\"]*\"|(?<=\w)\[\s*\]")
-"""A quoted text, which stays as it is, or the empty brackets of a scalar, which Python does not allow."""
+"""A quoted text, which stays unchanged, or the empty brackets of a scalar shape, which are not valid Python."""
 
 _LITERALS = ast.Constant | ast.UnaryOp | ast.BinOp | ast.Set
 
@@ -156,7 +156,7 @@ SHORT = {
         for bits in (2, 4, 8, 16, 32, 64)
     },
 }
-"""The name of each type in NumPy, and its name in HLO."""
+"""The name of each element type in HLO, by its name in NumPy."""
 
 
 def write_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any], function: Callable[..., Any]) -> str:

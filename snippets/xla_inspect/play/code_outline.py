@@ -120,6 +120,7 @@ class _Values(dict[str, Any]):
         Raises:
             ValueError: The expression contains something else, such as a call of another function.
         """
+        # The tree is checked before it is evaluated, so none of the reader's functions can run.
         simple = ast.Expression(_Simplifier().visit(node))
         if not all(isinstance(part, _SIMPLE) for part in ast.walk(simple)):
             raise ValueError

@@ -15,13 +15,13 @@ if TYPE_CHECKING:
     from xla_inspect.process import ForkedProcess
 
 GRACE = 2.0
-"""Seconds that a cancelled compile may go on, because its process would take longer to start again."""
+"""The seconds that a cancelled compilation may continue, since its process would take longer to restart."""
 
 START = 60.0
-"""Seconds within which a process has to be ready."""
+"""The time limit in seconds for starting a process."""
 
 JOBS = 100
-"""The programs that a process compiles before another replaces it, because compilers store something of each."""
+"""The number of jobs after which a process is replaced, since compilers store data about each program."""
 
 
 class Compiler:

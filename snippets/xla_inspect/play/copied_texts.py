@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TOLD = 6
-"""The opcodes whose number a test asserts, the most frequent ones."""
+"""The maximum number of opcodes, the most frequent ones, whose counts a copied test asserts."""
 
 _NO_OPERATIONS = frozenset({"parameter", "tuple", "get-tuple-element", "constant", "bitcast"})
 
@@ -108,6 +108,7 @@ class Copied:
             raise InspectError(message)
         source, expression = write_source(self.edit["arguments"]), function
         if not self.edit["arguments"]:
+            # Without arguments on the page, the code defines them itself.
             source = "EXAMPLE"
         lines = ["import jax", "import jax.numpy as jnp", "", f"args = {source}"]
         if options.get("vmap"):

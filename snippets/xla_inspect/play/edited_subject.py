@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from xla_inspect.subject import Subject
 
 PREFIXES = {"xla_cpu_": "cpu", "xla_gpu_": "gpu", "xla_tpu_": "tpu"}
-"""The prefixes of options that only one kind of compiler knows."""
+"""The kind of target for each prefix of options that only its compiler accepts."""
 
 
 def find_subject(module: ModuleType, file: str, name: str, arguments: str, options: Mapping[str, Any]) -> Subject:

@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from xla_inspect.process import ForkedProcess
 
 SHOWN = 20_000
-"""The characters of the code's output that are shown."""
+"""The maximum number of displayed characters of the code's output."""
 
 BEAT = 0.5
-"""The seconds after which an event without content is sent, which fails where the page has gone."""
+"""The seconds without a message after which an empty event is sent; sending fails if the page was closed."""
 
 _EXCESSES = {
     "output": ("output", "the code prints without end", "what it printed first is shown"),

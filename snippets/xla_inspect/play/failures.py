@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST = 8000
-"""Characters of a message that are kept."""
+"""The maximum number of characters of a message."""
 
 CHAIN = 50
-"""The causes of an error that are searched."""
+"""The maximum number of chained exceptions that are searched."""
 
 _HINTS = {
     "TracerBoolConversionError": "branch with jax.lax.cond or jnp.where, or make the argument static",

@@ -23,10 +23,10 @@ OWN = (
     "sharing.js",
     "play.js",
 )
-"""The page's own scripts, in the order in which they are loaded; `play.js` starts it."""
+"""The page's own scripts, in loading order; `play.js` starts the page."""
 
 BUNDLE = "codemirror.js"
-"""The editor, which is made and not tracked: without it the page has a plain one."""
+"""The code editor, a build product that is not tracked; without it, the page has a plain text field."""
 
 KINDS = {".js": "text/javascript", ".css": "text/css", ".txt": "text/plain"}
 

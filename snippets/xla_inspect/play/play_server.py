@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 ADDRESS = "127.0.0.1"
 PORT, PORTS = 8484, 50
-"""The first port that is tried, and the number of ports."""
+"""The first port to try, and the number of ports to try."""
 
 PATIENCE = 20.0
-"""Seconds that a connection may take to send a request."""
+"""The time limit in seconds for receiving a request."""
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
@@ -55,6 +55,7 @@ class PlayServer(http.server.ThreadingHTTPServer):
         start: The initial content of the page.
     """
 
+    # An open connection must not keep the process alive after a signal.
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128
@@ -174,6 +175,7 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
         if kind != "application/json":
             raise RefusedError(415, "a request is of the type application/json")
         length = request_checks.find_length(self.headers)
+        # A connection that closes early delivers fewer bytes than the header announces.
         content = self.rfile.read(length)
         if len(content) < length:
             raise RefusedError(400, "the body is shorter than it says")

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 EDIT = "edit.py"
-"""The name of code that is of no file."""
+"""The file name of code that does not come from a file."""
 
 NOT_STOPPED = (
     "The code runs with your rights: its time, memory and output are limited, "

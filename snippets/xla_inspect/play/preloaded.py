@@ -6,7 +6,7 @@ import warnings
 
 
 def _prepare() -> None:
-    # Only the server handles an interrupt from the terminal.
+    # In a session of their own, these processes get no interrupts from the terminal; only the server handles them.
     os.setsid()
     warnings.filterwarnings("ignore", message=".*fork", category=Warning)
     from xla_inspect import targets
@@ -16,6 +16,7 @@ def _prepare() -> None:
 
     # The forked processes share the modules imported above.
     del compile_process, edit_process
+    # Frozen objects are never collected, so the forked processes keep sharing their memory.
     gc.collect()
     gc.freeze()
 

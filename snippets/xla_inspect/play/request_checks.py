@@ -10,10 +10,10 @@ if TYPE_CHECKING:
     from email.message import Message
 
 BODY = 1 << 20
-"""Bytes that a request may have."""
+"""The maximum number of bytes in a request's body."""
 
 TARGETS = 16
-"""Targets that an edit may be compiled for."""
+"""The maximum number of targets of an edit."""
 
 _OPTIONS = {"donate": list, "static": list, "grad": bool, "vmap": int, "mesh": str, "flags": dict}
 

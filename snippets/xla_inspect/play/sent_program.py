@@ -67,11 +67,13 @@ class SentProgram:
         arguments, results = (
             tuple(tuple(ir.RankedTensorType(value).shape) for value in values) for values in (kind.inputs, kind.results)
         )
+        # JAX compiles only its own lowered programs, so the module replaces that of a program with the same shapes.
         stage = jax_private.replace_module(lower_zeros(arguments, results, PLATFORMS[target.kind]), self._module)
         return jax_private.place(stage, target.devices()[:1])
 
     @cached_property
     def _module(self) -> Any:  # noqa: ANN401 - MLIR's own
+        # JAX creates contexts with all of its dialects loaded, so a trivial program lends its context to the parser.
         plain: Any = lower_zeros((), (), "cpu").compiler_ir("stablehlo")
         with plain.context:
             return jax_private.load_mlir().Module.parse(self.bytecode)
@@ -110,6 +112,7 @@ def lower_zeros(
     def program(*_: jax.Array) -> list[jax.Array]:
         return [jnp.zeros(shape, jnp.float32) for shape in results]
 
+    # JAX would drop arguments that no result depends on unless they are kept explicitly.
     shapes = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in arguments]
     stage: jax.stages.Lowered = jax.jit(program, keep_unused=True).trace(*shapes).lower(lowering_platforms=(platform,))
     return stage

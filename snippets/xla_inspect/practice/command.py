@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from xla_inspect.targets import Target
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
-"""How a command ends; the last is what a shell says of a program that an interrupt ended."""
+"""The exit statuses of a command; the last is the shell's status for a program that an interrupt ended."""
 
 TEXTS = Path(__file__).parent / "texts"
 
@@ -118,6 +118,7 @@ def show_and_exit(
 
 def complain(prog: str, message: str) -> None:
     """Print an error message on the standard error."""
+    # The output is flushed first, so that the error appears after it in a terminal.
     with contextlib.suppress(OSError):
         sys.stdout.flush()
     sys.stderr.write(f"{prog.removeprefix('python -m ')}: {message}\n")
@@ -125,6 +126,7 @@ def complain(prog: str, message: str) -> None:
 
 def _abandon_output() -> None:
     """Discard the output that is not written yet, so that Python does not try to write it at exit."""
+    # Replacing the file descriptor also covers the flush that Python performs at exit.
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 

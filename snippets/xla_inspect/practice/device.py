@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 NAME = "gpu"
 NAMES = (*targets.TARGETS, NAME)
-"""What `--target` takes, a topology apart."""
+"""The names that `--target` accepts, without topologies."""
 
 OPTIONS: Mapping[str, str | int | bool] = {
     # This is XLA's default; captures without a device disable autotuning.
@@ -24,7 +24,7 @@ OPTIONS: Mapping[str, str | int | bool] = {
     # A profile does not attribute kernels inside a CUDA graph to instructions.
     "xla_gpu_enable_command_buffer": "",
 }
-"""How a program is compiled for the GPU of this machine."""
+"""The compiler options for the GPU of this machine."""
 
 _HOW = (
     "set JAX_PLATFORMS=cuda,cpu before Python starts and add JAX's CUDA libraries, "

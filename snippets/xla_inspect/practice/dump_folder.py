@@ -59,7 +59,7 @@ GROUPS = {
     "settings": "Settings",
     "other": "Other",
 }
-"""What the groups of files are called, in the order in which to read them."""
+"""The names of the groups of files, in a sensible reading order."""
 
 
 @dataclass(frozen=True, slots=True)

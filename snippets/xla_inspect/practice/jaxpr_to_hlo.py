@@ -20,10 +20,10 @@ if TYPE_CHECKING:
     from xla_inspect.practice.equations import Equations
 
 NONE = "no equation"
-"""What the instructions belong to that came of none."""
+"""The label of the row for instructions that belong to no equation."""
 
 RESHAPING = ("broadcast_in_dim", "broadcast", "reshape", "bitcast")
-"""What repeats numbers or gives them another shape, in a jaxpr and in HLO."""
+"""Primitives and opcodes that only repeat or reshape numbers."""
 
 # The pattern matches the first line of an outer equation, which may continue on the lines below.
 _EQUATION = re.compile(r"    \S.* = \S")
@@ -58,6 +58,7 @@ def set_beside(capture: Capture, equations: Equations) -> list[JaxprRow]:
     for (_, primitive, reads, makes, _), place in zip(equations.rows(), places, strict=True):
         names.setdefault((primitive, place), []).append(f"{makes} = {primitive} {reads}")
     by_origin = [_sort(capture, module) for module in (capture.unoptimized_module, capture.module)]
+    # Matched instructions are removed from the modules' tables, so only those without an equation remain.
     rows = [
         JaxprRow("; ".join(texts), *(tuple(module_origins.pop(key, ())) for module_origins in by_origin))
         for key, texts in names.items()
@@ -74,6 +75,7 @@ def _sort(capture: Capture, module: Module) -> dict[tuple[str, Place], list[Inst
     for instruction in module.walk():
         if is_fusion(instruction) or find_launch(module, instruction) is None:
             continue
+        # Parameters of inner computations only pass values on; those of ENTRY are the program's arguments.
         if instruction.opcode == "parameter" and instruction.computation != module.entry.name:
             continue
         frames = capture.frames.get(instruction.stack_frame or 0, ())[:1]

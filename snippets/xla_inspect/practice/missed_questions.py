@@ -123,7 +123,7 @@ IDLE = (
     (".T.T", ("transpose",), 0),
     ("jnp.sin(x), a second time", ("sine",), 1),
 )
-"""What `idle` wastes: in words, the opcodes to count, and how many it needs."""
+"""The wasted operations of `idle`: a description, the opcodes to count, and the number that is needed."""
 
 
 def swing(x: jax.Array) -> jax.Array:
@@ -309,4 +309,4 @@ QUESTIONS: Mapping[str, Callable[[Target], Repeat]] = {
     "transforms/kernels": _backwards,
     "transforms/mapped": _batched,
 }
-"""What to ask where a prediction was missed, by the phase and the prediction."""
+"""The function that returns the repeated question for a missed prediction, by phase and prediction."""

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _IGNORED = re.compile(r"  # (?:type: ignore|noqa).*$")
 
 ORDINALS = ("First", "Second", "Third")
-"""What hints are called, in order."""
+"""The ordinal numbers in the titles of hints."""
 
 
 @dataclass(frozen=True)
@@ -154,7 +154,7 @@ def pairs() -> CellMarkdown:
 
 
 def exercise(key: str) -> None:
-    """Return an exercise as on its page: task, file, hints, and the solution with the results of its check.
+    """Display an exercise as on its page: task, file, hints, and the solution with the results of its check.
 
     Args:
         key: The exercise's key, such as `basics/mlp`.

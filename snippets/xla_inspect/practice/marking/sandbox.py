@@ -18,10 +18,10 @@ if TYPE_CHECKING:
     from xla_inspect.practice.marking.exercises import Exercise
 
 START = 120.0
-"""Seconds that the process may take to start, in which it imports JAX."""
+"""The time limit in seconds for starting the process, which imports JAX."""
 
 GRACE = 10.0
-"""Seconds after its limit in which a process that hangs has to say where it hangs."""
+"""The seconds after its limit in which a hanging process has to report the line where it hangs."""
 
 
 class Sandbox:

@@ -40,10 +40,10 @@ _find_checks = lazy_names(__name__)
 """Function that returns the module that checks the exercises of a phase."""
 
 PRINTED = 5
-"""The most lines that are kept of what a file prints."""
+"""The maximum number of stored lines of a file's output."""
 
 WATCHED = ("builtins", "logging", "math", "numpy", "jax", "jax.lax", "jax.nn", "jax.numpy")
-"""Modules in whose functions' places a file may put others."""
+"""The modules whose functions a file could replace."""
 
 
 class Noise(io.TextIOBase):
