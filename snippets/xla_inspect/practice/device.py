@@ -38,6 +38,7 @@ class Device(Target):
     @property
     def obstacle(self) -> str:
         """The reason why this machine has no usable GPU, or an empty string, determined without initializing JAX."""
+        # Asking JAX for its devices would start its backends, so only the environment is read here.
         if not {"cuda", "gpu"} & set(os.environ.get("JAX_PLATFORMS", "").split(",")):
             return f"JAX is not told to use a GPU; {_HOW}"
         return ""

@@ -85,6 +85,7 @@ def list_dump_files(folder: Path) -> list[DumpFile]:
     """Return the described files of a dump folder, sorted by group, sort and name."""
     files = [describe_dump_file(path) for path in sorted(folder.iterdir()) if path.is_file()]
     groups, kinds = list(GROUPS), [sort for _, _, sort in _KINDS]
+    # In reverse order, the first of several patterns with the same description decides its position.
     order = {sort: number for number, sort in reversed([*enumerate(kinds)])}
     return sorted(files, key=lambda file: (groups.index(file.group), order.get(file.sort, len(order))))
 
