@@ -1,8 +1,8 @@
-"""Seal what a script measured or recorded, and read it: a change by hand, or by half, is noticed.
+"""Sealed files of measurements and records, in which a manual or partial change is detected.
 
-A sealed file is JSON that names the script that made it and the versions of what it is of, and ends with a hash of all
-the rest. That is a guard against mistakes, and against nobody who means to deceive: who can write a file can hash it.
-Needs nothing but the standard library, since other compilers' environments import it.
+A sealed file is a JSON object with the script that wrote it, the versions of the measured packages, and a final hash
+of the rest. The hash guards against mistakes, not against deception, since anyone can compute it again.
+This module needs only the standard library, since other compilers' environments import it.
 """
 
 from __future__ import annotations
@@ -19,23 +19,23 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parents[1]
 SEAL = "record"
-"""The key of the hash, which is the last of a file."""
+"""The key of the hash, which is the last item of a file."""
 DATA = ROOT / "docs" / "data"
 
 _PIN = re.compile(r"\"([\w.-]+)(?:\[[^\]\"]*\])?==([\w.+]+)")
 
 
 class SealError(Exception):
-    """A file that is not as a script wrote it, or that is not of the compilers that are pinned."""
+    """An error about a file that was changed by hand, or that other versions than the pinned ones produced."""
 
 
 def seal(text: str) -> str:
-    """Return the text of a JSON object with its hash as the last of its items."""
+    """Return the text of a JSON object with its hash added as the last item."""
     return f'{text.rstrip().removesuffix("}").rstrip()},\n "{SEAL}": "{_hash(json.loads(text))}"\n}}\n'
 
 
 def is_sealed(content: Mapping[str, Any]) -> bool:
-    """Return whether content, as a sealed file holds it, is as it was sealed."""
+    """Return whether the content of a sealed file still matches its hash."""
     rest = {name: value for name, value in content.items() if name != SEAL}
     return bool(content.get(SEAL) == _hash(rest))
 
@@ -45,33 +45,33 @@ def _hash(content: Mapping[str, Any]) -> str:
 
 
 def write_sealed(path: Path, script: str, versions: Mapping[str, str], content: Mapping[str, Any]) -> None:
-    """Write what a script measured.
+    """Write the results of a script to a sealed file.
 
     Args:
         path: The file.
-        script: The command that writes it, from the project's folder.
-        versions: Package to version, of what it was measured with.
-        content: What JSON can hold besides.
+        script: The command that writes it, run from the project's folder.
+        versions: The versions of the packages that were measured, by name.
+        content: The results, as JSON values by name.
     """
     whole = {"script": script, "versions": dict(versions), **content}
     path.write_text(seal(json.dumps(whole, indent=1, ensure_ascii=False)), encoding="utf-8", newline="\n")
 
 
 def read_sealed(path: Path) -> dict[str, Any]:
-    """Return what a sealed file holds, its script and versions included.
+    """Return the content of a sealed file, including its script and versions.
 
     Raises:
-        SealError: It was changed since it was sealed, or names no script or no versions.
+        SealError: The file was changed since it was sealed, or lacks its script or versions.
     """
     content: dict[str, Any] = json.loads(read_text(path))
     return content
 
 
 def read_current(path: Path) -> dict[str, Any]:
-    """Return what a sealed file holds that must be of the versions that are pinned.
+    """Return the content of a sealed file, which must come from the pinned versions.
 
     Raises:
-        SealError: As for `read`, or it is of other versions.
+        SealError: As for `read_sealed`, or the file comes from other versions.
     """
     content = read_sealed(path)
     if aged := list_aged(content["versions"]):
@@ -84,7 +84,7 @@ def read_text(path: Path) -> str:
     """Return the text of a sealed file.
 
     Raises:
-        SealError: As for `read`.
+        SealError: As for `read_sealed`.
     """
     text = path.read_text(encoding="utf-8")
     try:
@@ -105,12 +105,12 @@ def read_text(path: Path) -> str:
 
 
 def list_sealed(folder: Path = DATA) -> list[Path]:
-    """Return the files of a folder that scripts write and seal."""
+    """Return the sealed files in a folder."""
     return sorted(folder.rglob("*.json"))
 
 
 def list_faults(folder: Path = DATA) -> Iterator[str]:
-    """Yield what is wrong with each file of a folder that is not as its script wrote it."""
+    """Yield an error message for each file of a folder that is not as its script wrote it."""
     for path in list_sealed(folder):
         try:
             read_text(path)
@@ -119,7 +119,7 @@ def list_faults(folder: Path = DATA) -> Iterator[str]:
 
 
 def name_versions(versions: Mapping[str, str]) -> str:
-    """Return versions in one line, with what is pinned now where that is another."""
+    """Return versions on one line, each followed by the pinned version if that differs."""
     return ", ".join(
         f"{name} {version}{f' (this build: {pinned})' if (pinned := _find_other(name, version)) else ''}"
         for name, version in versions.items()
@@ -127,30 +127,30 @@ def name_versions(versions: Mapping[str, str]) -> str:
 
 
 def list_aged(versions: Mapping[str, str]) -> list[str]:
-    """Return the versions that are not the ones pinned now, in words; what nothing pins has no age."""
-    found = ((name, version, _find_other(name, version)) for name, version in versions.items())
-    return [f"{name} {version} and not of {pinned}" for name, version, pinned in found if pinned]
+    """Return a description of each version that differs from the pinned one; packages without a pin are ignored."""
+    rows = ((name, version, _find_other(name, version)) for name, version in versions.items())
+    return [f"{name} {version} and not of {pinned}" for name, version, pinned in rows if pinned]
 
 
 def _find_other(name: str, version: str) -> str:
-    """Return the version of a package that is pinned where that is another, else an empty string."""
+    """Return the pinned version of a package if it differs from `version`, otherwise an empty string."""
     pinned = _read_pins().get(name, [version])
     return "" if version in pinned else " or ".join(pinned)
 
 
 @cache
 def _read_pins() -> dict[str, list[str]]:
-    """Return the versions that are pinned, by package: the project's, and of what it has none, other compilers'."""
+    """Return the pinned versions by package: the project's pins, then those of other compilers' scripts."""
     project = dict(_PIN.findall((ROOT / "pyproject.toml").read_text(encoding="utf-8")))
-    found = {name: [version] for name, version in project.items()}
+    pins = {name: [version] for name, version in project.items()}
     for path in sorted((ROOT / "snippets" / "peers").glob("*/run.py")):
         for name, version in _PIN.findall(path.read_text(encoding="utf-8")):
             if name not in project:
-                found.setdefault(name, []).append(version)
-    return found
+                pins.setdefault(name, []).append(version)
+    return pins
 
 
 def _show(path: Path) -> str:
-    """Return a path from the project's folder."""
+    """Return a path relative to the project's folder, or only the name of a file outside it."""
     whole = path.resolve()
     return whole.relative_to(ROOT).as_posix() if whole.is_relative_to(ROOT) else path.name

@@ -68,7 +68,7 @@ def list_ways(captures: Mapping[str, Captures], records: Mapping[str, Record]) -
 
 
 def show_ways(ways: Mapping[str, Way], tunable: str) -> str:
-    """Return a table of how many kernels each way runs for each program, with the kernels' names in a fold.
+    """Return a table of the number of kernels that each way runs for each program, with their names in a fold.
 
     Args:
         ways: The result of `list_ways`, or a part of it.

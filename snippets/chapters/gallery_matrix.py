@@ -85,7 +85,7 @@ def _label(base: str) -> str:
 
 
 def _short(number: int) -> str:
-    """Return a number in four characters at most."""
+    """Return a number as text of at most four characters."""
     for unit, size in _UNITS:
         if number >= size:
             value = number / size
@@ -138,8 +138,8 @@ def _print_step(programs: Mapping[str, tuple[str, Captures]], old: str, new: str
     return markdown.fold(heading, markdown.cards(["program", "launches", "passes that changed it"], rows))
 
 
-def _signed(removed: Counter[str], new: Counter[str]) -> str:
-    changes = [f"-{number} {markdown.code(name)}" for name, number in sorted(removed.items())]
+def _signed(old: Counter[str], new: Counter[str]) -> str:
+    changes = [f"-{number} {markdown.code(name)}" for name, number in sorted(old.items())]
     changes += [f"+{number} {markdown.code(name)}" for name, number in sorted(new.items())]
     return ", ".join(changes)
 

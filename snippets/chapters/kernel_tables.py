@@ -106,7 +106,7 @@ def table_vectors(programs: Mapping[str, Capture]) -> str:
 
 
 def count_bounds(programs: Mapping[str, Capture]) -> Counter[str]:
-    """Return how many kernels each resource limits; `nothing` counts kernels that can fill a multiprocessor.
+    """Return the number of kernels that each resource limits; `nothing` counts those that can fill a multiprocessor.
 
     Args:
         programs: What a program is called, to its capture with the machine code.

@@ -1,4 +1,4 @@
-"""A filterable list of opcodes: a fold for each, with real lines of HLO and its fate on every target."""
+"""A filterable list of opcodes: a fold for each, with real lines of HLO and the stages at which each target has it."""
 
 from __future__ import annotations
 
@@ -194,7 +194,7 @@ def _lead(row: OpcodeRow, opcodes: OpcodeCatalog) -> tuple[str, str]:
 
 
 def _stages(sightings: Mapping[str, Mapping[Stage, Sighting]], lead: str, opcodes: OpcodeCatalog) -> str:
-    """Return the fate of an opcode on each target."""
+    """Return the stages at which each target has an opcode, and the passes that add or remove it."""
     if not sightings:
         return ""
     items = "".join(

@@ -41,14 +41,14 @@ class Sighting:
 
     @property
     def made_by(self) -> str:
-        """The first pass that created such an instruction, or an empty string if the input contains one."""
+        """The first pass that created an instruction with the opcode, or an empty string if the input contains one."""
         opcode = self.instruction.opcode
         step = None if _write(opcode) in self.capture.before else find_pass(self.capture, opcode)
         return step.name if step else ""
 
     @property
     def removed_by(self) -> str:
-        """The pass that removed the last such instruction, or an empty string if one remains to the end."""
+        """The pass that removed the last instruction with the opcode, or an empty string if one remains to the end."""
         spelling, present = _write(self.instruction.opcode), _write(self.instruction.opcode) in self.capture.before
         if spelling in self.capture.after:
             return ""
@@ -92,7 +92,7 @@ def find_pass(capture: Capture, opcode: str) -> PassChange | None:
 
 
 def _write(opcode: str) -> str:
-    """Return the text by which a module's use of an opcode is recognized."""
+    """Return the text that identifies an instruction with an opcode in the text of a module."""
     return f" {opcode}("
 
 

@@ -1,4 +1,4 @@
-"""A filterable list of passes: a fold for each, with its targets, its changes and how often it makes them."""
+"""A filterable list of passes: a fold for each, with its targets, its changes and their number."""
 
 from __future__ import annotations
 
@@ -42,14 +42,14 @@ class PassCatalog:
     def __init__(
         self,
         rows: Mapping[str, PassRow],
-        seen: Mapping[str, PassRecord],
+        records: Mapping[str, PassRecord],
         titles: Mapping[str, str],
         targets: Sequence[str],
         usual: Sequence[str],
     ) -> None:
         """Create the catalog, ranked by the number of changed programs."""
-        self.rows, self.seen, self.titles, self.targets, self.usual = rows, seen, titles, targets, usual
-        self.ranked = sorted(rows, key=lambda name: (-seen[name].count(usual), name.lower()))
+        self.rows, self.seen, self.titles, self.targets, self.usual = rows, records, titles, targets, usual
+        self.ranked = sorted(rows, key=lambda name: (-records[name].count(usual), name.lower()))
 
     def most(self, number: int) -> list[str]:
         """Return the passes that change the most programs on the usual targets, without pipelines."""
@@ -161,7 +161,7 @@ def _inner(record: PassRecord, passes: PassCatalog) -> str:
 
 
 def _uses(record: PassRecord, passes: PassCatalog) -> str:
-    """Return how often a pass changed something on the usual targets, or else on another target that it changed."""
+    """Return the number of changes by a pass on the usual targets, or else on another target that it changed."""
     if not record.has_changed:
         return ""
     targets = [target for target in passes.usual if target in record.uses]

@@ -170,7 +170,7 @@ def _list_changes(program: str, target: str, capture: Capture) -> Iterator[_Chan
 
 
 def _count_lines(text: str) -> Counter[str]:
-    """Return how often each line of a module occurs, ignoring metadata and numbers in names."""
+    """Return the number of occurrences of each line of a module, ignoring metadata and numbers in names."""
     return Counter(_NUMBER.sub("", _METADATA.sub("", text)).splitlines())
 
 

@@ -96,7 +96,7 @@ def check_rows(rows: Mapping[str, PassRow], records: Mapping[str, PassRecord]) -
         records: The record of each pass in the captures for all targets.
 
     Raises:
-        PassTableError: The table lacks a pass that ran or has one that did not, or it describes a closed pass although
+        PassTableError: The table lacks a pass that ran or lists one that did not, or describes a closed pass although
             no capture shows a change by it.
     """
     if missing := sorted(records.keys() - rows.keys()):

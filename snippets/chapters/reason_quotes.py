@@ -81,9 +81,10 @@ def find_first_decisions(reasons: Reasons, *kinds: str, about: Collection[str] =
         return not about or any(name == one or name.startswith(f"{one}.") for name in names for one in about)
 
     decisions = (
-        next((each for each in reasons.decisions if each.kind == kind and has_part(each)), None) for kind in kinds
+        next((candidate for candidate in reasons.decisions if candidate.kind == kind and has_part(candidate)), None)
+        for kind in kinds
     )
-    return tuple(each for each in decisions if each)
+    return tuple(candidate for candidate in decisions if candidate)
 
 
 def find_decisions(capture: Capture, kind: str, about: str = "", others: Collection[str] = ()) -> list[Decision]:

@@ -17,10 +17,10 @@ _EARLY = {"Python", "JAX", "import"}
 
 
 def rewrite_matrix(rows: Mapping[str, Mapping[str, Mapping[str, Fate]]], caption: str) -> str:
-    """Return a table of fates as HTML; neighbouring targets that agree share a cell.
+    """Return a table of the outcomes of rewrites as HTML; neighbouring targets with the same outcome share a cell.
 
     Args:
-        rows: The fates by rewrite, element type and target; every row has the same types and targets.
+        rows: The outcomes by rewrite, element type and target; every row has the same types and targets.
         caption: The caption, plain text; the order of the targets is added to it.
     """
     first = next(iter(rows.values()))

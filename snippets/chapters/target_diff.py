@@ -66,5 +66,5 @@ def compare_targets(old: Capture, new: Capture) -> GenerationStep:
 
 
 def count_kinds(launches: Iterable[Launch]) -> Counter[str]:
-    """Return the number of launches by kind (a fusion's kind, else the opcode), with asynchronous launches apart."""
+    """Return the number of launches by kind (a fusion's kind or an opcode), with asynchronous launches apart."""
     return Counter(f"{launch.kind}, async" if launch.is_async else launch.kind for launch in launches)

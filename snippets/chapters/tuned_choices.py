@@ -1,4 +1,4 @@
-"""A test of whether autotuning affects a program, by a compilation that fails without recorded autotuning results."""
+"""A test for an effect of autotuning on a program: a compilation that fails without recorded autotuning results."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def describe_error(call: Callable[..., object], *arguments: object, qualified: b
 
 
 def count_compiles(call: Callable[[], object]) -> int:
-    """Return the number of programs that a call compiles, including the computation of its result."""
+    """Run a call, wait for its result, and return the number of programs that were compiled."""
     compiles: list[bool] = []
 
     def listen(event: str, duration_secs: float, **_: str | int) -> None:  # noqa: ARG001 - JAX names it

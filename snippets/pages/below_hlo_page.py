@@ -1,4 +1,4 @@
-"""Texts, tables and checks of the page about what stands below HLO."""
+"""Texts, tables and checks of the page about the code below HLO."""
 
 from __future__ import annotations
 
@@ -31,11 +31,11 @@ STEPS = {
     "sass": ("SASS", "NVIDIA's <code>ptxas</code>: what this GPU runs"),
     "asm": ("x86 assembly", "LLVM: what this family of processors runs"),
 }
-"""Each language below HLO, to its name, and to what writes it and what it is."""
+"""The name, the author and a description of each language below HLO."""
 
 
 def compile_precision(precision: str) -> Captures:
-    """Return the layer with a precision of its matmul."""
+    """Compile the layer with a given precision of its matmul."""
     import jax.numpy as jnp
 
     def multiplied(x: jax.Array, w: jax.Array, b: jax.Array) -> jax.Array:
@@ -50,7 +50,7 @@ def join_code(capture: Capture, language: str) -> str:
 
 
 def find_code(capture: Capture, language: str, kernel: str = "") -> str:
-    """Return the code in a language of the first kernel whose name has some text in it."""
+    """Return the code, in one language, of the first kernel whose name contains a text."""
     return next(piece.text for piece in capture.code if piece.language == language and kernel in piece.kernel)
 
 
@@ -60,17 +60,17 @@ def find_first_line(text: str, pattern: str) -> str:
 
 
 def list_multiplications(capture: Capture) -> list[str]:
-    """Return the names of the instructions in a GPU's machine code that multiply matrices."""
+    """Return the names of the matrix instructions in a GPU's machine code."""
     return sorted(set(re.findall(r"\b[A-Z]*MMA\.[\w.]+", join_code(capture, "sass"))))
 
 
 def count_cores(capture: Capture) -> int:
-    """Return the number of instructions for tensor cores."""
+    """Return the number of tensor-core instructions in a GPU's machine code."""
     return sum(kernel.mix.counts.get("tensor cores", 0) for kernel in describe_kernels(capture) if kernel.mix)
 
 
 def count_streams(capture: Capture) -> Counter[str]:
-    """Return how many operations send rows through a TPU's matrix units, by element type."""
+    """Return the number of operations that send rows through a TPU's matrix units, by element type."""
     return matrix_units.count_types(capture, "vmatmul")
 
 
@@ -80,10 +80,10 @@ def find_kernel(capture: Capture) -> BundledKernel:
 
 
 def check_case(one: Captures, highest: Captures) -> None:
-    """Check the types that the matrix units multiply, by default and with the highest precision."""
+    """Check the element types that the matrix units multiply, by default and with the highest precision."""
     one.require()
-    for found in one.values():
-        entry = found.unoptimized_module.entry
+    for program in one.values():
+        entry = program.unoptimized_module.entry
         operands = [name for instruction in entry if instruction.opcode == "dot" for name in instruction.operands]
         assert {entry.by_name[name].shape.dtype for name in operands} == {"f32"}
     assert list_multiplications(one["h100"]) == ["HGMMA.64x16x8.F32.TF32"]
@@ -109,11 +109,11 @@ def show_forms(capture: Capture) -> str:
 
 
 def check_forms(one: Captures) -> None:
-    """Check which languages each target's code is in, and how many kernels have code of their own."""
+    """Check the languages of each target's code, and the number of kernels that XLA generates code for."""
     one.require()
-    made = {target: {piece.language for piece in found.code} for target, found in one.items()}
-    assert made["h100"] == {"triton", "llvm-unoptimized", "llvm", "ptx", "sass"}
-    assert made["cpu"] == {"llvm-unoptimized", "llvm", "asm"}
+    languages = {target: {piece.language for piece in program.code} for target, program in one.items()}
+    assert languages["h100"] == {"triton", "llvm-unoptimized", "llvm", "ptx", "sass"}
+    assert languages["cpu"] == {"llvm-unoptimized", "llvm", "asm"}
     library, loop = list_kernels(one["cpu"])
     assert [kernel.launches for kernel in describe_kernels(one["cpu"])] == [(loop.name,)]
     assert library.instruction
@@ -122,7 +122,7 @@ def check_forms(one: Captures) -> None:
 
 
 def show_lines(h100: Capture, cpu: Capture) -> str:
-    """Return a line of the matmul and the addition of the bias in each text, part by part, as tabs."""
+    """Return tabs, one per text, with a line of the matmul and a line that adds the bias."""
     ptx, sass = (
         (find_code(h100, language, "dot"), find_code(h100, language, "maximum")) for language in ("ptx", "sass")
     )
@@ -149,7 +149,7 @@ def _find_bias(text: str, addition: str, relu: str) -> str:
 
 
 def find_remark(kernel: KernelListing, decisions: Sequence[Decision]) -> Decision:
-    """Return what LLVM says of a kernel's vectors, the most telling first.
+    """Return the most informative of LLVM's remarks about the vectorization of a kernel.
 
     Args:
         kernel: The kernel.
@@ -161,7 +161,7 @@ def find_remark(kernel: KernelListing, decisions: Sequence[Decision]) -> Decisio
 
 
 def show_remarks(kernels: Sequence[KernelListing], decisions: Sequence[Decision]) -> str:
-    """Return each kernel of the CPU with its line, its vectors and LLVM's remark, as a table."""
+    """Return a table of the CPU's kernels with the source line, the vectors and LLVM's remark of each."""
     rows = [
         (
             markdown.code(kernel.name),
@@ -177,10 +177,10 @@ def show_remarks(kernels: Sequence[KernelListing], decisions: Sequence[Decision]
 def check_vectors(
     plain: Sequence[KernelListing], decisions: Sequence[Decision], vectors: Mapping[str, Capture]
 ) -> None:
-    """Check that two kernels of attention have no vectors for want of a gain, and loops with longer rows have some.
+    """Check that LLVM sees no gain in vectorizing two kernels of attention, but vectorizes loops over longer rows.
 
     Args:
-        plain: The kernels of attention without vectors.
+        plain: The kernels of attention that are not vectorized.
         decisions: LLVM's decisions about vectorization in attention.
         vectors: Programs on the CPU, by name.
     """
@@ -200,7 +200,7 @@ def check_vectors(
 
 
 def check_order(kernel: BundledKernel) -> None:
-    """Check the order in which units begin, the kernel's transfers, and that all four matrix units have work."""
+    """Check the order in which the units start, the kernel's transfers, and that all four matrix units have work."""
     first, *later = (
         min(bundle.address for bundle in kernel.bundles if bundle.units.get(unit))
         for unit in ("dma", "push", "matmul", "pop", "store")
@@ -216,36 +216,36 @@ def check_order(kernel: BundledKernel) -> None:
 
 
 def show_price(target: str, precisions: Mapping[str, Captures]) -> str:
-    """Return what the matmul takes in each precision on the H100 or a TPU, as a table."""
-    captures = {markdown.code(name): found[target] for name, found in precisions.items()}
+    """Return a table of the matmul's cost in each precision, on the H100 or a TPU."""
+    captures = {markdown.code(name): program[target] for name, program in precisions.items()}
     if target == "h100":
         return markdown.table(
             ["precision", "instructions for tensor cores", "multiply-adds (FFMA)"],
             [
-                (name, count_cores(found), len(re.findall(r"\bFFMA\b", join_code(found, "sass"))))
-                for name, found in captures.items()
+                (name, count_cores(program), len(re.findall(r"\bFFMA\b", join_code(program, "sass"))))
+                for name, program in captures.items()
             ],
             numbers=(1, 2),
         )
     rows = []
-    for name, found in captures.items():
-        kernel, streams = find_kernel(found), count_streams(found)
+    for name, program in captures.items():
+        kernel, streams = find_kernel(program), count_streams(program)
         rows.append((name, streams.total(), ", ".join(sorted(streams)), kernel.size, kernel.cycles))
     header = ["precision", "operations in the matrix units", "of", "bundles", "cycles, estimated"]
     return markdown.table(header, rows, numbers=(1, 3, 4))
 
 
 def show_multiplications(captures: Captures) -> str:
-    """Return the instructions by which each GPU multiplies matrices, and how often they stand in the code."""
+    """Return a table of each GPU's matrix instructions, with the number of them in the code."""
     rows = [
-        (title(target), ", ".join(map(markdown.code, list_multiplications(found))), count_cores(found))
-        for target, found in captures.items()
+        (title(target), ", ".join(map(markdown.code, list_multiplications(program))), count_cores(program))
+        for target, program in captures.items()
     ]
     return markdown.table(["target", "what multiplies", "how often it stands there"], rows, numbers=(2,))
 
 
 def compile_batch(rows: int) -> BundledKernel:
-    """Return the TPU's kernel of the layer for a batch of some rows."""
+    """Return the TPU's kernel of the layer for a batch with a given number of rows."""
     import jax
 
     x, *rest = layer.EXAMPLE
@@ -254,10 +254,10 @@ def compile_batch(rows: int) -> BundledKernel:
 
 
 def list_widths(positions: int) -> list[int]:
-    """Return the width of the vectors of each kernel of attention on the CPU, for a number of positions."""
+    """Return the vector width of each kernel of attention on the CPU, for a given number of positions."""
     import jax
 
     x, *rest = attention.EXAMPLE
     example = jax.ShapeDtypeStruct((x.shape[0], positions, x.shape[2]), x.dtype)
-    found = capture(attention.attention, example, *rest, target="cpu", machine=True, passes=False)
-    return [kernel.width for kernel in describe_kernels(found)]
+    program = capture(attention.attention, example, *rest, target="cpu", machine=True, passes=False)
+    return [kernel.width for kernel in describe_kernels(program)]

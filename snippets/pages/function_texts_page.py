@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture, Captures
 
 BEGINNINGS = {"jaxpr": "{ lambda", "StableHLO": "module @", "HLO": "HloModule "}
-"""Each dialect, to the beginning of a text in it."""
+"""The beginning of a text in each dialect, by the dialect's name."""
 
 
 def show_forms(capture: Capture) -> str:
@@ -55,20 +55,20 @@ def check_forms(capture: Capture) -> None:
 
 
 def compile_and_dump(lowered: Lowered, passes: str) -> tuple[Compiled, dict[str, str]]:
-    """Compile a lowered function, and return the executable and the dumps texts by file name.
+    """Compile a lowered function, and return the executable and the dumped texts by file name.
 
     Args:
         lowered: The lowered function.
-        passes: A regular expression for the passes after which the module is dumps.
+        passes: A regular expression for the passes after which the module is dumped.
     """
     with tempfile.TemporaryDirectory() as folder:
         options = {"xla_dump_to": folder, "xla_dump_hlo_pass_re": passes, "xla_dump_hlo_as_text": True}
-        compiled = lowered.compile(options)
-        return compiled, {path.name: path.read_text(encoding="utf-8") for path in Path(folder).glob("*.txt")}
+        executable = lowered.compile(options)
+        return executable, {path.name: path.read_text(encoding="utf-8") for path in Path(folder).glob("*.txt")}
 
 
 def list_texts(
-    traced: Traced, lowered: Lowered, compiled: Compiled, dumps: Mapping[str, str]
+    traced: Traced, lowered: Lowered, executable: Compiled, dumps: Mapping[str, str]
 ) -> list[tuple[str, str, str, str, str]]:
     """Return the name, text, dialect, author and time of creation of each call or file."""
     before = next(text for name, text in dumps.items() if name.endswith("before_optimizations.txt"))
@@ -84,7 +84,7 @@ def list_texts(
         ),
         ("...before_optimizations.txt", before, "the compiler, in a dump", "before any pass"),
         ("...after_PASS.before_PASS.txt", after, "the compiler, in a dump", "after a pass that changed the module"),
-        ("compiled.as_text()", compiled.as_text() or "", "the compiler", "after the last pass, scheduled"),
+        ("compiled.as_text()", executable.as_text() or "", "the compiler", "after the last pass, scheduled"),
     ]
     return [(call, text, _name_dialect(text), author, when) for call, text, author, when in texts]
 

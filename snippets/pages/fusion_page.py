@@ -68,7 +68,7 @@ def list_counts(captures: Mapping[str, Capture]) -> list[int]:
 
 
 def check_scaled_sums(columns: Captures, rows: Captures) -> None:
-    """Check the number of kernels of sums over columns and rows, and that other arrays take several on the CPU."""
+    """Check the number of kernels of sums over columns and rows, and that other arrays need several on the CPU."""
     assert list_counts(columns) == [1, 2, 1]
     assert list_counts(rows) == [1, 1, 1]
     for dimensions, dtype in (((64, 128), jnp.int32), ((8, 33), jnp.float32)):

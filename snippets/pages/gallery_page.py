@@ -42,10 +42,10 @@ def compile_programs() -> dict[str, tuple[str, Captures]]:
     }
 
 
-def list_steps(shown: Shown) -> dict[str, dict[str, GenerationStep]]:
+def list_steps(programs: Shown) -> dict[str, dict[str, GenerationStep]]:
     """Return the differences in each program between a target and its previous generation, by the newer target."""
     return {
-        new: gallery_matrix.list_generation_steps(shown, old, new)
+        new: gallery_matrix.list_generation_steps(programs, old, new)
         for family in FAMILIES
         for old, new in pairwise(family)
     }
@@ -67,9 +67,9 @@ def name_programs(names: Iterable[str], *, linked: bool = True) -> str:
     return ", ".join(titles) or "none"
 
 
-def show_program(shown: Shown, name: str) -> str:
+def show_program(programs: Shown, name: str) -> str:
     """Return the section of a program: its description, launches, chart, source and explorer."""
-    captures, function = shown[name][1], PROGRAMS[name].function
+    captures, function = programs[name][1], PROGRAMS[name].function
     target = next((target for target in captures if target.startswith("h100")), next(iter(captures)))
     usual = tuple(target for target in captures if target.partition(":")[0] in _USUAL)
     whole = captures[target].source

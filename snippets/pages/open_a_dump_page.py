@@ -1,4 +1,4 @@
-"""The checks of the page that opens a dump."""
+"""Checks of the page about opening a dump."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ def dump_files(function: Callable[..., Any], example: Sequence[object], **option
 
 
 def read_module(files: dict[str, bytes], name: str) -> Capture:
-    """Return the capture of the one module of a dump whose name has `name` in it."""
+    """Return the capture of the only module in a dump whose name contains `name`."""
     opened = Files.from_mapping(files)
-    (module,) = (each for each in list_modules(opened) if name in each.name)
+    (module,) = (candidate for candidate in list_modules(opened) if name in candidate.name)
     return read_capture(opened, module)
 
 
 def check_passes() -> None:
-    """Check that memory and kernels are read without the modules between passes, and from protocol buffers alone."""
+    """Check that memory and kernels can be read without the modules between passes, and from protocol buffers alone."""
     files = dump_files(layernorm.layernorm, layernorm.EXAMPLE, xla_dump_hlo_as_text=True, xla_dump_hlo_as_proto=True)
-    for given in (files, {name: content for name, content in files.items() if name.endswith(".pb")}):
-        capture = read_module(given, "layernorm")
+    for selection in (files, {name: content for name, content in files.items() if name.endswith(".pb")}):
+        capture = read_module(selection, "layernorm")
         assert explain_memory(capture, "").rows
         assert rank_launches(capture, "").launches
         assert not capture.passes
@@ -46,18 +46,22 @@ def check_passes() -> None:
 
 
 def check_elements() -> None:
-    """Check that elements of tuples are instructions as XLA's parser makes them, and that no kernel reads all."""
+    """Check that tuple elements become instructions, as in XLA's parser, and that no kernel reads a whole tuple."""
     files = dump_files(rnn.rnn, rnn.EXAMPLE, xla_dump_hlo_as_text=True)
     module = read_module(files, "rnn").module
-    (written,) = (text.decode() for name, text in files.items() if name.endswith("after_optimizations.txt"))
-    elements = {each.name: each.operands[0] for each in module.walk() if each.opcode == "get-tuple-element"}
+    (dump,) = (text.decode() for name, text in files.items() if name.endswith("after_optimizations.txt"))
+    elements = {
+        instruction.name: instruction.operands[0]
+        for instruction in module.walk()
+        if instruction.opcode == "get-tuple-element"
+    }
     assert elements
     for name, tuple_name in elements.items():
-        assert f"%{tuple_name}#{name.removeprefix(f'{tuple_name}_')}" in written
-    parsed = parse_hlo(written)
-    assert all(f"%{name} = " in parsed for name in elements)
-    loop = max(module.walk(), key=lambda each: each.shape.bytes if each.opcode == "while" else 0)
-    inside = [each for body in module.called(loop) for each in body]
-    whole = {each.name for each in inside if each.shape.is_tuple}
-    kernels = [each for each in inside if each.opcode in {"fusion", "copy", "dot"}]
-    assert not any(whole & {*each.operands} for each in kernels)
+        assert f"%{tuple_name}#{name.removeprefix(f'{tuple_name}_')}" in dump
+    reprint = parse_hlo(dump)
+    assert all(f"%{name} = " in reprint for name in elements)
+    loop = max(module.walk(), key=lambda instruction: instruction.shape.bytes if instruction.opcode == "while" else 0)
+    inside = [instruction for body in module.called(loop) for instruction in body]
+    whole = {instruction.name for instruction in inside if instruction.shape.is_tuple}
+    kernels = [instruction for instruction in inside if instruction.opcode in {"fusion", "copy", "dot"}]
+    assert not any(whole & {*instruction.operands} for instruction in kernels)

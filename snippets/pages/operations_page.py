@@ -95,32 +95,32 @@ def show_sizes(sizes: Mapping[str, int], quoted: Mapping[str, int]) -> str:
     return markdown.table(["Category", "Claimed", "Counted"], rows, numbers=(1, 2))
 
 
-def check_imported(shown: OpcodeCatalog) -> None:
+def check_imported(catalog: OpcodeCatalog) -> None:
     """Check the inverse and hyperbolic functions in each compiler's input, and that no two outputs are alike."""
-    gets = [INVERSE & shown.opcodes_at(target, "before") for target in USUAL]
+    gets = [INVERSE & catalog.opcodes_at(target, "before") for target in USUAL]
     assert gets == [set(), INVERSE, {"acos", "cosh", "sinh"}]
     function, example = opcodes.PROGRAMS["transcendental"]
     for platform in ("cpu", "cuda", "tpu"):
         lowered = jax.jit(function).trace(*example).lower(lowering_platforms=(platform,))
         assert "chlo.acos" in lowered.as_text()
         assert INVERSE & set(parse_module(lowered.as_text("hlo")).opcode_counts()) == set()
-    outputs = [shown.opcodes_at(target) for target in USUAL]
+    outputs = [catalog.opcodes_at(target) for target in USUAL]
     assert all(mine != others for place, mine in enumerate(outputs) for others in outputs[:place])
 
 
-def check_replaced(shown: OpcodeCatalog, by_jax: Iterable[tuple[str, Capture]]) -> None:
+def check_replaced(catalog: OpcodeCatalog, by_jax: Iterable[tuple[str, Capture]]) -> None:
     """Check the expanded opcodes, the library calls in the compiler's input, and the new bitcasts."""
-    expanded = [("batch-norm-training", target) for target in USUAL]
-    expanded += [(opcode, target) for opcode in ("logistic", "rng-bit-generator") for target in ("cpu", "h100")]
-    assert all("expander" in shown.removed_by(opcode, target) for opcode, target in expanded)
-    assert "rng-bit-generator" in shown.opcodes_at("tpu-v5e")
-    assert "after" in shown.sightings("logistic")["tpu-v5e"]
-    assert ["cholesky" in shown.opcodes_at(target, "before") for target in ("h100", "tpu-v5e")] == [False, True]
-    assert "expander" in shown.removed_by("cholesky", "tpu-v5e")
+    expansions = [("batch-norm-training", target) for target in USUAL]
+    expansions += [(opcode, target) for opcode in ("logistic", "rng-bit-generator") for target in ("cpu", "h100")]
+    assert all("expander" in catalog.removed_by(opcode, target) for opcode, target in expansions)
+    assert "rng-bit-generator" in catalog.opcodes_at("tpu-v5e")
+    assert "after" in catalog.sightings("logistic")["tpu-v5e"]
+    assert ["cholesky" in catalog.opcodes_at(target, "before") for target in ("h100", "tpu-v5e")] == [False, True]
+    assert "expander" in catalog.removed_by("cholesky", "tpu-v5e")
     solvers = [capture for name, capture in by_jax if name == "solvers" and capture.target == "h100"]
     calls = [call.custom_call_target or "" for capture in solvers for call in capture.unoptimized_module.walk()]
     assert any("cusolver" in target for target in calls)
-    assert all("bitcast" in shown.opcodes_at(target) - shown.opcodes_at(target, "before") for target in USUAL)
+    assert all("bitcast" in catalog.opcodes_at(target) - catalog.opcodes_at(target, "before") for target in USUAL)
 
 
 def check_odd_operands() -> None:

@@ -73,11 +73,11 @@ def check_sharing(gpu: Mapping[str, Any], symbol: str) -> None:
     assert {row["opcode"] for row in gpu["rows"] if not row["file"]} == {"reduce-scatter", "all-gather-start"}
 
 
-def check_scopes(named: Captures) -> None:
+def check_scopes(programs: Captures) -> None:
     """Check that the path of each launch contains a scope, and that the opcodes are the same without scopes."""
     import jax
 
-    for program in named.values():
+    for program in programs.values():
         instructions = (kernel.instruction for kernel in list_kernels(program) if kernel.instruction)
         paths = [instruction.op_name for instruction in instructions if instruction.op_name]
         assert any("/widen/" in path for path in paths)

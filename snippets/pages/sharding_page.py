@@ -264,7 +264,7 @@ def check_gathers(module: Module) -> None:
 
 
 def check_rematerialization(ways: Mapping[str, Captures]) -> None:
-    """Check that going by both axes sends half the bytes, and that only the direct way gathers the whole matrix."""
+    """Check that resharding by both axes sends half the bytes, and that only the direct way gathers the full matrix."""
     direct, both = ways["directly"], ways["by both axes"]
     direct.require()
     for target in direct:

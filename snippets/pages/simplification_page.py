@@ -1,4 +1,4 @@
-"""Programs for the rewrites that textbooks promise, the fates of these rewrites, and the simplifier's rules."""
+"""Programs for rewrites from textbooks, the outcomes of these rewrites, and the simplifier's rules."""
 
 from __future__ import annotations
 
@@ -42,7 +42,7 @@ def _compile_typed(program: str, kind: str) -> Captures:
 
 
 def find_fates(programs: Programs) -> dict[str, dict[str, dict[str, Fate]]]:
-    """Return the fate of each rewrite, by name, element type and target."""
+    """Return the outcome of each rewrite, by name, element type and target."""
     return {
         name: {
             kind: {target: follow(programs, name, kind, target) for target in captures}
@@ -53,7 +53,7 @@ def find_fates(programs: Programs) -> dict[str, dict[str, dict[str, Fate]]]:
 
 
 def follow(programs: Programs, name: str, kind: str, target: str) -> Fate:
-    """Return the fate of one rewrite on one target.
+    """Return the outcome of one rewrite on one target.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
@@ -68,7 +68,7 @@ def count_early(fates: Fates, kind: str) -> int:
 
 
 def compile_fate(name: str, kind: str, *, fast_math: bool = False) -> Fate:
-    """Return the fate of a rewrite on the CPU for an element type, optionally with fast math."""
+    """Return the outcome of a rewrite on the CPU for an element type, optionally with fast math."""
     program, opcodes, remaining = rewrites.REWRITES[name]
     function, example = rewrites.typed(program, kind)
     options = {"xla_cpu_enable_fast_math": True} if fast_math else {}

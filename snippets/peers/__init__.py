@@ -1,5 +1,5 @@
-"""What other compilers do with the same four programs.
+"""The results of other compilers for the same four programs.
 
-Each folder holds a `run.py`, which `uv run --script` runs with packages of its own, and the record that it wrote last.
-`scripts/peers` runs them and compares; `peers.records` reads the records and needs none of those packages.
+Each folder contains a script `run.py`, which `uv run --script` runs with its own packages, and the latest record.
+`scripts/peers` runs the scripts and compares the records; `peers.records` reads them without any of those packages.
 """

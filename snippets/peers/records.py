@@ -1,6 +1,6 @@
-"""Read what another compiler did with the four programs, as its script recorded it.
+"""The recorded results of other compilers for the four programs.
 
-Needs nothing but the standard library, and refuses a record that its script, as it stands, did not write.
+This module needs only the standard library, and rejects a record that the current script did not write.
 """
 
 from __future__ import annotations
@@ -21,21 +21,21 @@ SCRIPT, RECORD = "run.py", "record.json"
 
 
 class StaleRecordError(Exception):
-    """A record that its script, as it stands, did not write."""
+    """An error about a record that the current script did not write."""
 
 
 @dataclass(frozen=True)
 class Record:
-    """What one compiler did with the four programs.
+    """The results of one compiler for the four programs.
 
     Attributes:
-        peer: The name of its folder.
-        given: What names the numbers it computed on.
-        versions: Package to version, of all that its environment holds; `python` is among them.
-        kernels: Program to the names of what is launched one after the other.
-        error_below: Program to a bound on the largest difference to the reference.
-        facts: What else was counted or named.
-        texts: Name to what the compiler printed.
+        peer: The name of the compiler's folder.
+        given: The hash of the input numbers.
+        versions: The versions of all packages in its environment, by name, including `python`.
+        kernels: The names of the launched kernels, in order, by program.
+        error_below: An upper bound on the largest difference to the reference, by program.
+        facts: Further counts and names.
+        texts: The texts that the compiler printed, by name.
     """
 
     peer: str
@@ -48,7 +48,7 @@ class Record:
 
 
 def names() -> list[str]:
-    """Return the compilers that have a script, in alphabetical order."""
+    """Return the names of the compilers that have a script, in alphabetical order."""
     return sorted(path.parent.name for path in FOLDER.glob(f"*/{SCRIPT}"))
 
 
@@ -56,23 +56,23 @@ def read(peer: str, folder: Path = FOLDER) -> Record:
     """Return the record of a compiler.
 
     Raises:
-        StaleRecordError: There is none, its script was changed since, or it was changed by hand.
+        StaleRecordError: The record is missing or was changed by hand, or its script was changed afterwards.
     """
     path = folder / peer / RECORD
-    shown = f"snippets/peers/{peer}/{RECORD}"
+    label = f"snippets/peers/{peer}/{RECORD}"
     if not path.is_file():
-        message = f"{shown} does not exist: `scripts/peers {peer} --update` writes it"
+        message = f"{label} does not exist: `scripts/peers {peer} --update` writes it"
         raise StaleRecordError(message)
     content = json.loads(path.read_text(encoding="utf-8"))
     if content.get("script") != hash_script(folder / peer):
         message = (
-            f"{shown} was not written by snippets/peers/{peer}/{SCRIPT} as it stands: "
+            f"{label} was not written by snippets/peers/{peer}/{SCRIPT} as it stands: "
             f"run `scripts/peers {peer} --update` and look at what changed"
         )
         raise StaleRecordError(message)
     if not stamps.is_sealed(content):
         message = (
-            f"{shown} was changed by hand: run `scripts/peers {peer} --update`, "
+            f"{label} was changed by hand: run `scripts/peers {peer} --update`, "
             f"and change snippets/peers/{peer}/{SCRIPT} for another record"
         )
         raise StaleRecordError(message)
@@ -88,18 +88,18 @@ def read(peer: str, folder: Path = FOLDER) -> Record:
 
 
 def render(content: Mapping[str, Any]) -> str:
-    """Return a record as its file holds it: one line of a text to a line, and a hash of the whole at the end."""
+    """Return a record in the format of its file: JSON with a line for each line of a text, and a hash at the end."""
     return stamps.seal(json.dumps(content, indent=1, ensure_ascii=False))
 
 
 def hash_script(folder: Path) -> str:
-    """Return the hash of all that decides on a record: the files beside it, and what of `peers` these import."""
-    found: str = closure.hash_files(list_sources(folder), folder.parent)
-    return found
+    """Return the hash of all files that determine a record: those in its folder, and the modules that they import."""
+    digest: str = closure.hash_files(list_sources(folder), folder.parent)
+    return digest
 
 
 def list_sources(folder: Path) -> set[Path]:
-    """Return the files of a compiler's folder but the record, and every module or package of `peers` they import."""
+    """Return the files of a compiler's folder except the record, and the modules of `peers` that they import."""
     places = {f"peers.{name}": place for name, place in closure.list_places(folder.parent).items()}
     own = (path for path in folder.rglob("*") if path.is_file() and "__pycache__" not in path.parts)
     files: Iterable[Path] = closure.find_files(own, places, whole=places)
@@ -107,7 +107,7 @@ def list_sources(folder: Path) -> set[Path]:
 
 
 def _load_closure() -> Any:  # noqa: ANN401 - a module
-    """Return `xla_inspect.closure` without its package, which would set the environment of the compiler that runs."""
+    """Return `xla_inspect.closure` without importing its package, which would change the compiler's environment."""
     spec = importlib.util.spec_from_file_location("closure", FOLDER.parent / "xla_inspect" / "closure.py")
     assert spec is not None  # noqa: S101 - it is the path of a Python file
     assert spec.loader is not None  # noqa: S101 - likewise

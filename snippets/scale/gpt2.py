@@ -1,6 +1,6 @@
-"""A training step of GPT-2 with 124 million parameters, its 12 blocks unrolled: no array of it is ever made.
+"""A training step of GPT-2 with 124 million parameters and 12 unrolled blocks, compiled from shapes without any arrays.
 
-Weights and AdamW's moments are f32 and donated, products bf16; a batch is 8 texts of 1,024 tokens, for one device.
+Weights and AdamW's moments are f32 and donated; matmuls are bf16. A batch is 8 texts of 1,024 tokens, for one device.
 """
 
 from typing import Any
@@ -14,7 +14,7 @@ BLOCKS, WIDTH, HEADS, VOCABULARY, LENGTH, BATCH = 12, 768, 12, 50_257, 1024, 8
 
 
 def norm(x: jax.Array, weights: Params) -> jax.Array:
-    """Normalize each token."""
+    """Return layer-normalized activations of each token."""
     wide = x.astype(jnp.float32)
     wide = (wide - jnp.mean(wide, -1, keepdims=True)) * jax.lax.rsqrt(jnp.var(wide, -1, keepdims=True) + 1e-5)
     scaled: jax.Array = wide * weights["scale"] + weights["bias"]
@@ -28,7 +28,7 @@ def dense(x: jax.Array, weights: Params) -> jax.Array:
 
 
 def attend(x: jax.Array, weights: Params) -> jax.Array:
-    """Let each token look at those before it."""
+    """Return causal self-attention, in which each token attends to itself and to earlier tokens."""
     batch, length, width = x.shape
     q, k, v = jnp.split(dense(x, weights["attend"]).reshape(batch, length, HEADS, -1), 3, axis=-1)
     scores = jnp.einsum("bqhd,bkhd->bhqk", q, k).astype(jnp.float32) / (width // HEADS) ** 0.5
@@ -38,7 +38,7 @@ def attend(x: jax.Array, weights: Params) -> jax.Array:
 
 
 def block(x: jax.Array, weights: Params) -> jax.Array:
-    """Apply one block."""
+    """Return the output of one transformer block."""
     x = x + attend(norm(x, weights["norm1"]), weights)
     return x + dense(jax.nn.gelu(dense(norm(x, weights["norm2"]), weights["up"])), weights["down"])
 
@@ -56,7 +56,7 @@ def loss(params: Params, tokens: jax.Array) -> jax.Array:
 
 
 def train_step(state: Params, tokens: jax.Array) -> tuple[Params, jax.Array]:
-    """Return the state after one step of AdamW, its gradient clipped, and the loss."""
+    """Return the state after one step of AdamW with a clipped gradient, and the loss."""
     value, slopes = jax.value_and_grad(loss)(state["params"], tokens)
     size = jnp.sqrt(sum(jnp.sum(jnp.square(leaf)) for leaf in jax.tree.leaves(slopes)))
     slopes = jax.tree.map(lambda g: g * jnp.minimum(1.0, 1.0 / (size + 1e-6)), slopes)
@@ -72,7 +72,7 @@ def train_step(state: Params, tokens: jax.Array) -> tuple[Params, jax.Array]:
 
 
 def shapes() -> Params:
-    """Return the shapes of the parameters."""
+    """Return the shapes of the model's parameters."""
 
     def make(*size: int) -> jax.ShapeDtypeStruct:
         return jax.ShapeDtypeStruct(size, jnp.float32)

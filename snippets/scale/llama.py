@@ -1,7 +1,7 @@
-"""A training step of a decoder like Llama's, with the shapes of 7B and 70B parameters: no array of it is ever made.
+"""A training step of a decoder like Llama's with 7B or 70B parameters, compiled from shapes without any arrays.
 
-RMSNorm, rotary embeddings, grouped-query attention, SwiGLU, cross-entropy; weights and AdamW's moments in f32, products
-in bf16; a scan over the layers. The mesh has two axes: `fsdp`, over which weights and batch are sharded, and `tensor`.
+It uses RMSNorm, rotary embeddings, grouped-query attention, SwiGLU and a scan over the layers. Weights and moments are
+f32, and matmuls are bf16. The mesh has two axes: `fsdp`, over which weights and batch are sharded, and `tensor`.
 """
 
 from dataclasses import dataclass, replace
@@ -17,7 +17,7 @@ type Params = dict[str, Any]
 
 @dataclass(frozen=True)
 class Config:
-    """The sizes of a model and of its batch."""
+    """The sizes of a model and its batch."""
 
     layers: int
     width: int
@@ -35,22 +35,22 @@ LARGE_70B = Config(80, 8192, 64, 8, 28_672, batch=512, length=4096)
 
 
 def rms(x: jax.Array, scale: jax.Array) -> jax.Array:
-    """Normalize each token."""
+    """Return each token's activations, divided by their root mean square and scaled."""
     wide = x.astype(jnp.float32)
     return (wide * jax.lax.rsqrt(jnp.mean(wide * wide, -1, keepdims=True) + 1e-5) * scale).astype(x.dtype)
 
 
 def rotate(x: jax.Array) -> jax.Array:
-    """Turn each head by its position."""
+    """Return queries or keys with rotary position embeddings."""
     half = x.shape[-1] // 2
     angles = jnp.arange(x.shape[1])[:, None] * 10_000.0 ** (-jnp.arange(half) / half)
     sine, cosine = jnp.sin(angles)[None, :, None].astype(x.dtype), jnp.cos(angles)[None, :, None].astype(x.dtype)
-    left, right = x[..., :half], x[..., half:]
-    return jnp.concatenate([left * cosine - right * sine, left * sine + right * cosine], -1)
+    first, second = x[..., :half], x[..., half:]
+    return jnp.concatenate([first * cosine - second * sine, first * sine + second * cosine], -1)
 
 
 def attend(x: jax.Array, weights: Params, config: Config) -> jax.Array:
-    """Let each token look at those before it."""
+    """Return causal grouped-query attention."""
     batch, length, width = x.shape
     size = width // config.heads
     q = rotate((x @ weights["q"]).reshape(batch, length, config.heads, size))
@@ -65,20 +65,20 @@ def attend(x: jax.Array, weights: Params, config: Config) -> jax.Array:
 
 
 def feed_forward(x: jax.Array, weights: Params) -> jax.Array:
-    """Change each token by itself."""
-    changed: jax.Array = (jax.nn.silu(x @ weights["gate"]) * (x @ weights["up"])) @ weights["down"]
-    return changed
+    """Return the output of the SwiGLU feed-forward network for each token."""
+    output: jax.Array = (jax.nn.silu(x @ weights["gate"]) * (x @ weights["up"])) @ weights["down"]
+    return output
 
 
 def layer(x: jax.Array, weights: Params, config: Config) -> jax.Array:
-    """Apply one layer, with its weights in bf16."""
+    """Return the output of one layer, with its weights converted to bf16."""
     weights = jax.tree.map(lambda leaf: leaf.astype(jnp.bfloat16), weights)
     x = x + attend(rms(x, weights["norm1"]), weights, config)
     return x + feed_forward(rms(x, weights["norm2"]), weights)
 
 
 def by_example(x: jax.Array) -> jax.Array:
-    """Return activations sharded by example: without it, those of each device would be of the whole batch."""
+    """Return activations sharded by example; otherwise each device would compute them for the whole batch."""
     sharded: jax.Array = jax.lax.with_sharding_constraint(x, P("fsdp"))
     return sharded
 
@@ -113,7 +113,7 @@ def train_step(state: Params, tokens: jax.Array, config: Config) -> tuple[Params
 
 
 def shapes(config: Config) -> tuple[Params, Params]:
-    """Return the shapes of a model's parameters, and how each is sharded."""
+    """Return the shapes of a model's parameters, and the sharding of each."""
     keyed = config.width * config.kv_heads // config.heads
     split = {"q": P(None, "fsdp", "tensor"), "o": P(None, "tensor", "fsdp")}
     sizes = {

@@ -1,7 +1,7 @@
-"""A training step of a mixture of experts with the shapes of Mixtral 8x7B: no array of it is ever made.
+"""A training step of a mixture of experts with the sizes of Mixtral 8x7B, compiled from shapes without any arrays.
 
-Each token goes to two of eight experts, which lie on the mesh's axis `expert`; one that comes to a full expert is
-passed by. Weights and batch are sharded over `fsdp` too. A scan over the layers, each computed again for its gradient.
+Each token is routed to two of eight experts, which are sharded over the mesh axis `expert`; a full expert drops it.
+Weights and batch are also sharded over `fsdp`. A scan over the layers recomputes each layer in the backward pass.
 """
 
 from functools import partial
@@ -20,28 +20,28 @@ EXAMPLES = P(("fsdp", "expert"))
 
 
 def lay(x: jax.Array, spec: P) -> jax.Array:
-    """Return an array laid over the mesh."""
-    laid: jax.Array = jax.lax.with_sharding_constraint(x, spec)
-    return laid
+    """Return an array with a sharding constraint."""
+    array: jax.Array = jax.lax.with_sharding_constraint(x, spec)
+    return array
 
 
 def rms(x: jax.Array, scale: jax.Array) -> jax.Array:
-    """Normalize each token."""
+    """Return each token's activations, divided by their root mean square and scaled."""
     wide = x.astype(jnp.float32)
     return (wide * jax.lax.rsqrt(jnp.mean(wide * wide, -1, keepdims=True) + 1e-5) * scale).astype(x.dtype)
 
 
 def rotate(x: jax.Array) -> jax.Array:
-    """Turn each head by its position."""
+    """Return queries or keys with rotary position embeddings."""
     half = x.shape[-1] // 2
     angles = jnp.arange(x.shape[1])[:, None] * 1e6 ** (-jnp.arange(half) / half)
     sine, cosine = jnp.sin(angles)[None, :, None].astype(x.dtype), jnp.cos(angles)[None, :, None].astype(x.dtype)
-    left, right = x[..., :half], x[..., half:]
-    return jnp.concatenate([left * cosine - right * sine, left * sine + right * cosine], -1)
+    first, second = x[..., :half], x[..., half:]
+    return jnp.concatenate([first * cosine - second * sine, first * sine + second * cosine], -1)
 
 
 def attend(x: jax.Array, weights: Params) -> jax.Array:
-    """Let each token look at those before it."""
+    """Return causal self-attention."""
     batch, length, width = x.shape
     size = width // HEADS
     q = rotate((x @ weights["q"]).reshape(batch, length, HEADS, size)).reshape(batch, length, KV_HEADS, -1, size)
@@ -55,12 +55,12 @@ def attend(x: jax.Array, weights: Params) -> jax.Array:
 
 
 def route(x: jax.Array, router: jax.Array) -> tuple[jax.Array, jax.Array]:
-    """Return each token's share in each place of each expert, [batch, length, expert, place], and the imbalance."""
+    """Return each token's weight for each slot of each expert, [batch, length, expert, slot], and the imbalance."""
     odds = jax.nn.softmax(x.astype(jnp.float32) @ router, -1)
     best, chosen = jax.lax.top_k(odds, CHOSEN)
     best, chosen = (best / best.sum(-1, keepdims=True)).swapaxes(1, 2), chosen.swapaxes(1, 2)
     picked = jax.nn.one_hot(chosen, EXPERTS)
-    # All first choices come before all second ones.
+    # All first choices take slots before any second choice does.
     queue = picked.reshape(x.shape[0], -1, EXPERTS)
     ahead = ((jnp.cumsum(queue, 1) - queue).reshape(picked.shape) * picked).sum(-1)
     places = jax.nn.one_hot(ahead.astype(jnp.int32), int(SPARE * CHOSEN * x.shape[1] / EXPERTS), dtype=x.dtype)
@@ -70,25 +70,25 @@ def route(x: jax.Array, router: jax.Array) -> tuple[jax.Array, jax.Array]:
 
 
 def consult(x: jax.Array, weights: Params) -> tuple[jax.Array, jax.Array]:
-    """Let the experts change each token that reaches them; also return the imbalance."""
+    """Return the experts' weighted outputs for each token, and the imbalance of the routing."""
     shares, imbalance = route(x, weights["router"])
-    sent = lay(jnp.einsum("bsec,bsd->ebcd", (shares > 0).astype(x.dtype), x), P("expert", "fsdp"))
-    gate = jax.nn.silu(jnp.einsum("ebcd,edh->ebch", sent, weights["gate"]))
-    changed = jnp.einsum("ebch,ehd->ebcd", gate * jnp.einsum("ebcd,edh->ebch", sent, weights["up"]), weights["down"])
-    return lay(jnp.einsum("bsec,ebcd->bsd", shares, lay(changed, P("expert", "fsdp"))), EXAMPLES), imbalance
+    tokens = lay(jnp.einsum("bsec,bsd->ebcd", (shares > 0).astype(x.dtype), x), P("expert", "fsdp"))
+    gate = jax.nn.silu(jnp.einsum("ebcd,edh->ebch", tokens, weights["gate"]))
+    outputs = jnp.einsum("ebch,ehd->ebcd", gate * jnp.einsum("ebcd,edh->ebch", tokens, weights["up"]), weights["down"])
+    return lay(jnp.einsum("bsec,ebcd->bsd", shares, lay(outputs, P("expert", "fsdp"))), EXAMPLES), imbalance
 
 
 @jax.checkpoint
 def layer(x: jax.Array, weights: Params) -> tuple[jax.Array, jax.Array]:
-    """Apply one layer, with its weights in bf16 but for the router's."""
+    """Return the output of one layer, with all weights except the router's in bf16, and the imbalance."""
     weights = {name: leaf if name == "router" else leaf.astype(jnp.bfloat16) for name, leaf in weights.items()}
     x = lay(x + attend(rms(x, weights["norm1"]), weights), EXAMPLES)
-    changed, imbalance = consult(rms(x, weights["norm2"]), weights)
-    return x + changed, imbalance
+    output, imbalance = consult(rms(x, weights["norm2"]), weights)
+    return x + output, imbalance
 
 
 def loss(params: Params, tokens: jax.Array) -> jax.Array:
-    """Return the mean cross-entropy of the next token, and some for imbalance."""
+    """Return the mean cross-entropy of the next token, plus a penalty for imbalance."""
     x = lay(params["embed"].astype(jnp.bfloat16)[tokens[:, :-1]], EXAMPLES)
     x, imbalance = jax.lax.scan(layer, x, params["layers"])
     logits = (rms(x, params["norm"]) @ params["head"].astype(jnp.bfloat16)).astype(jnp.float32)
@@ -110,7 +110,7 @@ def train_step(state: Params, tokens: jax.Array) -> tuple[Params, jax.Array]:
 
 
 def shapes() -> tuple[Params, Params]:
-    """Return the shapes of the parameters, and how each is sharded."""
+    """Return the shapes of the parameters, and the sharding of each."""
     both, keyed = ("fsdp", "expert"), WIDTH * KV_HEADS // HEADS
     layers = {
         "norm1": ((WIDTH,), P()),

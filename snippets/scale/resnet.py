@@ -1,6 +1,6 @@
-"""A training step of ResNet-50, with batch normalization, for one device: no array of it is ever made.
+"""A training step of ResNet-50 with batch normalization, for one device, compiled from shapes without any arrays.
 
-Weights, momenta and running statistics are f32 and donated, convolutions bf16; a batch is 128 pictures of 224 x 224.
+Weights, momenta and statistics are f32 and donated; convolutions are bf16. A batch is 128 images of 224 x 224 pixels.
 """
 
 from collections.abc import Callable
@@ -18,19 +18,19 @@ GROWTH = 4
 
 
 class Network:
-    """One application of the network, which notes the statistics of each normalization.
+    """One forward pass of the network, which stores the batch statistics of each normalization.
 
     Args:
-        weight: What gives each weight.
+        weight: A function that returns a weight by its name.
     """
 
     def __init__(self, weight: Weight) -> None:
-        """Note nothing yet."""
+        """Start without any statistics."""
         self.weight = weight
         self.statistics: dict[str, jax.Array] = {}
 
     def convolve(self, name: str, x: jax.Array, features: int, size: int, stride: int = 1) -> jax.Array:
-        """Convolve with a window of `size` x `size`, and normalize over the batch."""
+        """Return a convolution with a window of `size` x `size`, normalized over the batch."""
         kernel = self.weight(f"{name}.kernel", size, size, x.shape[-1], features).astype(x.dtype)
         padding = [(size // 2, size // 2)] * 2
         layout = ("NHWC", "HWIO", "NHWC")
@@ -42,7 +42,7 @@ class Network:
         return ((wide - mean) * scale + self.weight(f"{name}.bias", features)).astype(x.dtype)
 
     def block(self, name: str, x: jax.Array, width: int, stride: int) -> jax.Array:
-        """Apply three convolutions, and add what came in."""
+        """Return the sum of a block's input and the result of three convolutions."""
         y = jax.nn.relu(self.convolve(f"{name}.narrow", x, width, 1))
         y = jax.nn.relu(self.convolve(f"{name}.look", y, width, 3, stride))
         y = self.convolve(f"{name}.widen", y, GROWTH * width, 1)
@@ -51,7 +51,7 @@ class Network:
         return jax.nn.relu(x + y)
 
     def classify(self, x: jax.Array) -> jax.Array:
-        """Return the logits of each picture's classes."""
+        """Return the class logits of each image."""
         x = jax.nn.relu(self.convolve("start", x.astype(jnp.bfloat16), 64, 7, 2))
         padding = [(0, 0), (1, 1), (1, 1), (0, 0)]
         x = jax.lax.reduce_window(x, -jnp.inf, jax.lax.max, (1, 3, 3, 1), (1, 2, 2, 1), padding)
@@ -63,7 +63,7 @@ class Network:
 
 
 def loss(params: Params, pictures: jax.Array, labels: jax.Array) -> tuple[jax.Array, Params]:
-    """Return the mean cross-entropy, and the statistics of the batch."""
+    """Return the mean cross-entropy, and the batch statistics."""
     network = Network(lambda name, *_: params[name])
     logits = network.classify(pictures)
     picked = jnp.take_along_axis(logits, labels[:, None], -1)[:, 0]
@@ -72,15 +72,15 @@ def loss(params: Params, pictures: jax.Array, labels: jax.Array) -> tuple[jax.Ar
 
 def train_step(state: Params, pictures: jax.Array, labels: jax.Array) -> tuple[Params, jax.Array]:
     """Return the state after one step of gradient descent with momentum, and the loss."""
-    (value, seen), slopes = jax.value_and_grad(loss, has_aux=True)(state["params"], pictures, labels)
+    (value, statistics), slopes = jax.value_and_grad(loss, has_aux=True)(state["params"], pictures, labels)
     m = jax.tree.map(lambda w, m, g: 0.9 * m + g + 5e-5 * w, state["params"], state["m"], slopes)
     params = jax.tree.map(lambda w, m: w - 0.1 * m, state["params"], m)
-    running = jax.tree.map(lambda old, new: 0.9 * old + 0.1 * new, state["running"], seen)
+    running = jax.tree.map(lambda old, new: 0.9 * old + 0.1 * new, state["running"], statistics)
     return {"params": params, "m": m, "running": running}, value
 
 
 def shapes() -> tuple[Params, Params]:
-    """Return the shapes of the parameters, and those of the running statistics."""
+    """Return the shapes of the parameters and of the running statistics."""
     params: Params = {}
 
     def note(name: str, *shape: int) -> jax.Array:

@@ -1,8 +1,8 @@
-"""A training step of a state space model with the shapes of Mamba-130M, for one device: no array of it is ever made.
+"""A training step of a state space model with the sizes of Mamba-130M, compiled from shapes without any arrays.
 
-Each layer's selective scan goes over time with `jax.lax.associative_scan`, in f32; projections are bf16. Weights and
-AdamW's moments are f32 and donated, a batch is 8 texts of 1,024 tokens. A scan over the 24 layers, each computed again
-for its gradient, since a scan's states take a token's width 16 times.
+Each layer's selective scan over time is a `jax.lax.associative_scan` in f32; projections are bf16. Weights and AdamW's
+moments are f32 and donated. A batch is 8 texts of 1,024 tokens, for one device. A scan over the 24 layers recomputes
+each layer in the backward pass, since the states of a selective scan are 16 times as large as the activations.
 """
 
 from functools import partial
@@ -18,19 +18,19 @@ BATCH, LENGTH = 8, 1024
 
 
 def rms(x: jax.Array, scale: jax.Array) -> jax.Array:
-    """Normalize each token."""
+    """Return each token's activations, divided by their root mean square and scaled."""
     wide = x.astype(jnp.float32)
     return (wide * jax.lax.rsqrt(jnp.mean(wide * wide, -1, keepdims=True) + 1e-5) * scale).astype(x.dtype)
 
 
 def dense(x: jax.Array, matrix: jax.Array) -> jax.Array:
-    """Multiply by a matrix."""
+    """Return the product with a weight matrix."""
     product: jax.Array = x @ matrix.astype(x.dtype)
     return product
 
 
 def look_back(x: jax.Array, weights: Params) -> jax.Array:
-    """Convolve each feature with the tokens just before."""
+    """Return a causal convolution of each feature over the previous tokens."""
     padded = jnp.pad(x, ((0, 0), (WINDOW - 1, 0), (0, 0)))
     kernel = weights["window"].astype(x.dtype)
     shifted = (padded[:, at : at + x.shape[1]] * kernel[at] for at in range(WINDOW))
@@ -38,25 +38,25 @@ def look_back(x: jax.Array, weights: Params) -> jax.Array:
 
 
 def remember(x: jax.Array, weights: Params) -> jax.Array:
-    """Carry states over time, by steps and gates that each token chooses."""
+    """Return the result of the selective scan, whose steps and gates depend on each token."""
     chosen = dense(x, weights["choose"])
     step, into, out = jnp.split(chosen.astype(jnp.float32), (RANK, RANK + STATES), axis=-1)
     step = jax.nn.softplus(step @ weights["step"] + weights["step.bias"])
     wide = x.astype(jnp.float32)
     decay = jnp.exp(step[..., None] * -jnp.exp(weights["decay"]))
-    added = (step * wide)[..., None] * into[:, :, None]
+    update = (step * wide)[..., None] * into[:, :, None]
 
     def combine(left: tuple[jax.Array, jax.Array], right: tuple[jax.Array, jax.Array]) -> tuple[jax.Array, jax.Array]:
         return left[0] * right[0], right[0] * left[1] + right[1]
 
-    _, states = jax.lax.associative_scan(combine, (decay, added), axis=1)
-    told: jax.Array = jnp.einsum("btis,bts->bti", states, out) + wide * weights["skip"]
-    return told.astype(x.dtype)
+    _, states = jax.lax.associative_scan(combine, (decay, update), axis=1)
+    output: jax.Array = jnp.einsum("btis,bts->bti", states, out) + wide * weights["skip"]
+    return output.astype(x.dtype)
 
 
 @jax.checkpoint
 def layer(x: jax.Array, weights: Params) -> tuple[jax.Array, None]:
-    """Apply one layer."""
+    """Return the output of one layer."""
     inner, gate = jnp.split(dense(rms(x, weights["norm"]), weights["in"]), 2, axis=-1)
     return x + dense(remember(look_back(inner, weights), weights) * jax.nn.silu(gate), weights["out"]), None
 

@@ -1,7 +1,7 @@
-"""A training step of the vision transformer ViT-B/16, for one device: no array of it is ever made.
+"""A training step of the vision transformer ViT-B/16, for one device, compiled from shapes without any arrays.
 
-Weights and AdamW's moments are f32 and donated, products bf16; a batch is 64 pictures of 224 x 224. A scan over the
-12 layers, which look at 196 patches and a token for the class.
+Weights and AdamW's moments are f32 and donated; matmuls are bf16. A batch is 64 images of 224 x 224 pixels. A scan
+over the 12 layers processes 196 patches and a class token.
 """
 
 from functools import partial
@@ -16,7 +16,7 @@ LAYERS, WIDTH, HEADS, HIDDEN, CLASSES, PATCH, SIZE, BATCH = 12, 768, 12, 3072, 1
 
 
 def norm(x: jax.Array, weights: Params, name: str) -> jax.Array:
-    """Normalize each token."""
+    """Return layer-normalized activations of each token."""
     wide = x.astype(jnp.float32)
     wide = (wide - jnp.mean(wide, -1, keepdims=True)) * jax.lax.rsqrt(jnp.var(wide, -1, keepdims=True) + 1e-6)
     scaled: jax.Array = wide * weights[f"{name}.scale"] + weights[f"{name}.bias"]
@@ -24,13 +24,13 @@ def norm(x: jax.Array, weights: Params, name: str) -> jax.Array:
 
 
 def dense(x: jax.Array, weights: Params, name: str) -> jax.Array:
-    """Multiply by a matrix, and add the bias."""
+    """Return the product with a weight matrix, plus a bias."""
     product: jax.Array = x @ weights[name].astype(x.dtype) + weights[f"{name}.bias"].astype(x.dtype)
     return product
 
 
 def layer(x: jax.Array, weights: Params) -> tuple[jax.Array, None]:
-    """Apply one layer."""
+    """Return the output of one layer."""
     batch, length, width = x.shape
     projected = dense(norm(x, weights, "norm1"), weights, "attend")
     q, k, v = jnp.split(projected.reshape(batch, length, HEADS, -1), 3, axis=-1)
@@ -42,7 +42,7 @@ def layer(x: jax.Array, weights: Params) -> tuple[jax.Array, None]:
 
 
 def loss(params: Params, pictures: jax.Array, labels: jax.Array) -> jax.Array:
-    """Return the mean cross-entropy."""
+    """Return the mean cross-entropy of the class labels."""
     rows = SIZE // PATCH
     patches = pictures.astype(jnp.bfloat16).reshape(-1, rows, PATCH, rows, PATCH, 3).transpose(0, 1, 3, 2, 4, 5)
     x = dense(patches.reshape(-1, rows * rows, PATCH * PATCH * 3), params, "patches")

@@ -111,8 +111,8 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
     if options.list:
         list_exercises(paper, folder)
         return command.DONE
-    if asked := options.hint or options.solution:
-        (show_hint if options.hint else show_solution)(paper, asked, folder)
+    if key := options.hint or options.solution:
+        (show_hint if options.hint else show_solution)(paper, key, folder)
         return command.DONE
     # A missing compiler is reported before the first phase, which would otherwise run for nothing.
     require(options.target)

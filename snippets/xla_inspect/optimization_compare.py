@@ -73,7 +73,7 @@ def show(paper: Paper, options: argparse.Namespace) -> int:
     paper.say("This program is deliberately wasteful.")
     paper.show(inspect.getsource(models.wasteful), "python")
     forecast = Forecast(paper, PHASE, options.target)
-    paper.say(f"It wastes {len(WASTE)} things: {'; '.join(written for written, _, _ in WASTE)}.")
+    paper.say(f"It wastes {len(WASTE)} things: {'; '.join(text for text, _, _ in WASTE)}.")
     guess = forecast.commit("How many of them does the compiler leave in?")
     capture = compile_for(options.target, models.wasteful, models.PARAMS, models.X)
     show_counts(paper, capture)

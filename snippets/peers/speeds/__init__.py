@@ -1,5 +1,5 @@
-"""How long each compiler's programs take, one module for each compiler: `scripts/peers --bench` runs them.
+"""The programs to be timed with each compiler, in one module per compiler; `scripts/peers --bench` runs them.
 
-A module has `WAYS`: the name of a way to compile, and what builds a program that way, or None where it cannot.
-What it builds runs the program once, on inputs that lie ready, and returns the finished result as an array.
+Each module has `WAYS`, a mapping from the name of a way to compile to a function that builds a program in that way. The
+function returns a callable that runs the program once on prepared inputs and returns the result as an array, or None.
 """

@@ -1,7 +1,7 @@
-"""Build a compiler's programs, check what they compute, then time those that standard input names.
+"""The timing process of one compiler: it builds and checks the programs, then times those that its parent requests.
 
-Run as `python -m peers.speeds NAME` in the environment of that compiler's script. The first answer lists what can be
-timed; then each line of the input, `[way, program, seconds]` in JSON, is answered by `[calls, seconds]`.
+Run it as `python -m peers.speeds NAME` in the environment of that compiler's script. The first answer lists the ways
+and programs. The process then answers each input line, `[way, program, seconds]` in JSON, with `[calls, seconds]`.
 """
 
 from __future__ import annotations
@@ -13,9 +13,9 @@ import sys
 import time
 
 MARK = "\x01"
-"""What begins an answer: libraries print what they like."""
+"""The start of each answer, which distinguishes it from the output of libraries."""
 
-# One core for all, whatever a library thinks of threads; before any of them is loaded.
+# Every compiler gets one core. The limit must be set before a library is loaded, which may start threads.
 os.environ["OMP_NUM_THREADS"] = "1"
 os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
 
@@ -23,7 +23,7 @@ from peers import given  # noqa: E402 - after what it must not see otherwise
 
 
 def main() -> None:
-    """Answer until the input ends."""
+    """Answer requests until the input ends."""
     ways = importlib.import_module(f"peers.speeds.{sys.argv[1]}").WAYS
     calls = {}
     for way, build in ways.items():
@@ -38,15 +38,15 @@ def main() -> None:
         call = calls[way, program]
         call()
         count, start = 0, time.perf_counter()
-        while (taken := time.perf_counter() - start) < seconds:
+        while (elapsed := time.perf_counter() - start) < seconds:
             call()
             count += 1
-        answer([count, taken])
+        answer([count, elapsed])
 
 
-def answer(found: object) -> None:
-    """Print a line for the driver."""
-    sys.stdout.write(f"{MARK}{json.dumps(found)}\n")
+def answer(content: object) -> None:
+    """Print an answer, on one line, for the parent process."""
+    sys.stdout.write(f"{MARK}{json.dumps(content)}\n")
     sys.stdout.flush()
 
 

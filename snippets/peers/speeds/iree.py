@@ -1,4 +1,4 @@
-"""IREE's programs, from the StableHLO that JAX exported, compiled for the processor at hand."""
+"""IREE's programs, compiled for this machine's processor from the StableHLO that JAX exported."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def build(program: str) -> Callable[[], Any]:
-    """Return what runs a program."""
+    """Return a function that runs a program."""
     module = compiler.compile_str(
         stablehlo.read(program),
         target_backends=["llvm-cpu"],

@@ -1,4 +1,4 @@
-"""ONNX Runtime's programs, with every optimization of its graphs."""
+"""ONNX Runtime's programs, with all graph optimizations enabled."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def build(program: str) -> Callable[[], Any]:
-    """Return what runs a program."""
+    """Return a function that runs a program."""
     options = ort.SessionOptions()
     options.intra_op_num_threads = 1
     session = ort.InferenceSession(

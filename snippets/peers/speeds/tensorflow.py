@@ -1,4 +1,4 @@
-"""TensorFlow's programs, by its own executor and through XLA."""
+"""TensorFlow's programs, run by its own executor and through XLA."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def build(program: str, *, jit: bool) -> Callable[[], Any]:
-    """Return what runs a program."""
+    """Return a function that runs a program."""
     tf.config.threading.set_intra_op_parallelism_threads(1)
     tf.config.threading.set_inter_op_parallelism_threads(1)
     arguments = layers.arguments(program)

@@ -1,4 +1,4 @@
-"""PyTorch's programs, as they are and through `torch.compile`."""
+"""PyTorch's programs, run eagerly and through `torch.compile`."""
 
 from __future__ import annotations
 
@@ -16,13 +16,13 @@ torch.set_grad_enabled(mode=False)
 
 
 def build(program: str) -> Callable[[], Any]:
-    """Return what runs a program's operations one by one."""
+    """Return a function that runs a program eagerly, one operation at a time."""
     run, arguments = layers.PROGRAMS[program], layers.arguments(program)
     return lambda: run(*arguments).numpy()
 
 
 def compiled(program: str) -> Callable[[], Any]:
-    """Return what runs a program as Inductor compiled it."""
+    """Return a function that runs a program compiled by Inductor."""
     run, arguments = torch.compile(layers.PROGRAMS[program], dynamic=False), layers.arguments(program)
     return lambda: run(*arguments).numpy()
 

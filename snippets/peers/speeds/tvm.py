@@ -1,4 +1,4 @@
-"""TVM's programs from ONNX, for the processor at hand: as fused, and with the schedule that a search found."""
+"""TVM's programs from ONNX, compiled for this machine's processor: with default loops, and with a tuned schedule."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ KERNEL = "fused_matmul_add_relu"
 
 
 def load(program: str, module: Any) -> Callable[[], Any]:  # noqa: ANN401 - TVM has no types
-    """Return what runs a module."""
+    """Return a function that runs a module."""
     target = {"kind": "llvm", "mcpu": tvm.target.codegen.llvm_get_system_cpu()}
     executable = tvm.compile(module, target=tvm.target.Target(target))
     run = relax.VirtualMachine(executable, tvm.cpu())["main"]
@@ -26,20 +26,20 @@ def load(program: str, module: Any) -> Callable[[], Any]:  # noqa: ANN401 - TVM 
 
 
 def build(program: str) -> Callable[[], Any]:
-    """Return what runs a program, its kernels the plain loops that TVM begins with."""
+    """Return a function that runs a program whose kernels are TVM's default loops."""
     return load(program, relaxing.fuse(program))
 
 
 def tune(program: str) -> Callable[[], Any] | None:
-    """Return what runs the layer with its stored schedule; the other programs have none."""
+    """Return a function that runs the layer with its stored schedule, or None for the other programs."""
     if program != "layer":
         return None
     fused = relaxing.fuse(program)
     scheduled = tvm.s_tir.Schedule(tvm.IRModule({"main": fused[KERNEL].with_attr("global_symbol", "main")}))
     schedule.apply_trace(scheduled)
-    changed = tvm.IRModule(dict(fused.functions_items()))
-    changed[KERNEL] = scheduled.mod["main"].without_attr("global_symbol")
-    return load(program, changed)
+    module = tvm.IRModule(dict(fused.functions_items()))
+    module[KERNEL] = scheduled.mod["main"].without_attr("global_symbol")
+    return load(program, module)
 
 
 WAYS = {"TVM": build, "TVM, tuned": tune}

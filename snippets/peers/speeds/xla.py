@@ -22,11 +22,11 @@ PROGRAMS: dict[str, Callable[..., jax.Array]] = {
 
 
 def build(program: str) -> Callable[[], Any]:
-    """Return what runs a program."""
+    """Return a function that runs a program."""
     arguments = [jax.device_put(array) for array in given.inputs(program).values()]
-    compiled = jax.jit(PROGRAMS[program]).lower(*arguments).compile()
-    # On the CPU an array of JAX's is NumPy's without a copy, so this waits and does no more.
-    return lambda: np.asarray(compiled(*arguments))
+    executable = jax.jit(PROGRAMS[program]).lower(*arguments).compile()
+    # On the CPU, NumPy shares the memory of JAX's array, so this call only waits for the result.
+    return lambda: np.asarray(executable(*arguments))
 
 
 WAYS = {"XLA": build}

@@ -1,4 +1,4 @@
-"""The playground: a page on this machine on which code is edited, and what XLA makes of it seen."""
+"""The playground: a local web page on which a reader edits code and sees the result of its compilation by XLA."""
 
 from xla_inspect.play.copied_test_support import recapture
 from xla_inspect.play.example_list import list_examples

@@ -1,4 +1,4 @@
-"""Arguments of the page as Python that needs only JAX."""
+"""The playground's arguments as Python code that needs only JAX."""
 
 from __future__ import annotations
 
@@ -10,13 +10,13 @@ _LONG = {short: name for name, short in SHORT.items()} | {f"s{bits}": f"int{bits
 
 
 def write_source(text: str) -> str:
-    """Return a tuple of the arguments that a text lists, as Python; names outside mappings are left out."""
+    """Return the source of a Python tuple with the arguments in a text; only the keys of mappings keep their names."""
     parts = [_Source().visit(node) for _, node in parse_arguments(text)]
     return ast.unparse(ast.Tuple(parts, ast.Load()))
 
 
 class _Source(ast.NodeTransformer):
-    """Replaces each shape by the call that makes it, and each name of a mapping's value by a string."""
+    """A transformer that replaces each shape by a call that creates it, and each key of a mapping by a string."""
 
     def visit_Subscript(self, node: ast.Subscript) -> ast.expr:
         shape = read_shape(node)

@@ -1,4 +1,4 @@
-"""Arguments as the reader types them into the page: `x: f32[64,128], n: 3, params: {w: f32[8,8]}`."""
+"""The arguments that the reader types into the page, such as `x: f32[64,128], n: 3, params: {w: f32[8,8]}`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping
 
 _EMPTY = re.compile(r"'[^']*'|\"[^\"]*\"|(?<=\w)\[\s*\]")
-"""A quoted text, which stays as it is, or the empty brackets of a scalar, which Python does not allow."""
+"""A quoted text, which stays unchanged, or the empty brackets of a scalar shape, which are not valid Python."""
 
 _LITERALS = ast.Constant | ast.UnaryOp | ast.BinOp | ast.Set
 
@@ -24,33 +24,33 @@ _LITERALS = ast.Constant | ast.UnaryOp | ast.BinOp | ast.Set
 def read_arguments(
     text: str, function: Callable[..., Any], names: Mapping[str, Any]
 ) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the positional and the keyword arguments that a text lists.
+    """Return the positional and the keyword arguments listed in a text.
 
     Args:
-        text: A value for each argument, with its name or in the function's order: a shape, a literal of Python, a list
-            or mapping of values, or a name of the file's own such as `EXAMPLE[0]`. Nothing in it is called.
-        function: The function that gets them.
-        names: The values of the file's names.
+        text: A value for each argument, with its name or in the function's order: a shape, a Python literal, a list
+            or mapping of values, or a name defined in the file, such as `EXAMPLE[0]`. No function in it is called.
+        function: The function that receives the arguments.
+        names: The values of the file's module-level names.
 
     Raises:
-        InspectError: It is not such a list, or the function has no such argument.
+        InspectError: The text is not a list of arguments, or the function has no such argument.
     """
     positional: list[Any] = []
-    named: dict[str, Any] = {}
+    keywords: dict[str, Any] = {}
     for name, node in parse_arguments(text):
         value = _evaluate(node, names)
-        if name in named or (not name and named):
+        if name in keywords or (not name and keywords):
             what = f"{name} is given twice" if name else f"{ast.unparse(node)!r} has no name, but follows one that has"
             message = f"arguments: {what}"
             raise InspectError(message)
         if name:
-            named[name] = value
+            keywords[name] = value
         else:
             positional.append(value)
     try:
-        bound = inspect.signature(function).bind_partial(*positional, **named)
+        bound = inspect.signature(function).bind_partial(*positional, **keywords)
     except ValueError:
-        return tuple(positional), named
+        return tuple(positional), keywords
     except TypeError as error:
         message = f"arguments: {error}; the function is {inspect.signature(function)}"
         raise InspectError(message) from error
@@ -58,12 +58,12 @@ def read_arguments(
 
 
 def parse_arguments(text: str) -> Iterator[tuple[str, ast.expr]]:
-    """Yield the name of each argument, or an empty string, and its value.
+    """Yield the name of each argument (an empty string if it has none) and the syntax tree of its value.
 
-    Python's own grammar has such a list: as the slices between the brackets of a subscript.
+    The list has the form of the slices between the brackets of a subscript, so Python's own parser reads it.
 
     Raises:
-        InspectError: It is no such list.
+        InspectError: The text is not a list of arguments.
     """
     if not text.strip():
         return
@@ -86,7 +86,7 @@ def parse_arguments(text: str) -> Iterator[tuple[str, ast.expr]]:
 
 
 def read_shape(node: ast.expr) -> tuple[str, list[int]] | None:
-    """Return the type and the sizes of a value that is a shape such as `f32[64,128]`, or None."""
+    """Return the element type and the sizes if a value is a shape such as `f32[64,128]`, otherwise None."""
     match node:
         case ast.Subscript(value=ast.Name(id=name), slice=ast.Tuple(elts=sizes)):
             pass
@@ -99,10 +99,10 @@ def read_shape(node: ast.expr) -> tuple[str, list[int]] | None:
 
 
 def read_key(node: ast.expr | None) -> str:
-    """Return the name that a key of a mapping is.
+    """Return the name in a key of a mapping, which may be a bare name or a string.
 
     Raises:
-        InspectError: It is none.
+        InspectError: The key is neither a name nor a string.
     """
     match node:
         case ast.Name(id=name) | ast.Constant(value=str() as name):
@@ -112,14 +112,15 @@ def read_key(node: ast.expr | None) -> str:
 
 
 def _evaluate(node: ast.expr, names: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any value
+    # A name such as `f32` means a type unless the file defines another value under that name.
     if (shape := read_shape(node)) and (shape[0] not in names or shape[0] in SHORT.values()):
         return read_shapes(f"{shape[0]}[{','.join(map(str, shape[1]))}]")[0]
     match node:
         case ast.Dict(keys=keys, values=values):
             return {read_key(key): _evaluate(value, names) for key, value in zip(keys, values, strict=True)}
         case ast.List(elts=items) | ast.Tuple(elts=items):
-            made = [_evaluate(item, names) for item in items]
-            return made if isinstance(node, ast.List) else tuple(made)
+            elements = [_evaluate(item, names) for item in items]
+            return elements if isinstance(node, ast.List) else tuple(elements)
     try:
         return _look_up(node, names)
     except (AttributeError, LookupError, TypeError, ValueError) as error:
@@ -128,7 +129,7 @@ def _evaluate(node: ast.expr, names: Mapping[str, Any]) -> Any:  # noqa: ANN401 
 
 
 def _look_up(node: ast.expr, names: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any value
-    """Return the value of a literal, or of a name of the file's with attributes and items."""
+    """Return the value of a literal, or of a name in the file followed by attributes and subscripts."""
     match node:
         case ast.Name(id=name) if name in names:
             return names[name]
@@ -155,11 +156,11 @@ SHORT = {
         for bits in (2, 4, 8, 16, 32, 64)
     },
 }
-"""The name of each type in NumPy, and its name in HLO."""
+"""The name of each element type in HLO, by its name in NumPy."""
 
 
 def write_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any], function: Callable[..., Any]) -> str:
-    """Return arguments as a text that `read_arguments` reads, or an empty string where they cannot be written so."""
+    """Return arguments as text that `read_arguments` accepts, or an empty string if a value has no such form."""
     kinds = {inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD}
     names = list[str]()
     with suppress(TypeError, ValueError):
@@ -171,10 +172,10 @@ def write_arguments(args: tuple[Any, ...], kwargs: Mapping[str, Any], function: 
 
 
 def write_values(names: list[str], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> str:
-    """Return arguments as text, the first with these names.
+    """Return arguments as text, with the given names for the first of them.
 
     Raises:
-        TypeError: One of them has no form as text.
+        TypeError: An argument cannot be written as text.
     """
     pairs = [*zip_longest(names[: len(args)], args, fillvalue=""), *kwargs.items()]
     return ", ".join(f"{name}: {_write(value)}" if name else _write(value) for name, value in pairs)

@@ -1,4 +1,4 @@
-"""The outline of a Python text, read without running it: functions, their parameters, and first shapes."""
+"""The outline of Python code, read without running it: functions, their parameters, and the shapes in `EXAMPLE`."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from xla_inspect.play.argument_text import SHORT, write_values
 
 _MAKERS = {"ShapeDtypeStruct", "zeros", "ones", "empty"}
 _MAKE = "make an array"
-"""No name that code can have."""
+"""A key that cannot collide with a name in the code, since it contains spaces."""
 
 _SIMPLE = (
     ast.Expression
@@ -31,40 +31,40 @@ _SIMPLE = (
 
 
 def outline(code: str, function: str = "") -> dict[str, Any]:
-    """Return what the page is told of code.
+    """Return the description of code that the page displays.
 
     Args:
-        code: The text.
-        function: The function that is wanted.
+        code: The Python code.
+        function: The name of the function that the reader selected.
 
     Returns:
-        `functions`, each with `name`, `line` and `parameters`; `chosen`, the wanted one, or the last where there is no
-        such; `arguments`, as the file's EXAMPLE tells them where that can be read so; `errors` of the syntax.
+        `functions`, each with `name`, `line` and `parameters`; `chosen`, the selected function, or the last public one
+        if the code does not define it; `arguments`, from EXAMPLE if it is simple enough; and syntax `errors`.
     """
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            # Some errors are found only when the tree is compiled, as that of a `return` outside a function.
+            # Python detects some errors, such as a `return` outside a function, only when it compiles the tree.
             compile(code, "edit.py", "exec", dont_inherit=True)
             tree = ast.parse(code)
     except SyntaxError as error:
-        found = {"message": f"{type(error).__name__}: {error.msg}", "line": error.lineno, "column": error.offset}
-        return _tell([], "", "", [{**found, "end_line": error.end_lineno}])
+        problem = {"message": f"{type(error).__name__}: {error.msg}", "line": error.lineno, "column": error.offset}
+        return _tell([], "", "", [{**problem, "end_line": error.end_lineno}])
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:
         message = f"Python cannot read this: {type(error).__name__}: {error}"
         return _tell([], "", "", [{"message": message[:2000], "line": 1, "column": None, "end_line": None}])
     functions: list[dict[str, Any]] = [
         _describe(node) for node in tree.body if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)
     ]
-    names: list[str] = [each["name"] for each in functions]
+    names: list[str] = [entry["name"] for entry in functions]
     programs = _list_programs(tree)
-    known = [*names, *programs]
+    choices = [*names, *programs]
     public = [name for name in names if not name.startswith("_")]
-    chosen = function if function in known else (public or names or [*programs] or [""])[-1]
+    chosen = function if function in choices else (public or names or [*programs] or [""])[-1]
     functions += [
         {"name": name, "line": line, "parameters": []} for name, line in programs.items() if name not in names
     ]
-    parameters: list[str] = next((each["parameters"] for each in functions if each["name"] == chosen), [])
+    parameters: list[str] = next((entry["parameters"] for entry in functions if entry["name"] == chosen), [])
     arguments = _write_example(tree, parameters) if chosen in names else ""
     return _tell(functions, chosen, arguments, [])
 
@@ -74,12 +74,12 @@ def _tell(functions: list[dict[str, Any]], chosen: str, arguments: str, errors: 
 
 
 def _describe(node: ast.FunctionDef | ast.AsyncFunctionDef) -> dict[str, Any]:
-    given = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
-    return {"name": node.name, "line": node.lineno, "parameters": [each.arg for each in given]}
+    parameters = [*node.args.posonlyargs, *node.args.args, *node.args.kwonlyargs]
+    return {"name": node.name, "line": node.lineno, "parameters": [parameter.arg for parameter in parameters]}
 
 
 def _list_programs(tree: ast.Module) -> dict[str, int]:
-    """Return the names in a file's PROGRAMS, each with its line, where that is written out."""
+    """Return the line number of each name in a file's PROGRAMS, if that is a literal dictionary."""
     for node in tree.body:
         match node:
             case ast.Assign(targets=[ast.Name(id="PROGRAMS")], value=ast.Dict(keys=keys)):
@@ -93,10 +93,10 @@ def _list_programs(tree: ast.Module) -> dict[str, int]:
 
 
 class _Values(dict[str, Any]):
-    """The values of a module's simple assignments by name, each evaluated when it is first used.
+    """The values of a module's simple assignments by name; each is evaluated at its first use.
 
     Args:
-        tree: The module.
+        tree: The syntax tree of the module.
     """
 
     def __init__(self, tree: ast.Module) -> None:
@@ -110,16 +110,17 @@ class _Values(dict[str, Any]):
                     self.nodes[name] = value
 
     def __missing__(self, name: str) -> Any:  # noqa: ANN401 - any value
-        # A name that is being evaluated is not there, so no chain of names has an end that never comes.
+        # The name is removed while it is evaluated, so names that refer to each other cannot recurse forever.
         self[name] = self.evaluate(self.nodes.pop(name))
         return self[name]
 
     def evaluate(self, node: ast.expr) -> Any:  # noqa: ANN401 - any value
-        """Return the value of an expression of shapes, numbers, names and containers.
+        """Return the value of an expression that consists of shapes, numbers, names and containers.
 
         Raises:
-            ValueError: It has another part, such as the call of another function.
+            ValueError: The expression contains something else, such as a call of another function.
         """
+        # The tree is checked before it is evaluated, so none of the reader's functions can run.
         simple = ast.Expression(_Simplifier().visit(node))
         if not all(isinstance(part, _SIMPLE) for part in ast.walk(simple)):
             raise ValueError
@@ -128,7 +129,7 @@ class _Values(dict[str, Any]):
 
 
 class _Simplifier(ast.NodeTransformer):
-    """Replaces each call that makes an array by one of `_make`, and each type such as `jnp.float32` by its name."""
+    """A transformer that replaces array constructors by calls of `_make`, and types (`jnp.float32`) by their names."""
 
     def visit_Call(self, node: ast.Call) -> ast.expr:
         match node.func:
@@ -149,7 +150,7 @@ def _make(shape: Any, dtype: str = "float32") -> SimpleNamespace:  # noqa: ANN40
 
 
 def _write_example(tree: ast.Module, parameters: list[str]) -> str:
-    """Return the file's EXAMPLE as text, or an empty string where it is not simple enough."""
+    """Return the file's EXAMPLE as text, or an empty string if it is not simple enough to evaluate."""
     try:
         example = _Values(tree)["EXAMPLE"]
         return write_values(parameters, example, {}) if isinstance(example, tuple) else ""

@@ -1,4 +1,4 @@
-"""The processes that do one job after another: compile for one kind of target, or read code without running it."""
+"""The worker processes of the playground: one compiles for a kind of target, one outlines code without running it."""
 
 from __future__ import annotations
 
@@ -32,18 +32,20 @@ WARM = {"cpu": "cpu", "gpu": "h100", "tpu": "tpu-v5e"}
 
 
 def run_outliner(connection: Connection) -> None:
-    """Outline code, job after job: code that crashes Python's parser ends only this process."""
+    """Answer jobs with the outline of their code; code that crashes Python's parser ends only this process."""
     _do_jobs(connection, lambda work, send: send({"kind": "outline", "data": outline(**work)}))
 
 
 def run_compiler(connection: Connection, kind: str) -> None:
-    """Compile, job after job.
+    """Answer jobs, each of which compiles a program.
 
     Args:
-        connection: Receives jobs. Sends for each job `begun`, `lowered`, `whole`, `details` or `failed`, and `idle`.
-        kind: The kind of target that it compiles for.
+        connection: The pipe that delivers jobs; for each, it returns `begun`, then `lowered`, `whole`, `details` or
+            `failed`, and finally `idle`.
+        kind: The kind of target to compile for.
     """
     place_dumps(Path.cwd())
+    # The first compilation loads the compiler, so a small program is compiled before the reader waits for a result.
     target = find_target(WARM[kind])
     if not target.obstacle:
         shape = ((8, 8),)
@@ -53,6 +55,7 @@ def run_compiler(connection: Connection, kind: str) -> None:
 
 
 def _do_jobs(connection: Connection, do: Callable[[dict[str, Any], Send], None]) -> None:
+    # A closed pipe means that the playground has ended, so this process ends too.
     with contextlib.suppress(EOFError):
         while work := connection.recv():
             connection.send({"kind": "begun"})
@@ -63,37 +66,40 @@ def _do_jobs(connection: Connection, do: Callable[[dict[str, Any], Send], None])
                 is_plain = isinstance(error, InspectError | RuntimeError | MemoryError)
                 text = str(error) if is_plain else f"{type(error).__name__}: {error}"
                 connection.send({"kind": "failed", "failure": make_failure(kind, text)})
+            # The garbage is collected before the process reports that it is idle, so it does not delay the next job.
             gc.collect()
             connection.send({"kind": "idle"})
 
 
 def _compile(work: dict[str, Any], send: Send) -> None:
-    """Compile a program, or describe the details of one that is stored."""
+    """Compile a program, or describe the details of a stored capture."""
     if "stored" in work:
         data = describe_details(unpack(work["stored"].read_bytes()), code=True)
         send({"kind": "details", "data": data})
         return
     target, program = find_target(work["target"]), pickle.loads(work["program"])  # noqa: S301 - of the same user's process
     seconds = {"trace": program.traced.seconds, "lower": program.seconds}
+    # The page shows the jaxpr and StableHLO while the compiler still runs.
     send({"kind": "lowered", "data": describe_lowered(program, target), "seconds": seconds})
-    read = compile_lowered(program, program, target, {**pin_options(target), **work["options"]})
-    capture = read().retold(sources=program.sources)
+    finish = compile_lowered(program, program, target, {**pin_options(target), **work["options"]})
+    capture = finish().retold(sources=program.sources)
     send({"kind": "whole", **describe_whole(capture, seconds)})
     work["store"].write_bytes(pack(capture))
 
 
 def describe_whole(capture: Capture, seconds: dict[str, float]) -> dict[str, Any]:
-    """Return the explorer's data of a capture, the durations, and the numbers that a copied test asserts."""
+    """Return a capture's data for the explorer, the durations in seconds, and the numbers for copied tests."""
     started = perf_counter()
     data = describe_capture(capture, code=True)
     seconds = {**seconds, "compile": capture.times.compiling, "describe": perf_counter() - started}
-    seen = {"kernels": len(list_launches(capture)), "opcodes": dict(sorted(capture.module.opcode_counts().items()))}
-    return {"data": data, "seconds": seconds, "seen": seen}
+    numbers = {"kernels": len(list_launches(capture)), "opcodes": dict(sorted(capture.module.opcode_counts().items()))}
+    return {"data": data, "seconds": seconds, "seen": numbers}
 
 
 def describe_lowered(program: SentProgram, target: Target) -> dict[str, Any]:
-    """Return the explorer's data of a program before it is compiled, in the form of `describe_capture`."""
+    """Return the explorer's data for a program that is not compiled yet, in the form of `describe_capture`."""
     files = {file: number for number, file in enumerate(program.sources)}
+    # Places are numbered in the order of their first use; -1 stands for lines without a place in the reader's files.
     places: dict[tuple[int, int], int] = {}
 
     def write(lines: Any) -> list[tuple[str, int]]:  # noqa: ANN401 - lines, each with its place

@@ -1,4 +1,4 @@
-"""The compilers of the playground: a process for each kind of target, and one that reads code."""
+"""The playground's handles for its worker processes: one process per kind of target, and one that outlines code."""
 
 from __future__ import annotations
 
@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from xla_inspect.process import ForkedProcess
 
 GRACE = 2.0
-"""Seconds that a cancelled compile may go on, because its process would take longer to start again."""
+"""The seconds that a cancelled compilation may continue, since its process would take longer to restart."""
 
 START = 60.0
-"""Seconds within which a process has to be ready."""
+"""The time limit in seconds for starting a process."""
 
 JOBS = 100
-"""The programs that a process compiles before another replaces it, because compilers store something of each."""
+"""The number of jobs after which a process is replaced, since compilers store data about each program."""
 
 
 class Compiler:
-    """A process that does one job after another, and is started again when it ends.
+    """A worker process that runs one job at a time and is restarted if it ends.
 
     Args:
-        start: Starts the process.
+        start: The function that starts the process.
 
     Attributes:
-        process: The process.
+        process: The current process.
     """
 
     def __init__(self, start: Callable[[], ForkedProcess]) -> None:
@@ -40,15 +40,15 @@ class Compiler:
         self._lock = threading.Lock()
 
     def do(self, work: dict[str, Any], limit: float, cancelled: threading.Event) -> Iterator[dict[str, Any]]:
-        """Yield the messages about a job; it waits until no other thread's job is running.
+        """Run a job after those of other threads, and yield the messages that the process sends about it.
 
         Args:
-            work: The content of the job, which goes to the process.
-            limit: The seconds that it may take.
-            cancelled: Set when nobody needs the result any more.
+            work: The job, which is sent to the process.
+            limit: The time limit in seconds.
+            cancelled: An event that is set when the result is no longer needed.
         """
         with self._lock:
-            # A process that ended while it was idle says nothing about the program.
+            # A process that ended while it was idle is not the program's fault, so the job is tried again.
             for _ in range(2):
                 if self.process.code is not None or self._done >= JOBS:
                     self.process.end()
@@ -61,7 +61,7 @@ class Compiler:
     def _follow(
         self, process: ForkedProcess, work: dict[str, Any], limit: float, cancelled: threading.Event
     ) -> Generator[dict[str, Any], None, bool]:
-        """Yield the messages about a job, and return whether it was begun or cancelled."""
+        """Yield the messages about a job, and return whether it was started or cancelled."""
         is_begun = is_cancelled = False
         process.restart_clock(START)
         process.send(work)
@@ -89,7 +89,7 @@ class Compiler:
 
 
 def explain_end(process: ForkedProcess, limit: float) -> dict[str, Any]:
-    """Return the failure of a job that ended the compiler's process."""
+    """Return the failure to report for a job during which the process ended."""
     if process.excess == "time":
         return _fail(
             "time", f"the compiler was not done after {limit:g} s", "raise the limit, as in --limit-compile 600"

@@ -1,4 +1,4 @@
-"""The support of copied tests: they compile the same function in the same way again."""
+"""The support for copied tests, which compile the playground's function again in the same way."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ class Seen:
 
     Attributes:
         capture: The whole capture.
-        kernels: The number of launches.
+        kernels: The number of kernel launches.
         opcodes: The number of instructions of each opcode after the last pass.
     """
 
@@ -40,12 +40,12 @@ def recapture(
     Args:
         names: The values of a file's names, such as `globals()`.
         function: The function's name.
-        arguments: Its arguments as the page writes them; those of EXAMPLE where it is empty.
-        targets: Short names.
+        arguments: Its arguments as the page writes them; if empty, those of EXAMPLE.
+        targets: The short names of the targets.
         options: `donate`, `static`, `grad`, `vmap`, `mesh` and `flags`, as the page sends them.
 
     Raises:
-        InspectError: The arguments cannot be read, or do not go with the function or a target.
+        InspectError: The arguments cannot be parsed, or do not fit the function or a target.
     """
     from xla_inspect.analysis import list_launches
     from xla_inspect.play.edited_subject import choose_options, find_subject
@@ -53,9 +53,9 @@ def recapture(
     module = ModuleType(str(names.get("__name__", "edit")))
     module.__dict__.update(names)
     subject = find_subject(module, str(names.get("__file__", "")), function, arguments, options or {})
-    seen = {}
+    facts = {}
     for target in targets:
         settings = choose_options(subject, target)
         capture = type(subject)(subject.name, subject.call, options=settings).capture(target)
-        seen[target] = Seen(capture, len(list_launches(capture)), capture.module.opcode_counts())
-    return seen
+        facts[target] = Seen(capture, len(list_launches(capture)), capture.module.opcode_counts())
+    return facts

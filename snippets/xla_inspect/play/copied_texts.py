@@ -1,4 +1,4 @@
-"""The texts that the page lets a reader copy: a test of what is seen now, an issue that runs by itself, a command."""
+"""The texts that a reader can copy from the page: a test of the current result, a runnable bug report, a command."""
 
 from __future__ import annotations
 
@@ -15,22 +15,22 @@ if TYPE_CHECKING:
     from collections.abc import Mapping
 
 TOLD = 6
-"""The opcodes whose number a test asserts, the most frequent ones."""
+"""The maximum number of opcodes, the most frequent ones, whose counts a copied test asserts."""
 
 _NO_OPERATIONS = frozenset({"parameter", "tuple", "get-tuple-element", "constant", "bitcast"})
 
 
 @dataclass(frozen=True)
 class Copied:
-    """The content of the page that a text is made of.
+    """The page's content from which the texts are written.
 
     Attributes:
-        edit: The page's request, checked.
+        edit: The page's request, already validated.
         file: The name of the code's file.
-        arguments: The arguments as text, or an empty string where the code alone says them.
-        versions: The packages that compile here, name to version.
-        seen: The last numbers of `kernels` and `opcodes`, by target.
-        is_saved: Whether the file on disk holds the code; a command reads it from there.
+        arguments: The arguments as text, or an empty string if only the code defines them.
+        versions: The version of each package that takes part in the compilation, by name.
+        seen: The latest numbers of `kernels` and `opcodes`, by target.
+        is_saved: Whether the file on disk holds the page's code, so that a command can read it from there.
     """
 
     edit: Mapping[str, Any]
@@ -42,34 +42,34 @@ class Copied:
 
     @property
     def code(self) -> str:
-        """The code, with one line's end at its end."""
+        """The code with exactly one newline at its end."""
         return f"{self.edit['code'].rstrip()}\n"
 
     @property
     def packages(self) -> str:
-        """The versions in one line."""
+        """The packages and their versions on one line."""
         return ", ".join(f"{name} {version}" for name, version in self.versions.items())
 
     def write(self, kind: str) -> str | None:
-        """Return the text of a kind: `test`, `issue` or `command`; None where there is no such kind.
+        """Return the text of a kind, which is `test`, `issue` or `command`; return None for any other kind.
 
         Raises:
-            InspectError: There is no result yet that a test could assert.
+            InspectError: There is no result yet for a test to assert, or an issue's function is not in the code.
         """
         makers = {"test": self._write_test, "issue": self._write_issue, "command": self._write_command_of_file}
         return makers[kind]() if kind in makers else None
 
     def _write_command_of_file(self) -> str:
-        """Return the command, under a comment where the file does not hold the code of the page."""
+        """Return the command, preceded by a comment if the page's code is not saved in the file."""
         first = "" if self.is_saved else f"# first save the playground's code as {self.file}: Share, Download\n"
         return first + self._write_command()
 
     def _write_command(self) -> str:
-        named, options = f"{self.file}:{self.edit['function']}", self.edit["options"]
+        subject, options = f"{self.file}:{self.edit['function']}", self.edit["options"]
         if re.search(r"[({]|\[[^\]\d]", self.edit["arguments"]):
-            # Arguments that are no plain shapes have no form on a command line.
-            return shlex.join(["xla-inspect", "play", named])
-        words = ["xla-inspect", "report", named]
+            # The command line has no syntax for arguments other than plain shapes.
+            return shlex.join(["xla-inspect", "play", subject])
+        words = ["xla-inspect", "report", subject]
         words += [word for target in self.edit["targets"] for word in ("--target", target)]
         if self.arguments and self.edit["arguments"]:
             words += ["--args", re.sub(r"(^|,)\s*[^\W\d]\w*\s*:", r"\1", self.arguments).strip()]
@@ -82,8 +82,8 @@ class Copied:
         return shlex.join(words)
 
     def _write_test(self) -> str:
-        seen = {target: told for target, told in self.seen.items() if told and target in self.edit["targets"]}
-        if not seen:
+        facts = {target: numbers for target, numbers in self.seen.items() if numbers and target in self.edit["targets"]}
+        if not facts:
             message = "there is nothing to test yet: wait until it is compiled"
             raise InspectError(message)
         name = re.sub(r"\W+", "_", self.edit["function"])
@@ -96,8 +96,8 @@ class Copied:
                 "    captures = recapture(\n",
                 f"        globals(),\n        {self.edit['function']!r},\n",
                 f"        arguments={self.edit['arguments']!r},\n",
-                f"        targets={tuple(seen)!r},\n        options={self.edit['options']!r},\n    )\n",
-                *(line for target, told in seen.items() for line in _assert(target, told)),
+                f"        targets={tuple(facts)!r},\n        options={self.edit['options']!r},\n    )\n",
+                *(line for target, numbers in facts.items() for line in _assert(target, numbers)),
             )
         )
 
@@ -106,29 +106,34 @@ class Copied:
         if not function.isidentifier():
             message = f"{function!r} is no function of the code's own: choose one, and copy it then"
             raise InspectError(message)
-        source, called = write_source(self.edit["arguments"]), function
+        source, expression = write_source(self.edit["arguments"]), function
         if not self.edit["arguments"]:
+            # Without arguments on the page, the code defines them itself.
             source = "EXAMPLE"
         lines = ["import jax", "import jax.numpy as jnp", "", f"args = {source}"]
         if options.get("vmap"):
             lines += [
                 f"args = jax.tree.map(lambda x: jax.ShapeDtypeStruct(({options['vmap']}, *x.shape), x.dtype), args)"
             ]
-            called = f"jax.vmap({called})"
+            expression = f"jax.vmap({expression})"
         if options.get("grad"):
-            called = f"jax.grad(lambda *a: sum(x.sum() for x in jax.tree.leaves({called}(*a))), allow_int=True)"
+            expression = f"jax.grad(lambda *a: sum(x.sum() for x in jax.tree.leaves({expression}(*a))), allow_int=True)"
         settings = "".join(
             f", {name}_argnames={tuple(options[name])!r}" for name in ("donate", "static") if options.get(name)
         )
         flags = read_flags([f"{name}={value}" for name, value in options.get("flags", {}).items()])
         own = "({'gpu': 'xla_gpu_', 'tpu': 'xla_tpu_'}).get(jax.default_backend(), 'xla_cpu_')"
-        known = "{name: value for name, value in flags.items() if name[:8] not in ALL or name.startswith(own)}"
-        told = [f"flags, own = {flags!r}, {own}", "ALL = ('xla_cpu_', 'xla_gpu_', 'xla_tpu_')", f"flags = {known}"]
+        selection = "{name: value for name, value in flags.items() if name[:8] not in ALL or name.startswith(own)}"
+        selecting = [
+            f"flags, own = {flags!r}, {own}",
+            "ALL = ('xla_cpu_', 'xla_gpu_', 'xla_tpu_')",
+            f"flags = {selection}",
+        ]
         lines += [
-            f"lowered = jax.jit({called}{settings}).lower(*args)",
+            f"lowered = jax.jit({expression}{settings}).lower(*args)",
             'print("jax", jax.__version__)',
             "print(lowered.as_text())",
-            *(told if flags else ()),
+            *(selecting if flags else ()),
             f"print(lowered.compile({'flags' if flags else ''}).as_text())",
         ]
         head = [
@@ -143,9 +148,9 @@ class Copied:
         return "\n".join(head) + f'\n\n{self.code}\n\nif __name__ == "__main__":\n{body}\n'
 
 
-def _assert(target: str, told: Mapping[str, Any]) -> list[str]:
-    """Return the lines of a test that hold what was seen for a target."""
-    counts = sorted(told.get("opcodes", {}).items(), key=lambda pair: (-pair[1], pair[0]))
-    shown = {name: count for name, count in counts if name not in _NO_OPERATIONS}
-    lines = [f"    seen = captures[{target!r}]\n", f"    assert seen.kernels == {told['kernels']}\n"]
-    return lines + [f"    assert seen.opcodes[{name!r}] == {count}\n" for name, count in [*shown.items()][:TOLD]]
+def _assert(target: str, numbers: Mapping[str, Any]) -> list[str]:
+    """Return the lines of a test that assert the numbers for a target."""
+    counts = sorted(numbers.get("opcodes", {}).items(), key=lambda pair: (-pair[1], pair[0]))
+    operations = {name: count for name, count in counts if name not in _NO_OPERATIONS}
+    lines = [f"    seen = captures[{target!r}]\n", f"    assert seen.kernels == {numbers['kernels']}\n"]
+    return lines + [f"    assert seen.opcodes[{name!r}] == {count}\n" for name, count in [*operations.items()][:TOLD]]

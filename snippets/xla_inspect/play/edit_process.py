@@ -1,4 +1,4 @@
-"""The process that runs the code of one edit: it loads it, traces the function and lowers it for each target."""
+"""The process for one edit: it loads the reader's code, traces the function, and lowers it for each target."""
 
 from __future__ import annotations
 
@@ -38,22 +38,22 @@ if TYPE_CHECKING:
     from xla_inspect.subject import Subject
 
 FILE = 1 << 28
-"""The bytes that a file may have which the code writes."""
+"""The maximum number of bytes of a file that the code writes."""
 
 WARNING = 1.0
-"""Seconds before the end of its time at which the process writes down the lines that run."""
+"""The process records the running lines this many seconds before its time limit."""
 
 LAST_WARNING = 0.3
-"""Seconds before the end at which it does so for code that lets no other thread run, such as a loop in C."""
+"""The same for code that never releases Python's lock, such as a loop in C, in seconds before the limit."""
 
 
 def run_edit(connection: Connection, memory: int) -> None:
-    """Wait for an edit, run its code, and send the lowered program.
+    """Wait for an edit, run its code, and send the lowered program of each target.
 
     Args:
-        connection: Receives the edit. Sends `ready`, `traced`, `lowered`, `compiling`, `captured` and `failed`, and
-            `end`.
-        memory: The bytes that the code may allocate.
+        connection: The pipe that delivers the edit; it returns the messages `ready`, `traced`, `lowered`,
+            `compiling`, `captured`, `failed` and `end`.
+        memory: The number of bytes that the code may allocate.
     """
     shape = jax.ShapeDtypeStruct((8, 8), jnp.float32)
     program = describe_program(lambda x: jax.nn.softmax(jnp.sin(x) @ x), (shape,), {})
@@ -72,13 +72,13 @@ def run_edit(connection: Connection, memory: int) -> None:
 
 
 class _Edit:
-    """One edit.
+    """The execution of one edit.
 
     Args:
-        request: The page's request, and `file`, `package` and `paths`: the name of the file, its package, and where
-            else it imports from.
-        folder: The folder that it runs in.
-        connection: Where messages go.
+        request: The page's request with three more keys: `file`, the name of the file; `package`, its package; and
+            `paths`, the folders from which it imports.
+        folder: The folder in which the code runs.
+        connection: The pipe for messages to the server.
     """
 
     def __init__(self, request: dict[str, Any], folder: Path, connection: Connection) -> None:
@@ -87,11 +87,11 @@ class _Edit:
         self.stage = "loading"
 
     def answer(self) -> None:
-        """Run the code, and send the result or the failure."""
+        """Run the code, send the results or the failure, and end the process."""
         with Path(STACKS).open("w", encoding="utf-8") as stacks:
             faulthandler.enable(stacks)
             seconds = self.request["seconds"]
-            # This needs no lock of Python: it reads the stacks of code that runs meanwhile, and may crash over it.
+            # This works without Python's global lock, so it reads stacks that change meanwhile and may crash.
             faulthandler.dump_traceback_later(max(seconds - LAST_WARNING, LAST_WARNING), file=stacks)
             errors: list[BaseException] = []
 
@@ -101,7 +101,7 @@ class _Edit:
                 except BaseException as error:  # noqa: BLE001 - the page shows whatever it is
                     errors.append(error)
 
-            # Recursion in C fits into a larger stack than that of the main thread.
+            # Recursion in C may need a larger stack than that of the main thread.
             threading.stack_size(64 << 20)
             thread = threading.Thread(target=work)
             thread.start()
@@ -116,7 +116,7 @@ class _Edit:
             with contextlib.suppress(OSError, ValueError):
                 sys.stdout.flush()
             self.send({"kind": "end"})
-            # Threads that go on would keep the process from its end.
+            # A normal exit would wait for threads that the code started.
             os._exit(0)
 
     def _fail(self, target: str | None, error: BaseException, stage: str = "") -> None:
@@ -124,6 +124,7 @@ class _Edit:
         self.send({"kind": "failed", "target": target, "failure": failure})
 
     def _work(self) -> None:
+        # An empty project file makes this folder the root of the project that the code belongs to.
         (self.path.parent / "pyproject.toml").touch()
         self.path.write_bytes(self.request["code"].encode("utf-8", "surrogatepass"))
         module = self._load()
@@ -152,28 +153,28 @@ class _Edit:
         importlib.import_module(package)
         return execute_file(self.path, f"{package}.{self.path.stem}")
 
-    def _lower(self, subject: Subject, program: Program, asked: str) -> None:
-        target = find_target(subject.name_target(asked))
+    def _lower(self, subject: Subject, program: Program, requested: str) -> None:
+        target = find_target(subject.name_target(requested))
         options = choose_options(subject, target.name)
         lowered = lower(program, target)
         sources = {self.request["file"]: self.request["code"]}
         has_devices = lowered.devices or jax_private.find_layout(lowered.stage)[0] > 1
         if program.mesh or has_devices or "stablehlo.token" in lowered.stablehlo:
-            # No other process can compile a program that names devices of this one.
+            # The program refers to devices of this process, so no other process can compile it.
             self.send({"kind": "compiling"})
-            self._compile(partial(capture_program, program, target, options), asked, sources)
+            self._compile(partial(capture_program, program, target, options), requested, sources)
             return
-        sent = pickle.dumps(pack_program(program, lowered, sources))
-        names = {"asked": asked, "target": target.name, "options": options}
-        self.send({"kind": "lowered", **names, "program": sent})
+        packed = pickle.dumps(pack_program(program, lowered, sources))
+        names = {"asked": requested, "target": target.name, "options": options}
+        self.send({"kind": "lowered", **names, "program": packed})
 
-    def _compile(self, start: partial[Any], asked: str, sources: dict[str, str]) -> None:
+    def _compile(self, start: partial[Any], requested: str, sources: dict[str, str]) -> None:
         place_dumps(self.path.parent)
         try:
             capture = start()().retold(sources=sources)
         except (InspectError, RuntimeError) as error:
-            self._fail(asked, error, "compiler")
+            self._fail(requested, error, "compiler")
             return
         seconds = {"trace": capture.times.tracing, "lower": capture.times.lowering}
         whole = describe_whole(capture, seconds)
-        self.send({"kind": "captured", "asked": asked, **whole, "packed": pack(capture)})
+        self.send({"kind": "captured", "asked": requested, **whole, "packed": pack(capture)})

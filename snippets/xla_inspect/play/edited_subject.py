@@ -1,4 +1,4 @@
-"""The program that an edit asks about: a function of a module with the page's arguments and options."""
+"""The program that an edit compiles: a function of a module with the page's arguments and options."""
 
 from __future__ import annotations
 
@@ -16,21 +16,21 @@ if TYPE_CHECKING:
     from xla_inspect.subject import Subject
 
 PREFIXES = {"xla_cpu_": "cpu", "xla_gpu_": "gpu", "xla_tpu_": "tpu"}
-"""The prefixes of options that only one kind of compiler knows."""
+"""The kind of target for each prefix of options that only its compiler accepts."""
 
 
 def find_subject(module: ModuleType, file: str, name: str, arguments: str, options: Mapping[str, Any]) -> Subject:
-    """Return the program.
+    """Return the program that the page selected.
 
     Args:
-        module: The module.
-        file: What errors call it.
-        name: The function's name, or that of one of its PROGRAMS.
-        arguments: The arguments as text, see `read_arguments`; those of EXAMPLE where it is empty.
-        options: What the page sends.
+        module: The module with the reader's code.
+        file: The module's name in error messages.
+        name: The name of a function, or of one of the module's PROGRAMS.
+        arguments: The arguments as text, see `read_arguments`; if empty, those of EXAMPLE.
+        options: The options that the page sends.
 
     Raises:
-        InspectError: The function or its arguments are missing, or do not go together.
+        InspectError: The function or its arguments are missing, or they do not fit each other.
     """
     if not name:
         message = "there is no function to compile; write one, as in `def f(x): return x + 1`"
@@ -38,11 +38,15 @@ def find_subject(module: ModuleType, file: str, name: str, arguments: str, optio
     programs = getattr(module, "PROGRAMS", {})
     entry = find_listed(module, name)
     listed = isinstance(programs, dict) and entry in programs
-    given = None
+    bound = None
     if arguments.strip():
-        held = programs[entry] if listed else None
-        found = (held[0] if isinstance(held, tuple) else held.function) if held else find_named(module, name, file)
-        given = read_arguments(arguments, found, vars(module))
+        program = programs[entry] if listed else None
+        function = (
+            (program[0] if isinstance(program, tuple) else program.function)
+            if program
+            else find_named(module, name, file)
+        )
+        bound = read_arguments(arguments, function, vars(module))
     elif not listed and not (hasattr(module, "EXAMPLE") or hasattr(module, "EXAMPLE_KWARGS")):
         find_named(module, name, file)
         message = (
@@ -59,11 +63,11 @@ def find_subject(module: ModuleType, file: str, name: str, arguments: str, optio
         vmap=int(options.get("vmap") or 0),
         xla=read_flags([f"{key}={value}" for key, value in (options.get("flags") or {}).items()]),
     )
-    return read_member(request, module, file, name, given)
+    return read_member(request, module, file, name, bound)
 
 
 def choose_options(subject: Subject, target: str) -> dict[str, str | int | bool]:
-    """Return those of a program's options of XLA that the compiler for a target can know."""
+    """Return the XLA options of a program that apply to a target, leaving out those of other kinds of target."""
     own = find_target(target).kind
     return {
         name: value

@@ -1,4 +1,4 @@
-"""One edit on its way from the page to the compilers and back."""
+"""The handling of one edit: its code's process, its compilations, and the events for the page."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ if TYPE_CHECKING:
     from xla_inspect.process import ForkedProcess
 
 SHOWN = 20_000
-"""The characters of the code's output that are shown."""
+"""The maximum number of displayed characters of the code's output."""
 
 BEAT = 0.5
-"""The seconds after which an event without content is sent, which fails where the page has gone."""
+"""The seconds without a message after which an empty event is sent; sending fails if the page was closed."""
 
 _EXCESSES = {
     "output": ("output", "the code prints without end", "what it printed first is shown"),
@@ -40,13 +40,13 @@ _EXCESSES = {
 
 @dataclass
 class Edit:
-    """An edit.
+    """An edit that the server is answering, or has answered.
 
     Attributes:
-        request: The page's request, checked.
-        pool: The processes and their limits.
+        request: The page's request, already validated.
+        pool: The pool of processes, with their limits.
         process: The process that runs the code.
-        stored: The files of the captures that the page may ask for later, by target.
+        stored: The files with captures whose details the page may request later, by target.
         seen: The numbers that a copied test asserts, by target.
     """
 
@@ -57,7 +57,7 @@ class Edit:
     seen: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        """Begin with nothing done."""
+        """Set up the state of an edit that has not started."""
         self._cancelled = threading.Event()
         self._waiting = set[str]()
         self._output = 0
@@ -65,16 +65,16 @@ class Edit:
 
     @property
     def id(self) -> str:
-        """The page's number of the edit."""
+        """The identifier that the page gave the edit."""
         return str(self.request["id"])
 
     def supersede(self) -> None:
-        """Give up, because another edit takes its place."""
+        """Stop, because a newer edit replaces this one."""
         self.process.messages.put({"kind": "superseded"})
 
     def answer(self) -> Iterator[dict[str, Any]]:
-        """Yield the events for the page."""
-        begun = time.monotonic()
+        """Run the edit, and yield the events for the page."""
+        start = time.monotonic()
         yield {"event": "started", "id": self.id}
         try:
             yield from self._work()
@@ -84,11 +84,11 @@ class Edit:
         if self.is_superseded:
             yield {"event": "superseded"}
         else:
-            yield {"event": "done", "id": self.id, "seconds": time.monotonic() - begun}
+            yield {"event": "done", "id": self.id, "seconds": time.monotonic() - start}
 
     def _work(self) -> Iterator[dict[str, Any]]:
         limits, process = self.pool.limits, self.process
-        # Loading JAX, until the process is ready, is no time of the code's.
+        # The time to load JAX, until the process is ready, does not count against the code's limit.
         process.restart_clock(START)
         process.send({**self.request, "seconds": limits.code, **self.pool.place})
         while self._is_running or self._waiting:
@@ -100,14 +100,14 @@ class Edit:
             if message["kind"] == "superseded":
                 self.is_superseded = True
                 return
-            if compiled := message.get("compiled_for"):
-                yield from self._take_result(compiled, message)
+            if target := message.get("compiled_for"):
+                yield from self._take_result(target, message)
             else:
                 yield from self._take_code(message)
         yield from self._print()
 
     def _take_code(self, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the events of a message from the code's process."""
+        """Handle a message from the code's process, and yield its events for the page."""
         match message["kind"]:
             case "ready":
                 self.process.restart_clock(self.pool.limits.code)
@@ -135,7 +135,7 @@ class Edit:
                 yield _fail(None, self._explain_end())
 
     def _take_result(self, target: str, message: dict[str, Any]) -> Iterator[dict[str, Any]]:
-        """Yield the event of a compiler's message about a target."""
+        """Handle a compiler's message about a target, and yield its event for the page."""
         if message["kind"] == "over":
             self._waiting.discard(target)
         elif message["kind"] == "failed":
@@ -146,7 +146,7 @@ class Edit:
             yield {"event": "data", "target": target, "part": message["kind"], **content}
 
     def _print(self) -> Iterator[dict[str, Any]]:
-        """Yield the code's output since the last time."""
+        """Yield an event with the code's output since the last call, if there is any."""
         text = self.process.printed[self._output : SHOWN]
         self._output += len(text)
         if text:
@@ -154,24 +154,25 @@ class Edit:
             yield {"event": "output", "text": text + "\n… what else it prints is left out\n" * is_cut}
 
     def _submit(self, message: dict[str, Any]) -> None:
-        """Let a compiler compile a lowered program."""
+        """Send a lowered program to the compiler for its target, in a thread of its own."""
         target = message["asked"]
         work = {name: message[name] for name in ("program", "target", "options")} | {"store": self._store(target)}
+        # The target is registered before the thread starts, since `_work` ends when nothing is waiting.
         self._waiting.add(target)
         threading.Thread(target=self._compile, args=(target, message["target"], work), daemon=True).start()
 
-    def _compile(self, asked: str, target: str, work: dict[str, Any]) -> None:
+    def _compile(self, requested: str, target: str, work: dict[str, Any]) -> None:
         compiler, limit = self.pool.compiler(find_target(target).kind), self.pool.limits.compile
         for message in compiler.do(work, limit, self._cancelled):
-            self.process.messages.put({**message, "compiled_for": asked})
-        self.process.messages.put({"kind": "over", "compiled_for": asked})
+            self.process.messages.put({**message, "compiled_for": requested})
+        self.process.messages.put({"kind": "over", "compiled_for": requested})
 
     def _store(self, target: str) -> Path:
         path = self.stored[target] = self.pool.name_file()
         return path
 
     def _explain_end(self) -> dict[str, Any]:
-        """Return the failure of code that ended its process."""
+        """Return the failure to report when the code's process ended unexpectedly."""
         line = find_line(self.process.stacks, self.process.folder / self.request["file"])
         if self.process.excess == "time":
             message = f"the code was still running after {self.pool.limits.code:g} s"

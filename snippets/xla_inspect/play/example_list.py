@@ -1,4 +1,4 @@
-"""The programs that the playground offers to begin with, each with a question that an edit answers."""
+"""The playground's example programs, each with a question that the reader answers by editing it."""
 
 from __future__ import annotations
 
@@ -9,11 +9,11 @@ from typing import Any
 
 
 def list_examples() -> list[dict[str, Any]]:
-    """Return the examples, in the order in which they are offered.
+    """Return the examples in the order of the page's menu.
 
     Returns:
-        Of each its `name`, `title`, `question`, `code`, `function`, `arguments` (empty: those of `EXAMPLE`), `options`
-        as the page sends them, and the `target` and `view` that show what the question asks about.
+        For each example: `name`, `title`, `question`, `code`, `function`, `arguments` (if empty, those of `EXAMPLE`),
+        `options` as the page sends them, and the `target` and `view` that show the subject of the question.
     """
     folder = resources.files(__package__) / "examples"
     examples = []

@@ -1,4 +1,4 @@
-"""The failures of edits in the form of the page's protocol: a kind, a message, a line and a hint."""
+"""The failures of edits in the form that the page expects: a kind, a message, a line and a hint."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 LONGEST = 8000
-"""Characters of a message that are kept."""
+"""The maximum number of characters of a message."""
 
 CHAIN = 50
-"""The causes of an error that are searched."""
+"""The maximum number of chained exceptions that are searched."""
 
 _HINTS = {
     "TracerBoolConversionError": "branch with jax.lax.cond or jnp.where, or make the argument static",
@@ -36,7 +36,7 @@ def make_failure(  # noqa: PLR0913 - what a failure is
     end_line: int | None = None,
     hint: str | None = None,
 ) -> dict[str, Any]:
-    """Return a failure in the form of the page's protocol; a long message is cut."""
+    """Return a failure in the form that the page expects; a long message is truncated."""
     text = message.strip() or kind
     if len(text) > LONGEST:
         text = f"{text[:LONGEST]} … ({len(text) - LONGEST:,} more characters)"
@@ -44,11 +44,11 @@ def make_failure(  # noqa: PLR0913 - what a failure is
 
 
 def describe_failure(error: BaseException, kind: str, file: Path) -> dict[str, Any]:
-    """Return what is told of an error that a reader's code raised, or what was done with it.
+    """Return the failure to report for an error from the reader's code, its tracing or its compilation.
 
     Args:
-        error: The error.
-        kind: What kind of failure it is, unless it says so itself.
+        error: The exception.
+        kind: The kind of failure, unless the type of the exception determines it.
         file: The file that holds the reader's code.
     """
     if isinstance(error, SyntaxError) and error.filename == str(file):
@@ -66,21 +66,22 @@ def describe_failure(error: BaseException, kind: str, file: Path) -> dict[str, A
         return make_failure("limit", _print(error), line)
     if isinstance(error, InspectError):
         return make_failure(kind, _print(error), line)
-    hint = next((_HINTS[each.__name__] for each in type(error).__mro__ if each.__name__ in _HINTS), None)
+    hint = next((_HINTS[base.__name__] for base in type(error).__mro__ if base.__name__ in _HINTS), None)
     return make_failure(kind, f"{type(error).__name__}: {_print(error)}", line, hint=hint)
 
 
 def find_failing_line(error: BaseException, file: Path) -> int | None:
-    """Return the innermost line of a file that an error, or what caused it, came through."""
-    name, seen = str(file), list[BaseException]()
+    """Return the innermost line of a file in the traceback of an error or of its causes, or None."""
+    name, chain = str(file), list[BaseException]()
     current: BaseException | None = error
-    while current is not None and len(seen) < CHAIN and not any(current is each for each in seen):
-        seen.append(current)
+    # The reader's code can chain exceptions in a cycle, so the search stops at an exception that it has visited.
+    while current is not None and len(chain) < CHAIN and not any(current is link for link in chain):
+        chain.append(current)
         current = current.__cause__ or current.__context__
-    for each in seen:
-        if isinstance(each, SyntaxError) and each.filename == name:
-            return each.lineno
-        lines = [line for frame, line in traceback.walk_tb(each.__traceback__) if frame.f_code.co_filename == name]
+    for link in chain:
+        if isinstance(link, SyntaxError) and link.filename == name:
+            return link.lineno
+        lines = [line for frame, line in traceback.walk_tb(link.__traceback__) if frame.f_code.co_filename == name]
         if lines:
             return lines[-1]
     return None
@@ -91,4 +92,5 @@ def _print(error: BaseException) -> str:
         text = str(error)
     except Exception:  # noqa: BLE001 - an error of the reader's, which cannot even say what it is
         return ""
+    # The exception class may return a subclass of `str` with methods of its own.
     return text if type(text) is str else ""

@@ -1,4 +1,4 @@
-"""The playground's page and the files that it loads: its own, and the explorer's."""
+"""The playground's page and the files that it loads, some of which belong to the explorer."""
 
 from __future__ import annotations
 
@@ -23,19 +23,19 @@ OWN = (
     "sharing.js",
     "play.js",
 )
-"""The page's own scripts, in the order in which they are loaded; `play.js` starts it."""
+"""The page's own scripts, in loading order; `play.js` starts the page."""
 
 BUNDLE = "codemirror.js"
-"""The editor, which is made and not tracked: without it the page has a plain one."""
+"""The code editor, a build product that is not tracked; without it, the page has a plain text field."""
 
 KINDS = {".js": "text/javascript", ".css": "text/css", ".txt": "text/plain"}
 
 
 def write_page(token: str) -> str:
-    """Return the page.
+    """Return the HTML of the page.
 
     Args:
-        token: What the page sends with each request, so that the server knows it.
+        token: The secret that the page sends with each request, so that the server recognizes it.
     """
     ours = [*SCRIPTS, *LATER, *COMPILERS]
     names = [*ours, *([BUNDLE] if _find_own(BUNDLE) else []), *(name for name in OWN if _find_own(name))]
@@ -46,10 +46,10 @@ def write_page(token: str) -> str:
 
 
 def read_static(name: str) -> tuple[bytes, str] | None:
-    """Return one of the files that the page loads, with its type; none where there is no such file.
+    """Return the content and the media type of a file that the page loads, or None if there is no such file.
 
     Args:
-        name: Its name, without a folder.
+        name: The file's name, without a folder.
     """
     stem, _, ending = name.rpartition(".")
     kind = KINDS.get(f".{ending}")

@@ -1,4 +1,4 @@
-"""The server of the playground: it listens on this machine's own address, and speaks with its own page alone."""
+"""The playground's HTTP server, which listens on the loopback address and answers only its own page."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ if TYPE_CHECKING:
 
 ADDRESS = "127.0.0.1"
 PORT, PORTS = 8484, 50
-"""The first port that is tried, and the number of ports."""
+"""The first port to try, and the number of ports to try."""
 
 PATIENCE = 20.0
-"""Seconds that a connection may take to send a request."""
+"""The time limit in seconds for receiving a request."""
 
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self' 'unsafe-inline'; connect-src 'self'; "
@@ -47,25 +47,26 @@ JSON = "application/json; charset=utf-8"
 
 
 class PlayServer(http.server.ThreadingHTTPServer):
-    """The server.
+    """The HTTP server of the playground.
 
     Args:
-        port: Where it listens; 0 for any port that is free.
-        pool: What answers edits.
-        start: What the page begins with.
+        port: The port; 0 for any free port.
+        pool: The processes that answer edits.
+        start: The initial content of the page.
     """
 
+    # An open connection must not keep the process alive after a signal.
     daemon_threads = True
     block_on_close = False
     request_queue_size = 128
-    # One that begins again takes its port again, where the page and its edits are; on Windows two could share it.
+    # A restarted server reuses its port, so the reader's open page still works; on Windows two servers could share it.
     allow_reuse_address = sys.platform != "win32"
 
     def __init__(self, port: int, pool: ProcessPool, start: Mapping[str, Any]) -> None:
-        """Listen, and answer nothing yet.
+        """Open the port, without answering requests yet.
 
         Raises:
-            OSError: The port is taken.
+            OSError: The port is in use.
         """
         super().__init__((ADDRESS, port), PlayHandler)
         self.pool, self.start = pool, dict(start)
@@ -73,11 +74,11 @@ class PlayServer(http.server.ThreadingHTTPServer):
 
     @property
     def address(self) -> str:
-        """The page's address."""
+        """The URL of the page."""
         return f"http://{ADDRESS}:{self.server_port}/"
 
     def handle_error(self, request: object, client_address: object) -> None:
-        """Say nothing of connections that break; what else fails is told in a line."""
+        """Ignore broken connections, and print any other error on one line."""
         del request, client_address
         error = sys.exception()
         if not isinstance(error, OSError):
@@ -85,27 +86,27 @@ class PlayServer(http.server.ThreadingHTTPServer):
 
 
 def listen(port: int | None, pool: ProcessPool, start: Mapping[str, Any]) -> PlayServer:
-    """Return a server on a port, or on the next that is free.
+    """Return a server on a port, or on the next free port.
 
     Args:
-        port: The first that is tried; 0 for any.
-        pool: What answers edits.
-        start: What the page begins with.
+        port: The first port to try; 0 for any free port.
+        pool: The processes that answer edits.
+        start: The initial content of the page.
 
     Raises:
-        InspectError: None of the ports is free.
+        InspectError: All of the ports are in use.
     """
     first = PORT if port is None else port
     tried = range(first, min(first + PORTS, 1 << 16)) if first else (0,)
-    for each in tried:
+    for candidate in tried:
         with contextlib.suppress(OSError):
-            return PlayServer(each, pool, start)
+            return PlayServer(candidate, pool, start)
     message = f"the ports from {first} to {tried[-1]} are taken; name another, as in --port 0 for any that is free"
     raise InspectError(message)
 
 
 class PlayHandler(http.server.BaseHTTPRequestHandler):
-    """One connection."""
+    """The handler of one connection to the server."""
 
     server: PlayServer
     protocol_version = "HTTP/1.1"
@@ -113,22 +114,22 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
     timeout = PATIENCE
 
     def do_GET(self) -> None:
-        """Answer with the page, a file of it, or what it begins with."""
+        """Answer with the page, one of its files, or its initial content."""
         self._answer(self._get)
 
     def do_POST(self) -> None:
-        """Answer what the page asks."""
+        """Answer one of the page's JSON requests."""
         self._answer(self._post)
 
     def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - likewise
         """Log nothing."""
 
     def version_string(self) -> str:
-        """Return what the server calls itself."""
+        """Return the value of the `Server` header."""
         return self.server_version
 
     def send_error(self, code: int, message: str | None = None, explain: str | None = None) -> None:
-        """Refuse a request that cannot be read, or has a method that there is none of."""
+        """Refuse a request that cannot be parsed, or whose method is not supported."""
         del explain
         self.close_connection = True
         self._send(code, JSON, _print({"error": (message or "the request cannot be read")[:200]}))
@@ -137,7 +138,7 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
         try:
             answer()
         except RefusedError as error:
-            # What else it sent is not read.
+            # The rest of the request is not read, so the connection cannot be used again.
             self.close_connection = True
             self._send(error.status, JSON, _print({"error": str(error)}))
         except InspectError as error:
@@ -153,8 +154,8 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
             self._send(200, "text/html; charset=utf-8", write_page(self.server.token).encode())
         elif path == "/start":
             self._send(200, JSON, _print(self.server.start))
-        elif is_page and (found := read_static(path.removeprefix("/static/"))):
-            self._send(200, found[1], found[0])
+        elif is_page and (static := read_static(path.removeprefix("/static/"))):
+            self._send(200, static[1], static[0])
         else:
             self._refuse_path(path)
 
@@ -174,6 +175,7 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
         if kind != "application/json":
             raise RefusedError(415, "a request is of the type application/json")
         length = request_checks.find_length(self.headers)
+        # A connection that closes early delivers fewer bytes than the header announces.
         content = self.rfile.read(length)
         if len(content) < length:
             raise RefusedError(400, "the body is shorter than it says")
@@ -207,13 +209,13 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
         edit = request_checks.read_edit(body, {*TARGETS})
         kind = request_checks.take_text(body, "kind")
         pool, start = self.server.pool, self.server.start
-        told = pool.describe(edit["code"], edit["function"])
-        chosen = {**edit, "function": told["chosen"] or edit["function"]}
-        seen = pool.recall(chosen)
-        arguments = edit["arguments"] or told["arguments"]
-        # An example is of no file.
+        description = pool.describe(edit["code"], edit["function"])
+        chosen = {**edit, "function": description["chosen"] or edit["function"]}
+        numbers = pool.recall(chosen)
+        arguments = edit["arguments"] or description["arguments"]
+        # An example does not come from a file of the reader, so it counts as not saved.
         is_saved = edit["code"] == start["code"] not in [example["code"] for example in start["examples"]]
-        text = Copied(chosen, start["file"], arguments, start["versions"], seen, is_saved=is_saved).write(kind)
+        text = Copied(chosen, start["file"], arguments, start["versions"], numbers, is_saved=is_saved).write(kind)
         if text is None:
             raise RefusedError(400, "kind has to be test, issue or command")
         self._send(200, JSON, _print({"text": text}))
@@ -224,10 +226,10 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
             raise RefusedError(400, "targets has to name at least one")
         events = self.server.pool.answer_edit(edit)
         first = next(events)
-        # The answer ends with the connection, since its length is not known.
+        # The length of the answer is not known, so closing the connection marks its end.
         self.close_connection = True
         self._begin(200, {"Content-Type": "application/x-ndjson"})
-        # A page that has gone shows in the error of a write, which closes the events and so ends the edit.
+        # If the page was closed, writing fails, which closes the generator of events and thus ends the edit.
         with contextlib.closing(events):
             for event in itertools.chain([first], events):
                 self.wfile.write((b"" if event["event"] == "waiting" else _print(event)) + b"\n")
@@ -247,5 +249,5 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
 
 
 def _print(content: object) -> bytes:
-    # ASCII alone: a text may hold halves of characters, which no encoding has.
+    # The JSON is pure ASCII because a text may contain lone surrogates, which no encoding can represent.
     return json.dumps(content, separators=(",", ":")).encode("ascii")

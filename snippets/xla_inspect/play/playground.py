@@ -1,4 +1,4 @@
-"""A playground from its start to its end: the file it begins with, its server, and the signals that end it."""
+"""The life of a playground: its first file, its server, and the signals that end it."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
 
 EDIT = "edit.py"
-"""The name of code that is of no file."""
+"""The file name of code that does not come from a file."""
 
 NOT_STOPPED = (
     "The code runs with your rights: its time, memory and output are limited, "
@@ -42,33 +42,34 @@ _FLAGS = {
 _ALL = ("xla_disable_hlo_passes",)
 
 
-def serve(named: str, limits: Limits, port: int | None, out: TextIO, *, is_opened: bool) -> int:
+def serve(subject: str, limits: Limits, port: int | None, out: TextIO, *, is_opened: bool) -> int:
     """Serve the page until a signal ends it, and return the exit status.
 
     Args:
-        named: The file with the function that it begins with, as `FILE.py:FUNCTION`, or an empty string.
-        limits: What an edit may take.
-        port: Where it listens, see `listen`.
-        out: Where its address goes.
-        is_opened: Whether the page is opened in the browser.
+        subject: The file and function to edit first, as `FILE.py:FUNCTION`, or an empty string for an example.
+        limits: The limits of each edit.
+        port: The port of the server, see `listen`.
+        out: The stream on which to print the address.
+        is_opened: Whether to open the page in the browser.
 
     Raises:
-        InspectError: There is no such file or function, no port is free, or the system cannot do this.
+        InspectError: There is no such file or function, no port is free, or the system cannot fork processes.
     """
     if not hasattr(os, "fork"):
         message = (
             f"the playground needs a system that can fork, such as Linux or macOS, and this is {platform.system()}"
         )
         raise InspectError(message)
-    begun = read_file(named) if named else begin_with_example()
-    start = {**begun, **describe_machine(limits)}
-    place = find_place(named, begun["file"])
+    content = read_file(subject) if subject else begin_with_example()
+    start = {**content, **describe_machine(limits)}
+    place = find_place(subject, content["file"])
     wait = await_signal()
     with closing(ProcessPool(limits, place, list_kinds(start["targets"]))) as pool:
         server = listen(port, pool, start)
         with server:
+            # The main thread stays free to wait for signals, which Python delivers only there.
             threading.Thread(target=server.serve_forever, name="play-server", daemon=True).start()
-            announce(f"{begun['file']} is on {server.address} for you alone; Ctrl-C ends it", out)
+            announce(f"{content['file']} is on {server.address} for you alone; Ctrl-C ends it", out)
             announce(NOT_STOPPED, out)
             if is_opened:
                 threading.Thread(target=webbrowser.open, args=(server.address,), daemon=True).start()
@@ -78,24 +79,24 @@ def serve(named: str, limits: Limits, port: int | None, out: TextIO, *, is_opene
 
 
 def announce(text: str, out: TextIO) -> None:
-    """Print a line; to a terminal that hung up, nothing any more."""
+    """Print a line, unless the terminal has hung up."""
     try:
         print(text, file=out, flush=True)
     except OSError as error:
         if error.errno != errno.EIO:
             raise
-        # The terminal hung up, and its signal is on the way; Python flushes the stream once more when it ends.
+        # The terminal hung up and its signal will follow. Python flushes the stream again at exit, so it goes nowhere.
         os.dup2(os.open(os.devnull, os.O_WRONLY), out.fileno())
 
 
 def await_signal() -> Callable[[], None]:
-    """Note from now on the signals that end a program, and return the function that waits for the first."""
+    """Install handlers for the signals that end a program, and return a function that waits for the first signal."""
     signals: list[int] = []
     for name in ("SIGINT", "SIGTERM", "SIGHUP"):
         signal.signal(getattr(signal, name), lambda number, _: signals.append(number))
 
     def wait() -> None:
-        # A signal may come just before the main thread begins to wait for a lock, and would not wake it.
+        # Polling is necessary: a signal just before the main thread starts to wait for a lock would not wake it.
         while not signals:
             time.sleep(0.1)
 
@@ -103,20 +104,20 @@ def await_signal() -> Callable[[], None]:
 
 
 def list_kinds(targets: Iterable[str]) -> list[str]:
-    """Return the kinds of some targets, sorted."""
-    return sorted({find_target(each).kind for each in targets})
+    """Return the distinct kinds of the targets, sorted."""
+    return sorted({find_target(target).kind for target in targets})
 
 
-def read_file(named: str) -> dict[str, Any]:
-    """Return what the page begins with: `file`, `code`, `function`, `arguments` and `options`.
+def read_file(subject: str) -> dict[str, Any]:
+    """Return the page's initial content for a subject: `file`, `code`, `function`, `arguments` and `options`.
 
     Raises:
-        InspectError: There is no such file, or it has no such function.
+        InspectError: The file does not exist or cannot be read, or it has no such function.
     """
-    place, _, function = named.rpartition(":") if not named.endswith(".py") else (named, "", "")
+    place, _, function = subject.rpartition(":") if not subject.endswith(".py") else (subject, "", "")
     path = Path(place)
     if not place.endswith(".py"):
-        message = f"{named!r} is not FILE.py:FUNCTION"
+        message = f"{subject!r} is not FILE.py:FUNCTION"
         raise InspectError(message)
     if not path.is_file():
         message = f"no file {place}{suggest_file(path)}"
@@ -126,37 +127,37 @@ def read_file(named: str) -> dict[str, Any]:
     except (OSError, UnicodeDecodeError) as error:
         message = f"{place} cannot be read: {error}"
         raise InspectError(message) from error
-    told = outline(code, function)
-    names = [each["name"] for each in told["functions"]]
-    if function and not told["errors"] and told["chosen"] != function:
+    content = outline(code, function)
+    names = [entry["name"] for entry in content["functions"]]
+    if function and not content["errors"] and content["chosen"] != function:
         message = f"{place} has no function {function!r}; {suggest_name(function, names, 'it has')}"
         raise InspectError(message)
     return {
         "file": path.name,
         "code": code,
-        "function": function or told["chosen"],
+        "function": function or content["chosen"],
         "arguments": "",
         "options": {},
     }
 
 
 def begin_with_example() -> dict[str, Any]:
-    """Return what the page begins with where no file is named: the first example."""
+    """Return the page's initial content if the reader gave no file, which is the first example."""
     first = list_examples()[0]
     return {"file": EDIT, **{name: first[name] for name in ("code", "function", "arguments", "options")}}
 
 
-def find_place(named: str, file: str) -> dict[str, Any]:
-    """Return what the edited file is called, of which package it is a part, and where else it imports from."""
-    if not named:
+def find_place(subject: str, file: str) -> dict[str, Any]:
+    """Return the name of the edited file, its package, and the folders from which it imports."""
+    if not subject:
         return {"file": file, "package": "", "paths": []}
-    path = Path(named if named.endswith(".py") else named.rpartition(":")[0]).absolute()
+    path = Path(subject if subject.endswith(".py") else subject.rpartition(":")[0]).absolute()
     root = find_root(path)
     return {"file": file, "package": ".".join(path.parent.relative_to(root).parts), "paths": [str(root)]}
 
 
 def describe_machine(limits: Limits) -> dict[str, Any]:
-    """Return what the page is told of this machine: targets, limits, versions, and what there is to begin with."""
+    """Return the facts about this machine that the page displays: targets, flags, limits, versions, and examples."""
     obstacles = available()
     usual = [name for name in USUAL if not obstacles[name]] or [name for name in TARGETS if not obstacles[name]][:1]
     packages = ("xla-inspect", "jax", "jaxlib", "jax-cuda13-plugin", "libtpu")

@@ -1,4 +1,4 @@
-"""The state in which every process of the playground begins: this module is imported by its fork server alone."""
+"""The preloaded state of every playground process; only the fork server imports this module."""
 
 import gc
 import os
@@ -6,7 +6,7 @@ import warnings
 
 
 def _prepare() -> None:
-    # An interrupt of the terminal is the server's alone.
+    # In a session of their own, these processes get no interrupts from the terminal; only the server handles them.
     os.setsid()
     warnings.filterwarnings("ignore", message=".*fork", category=Warning)
     from xla_inspect import targets
@@ -14,8 +14,9 @@ def _prepare() -> None:
     targets.settle()
     from xla_inspect.play import compile_process, edit_process
 
-    # What these imported is shared by the processes that are forked.
+    # The forked processes share the modules imported above.
     del compile_process, edit_process
+    # Frozen objects are never collected, so the forked processes keep sharing their memory.
     gc.collect()
     gc.freeze()
 

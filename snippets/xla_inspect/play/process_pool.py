@@ -1,4 +1,4 @@
-"""The processes that wait for edits, their limits, and the results of the latest edits."""
+"""The pool of processes that answer edits, with their limits and the results of the latest edits."""
 
 from __future__ import annotations
 
@@ -24,25 +24,25 @@ if TYPE_CHECKING:
     from collections.abc import Generator, Mapping, Sequence
 
 STORED = 12
-"""The edits whose captures are stored for later questions of the page."""
+"""The number of edits whose captures are stored for later requests of the page."""
 
 AT_ONCE = 8
-"""The edits that run at once, each of another page."""
+"""The maximum number of edits that run at the same time, each for another page."""
 
 LONGEST = 100_000
-"""The characters of arguments that are stored."""
+"""The maximum number of characters of stored arguments."""
 
 CLOSING = 5.0
-"""Seconds within which all processes are to be ended."""
+"""The time limit in seconds for ending all processes."""
 
 FLOOD = 1 << 26
-"""The bytes of output after which a process is ended."""
+"""The number of output bytes after which a process is ended."""
 
 PROCESSES = 32
-"""The processes that one process may start."""
+"""The maximum number of processes that one process may start."""
 
 OUTLINE = 5.0
-"""Seconds that reading code without running it may take."""
+"""The time limit in seconds for outlining code."""
 
 
 @dataclass(frozen=True)
@@ -50,9 +50,9 @@ class Limits:
     """The limits of an edit.
 
     Attributes:
-        code: Seconds for the reader's own code.
-        compile: Seconds for a compile.
-        memory: Bytes for each process.
+        code: The time limit of the reader's code, in seconds.
+        compile: The time limit of a compilation, in seconds.
+        memory: The memory limit of each process, in bytes.
     """
 
     code: float = 10.0
@@ -61,12 +61,12 @@ class Limits:
 
 
 class ProcessPool:
-    """The processes that answer edits.
+    """The pool of processes that answer edits.
 
     Args:
         limits: The limits of each edit.
-        place: The reader's `file`, its `package`, and the `paths` that it imports from.
-        kinds: The kinds of targets whose compilers are started at once.
+        place: The reader's `file`, its `package`, and the `paths` from which it imports.
+        kinds: The kinds of targets whose compilers are started immediately.
     """
 
     def __init__(self, limits: Limits, place: Mapping[str, Any], kinds: Sequence[str] = ()) -> None:
@@ -96,6 +96,7 @@ class ProcessPool:
                 edit.supersede()
             processes = [edit.process for edit in self._current.values()] + self._spares
             processes += [compiler.process for compiler in (*self._compilers.values(), self._outliner)]
+        # All processes are told to end before the first wait, so that they end at the same time.
         for process in processes:
             process.end()
         end = time.monotonic() + CLOSING
@@ -117,14 +118,15 @@ class ProcessPool:
         return ForkedProcess(f"xla_inspect.play.{work}", arguments, folder, variables, limits)
 
     def _take(self) -> ForkedProcess:
-        """Return a process that waits for an edit, and start another.
+        """Return a process that waits for an edit, and start a replacement for it.
 
         Raises:
-            OSError: None can be started.
+            OSError: No process can be started.
         """
         with self._lock:
             while self._spares:
                 spare = self._spares.pop()
+                # A spare process may have ended while it waited.
                 if spare.code is None:
                     break
             else:
@@ -145,7 +147,7 @@ class ProcessPool:
         return self.folder / "stored" / f"{next(self._numbers)}.gz"
 
     def learn(self, request: Mapping[str, Any], arguments: object) -> None:
-        """Store the arguments that a function was compiled with where the page named none."""
+        """Store the arguments with which a function was compiled, if the page's request did not list any."""
         if isinstance(arguments, str) and len(arguments) < LONGEST and not request["arguments"].strip():
             with self._lock:
                 self._known[request["code"], request["function"]] = arguments
@@ -153,10 +155,10 @@ class ProcessPool:
                     self._known.popitem(last=False)
 
     def answer_edit(self, request: dict[str, Any]) -> Generator[dict[str, Any]]:
-        """Yield the events of an edit, which takes the place of the one before of the same page.
+        """Run an edit, which replaces the page's previous edit, and yield its events.
 
         Raises:
-            InspectError: Too many pages have edits that are worked on.
+            InspectError: Edits of too many other pages are running, or no process can be started.
         """
         client = request["client"]
         with self._lock:
@@ -171,6 +173,7 @@ class ProcessPool:
                 message = f"no process can be started for the code: {error.strerror or error}"
                 raise InspectError(message) from error
             self._current[client] = self._edits[edit.id] = edit
+            # Files are removed after the lock is released, since other edits need the lock.
             dropped = []
             while len(self._edits) > STORED:
                 dropped.append(self._edits.popitem(last=False)[1])
@@ -180,6 +183,7 @@ class ProcessPool:
             yield from edit.answer()
         finally:
             with self._lock:
+                # The page may have started another edit in the meantime, which must stay registered.
                 if self._current.get(client) is edit:
                     del self._current[client]
 
@@ -192,15 +196,16 @@ class ProcessPool:
         return edit is not None
 
     def recall(self, request: Mapping[str, Any]) -> dict[str, Any]:
-        """Return the numbers of the edit that a request would repeat, by target."""
+        """Return the numbers, by target, of a stored edit with the same code, function, arguments and options."""
         with self._lock:
+            # The latest edit comes last, so the search starts at the end.
             for edit in reversed(self._edits.values()):
                 if all(edit.request[name] == request[name] for name in ("code", "function", "arguments", "options")):
                     return dict(edit.seen)
         return {}
 
     def describe(self, code: str, function: str) -> dict[str, Any]:
-        """Return the outline of code, see `code_outline.outline`, with the arguments of its last compile."""
+        """Return the outline of code (see `code_outline.outline`) with the arguments of its last compilation."""
         (message,) = self._outliner.do({"code": code, "function": function}, OUTLINE, threading.Event())
         if message["kind"] != "outline":
             text = "Python's parser ends on this code" if message["kind"] == "failed" else "it was not read"
@@ -208,14 +213,14 @@ class ProcessPool:
             return {"functions": [], "chosen": "", "arguments": "", "errors": [error]}
         data: dict[str, Any] = message["data"]
         with self._lock:
-            known = self._known.get((code, data["chosen"]), "")
-        return {**data, "arguments": known or data["arguments"]}
+            arguments = self._known.get((code, data["chosen"]), "")
+        return {**data, "arguments": arguments or data["arguments"]}
 
     def details(self, identity: str, target: str) -> dict[str, Any]:
-        """Return the details that the explorer asks for later.
+        """Return the details of an edit's capture, which the explorer loads on demand.
 
         Raises:
-            InspectError: No capture of such an edit is stored.
+            InspectError: No capture of the edit is stored, or it cannot be read.
         """
         with self._lock:
             edit = self._edits.get(identity)
@@ -233,5 +238,5 @@ class ProcessPool:
 
 
 def choose_memory() -> int:
-    """Return the usual limit of memory in bytes: half of the machine's, at most 8 GiB."""
+    """Return the default memory limit in bytes: half of the machine's memory, but at most 8 GiB."""
     return min((count_memory() or 16 << 30) // 2, 8 << 30)

@@ -1,4 +1,4 @@
-"""The checks of a request: it comes from this server's page on this machine, and has the right form."""
+"""The validation of requests: each must come from this server's page on this machine and have the right form."""
 
 from __future__ import annotations
 
@@ -10,61 +10,62 @@ if TYPE_CHECKING:
     from email.message import Message
 
 BODY = 1 << 20
-"""Bytes that a request may have."""
+"""The maximum number of bytes in a request's body."""
 
 TARGETS = 16
-"""Targets that an edit may be compiled for."""
+"""The maximum number of targets of an edit."""
 
 _OPTIONS = {"donate": list, "static": list, "grad": bool, "vmap": int, "mesh": str, "flags": dict}
 
 
 class RefusedError(Exception):
-    """A request that is refused.
+    """An error for a request that the server refuses.
 
     Args:
-        status: The HTTP status.
-        message: Why, in a sentence.
+        status: The HTTP status code.
+        message: The reason, in a sentence.
     """
 
     def __init__(self, status: int, message: str) -> None:
-        """Keep both."""
+        """Store the status and the message."""
         super().__init__(message)
         self.status = status
 
 
 def check_sender(headers: Message, port: int, token: str, *, is_page: bool) -> None:
-    """Do nothing where a request is of the page that this server served.
+    """Check that a request comes from the page that this server delivered.
 
     Args:
         headers: The request's headers.
-        port: Where the server listens.
-        token: What the page has, and sends.
-        is_page: Whether the page itself is asked for, or a file of it, which need no token.
+        port: The port of the server.
+        token: The secret that the page sends with its requests.
+        is_page: Whether the request is for the page itself or one of its files, which need no token.
 
     Raises:
-        RefusedError: It comes by another host name, from a page of another origin, or without the token.
+        RefusedError: The request uses another host name, comes from a page of another origin, or lacks the token.
     """
     hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
     if headers.get_all("Host", []) not in [[host] for host in hosts]:
         raise RefusedError(403, f"this server answers to http://127.0.0.1:{port} alone")
     if any(origin not in {f"http://{host}" for host in hosts} for origin in headers.get_all("Origin", [])):
         raise RefusedError(403, "a page of another origin may ask nothing of this server")
-    # A link on a page that this machine serves may open the playground in a window, which no other page can read.
+    # A link on another local page may open the playground: its window's content stays unreadable for that page.
     is_opened = is_page and (headers.get("Sec-Fetch-Mode"), headers.get("Sec-Fetch-Dest")) == ("navigate", "document")
     if headers.get("Sec-Fetch-Site", "none") not in {"none", "same-origin", *(["same-site"] * is_opened)}:
         raise RefusedError(403, "a page of another site may ask nothing of this server")
-    given = headers.get_all("X-Play-Token", [])
+    # The comparison takes constant time, so response times do not reveal the token.
+    tokens = headers.get_all("X-Play-Token", [])
     if not is_page and not (
-        len(given) == 1 and hmac.compare_digest(given[0].encode("utf-8", "replace"), token.encode())
+        len(tokens) == 1 and hmac.compare_digest(tokens[0].encode("utf-8", "replace"), token.encode())
     ):
         raise RefusedError(403, "the token is missing or not this server's; load the page again")
 
 
 def find_length(headers: Message) -> int:
-    """Return how many bytes the body of a request has.
+    """Return the length of a request's body in bytes.
 
     Raises:
-        RefusedError: It does not say so, or they are too many.
+        RefusedError: The request does not state its length, or the body is too long.
     """
     lengths = headers.get_all("Content-Length", [])
     if "Transfer-Encoding" in headers or len(lengths) != 1 or not (lengths[0].isascii() and lengths[0].isdigit()):
@@ -75,10 +76,10 @@ def find_length(headers: Message) -> int:
 
 
 def read_body(content: bytes) -> dict[str, Any]:
-    """Return the JSON object that a body is.
+    """Return the JSON object in a request's body.
 
     Raises:
-        RefusedError: It is none.
+        RefusedError: The body is not a JSON object.
     """
     try:
         body = json.loads(content)
@@ -90,10 +91,10 @@ def read_body(content: bytes) -> dict[str, Any]:
 
 
 def take_text(body: dict[str, Any], name: str, default: str | None = None) -> str:
-    """Return a text of a body.
+    """Return a string from a request's body.
 
     Raises:
-        RefusedError: There is none, or something else in its place.
+        RefusedError: The value is missing and there is no default, or it is not a string.
     """
     value = body.get(name, default)
     if value is None and default is not None:
@@ -103,23 +104,29 @@ def take_text(body: dict[str, Any], name: str, default: str | None = None) -> st
     return value
 
 
-def read_edit(body: dict[str, Any], known: set[str]) -> dict[str, Any]:
-    """Return what an edit is, with defaults in the place of what is left out.
+def read_edit(body: dict[str, Any], available: set[str]) -> dict[str, Any]:
+    """Return the validated content of an edit, with defaults for missing values.
 
     Args:
-        body: What the page sent.
-        known: The targets that there are.
+        body: The JSON object that the page sent.
+        available: The names of the available targets.
 
     Raises:
-        RefusedError: Something in it is of another form.
+        RefusedError: A value has the wrong form.
     """
     targets = body.get("targets", [])
-    if not isinstance(targets, list) or not all(isinstance(each, str) for each in targets) or len(targets) > TARGETS:
+    if (
+        not isinstance(targets, list)
+        or not all(isinstance(target, str) for target in targets)
+        or len(targets) > TARGETS
+    ):
         raise RefusedError(400, f"targets has to be a list of at most {TARGETS} names")
     if unknown := [
-        each for each in targets if each.partition(":")[0] not in known or len(each) > len("tpu-v5p:16x16x16")
+        target
+        for target in targets
+        if target.partition(":")[0] not in available or len(target) > len("tpu-v5p:16x16x16")
     ]:
-        raise RefusedError(400, f"there is no target {unknown[0][:40]!r}; there are {', '.join(sorted(known))}")
+        raise RefusedError(400, f"there is no target {unknown[0][:40]!r}; there are {', '.join(sorted(available))}")
     identity, client = (take_text(body, name, "")[:200] for name in ("id", "client"))
     return {
         "id": identity,
@@ -132,23 +139,24 @@ def read_edit(body: dict[str, Any], known: set[str]) -> dict[str, Any]:
     }
 
 
-def _read_options(given: object) -> dict[str, Any]:
-    options = {} if given is None else given
+def _read_options(content: object) -> dict[str, Any]:
+    options = {} if content is None else content
     if not isinstance(options, dict):
         raise RefusedError(400, "options has to be an object")
-    read: dict[str, Any] = {}
+    checked: dict[str, Any] = {}
     for name, kind in _OPTIONS.items():
         value = options.get(name)
         if value is None or value is False:
             continue
+        # The page sends `true` for the default size, and Python counts booleans as integers.
         if kind is int and isinstance(value, bool):
             value = 8
         if not isinstance(value, kind):
             raise RefusedError(400, f"options: {name} is of another form")
-        read[name] = value
-    lists = (*read.get("donate", ()), *read.get("static", ()))
-    if not all(isinstance(each, str | int) for each in lists):
+        checked[name] = value
+    lists = (*checked.get("donate", ()), *checked.get("static", ()))
+    if not all(isinstance(element, str | int) for element in lists):
         raise RefusedError(400, "options: donate and static hold names or numbers")
-    if not all(isinstance(value, str | int | float | bool) for value in read.get("flags", {}).values()):
+    if not all(isinstance(value, str | int | float | bool) for value in checked.get("flags", {}).values()):
         raise RefusedError(400, "options: the value of a flag is a text or a number")
-    return read
+    return checked

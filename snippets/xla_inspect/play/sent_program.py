@@ -1,4 +1,4 @@
-"""A program that one process lowered and another compiles."""
+"""Lowered programs in a form that one process can send to another, which compiles them."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class SentTrace:
-    """The facts about a trace, see `TracedProgram`."""
+    """The facts about a trace that another process needs, see `TracedProgram`."""
 
     seconds: float
     equations: tuple[Equations, ...] = ()
@@ -35,7 +35,7 @@ class SentProgram:
 
     Attributes:
         bytecode: The MLIR module with its locations.
-        sources: The reader's files by name, each with its text.
+        sources: The texts of the reader's files, by name.
     """
 
     name: str
@@ -51,15 +51,15 @@ class SentProgram:
 
     @property
     def source(self) -> str:
-        """The text of the program's file, or an empty string."""
+        """The text of the program's source file, or an empty string if it is unknown."""
         return self.sources.get(self.source_file, "")
 
     def describe_sources(self, _: Capture) -> dict[str, Any]:
-        """Return the fields of a capture that name and hold the reader's files."""
+        """Return the fields of a capture that contain the names and texts of the reader's files."""
         return {"source_file": self.source_file, "source": self.source, "sources": self.sources}
 
     def place(self, target: Target, *, whole: bool = True) -> jax.stages.Lowered:
-        """Return the program to be compiled for a target's first device."""
+        """Return the program that is compiled for a target's first device."""
         del whole
         ir = jax_private.load_mlir()
         main = next(part for part in self._module.body if ir.StringAttr(part.attributes["sym_name"]).value == "main")
@@ -67,18 +67,20 @@ class SentProgram:
         arguments, results = (
             tuple(tuple(ir.RankedTensorType(value).shape) for value in values) for values in (kind.inputs, kind.results)
         )
+        # JAX compiles only its own lowered programs, so the module replaces that of a program with the same shapes.
         stage = jax_private.replace_module(lower_zeros(arguments, results, PLATFORMS[target.kind]), self._module)
         return jax_private.place(stage, target.devices()[:1])
 
     @cached_property
     def _module(self) -> Any:  # noqa: ANN401 - MLIR's own
+        # JAX creates contexts with all of its dialects loaded, so a trivial program lends its context to the parser.
         plain: Any = lower_zeros((), (), "cpu").compiler_ir("stablehlo")
         with plain.context:
             return jax_private.load_mlir().Module.parse(self.bytecode)
 
 
 def pack_program(program: Program, lowered: Lowered, sources: dict[str, str]) -> SentProgram:
-    """Return a lowered program in the form that can be sent."""
+    """Return a lowered program in a form that can be pickled."""
     traced = lowered.traced
     return SentProgram(
         program.name,
@@ -95,7 +97,7 @@ def pack_program(program: Program, lowered: Lowered, sources: dict[str, str]) ->
 
 
 def write_bytecode(stage: jax.stages.Lowered) -> bytes:
-    """Return a lowered program as MLIR bytecode with its locations."""
+    """Return a lowered program as MLIR bytecode, including its source locations."""
     out = io.BytesIO()
     module: Any = stage.compiler_ir("stablehlo")
     module.operation.write_bytecode(out)
@@ -105,11 +107,12 @@ def write_bytecode(stage: jax.stages.Lowered) -> bytes:
 def lower_zeros(
     arguments: tuple[tuple[int, ...], ...], results: tuple[tuple[int, ...], ...], platform: str
 ) -> jax.stages.Lowered:
-    """Lower a program with arguments and results of some shapes, all of the same type, that returns zeros."""
+    """Lower a program that returns zeros, with arguments and results of the given shapes and a single element type."""
 
     def program(*_: jax.Array) -> list[jax.Array]:
         return [jnp.zeros(shape, jnp.float32) for shape in results]
 
+    # JAX would drop arguments that no result depends on unless they are kept explicitly.
     shapes = [jax.ShapeDtypeStruct(shape, jnp.float32) for shape in arguments]
     stage: jax.stages.Lowered = jax.jit(program, keep_unused=True).trace(*shapes).lower(lowering_platforms=(platform,))
     return stage

@@ -1,15 +1,15 @@
-"""The practice: five phases in which the reader inspects what a compiler makes of a program.
+"""The practice: five phases in which the reader inspects the compilation of a program.
 
 The commands are `python -m xla_inspect.basics`, `.jaxpr_demo`, `.hlo_dump`, `.optimization_compare` and `.main`.
-What they share lies here:
+This package contains their shared parts:
 
-* `phases` names the phases, `models` holds the programs that they show, and `texts` what help and pages both say;
-* `compiler` compiles, for the targets of `device`, under the reader's `flags`, and `progress` tells of it meanwhile;
-* `tables` says in rows what a capture holds, `equations` what a jaxpr holds, `jaxpr_to_hlo` what of the one came of
-  the other, and `dump_folder` what such a folder holds;
-* `predictions` asks before a listing answers, `prompt` shows Python as it is typed, and `command` parses arguments and
-  ends in order;
-* `marking` marks the reader's exercises, and in notebooks `notebook` shows all this and `cell_magic` marks a cell.
+* `phases` lists the phases, `models` has the programs that they show, and `texts` the texts shared by help and pages;
+* `compiler` compiles for the targets in `device` under the reader's `flags`, and `progress` reports its steps;
+* `tables` describes a capture in rows, `equations` describes a jaxpr, `jaxpr_to_hlo` relates the equations of a jaxpr
+  to HLO instructions, and `dump_folder` describes the files of a dump;
+* `predictions` asks a question before a listing shows the answer, `prompt` shows Python code with its output, and
+  `command` parses arguments and handles errors;
+* `marking` marks the reader's exercises; in notebooks, `notebook` displays all this and `cell_magic` marks a cell.
 """
 
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""The cell magic `%%exercise`: mark what a cell of a notebook holds, in place of the file of the exercise."""
+"""The cell magic `%%exercise`, which marks the content of a notebook cell instead of the exercise's file."""
 
 from __future__ import annotations
 
@@ -22,24 +22,24 @@ _started: list[Sandbox] = []
 
 
 def load_ipython_extension(shell: Any) -> None:  # noqa: ANN401 - IPython's
-    """Add the magic, as `%load_ext xla_inspect.practice.cell_magic` asks."""
+    """Register the magic; `%load_ext xla_inspect.practice.cell_magic` calls this function."""
 
     def exercise(line: str, cell: str) -> None:
-        """Run the cell, and mark it as the exercise that the line names."""
+        """Mark the cell as the exercise whose key is on the magic's line."""
         mark_cell(line.strip(), cell, shell)
 
     shell.register_magic_function(exercise, magic_kind="cell", magic_name="exercise")
 
 
 def mark_cell(key: str, text: str, shell: Any = None) -> None:  # noqa: ANN401 - IPython's shell
-    """Mark a text as an exercise, and note whether it is right; no other file of the reader's is read or written.
+    """Mark a text as an exercise, and record whether it is right, without reading or writing the reader's other files.
 
-    A text that is not written yet is not noted, so that a notebook that runs from the top undoes nothing.
+    An unfinished text is not recorded, so running a notebook from the top does not reset the reader's progress.
 
     Args:
         key: The exercise, such as `basics/mlp`.
-        text: What the reader wrote.
-        shell: Where the names that the text defines are to be known, if anywhere.
+        text: The reader's code.
+        shell: The IPython shell in which to define the names of the text, if any.
 
     Raises:
         InspectError: There is no such exercise.
@@ -48,7 +48,7 @@ def mark_cell(key: str, text: str, shell: Any = None) -> None:  # noqa: ANN401 -
     with tempfile.TemporaryDirectory(prefix="exercise-") as folder:
         submitted = replace(exercise, folder=Path(folder), originals=exercise.folder)
         submitted.file.parent.mkdir(parents=True)
-        # The magic is the first line of the cell.
+        # The magic occupies the first line of the cell, so an empty line keeps line numbers in messages right.
         submitted.file.write_text(f"\n{text}", encoding="utf-8")
         if _is_unwritten(submitted) or shell is None or shell.run_cell(text).success:
             verdict = mark(submitted, _sandbox())
@@ -58,15 +58,16 @@ def mark_cell(key: str, text: str, shell: Any = None) -> None:  # noqa: ANN401 -
 
 
 def _is_unwritten(submitted: Exercise) -> bool:
-    """Return whether something is still to be written, so that running the text would only raise."""
+    """Return whether the text still has a placeholder, so that running it would raise an error."""
     try:
         return bool(submitted.places)
     except SyntaxError:
+        # The shell reports invalid syntax when it runs the text.
         return False
 
 
 def _sandbox() -> Sandbox:
-    """Return the process that marks, started when it is first needed."""
+    """Return the marking process, which is created at the first use."""
     if not _started:
         _started.append(Sandbox(LIMIT))
         atexit.register(_started[0].__exit__)

@@ -1,4 +1,4 @@
-"""What the commands of the practice have in common: their arguments, their help, and how they end."""
+"""The shared parts of the practice's commands: arguments, help, error handling, and exit status."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from xla_inspect.targets import Target
 
 DONE, FAILED, USAGE, INTERRUPTED = 0, 1, 2, 130
-"""How a command ends; the last is what a shell says of a program that an interrupt ended."""
+"""The exit statuses of a command; the last is the shell's status for a program that an interrupt ended."""
 
 TEXTS = Path(__file__).parent / "texts"
 
@@ -33,12 +33,12 @@ _WITH_UV = re.compile(r"\buv run (?:--with \S+ )?")
 
 
 def build_parser(module: str, description: str, *, target: bool = True) -> argparse.ArgumentParser:
-    """Return a parser with the help that each command has.
+    """Return an argument parser with the help text that all commands share.
 
     Args:
-        module: The name of the module that is run, such as `basics`.
-        description: What it shows, wrapped by hand.
-        target: Whether it compiles for a target of the reader's choice.
+        module: The name of the command's module, such as `basics`.
+        description: The description of the command, already wrapped into lines.
+        target: Whether the command has an option for the target.
     """
     parser = argparse.ArgumentParser(
         prog=f"python -m xla_inspect.{module}",
@@ -62,7 +62,7 @@ def build_parser(module: str, description: str, *, target: bool = True) -> argpa
 
 
 def find_target(name: str) -> Target:
-    """Return a target by name, as argparse wants it.
+    """Return a target by name, for use as an argparse type.
 
     Raises:
         argparse.ArgumentTypeError: There is no such target.
@@ -79,15 +79,15 @@ def show_and_exit(
     show: Callable[[Paper, argparse.Namespace], int],
     arguments: Sequence[str] | None,
 ) -> int:
-    """Parse the arguments, show, and return the exit status, whatever happens that a reader can bring about.
+    """Parse the arguments, run a command, and return its exit status; print the reader's errors without a traceback.
 
     Args:
-        parser: What parses the arguments.
-        show: Prints on paper, and returns the exit status.
+        parser: The parser of the arguments.
+        show: The function that prints the command's output and returns the exit status.
         arguments: The arguments, by default those of the command line.
     """
     for stream in (sys.stdout, sys.stderr):
-        # What the console's character set lacks is no reason to stop.
+        # A character that the console cannot show must not stop the command.
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
     try:
@@ -98,11 +98,11 @@ def show_and_exit(
         complain(parser.prog, str(error))
         return FAILED
     except BrokenPipeError:
-        # Who read has enough, as `head` has. What is still to be written goes nowhere.
+        # The reader of the pipe, such as `head`, has closed it, so the remaining output is discarded.
         _abandon_output()
         return PIPE_CLOSED
     except OSError as error:
-        # A full disk, say; Windows says EINVAL of a closed pipe.
+        # The cause may be a full disk, but on Windows EINVAL means that the pipe was closed.
         with contextlib.suppress(OSError):
             complain(parser.prog, f"{error.filename or 'the output'}: {error.strerror or error}")
         _abandon_output()
@@ -111,26 +111,28 @@ def show_and_exit(
         complain(parser.prog, "interrupted")
         return INTERRUPTED
     except SystemExit as end:
-        # argparse's: after --help, or wrong arguments.
+        # argparse exits after `--help` and after wrong arguments.
         return end.code if isinstance(end.code, int) else USAGE
     return status
 
 
 def complain(prog: str, message: str) -> None:
-    """Print an error for the reader of a command."""
+    """Print an error message on the standard error."""
+    # The output is flushed first, so that the error appears after it in a terminal.
     with contextlib.suppress(OSError):
         sys.stdout.flush()
     sys.stderr.write(f"{prog.removeprefix('python -m ')}: {message}\n")
 
 
 def _abandon_output() -> None:
-    """Let what is still to be written go nowhere, so that Python does not try again when it ends."""
+    """Discard the output that is not written yet, so that Python does not try to write it at exit."""
+    # Replacing the file descriptor also covers the flush that Python performs at exit.
     with contextlib.suppress(OSError, ValueError):
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def open_phase(paper: Paper, phase: Phase) -> None:
-    """Print the title of a phase, how long it takes, and the question that it answers."""
+    """Print the title of a phase, its duration, and the question that it answers."""
     paper.title(f"Phase {phase.number} of 5: {phase.title} ({phase.minutes} minutes)")
     paper.say(phase.question)
     if answer := flags.given():
@@ -139,7 +141,7 @@ def open_phase(paper: Paper, phase: Phase) -> None:
 
 
 def close_phase(paper: Paper, phase: Phase) -> None:
-    """Print the exercises of a phase and how to have them marked, and where to read on."""
+    """Print the exercises of a phase, the command that marks them, and further reading."""
     paper.heading("Your turn")
     listed = find_exercises(phase.name)
     if all(exercise.file.is_file() for exercise in listed):
@@ -160,7 +162,7 @@ def close_phase(paper: Paper, phase: Phase) -> None:
 
 
 def ask_reader(paper: Paper, question: str) -> str:
-    """Return what the reader answers, or an empty string where nobody is there to be asked."""
+    """Return the reader's answer to a question, or an empty string if no reader is at a terminal."""
     if not (sys.stdin.isatty() and paper.stream.isatty()):
         return ""
     paper.stream.write(f"{question} ")
@@ -171,13 +173,13 @@ def ask_reader(paper: Paper, question: str) -> str:
 
 
 def read_text(name: str) -> str:
-    """Return one of the texts that the help and the pages share, in Markdown."""
+    """Return one of the Markdown texts that the help and the pages share."""
     text = (TEXTS / f"{name}.md").read_text(encoding="utf-8").strip()
     return text if CHECKOUT else _WITH_UV.sub("", text)
 
 
 def plain(markdown: str) -> str:
-    """Return simple Markdown as a terminal shows it: listings indented, text wrapped, addresses after their names."""
+    """Return simple Markdown formatted for a terminal: listings indented, text wrapped, URLs after their link texts."""
     lines, inside = [], False
     for line in markdown.splitlines():
         if line.startswith("```"):

@@ -1,4 +1,4 @@
-"""Compile what the practice shows: it says what takes time, and heeds the reader's XLA flags."""
+"""The compilation of the practice's programs, with progress messages and the reader's XLA flags."""
 
 from __future__ import annotations
 
@@ -19,14 +19,14 @@ if TYPE_CHECKING:
     from xla_inspect.targets import Target
 
 LISTS = ("xla_disable_hlo_passes",)
-"""Flags that hold several values, with commas between."""
+"""Flags whose values are lists, separated by commas."""
 
 
 def start_jax() -> None:
-    """Import JAX and start it, which takes a few seconds the first time, and say so meanwhile.
+    """Import and initialize JAX, which takes a few seconds the first time, with a progress message.
 
     Raises:
-        InspectError: `XLA_FLAGS` has what XLA would end the process for, or `JAX_PLATFORMS` names nothing that loads.
+        InspectError: XLA would end the process because of `XLA_FLAGS`, or no platform in `JAX_PLATFORMS` can be loaded.
     """
     flags.check()
     if jax_private.backends_started():
@@ -35,12 +35,12 @@ def start_jax() -> None:
         targets.settle()
         import jax
 
-        # In a terminal JAX would write colours into jaxprs, those of captures among them.
+        # In a terminal, JAX would write color codes into jaxprs, including those that captures store.
         jax_private.set_option("jax_pprint_use_color", value=False)
         try:
             jax.devices()
         except (RuntimeError, AssertionError) as error:
-            # JAX asserts that it has a backend where the only one that it was told of does not load.
+            # JAX fails with an assertion if the only requested backend does not load.
             reason = str(error).strip().split("\n")[0] or "no backend loads"
             chosen = os.environ.get("JAX_PLATFORMS", "")
             message = (
@@ -52,7 +52,7 @@ def start_jax() -> None:
 def compile_for(target: Target, function: Callable[..., Any], *example: Any, **arguments: Any) -> Capture:  # noqa: ANN401 - as `capture`
     """Return the capture of a function for a target, compiled under the reader's flags.
 
-    Where the flags ask for dumps, the program is compiled once more as JAX does it, and dumped.
+    If the flags request a dump, the program is compiled once more, as JAX does it, to write the dump.
 
     Args:
         target: The target.
@@ -76,28 +76,29 @@ def compile_for(target: Target, function: Callable[..., Any], *example: Any, **a
 
 
 def require(target: Target) -> None:
-    """Do nothing where this machine can compile for a target.
+    """Check that this machine can compile for a target.
 
     Raises:
-        TargetUnavailableError: It cannot, and why.
+        TargetUnavailableError: This machine cannot; the message states the reason.
     """
     if reason := target.obstacle:
         raise TargetUnavailableError(target.name, reason)
 
 
 def options_for(target: Target) -> dict[str, str | int | bool]:
-    """Return the options of a capture: those of the device, and the reader's flags where a capture has its own."""
+    """Return the options for a capture: the device's, and the reader's values of options that captures would pin."""
     pinned, requested = pin_options(target), flags.given()
     options = dict(device.OPTIONS) if isinstance(target, device.Device) else {}
     for name in pinned:
         if name in requested:
+            # The reader's value extends a pinned list instead of replacing it.
             both = name in LISTS and pinned[name] != requested[name]
             options[name] = f"{pinned[name]},{requested[name]}" if both else requested[name]
     return options
 
 
 def compile_plainly(program: Program, target: Target, options: Mapping[str, str | int | bool]) -> None:
-    """Compile a program as JAX does it, with options besides, for what the compiler writes meanwhile."""
+    """Compile a program as JAX does, with additional options, for the files that the compiler writes."""
     from xla_inspect.compilation import held_settings, lower
 
     with held_settings(program.project):
@@ -105,7 +106,7 @@ def compile_plainly(program: Program, target: Target, options: Mapping[str, str 
 
 
 def dump(target: Target, folder: Path, function: Callable[..., Any], *example: Any) -> None:  # noqa: ANN401 - as `capture`
-    """Compile a function for a target and let the compiler write all that it writes into a folder.
+    """Compile a function for a target, with the compiler's complete dump in a folder.
 
     Args:
         target: The target.

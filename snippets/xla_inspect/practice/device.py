@@ -1,4 +1,4 @@
-"""The targets of the practice: those of `xla_inspect`, and the GPU of this machine where there is one."""
+"""The targets of the practice: those of `xla_inspect`, and the GPU of this machine if it has one."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ if TYPE_CHECKING:
 
 NAME = "gpu"
 NAMES = (*targets.TARGETS, NAME)
-"""What `--target` takes, a topology apart."""
+"""The names that `--target` accepts, without topologies."""
 
 OPTIONS: Mapping[str, str | int | bool] = {
-    # XLA's own default, which captures without a device switch off.
+    # This is XLA's default; captures without a device disable autotuning.
     "xla_gpu_autotune_level": 4,
-    # Kernels inside a CUDA graph do not say which instruction they belong to.
+    # A profile does not attribute kernels inside a CUDA graph to instructions.
     "xla_gpu_enable_command_buffer": "",
 }
-"""How a program is compiled for the GPU of this machine."""
+"""The compiler options for the GPU of this machine."""
 
 _HOW = (
     "set JAX_PLATFORMS=cuda,cpu before Python starts and add JAX's CUDA libraries, "
@@ -33,11 +33,12 @@ _HOW = (
 
 
 class Device(Target):
-    """The GPU of this machine, which compiles with autotuning, as programs that run on it are compiled."""
+    """The GPU of this machine as a target; compilation includes autotuning, as for programs that run on it."""
 
     @property
     def obstacle(self) -> str:
-        """Why there is none to compile for, or an empty string; JAX is not started to find out."""
+        """The reason why this machine has no usable GPU, or an empty string, determined without initializing JAX."""
+        # Asking JAX for its devices would start its backends, so only the environment is read here.
         if not {"cuda", "gpu"} & set(os.environ.get("JAX_PLATFORMS", "").split(",")):
             return f"JAX is not told to use a GPU; {_HOW}"
         return ""
@@ -60,10 +61,10 @@ class Device(Target):
 
 
 def find_device(name: str) -> Target:
-    """Return the target of a short name, `gpu` among them.
+    """Return the target with a short name, which may be `gpu`.
 
     Raises:
-        InspectError: There is no such target; the message lists those that there are.
+        InspectError: There is no such target; the message lists the targets.
     """
     if name != NAME:
         return targets.find_target(name)

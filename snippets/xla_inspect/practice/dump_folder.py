@@ -1,4 +1,4 @@
-"""The files of a dump folder, and what each is."""
+"""The files of a dump folder with their descriptions."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ GROUPS = {
     "settings": "Settings",
     "other": "Other",
 }
-"""What the groups of files are called, in the order in which to read them."""
+"""The names of the groups of files, in a sensible reading order."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,11 +67,11 @@ class DumpFile:
     """A file of a dump folder.
 
     Attributes:
-        path: Where it is.
+        path: The file's path.
         group: One of `GROUPS`.
-        sort: What files of its sort are.
-        said: What it is itself: for the module between two passes, which pass it is after.
-        bytes: Its size.
+        sort: The description of files of this sort.
+        said: The description of this file: for a module between two passes, the pass before it.
+        bytes: The file's size.
     """
 
     path: Path
@@ -82,22 +82,23 @@ class DumpFile:
 
 
 def list_dump_files(folder: Path) -> list[DumpFile]:
-    """Return the files of a dump folder with what each is, by group and sort, in the order of their names."""
+    """Return the described files of a dump folder, sorted by group, sort and name."""
     files = [describe_dump_file(path) for path in sorted(folder.iterdir()) if path.is_file()]
     groups, kinds = list(GROUPS), [sort for _, _, sort in _KINDS]
+    # In reverse order, the first of several patterns with the same description decides its position.
     order = {sort: number for number, sort in reversed([*enumerate(kinds)])}
     return sorted(files, key=lambda file: (groups.index(file.group), order.get(file.sort, len(order))))
 
 
 def describe_dump_file(path: Path) -> DumpFile:
-    """Return what a file of a dump folder is."""
+    """Return the description of a file in a dump folder."""
     name = strip_front(path.name)
     group_and_sort = next(((group, sort) for pattern, group, sort in _PATTERNS if pattern.fullmatch(name)), _UNKNOWN)
     return DumpFile(path, *group_and_sort, _name_pass(name) or group_and_sort[1], path.stat().st_size)
 
 
 def _name_pass(name: str) -> str:
-    """Return which pass a module was dumped after, or an empty string where the file is none of those."""
+    """Return the pass after which a module was dumped, or an empty string for any other file."""
     match = PASS.fullmatch(name)
     if match is None or match["name"] is None:
         return ""

@@ -1,4 +1,4 @@
-"""A jaxpr in rows: each equation with what it reads and makes, under names that a reader knows."""
+"""The equations of a jaxpr as table rows, with readable names for operands and results."""
 
 from __future__ import annotations
 
@@ -46,21 +46,21 @@ MEANINGS = {
     "tanh": "hyperbolic tangent of each element",
     "transpose": "changes the order of dimensions",
 }
-"""What primitives do, in a few words."""
+"""Short descriptions of primitives, by name."""
 
 
 class Equations:
-    """The equations of a function that is traced for some shapes.
+    """The equations of a function, traced with arguments of certain shapes.
 
     Args:
         function: The function.
-        *example: Its arguments; shapes are enough.
+        *example: Its arguments; shapes are sufficient.
     """
 
     def __init__(self, function: Callable[..., Any], *example: Any) -> None:  # noqa: ANN401 - as `jax.make_jaxpr`
         """Trace the function."""
         closed = jax.make_jaxpr(function)(*example)
-        # In a terminal, and in a notebook, JAX would write colours of its own into it.
+        # In a terminal or a notebook, JAX would add its own color codes to the text.
         self.text = str(closed.pretty_print(use_color=False))
         self.jaxpr: Any = closed.jaxpr
         paths = [jax.tree_util.keystr(path) for path, _ in jax.tree_util.tree_leaves_with_path(example)]
@@ -68,7 +68,7 @@ class Equations:
         self._letters = count(1)
 
     def __len__(self) -> int:
-        """Return how many equations there are, those of inner jaxprs not counted."""
+        """Return the number of equations, without those of inner jaxprs."""
         return len(self.jaxpr.eqns)
 
     def __iter__(self) -> Iterator[Any]:
@@ -77,18 +77,18 @@ class Equations:
 
     @property
     def primitives(self) -> Counter[str]:
-        """How often each primitive is applied, in order of appearance; inner jaxprs not opened."""
+        """The number of equations of each primitive, in order of appearance, without inner jaxprs."""
         return Counter(equation.primitive.name for equation in self)
 
     def name_inputs(self, *names: str) -> None:
-        """Name the arguments, in order: the leaves of `params` are then called `params.w1` and so on."""
+        """Give names to the arguments, in order; the leaves of `params` are then called `params.w1` and so on."""
         for variable, path in self._names.items():
             position, _, rest = path.removeprefix("[").partition("]")
             if position.isdecimal() and int(position) < len(names):
                 self._names[variable] = f"{names[int(position)]}{rest}"
 
     def rows(self) -> list[tuple[int, str, str, str, str]]:
-        """Return a row per equation: its number, the primitive, what it reads, what it makes, and the shape of that."""
+        """Return a row per equation: its number, primitive, operands, results, and the shapes of the results."""
         self._number_results()
         return [
             (
@@ -102,21 +102,23 @@ class Equations:
         ]
 
     def name(self, atom: Any) -> str:  # noqa: ANN401 - a variable or a literal of JAX's
-        """Return what a value is called: an input by its path, a result by the number of its equation."""
+        """Return the name of a value: the path of an input, or the number of the equation that defines it."""
         if hasattr(atom, "val"):
             return str(atom.val)
         return self._names.get(atom, "_")
 
     @property
     def unused(self) -> int:
-        """How many equations make what the result does not depend on."""
-        needed = {atom for atom in self.jaxpr.outvars if not hasattr(atom, "val")}
+        """The number of equations on whose results the function's result does not depend."""
+        # Literals have a `val` and no equation that defines them.
+        live = {atom for atom in self.jaxpr.outvars if not hasattr(atom, "val")}
         dead = 0
+        # In reverse order, all users of a result are visited before the equation that defines it.
         for equation in reversed(self.jaxpr.eqns):
-            if needed.isdisjoint(equation.outvars):
+            if live.isdisjoint(equation.outvars):
                 dead += 1
             else:
-                needed.update(atom for atom in equation.invars if not hasattr(atom, "val"))
+                live.update(atom for atom in equation.invars if not hasattr(atom, "val"))
         return dead
 
     def _number_results(self) -> None:
@@ -126,10 +128,10 @@ class Equations:
 
 
 def explain(primitive: str) -> str:
-    """Return what a primitive does, or where to look it up."""
+    """Return a description of a primitive, or a reference that describes it."""
     return MEANINGS.get(primitive, "see jax.lax")
 
 
 def compare_counts(before: Counter[str], after: Counter[str]) -> list[tuple[str, int, int]]:
-    """Return a row per primitive that occurs in either: its name, how often before, and how often after."""
+    """Return a row per primitive in either count: its name, and its number of occurrences before and after."""
     return [(name, before[name], after[name]) for name in dict.fromkeys((*before, *after))]

@@ -1,7 +1,7 @@
-"""`XLA_FLAGS` as the reader set it: found good before XLA reads it, and told when it came too late.
+"""The validation of the reader's `XLA_FLAGS`: unknown flags, wrong values, and flags that are set too late.
 
-XLA reads the variable once, when JAX starts, and ends the process when it does not know a flag: no exception, nothing
-to catch. So a process beside this one reads it first.
+XLA reads the variable once, when JAX starts, and ends the process if it does not know a flag. That is not an exception
+that Python can catch, so another process reads the variable first.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ from xla_inspect.errors import InspectError
 
 VARIABLE = "XLA_FLAGS"
 
-# What XLA reads from the environment, as bytes. `jaxlib._jax` is private; a test says whether it still serves.
+# This prints the options that XLA reads from the environment. `jaxlib._jax` is private, so a test guards it.
 _READ = "from jaxlib._jax import CompileOptions as options; read = options().SerializeAsString()"
 _WITNESS = f"import sys; {_READ}; sys.stdout.buffer.write(read)"
 _NAMES = "from jaxlib._jax import CompileOptions; print(*dir(CompileOptions().executable_build_options.debug_options))"
@@ -29,13 +29,13 @@ _VALUE = re.compile(r"Couldn't interpret value (.*) for flag (\w+)")
 _FILE = re.compile(r'Could not open file "(.*?)" to read flags')
 
 TIMEOUT = 60
-"""Seconds that the other process may take; it takes a fifth of one."""
+"""The time limit of the other process in seconds; it usually takes a fifth of a second."""
 
 
 def given() -> dict[str, str]:
-    """Return the reader's flags, name to value, without the one that `xla_inspect` sets itself.
+    """Return the values of the reader's flags by name, without the flag that `xla_inspect` sets itself.
 
-    A variable that does not start with a dash names a file that holds them, as XLA has it.
+    If the variable does not start with a dash, it is the name of a file of flags, which is the rule that XLA uses.
     """
     text = os.environ.get(VARIABLE, "").strip()
     if text and not text.startswith("-"):
@@ -50,23 +50,25 @@ def given() -> dict[str, str]:
 
 
 def dump_folder() -> str:
-    """Return the folder that the reader's flags name for dumps, or an empty string."""
+    """Return the dump folder in the reader's flags, or an empty string."""
     return given().get("xla_dump_to", "")
 
 
 def check() -> None:
-    """Do nothing where XLA will read the variable, or has read it, as it stands.
+    """Check that XLA accepts the variable, and that it has not read an older value.
 
-    It costs nothing where the variable is not set, and a fifth of a second where it is.
+    The check takes no time if the variable is not set, and a fifth of a second if it is.
 
     Raises:
-        InspectError: XLA does not know a flag, or its value; or JAX had started before the variable was set.
+        InspectError: XLA rejects a flag or its value, or JAX had started before the variable was set.
     """
     if not os.environ.get(VARIABLE, "").strip() or not (given() or _names_file()):
         return
+    # XLA reports a wrong flag by ending the process, so a separate process parses the variable.
     witness = _run(_WITNESS)
     if complaint := _find_complaint(witness.stderr.decode(errors="replace")):
         raise InspectError(complaint)
+    # Once a backend has started, this process's options differ from the witness's if the variable was set later.
     if witness.returncode == 0 and jax_private.backends_started() and witness.stdout != read_now():
         message = (
             f"{VARIABLE} was set too late: XLA read it when JAX started, and does not read it again. "
@@ -76,7 +78,7 @@ def check() -> None:
 
 
 def read_now() -> bytes:
-    """Return XLA's options as this process has read them from the environment; they cannot change any more then."""
+    """Return the options that XLA has read from this process's environment; they cannot change after this call."""
     return jax_private.read_options()
 
 
@@ -84,14 +86,14 @@ def _names_file() -> bool:
     return not os.environ.get(VARIABLE, "-").strip().startswith("-")
 
 
-def _run(program: str, **changed: str) -> subprocess.CompletedProcess[bytes]:
+def _run(program: str, **variables: str) -> subprocess.CompletedProcess[bytes]:
     command = [sys.executable, "-c", program]
-    environment = {**os.environ, **changed}
+    environment = {**os.environ, **variables}
     return subprocess.run(command, env=environment, capture_output=True, timeout=TIMEOUT, check=False)  # noqa: S603 - ours
 
 
 def _find_complaint(output: str) -> str:
-    """Return what is wrong with the flags and what to do, from what XLA wrote before it ended the process."""
+    """Return an error message with a remedy, based on the text that XLA wrote before it ended the process."""
     if unknown := _UNKNOWN.search(output):
         flag_name = dict(_FLAG.findall(unknown[1]))
         listed = ", ".join(f"--{name}" for name in flag_name) or unknown[1].strip()
@@ -111,7 +113,7 @@ def _find_complaint(output: str) -> str:
 
 
 def _suggest(unknown: dict[str, str]) -> str:
-    """Return the known flags that unknown ones come near to, as the end of a sentence."""
+    """Return the known flags that resemble unknown ones, as the end of a sentence."""
     flag_names = _run(_NAMES, **{VARIABLE: ""}).stdout.decode(errors="replace").split()
     near = [name for flag in unknown for name in difflib.get_close_matches(flag, flag_names, 1, 0.75)]
     if near:

@@ -1,4 +1,4 @@
-"""A jaxpr beside its HLO: each equation with the instructions that came of it, found by name and line."""
+"""A comparison of a jaxpr with its HLO: each equation with its instructions, matched by name and source line."""
 
 from __future__ import annotations
 
@@ -20,23 +20,23 @@ if TYPE_CHECKING:
     from xla_inspect.practice.equations import Equations
 
 NONE = "no equation"
-"""What the instructions belong to that came of none."""
+"""The label of the row for instructions that belong to no equation."""
 
 RESHAPING = ("broadcast_in_dim", "broadcast", "reshape", "bitcast")
-"""What repeats numbers or gives them another shape, in a jaxpr and in HLO."""
+"""Primitives and opcodes that only repeat or reshape numbers."""
 
-# An equation of the outer jaxpr, which may go on in the lines below.
+# The pattern matches the first line of an outer equation, which may continue on the lines below.
 _EQUATION = re.compile(r"    \S.* = \S")
 
 
 @dataclass(frozen=True, slots=True)
 class JaxprRow:
-    """Equations that cannot be told apart, most often one, and what came of them.
+    """The HLO instructions of one equation, or of several equations that cannot be distinguished.
 
     Attributes:
         equation: As in `r1 = sub pixels, 127.5`, or `NONE`.
-        before: The instructions that the compiler gets.
-        after: Those that are left, inside fusions and outside.
+        before: The instructions in the compiler's input.
+        after: The instructions in the optimized module, inside and outside fusions.
     """
 
     equation: str
@@ -45,35 +45,37 @@ class JaxprRow:
 
 
 def set_beside(capture: Capture, equations: Equations) -> list[JaxprRow]:
-    """Return a row per equation, in order, and last one for the instructions that came of none.
+    """Return a row per equation, in order, and a last row for the instructions without an equation.
 
-    An instruction carries the name of its primitive, and the line of Python that called it.
+    Equations and instructions are matched by the primitive's name and the Python line in an instruction's metadata.
 
     Args:
-        capture: A program on one target.
-        equations: Its jaxpr.
+        capture: The capture of a program for one target.
+        equations: The equations of the program's jaxpr.
     """
     places = [place for text, place in read_jaxpr_lines(capture.jaxpr_locations) if _EQUATION.match(text)]
-    named: dict[tuple[str, Place], list[str]] = {}
+    names: dict[tuple[str, Place], list[str]] = {}
     for (_, primitive, reads, makes, _), place in zip(equations.rows(), places, strict=True):
-        named.setdefault((primitive, place), []).append(f"{makes} = {primitive} {reads}")
+        names.setdefault((primitive, place), []).append(f"{makes} = {primitive} {reads}")
     by_origin = [_sort(capture, module) for module in (capture.unoptimized_module, capture.module)]
+    # Matched instructions are removed from the modules' tables, so only those without an equation remain.
     rows = [
         JaxprRow("; ".join(texts), *(tuple(module_origins.pop(key, ())) for module_origins in by_origin))
-        for key, texts in named.items()
+        for key, texts in names.items()
     ]
-    left = (
+    rest = (
         tuple(one for instructions in module_origins.values() for one in instructions) for module_origins in by_origin
     )
-    return [*rows, JaxprRow(NONE, *left)]
+    return [*rows, JaxprRow(NONE, *rest)]
 
 
 def _sort(capture: Capture, module: Module) -> dict[tuple[str, Place], list[Instruction]]:
-    """Return the instructions that make something, by primitive and place; what only calls a fusion makes nothing."""
+    """Return the instructions by primitive and source line, without those that only call a fusion."""
     by_origin: dict[tuple[str, Place], list[Instruction]] = {}
     for instruction in module.walk():
         if is_fusion(instruction) or find_launch(module, instruction) is None:
             continue
+        # Parameters of inner computations only pass values on; those of ENTRY are the program's arguments.
         if instruction.opcode == "parameter" and instruction.computation != module.entry.name:
             continue
         frames = capture.frames.get(instruction.stack_frame or 0, ())[:1]
@@ -83,7 +85,7 @@ def _sort(capture: Capture, module: Module) -> dict[tuple[str, Place], list[Inst
 
 
 def tell_after(capture: Capture, instructions: Iterable[Instruction]) -> str:
-    """Return what is left of some instructions, and in which kernel each is."""
+    """Return the remaining instructions as text, each with the kernel that contains it."""
     places: dict[str, list[str]] = {}
     for instruction in instructions:
         launch = find_launch(capture.module, instruction)
@@ -94,7 +96,7 @@ def tell_after(capture: Capture, instructions: Iterable[Instruction]) -> str:
 
 
 def rows(capture: Capture, equations: Equations) -> list[tuple[str, str, str]]:
-    """Return a row of text per equation: itself, its instructions before, and after with the kernels they are in."""
+    """Return a text row per equation: the equation, its instructions before, and those after with their kernels."""
     return [
         (row.equation, _count(instruction.opcode for instruction in row.before), tell_after(capture, row.after))
         for row in set_beside(capture, equations)
@@ -107,7 +109,7 @@ def _count(opcodes: Iterable[str]) -> str:
 
 
 def count_by_stage(capture: Capture, equations: Equations) -> list[tuple[str, int, int, int]]:
-    """Return what the jaxpr holds, the module that the compiler gets, and the optimized one, a row of counts each."""
+    """Return a row of counts for each of three stages: the jaxpr, the compiler's input, and the optimized module."""
     operands = [atom for equation in equations for atom in equation.invars]
     modules = [
         [

@@ -1,4 +1,4 @@
-"""Questions that were missed, put once more to another program; each answer is counted from what JAX makes of it."""
+"""Missed questions, asked again about other programs; the answers are counted in their jaxprs and HLO modules."""
 
 from __future__ import annotations
 
@@ -28,15 +28,15 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Repeat:
-    """A question on a program, with what answers it.
+    """A question about a program, with the answer and the text that proves it.
 
     Attributes:
-        listing: The program.
+        listing: The source code of the program.
         question: The question.
-        answer: What is so.
-        because: Why, in a sentence.
-        shown: The text that shows it.
-        language: What that is written in.
+        answer: The right answer.
+        because: The reason, in a sentence.
+        shown: The text that proves the answer.
+        language: The language of that text.
     """
 
     listing: str
@@ -48,30 +48,30 @@ class Repeat:
 
     @classmethod
     def of_jaxpr(
-        cls, function: Callable[..., jax.Array], question: str, shown: Equations, answer: int, because: str
+        cls, function: Callable[..., jax.Array], question: str, equations: Equations, answer: int, because: str
     ) -> Repeat:
-        """Return a question on a function whose jaxpr answers it."""
-        return cls(inspect.getsource(function), question, answer, because, shown.text, "jaxpr")
+        """Return a question that a function's jaxpr answers."""
+        return cls(inspect.getsource(function), question, answer, because, equations.text, "jaxpr")
 
     @classmethod
     def of_hlo(  # noqa: PLR0913 - the parts of a question
         cls,
         function: Callable[..., jax.Array],
         question: str,
-        compiled: Capture,
+        capture: Capture,
         answer: int | str,
         because: str,
         *,
         whole: bool = False,
     ) -> Repeat:
-        """Return a question on a function that its ENTRY answers, or all computations of its module."""
-        module = compiled.module
+        """Return a question that the ENTRY computation of a function answers, or, if `whole`, its entire module."""
+        module = capture.module
         texts = map(print_computation, module.computations if whole else (module.entry,))
         return cls(inspect.getsource(function), question, answer, because, "\n".join(texts), "hlo")
 
     @property
     def choices(self) -> tuple[str, ...]:
-        """What may be answered; nothing for any whole number."""
+        """The allowed answers; empty if the answer is a whole number."""
         return (YES, NO) if isinstance(self.answer, str) else ()
 
 
@@ -123,7 +123,7 @@ IDLE = (
     (".T.T", ("transpose",), 0),
     ("jnp.sin(x), a second time", ("sine",), 1),
 )
-"""What `idle` wastes: in words, the opcodes to count, and how many it needs."""
+"""The wasted operations of `idle`: a description, the opcodes to count, and the number that is needed."""
 
 
 def swing(x: jax.Array) -> jax.Array:
@@ -232,20 +232,20 @@ def _divides(target: Target) -> Repeat:
 def _wastes(target: Target) -> Repeat:
     compilation = compile_for(target, idle, LARGE)
     removals = [(source, goal, *tables.find_remover(compilation, opcodes, goal)) for source, opcodes, goal in IDLE]
-    removed = "; ".join(f"{source}: {by}" for source, _, by, _ in removals)
+    removers = "; ".join(f"{source}: {by}" for source, _, by, _ in removals)
     return Repeat.of_hlo(
         idle,
         f"It wastes {len(IDLE)} things: {'; '.join(source for source, _, _ in IDLE)}. "
         "How many of them does the compiler leave in?",
         compilation,
         sum(remaining > goal for _, goal, _, remaining in removals),
-        f"who removed each: {removed}.",
+        f"who removed each: {removers}.",
         whole=True,
     )
 
 
 def _kernels(function: Callable[..., jax.Array], *example: jax.ShapeDtypeStruct) -> Callable[[Target], Repeat]:
-    """Return what asks how many kernels a function launches."""
+    """Return a function that asks for the number of kernels that a program launches."""
 
     def ask(target: Target) -> Repeat:
         compilation = compile_for(target, function, *example)
@@ -256,8 +256,8 @@ def _kernels(function: Callable[..., jax.Array], *example: jax.ShapeDtypeStruct)
     return ask
 
 
-def _describe(compiled: Capture) -> str:
-    return f"in each kernel: {'; '.join(did for _, _, did in tables.describe_kernels(compiled))}."
+def _describe(capture: Capture) -> str:
+    return f"in each kernel: {'; '.join(did for _, _, did in tables.describe_kernels(capture))}."
 
 
 def _matmuls(_: Target) -> Repeat:
@@ -309,4 +309,4 @@ QUESTIONS: Mapping[str, Callable[[Target], Repeat]] = {
     "transforms/kernels": _backwards,
     "transforms/mapped": _batched,
 }
-"""What to ask where a prediction was missed, by the phase and the prediction."""
+"""The function that returns the repeated question for a missed prediction, by phase and prediction."""

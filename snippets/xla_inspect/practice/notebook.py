@@ -1,6 +1,6 @@
-"""What the notebooks of the practice show beside plain values: listings, tables, exercises, and where to read on.
+"""The displayed parts of the practice's notebooks: listings, tables, exercises, and further reading.
 
-Each shows as Markdown, which a notebook renders wherever it is open. Importing this module imports no JAX.
+Each part is Markdown, which every notebook application renders. Importing this module does not import JAX.
 """
 
 from __future__ import annotations
@@ -29,16 +29,16 @@ if TYPE_CHECKING:
     from xla_inspect.practice.marking.exercises import Exercise
     from xla_inspect.practice.marking.verdict import Remark
 
-# What a type checker is told, and no reader.
+# Comments for the type checker would only distract the reader of a listing.
 _IGNORED = re.compile(r"  # (?:type: ignore|noqa).*$")
 
 ORDINALS = ("First", "Second", "Third")
-"""What hints are called, in order."""
+"""The ordinal numbers in the titles of hints."""
 
 
 @dataclass(frozen=True)
 class CellMarkdown:
-    """A piece of Markdown that is the value of a cell.
+    """A piece of Markdown that a notebook displays as the value of a cell.
 
     Attributes:
         text: The Markdown.
@@ -47,16 +47,16 @@ class CellMarkdown:
     text: str
 
     def _repr_markdown_(self) -> str:
-        """Return what IPython shows."""
+        """Return the Markdown that IPython displays."""
         return self.text
 
 
 def listing(text: str, language: str = "hlo") -> CellMarkdown:
-    """Return a listing in the colours of a language.
+    """Return a listing with syntax highlighting.
 
     Args:
-        text: What to show, as it is.
-        language: The name of its lexer, such as `hlo` or `jaxpr`.
+        text: The text of the listing.
+        language: The name of the lexer, such as `hlo` or `jaxpr`.
     """
     return CellMarkdown(markdown.fence(text, language))
 
@@ -65,8 +65,8 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> CellMarkdo
     """Return a table.
 
     Args:
-        header: The titles of its columns.
-        rows: Its cells; text is shown as it is, numbers to the right.
+        header: The titles of the columns.
+        rows: The cells of each row; text appears verbatim, and numbers are right-aligned.
     """
     cells = [[cell if isinstance(cell, int) else _break(str(cell)) for cell in row] for row in rows]
     numbers = [at for at in range(len(header)) if cells and all(isinstance(row[at], int) for row in cells)]
@@ -74,7 +74,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> CellMarkdo
 
 
 def _break(text: str) -> str:
-    """Return text as it is, such that a long name may go on in the next line where it has an underscore."""
+    """Return escaped text in which a long name may wrap to the next line after an underscore."""
     return markdown.escape(text).replace("&#95;", "&#95;<wbr>")
 
 
@@ -84,19 +84,19 @@ def sentences(lines: Iterable[str]) -> CellMarkdown:
 
 
 def across(captures: Captures, view: Callable[[Capture], object], header: str) -> CellMarkdown:
-    """Return a table of one value per target; a target that this machine cannot compile for says why.
+    """Return a table with one value per target, or the reason why this machine cannot compile for it.
 
     Args:
         captures: The captures of one program.
-        view: What to show of each.
-        header: What it is called.
+        view: The function that returns the value of a capture.
+        header: The title of the column of values.
     """
     rows = [(title(name), view(capture)) for name, capture in captures.items()]
     return CellMarkdown("\n".join([table(["compiled for", header], rows).text, *_list_gaps(captures)]))
 
 
 def entries(captures: Captures) -> CellMarkdown:
-    """Return what each target runs: its ENTRY, without metadata; a target that is missing says why.
+    """Return each target's ENTRY computation without metadata, or the reason why the target is missing.
 
     Args:
         captures: The captures of one program.
@@ -119,7 +119,7 @@ def find_exercise(key: str) -> Exercise:
     """Return the exercise of a key such as `basics/mlp`.
 
     Raises:
-        InspectError: There is none; the message names those there are.
+        InspectError: There is no such exercise; the message lists the exercises.
     """
     by_key = {exercise.key: exercise for exercise in EXERCISES}
     if key not in by_key:
@@ -129,12 +129,12 @@ def find_exercise(key: str) -> Exercise:
 
 
 def read_pairs() -> dict[str, Any]:
-    """Return what is done in PyTorch, as recorded, and in JAX, as typed: a `pair` each, and PyTorch's `version`."""
+    """Return the recorded PyTorch examples with their JAX source, each as a `pair`, and PyTorch's `version`."""
     return tomllib.loads((TEXTS / "pairs.toml").read_text(encoding="utf-8"))
 
 
 def pairs() -> CellMarkdown:
-    """Return what is done in PyTorch, as recorded, and in JAX, run now."""
+    """Return the recorded PyTorch examples next to their JAX equivalents, which are run now."""
     import jax
     import jax.numpy as jnp
 
@@ -154,13 +154,13 @@ def pairs() -> CellMarkdown:
 
 
 def exercise(key: str) -> None:
-    """Show an exercise as its page does: task, file, hints, and the solution with what the check finds in it.
+    """Display an exercise as on its page: task, file, hints, and the solution with the results of its check.
 
     Args:
-        key: Such as `basics/mlp`.
+        key: The exercise's key, such as `basics/mlp`.
 
     Raises:
-        InspectError: There is no such exercise, or its solution is not right.
+        InspectError: There is no such exercise, or its solution fails the check.
     """
     from IPython.display import display
 
@@ -189,17 +189,17 @@ def exercise(key: str) -> None:
 
 
 def tell_effort(exercise: Exercise) -> str:
-    """Return how long an exercise takes and how difficult it is, in a sentence."""
+    """Return a sentence with the duration and the difficulty of an exercise."""
     return f"About {plural(exercise.minutes, 'minute')}, level {exercise.level} of {LEVELS}."
 
 
 def anchor(exercise: Exercise) -> str:
-    """Return the id of an exercise on its page."""
+    """Return the HTML id of an exercise on its page."""
     return f"exercise-{exercise.name.replace('_', '-')}"
 
 
 def tell_solution(exercise: Exercise, remarks: Iterable[Remark] = ()) -> str:
-    """Return a solution in Markdown, and what the check finds in it."""
+    """Return a solution and the results of its check, in Markdown."""
     remark_items = [
         "\n".join((f"* {remark.text}", *([f"\n{_fence_lines(remark)}"] if remark.lines else []))) for remark in remarks
     ]
@@ -207,7 +207,7 @@ def tell_solution(exercise: Exercise, remarks: Iterable[Remark] = ()) -> str:
 
 
 def extract_solution(exercise: Exercise) -> str:
-    """Return the parts of a solution that differ from the file of the exercise: what was written."""
+    """Return the parts of a solution that differ from the original file of the exercise."""
     starter_parts = {part for part, _ in _split(starter(exercise))}
     parts = [
         (part, is_short)
@@ -219,7 +219,7 @@ def extract_solution(exercise: Exercise) -> str:
 
 
 def _split(text: str) -> Iterator[tuple[str, bool]]:
-    """Yield each statement of a module with the comments and decorators above it, and whether it is a line or two."""
+    """Yield each statement with the comments and decorators above it, and whether it has at most two lines."""
     lines, start = text.split("\n"), 0
     for node in ast.parse(text).body:
         part = "\n".join(lines[start : node.end_lineno]).strip("\n")
@@ -228,17 +228,17 @@ def _split(text: str) -> Iterator[tuple[str, bool]]:
 
 
 def _fence_lines(remark: Remark) -> str:
-    """Return the lines of a remark as a listing inside an item of a list."""
+    """Return the lines of a remark as a listing inside a list item."""
     return markdown.indent(markdown.fence("\n".join(remark.lines), remark.language))
 
 
 def starter(exercise: Exercise) -> str:
-    """Return the file of an exercise without its task, which stands beside it on the page."""
+    """Return the file of an exercise without its task, which the page shows separately."""
     return without_docstring(exercise.text)
 
 
 def without_docstring(text: str) -> str:
-    """Return the text of a module without what it says of itself at its top."""
+    """Return the source of a module without its docstring."""
     first = ast.parse(text).body[0]
     is_docstring = isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant)
     lines = text.split("\n")[(first.end_lineno or 0) if is_docstring else 0 :]
@@ -246,7 +246,7 @@ def without_docstring(text: str) -> str:
 
 
 def references(phase: str) -> CellMarkdown:
-    """Return where to read on after a phase.
+    """Return the further reading of a phase.
 
     Args:
         phase: Its name, such as `basics`.
@@ -255,5 +255,5 @@ def references(phase: str) -> CellMarkdown:
 
 
 def tell_references(phase: str) -> str:
-    """Return where to read on after a phase, as a list in Markdown."""
+    """Return the further reading of a phase as a Markdown list."""
     return "\n".join(f"* [{title}]({address})" for title, address in PHASES[phase].references.items()) + "\n"

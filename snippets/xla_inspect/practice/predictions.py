@@ -72,35 +72,35 @@ class Forecast:
                 return answer if choices or not answer else str(int(answer))
             expected = f"{expected}, not {answer[:20]!r}"
 
-    def reveal(self, said: str, answer: int | str, because: str, name: str = "") -> None:
+    def reveal(self, prediction: str, answer: int | str, because: str, name: str = "") -> None:
         """Print the answer, whether the reader's prediction was right, and the reason.
 
         Args:
-            said: The answer from `commit`.
+            prediction: The answer from `commit`.
             answer: The right answer.
             because: The reason, in a sentence.
             name: The name of the question in the phase, if it is to be asked again after a wrong answer.
         """
         text, what = (f"{answer:,}", "it") if isinstance(answer, int) else (answer, "the answer")
-        if not said:
+        if not prediction:
             self._paper.say(f"{what.capitalize()} is {text}: {because}")
             return
-        right = said == str(answer)
+        right = prediction == str(answer)
         self._asked.append(right)
-        self.note(name, said, answer)
-        first = f"{text}, as you said" if right else f"You said {said}, and {what} is {text}"
+        self.note(name, prediction, answer)
+        first = f"{text}, as you said" if right else f"You said {prediction}, and {what} is {text}"
         self._paper.verdict(f"{first}: {because}", good=right)
 
-    def note(self, name: str, said: str, answer: int | str) -> None:
+    def note(self, name: str, prediction: str, answer: int | str) -> None:
         """Store whether an answer was wrong, if the reader gave one.
 
         Args:
             name: The name of the question in the phase; nothing is stored without one.
-            said: The answer from `commit`.
+            prediction: The answer from `commit`.
             answer: The right answer.
         """
-        if self._phase and name and said and self.waits:
-            Logbook().note_prediction(f"{self._phase.name}/{name}", missed=said != str(answer))
+        if self._phase and name and prediction and self.waits:
+            Logbook().note_prediction(f"{self._phase.name}/{name}", missed=prediction != str(answer))
 
     def close(self) -> None:
         """Print the number of right answers, if any, and ask missed questions of other phases again."""

@@ -1,4 +1,4 @@
-"""A line that says what takes time, on the standard error, so that what is piped stays clean."""
+"""A progress line on the standard error, which keeps piped output clean."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ _LOGGER = logging.getLogger("xla_inspect")
 
 @contextmanager
 def doing(what: str, stream: TextIO | None = None) -> Iterator[None]:
-    """Say what is being done; in a terminal that can take a line away it goes away when it is done.
+    """Print a progress message; a terminal that can erase a line removes it at the end.
 
     Args:
-        what: As in `starting JAX`.
-        stream: Where to, by default the standard error.
+        what: The current activity, such as `starting JAX`.
+        stream: The output, by default the standard error.
     """
     line = _StatusLine(stream)
     line.say(what)
@@ -33,7 +33,7 @@ def doing(what: str, stream: TextIO | None = None) -> Iterator[None]:
 
 @contextmanager
 def compiling(stream: TextIO | None = None) -> Iterator[None]:
-    """Say what is compiled meanwhile; what the cache has is not compiled, and not said."""
+    """Print each program while it compiles; cached programs need no compilation and no message."""
     handler = _StatusLine(stream)
     level = _LOGGER.level
     _LOGGER.addHandler(handler)
@@ -47,7 +47,7 @@ def compiling(stream: TextIO | None = None) -> Iterator[None]:
 
 
 class _StatusLine(logging.Handler):
-    """Shows the last message on one line of a terminal, and each on a line of its own elsewhere."""
+    """A logging handler that shows the last message on one line of a terminal, or each on its own line elsewhere."""
 
     def __init__(self, stream: TextIO | None) -> None:
         super().__init__(logging.INFO)
@@ -60,14 +60,15 @@ class _StatusLine(logging.Handler):
             self.say(record.getMessage())
 
     def say(self, text: str) -> None:
-        """Show a text in the place of the last one."""
+        """Replace the displayed text with another."""
         self._open = takes_escapes(self._stream)
         self._stream.write(f"\r\x1b[K{text} ..." if self._open else f"{text} ...\n")
         self._stream.flush()
 
     def finish(self) -> None:
-        """Take the line away."""
+        """Erase the line."""
         if self._open:
+            # The escape sequence erases the line from the cursor to its end.
             self._stream.write("\r\x1b[K")
             self._stream.flush()
             self._open = False

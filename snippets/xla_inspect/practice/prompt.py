@@ -1,4 +1,4 @@
-"""Python as it is typed at the prompt: what is shown is what was run."""
+"""A simulated Python prompt, which runs the lines that it shows."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from typing import Any
 
 
 class Prompt:
-    """A prompt that remembers names.
+    """A prompt that remembers the defined names.
 
     Args:
-        names: Names that are there from the start, such as imported modules.
+        names: The names that are defined from the start, such as imported modules.
     """
 
     def __init__(self, **names: Any) -> None:  # noqa: ANN401 - whatever the lines use
@@ -22,12 +22,12 @@ class Prompt:
         self._console = _Console(names)
 
     def type(self, source: str) -> str:
-        """Return what the screen shows when lines are typed: prompts, lines, and what they print.
+        """Run lines, and return the text of a session: prompts, lines, and their output.
 
-        An error shows as the last line of its traceback, cut to its first sentence's line.
+        Of an error, only the last line of the traceback is shown, without its further explanation.
 
         Args:
-            source: The lines; a block ends where the indentation does, as in a file.
+            source: The lines; a block ends with its indentation, as in a file.
         """
         screen = []
         lines = textwrap.dedent(source).strip("\n").splitlines()
@@ -36,17 +36,18 @@ class Prompt:
             screen.append(f"{'...' if self._console.buffer else '>>>'} {line}".rstrip())
             output = self._push(line)
             if self._console.buffer and not following.startswith((" ", ")", "]", "}")):
-                # A block at the prompt ends with an empty line.
+                # At an interactive prompt, an empty line ends a block.
                 output += self._push("")
             screen += output.rstrip("\n").splitlines()
         return "\n".join(screen)
 
     def __getitem__(self, name: str) -> Any:  # noqa: ANN401 - whatever the lines made
-        """Return what a name stands for."""
+        """Return the value of a name."""
         return self._console.locals[name]
 
     def _push(self, line: str) -> str:
         out, hook = io.StringIO(), sys.displayhook
+        # IPython installs its own hook, which would print values in another form.
         sys.displayhook = sys.__displayhook__
         try:
             with contextlib.redirect_stdout(out), contextlib.redirect_stderr(out):
@@ -58,10 +59,10 @@ class Prompt:
 
 class _Console(code.InteractiveConsole):
     def showtraceback(self) -> None:
-        """Write what went wrong, without the frames, and without what follows a first long explanation.
+        """Write the error message without the stack frames and without the text after the first explanation.
 
         Raises:
-            KeyboardInterrupt: The reader asked for an end, which is no error of the line.
+            KeyboardInterrupt: The reader interrupted the command, which is not an error in the line.
         """
         error = sys.exception()
         if isinstance(error, KeyboardInterrupt):

@@ -132,6 +132,7 @@ def _place(constant: Instruction, inside: frozenset[str], module: Module) -> str
     name = constant.computation
     if name == module.entry.name:
         return "ENTRY"
+    # Fusions can be nested, and the outermost one is the kernel.
     while name in inside and (caller := module.callers[name][-1]).computation in inside:
         name = caller.computation
     return f"inside {module.callers[name][-1].name}" if name in inside else name

@@ -1,6 +1,6 @@
-"""Exercises that mark themselves: what the reader wrote is compiled, and judged by what the compiler says.
+"""The marking of exercises: the reader's code is compiled and judged by the compiler's output.
 
-`exercises` reads the files that the reader edits, `marker` has them run in a process of their own (`sandbox`), and a
-module for each phase (`check_basics`, ...) says what its exercises are judged by. Importing this package imports no JAX
-and runs nothing.
+`exercises` reads the files that the reader edits, `marker` runs them in a separate process (`sandbox`), and a module
+for each phase (`check_basics`, ...) defines the checks of its exercises. Importing this package does not import JAX
+and runs none of the reader's code.
 """

@@ -94,6 +94,7 @@ def check_model(submission: Submission) -> Iterator[Remark]:
         if memory.shape != expected.shape:
             returned, requested = map(check_helpers.say_shape, (memory, expected))
             raise WrongError(bad(f"{submission.locate('read')}: it returns {returned} instead of {requested}"))
+        # Rows after the text must stay zero even if pieces are padded to a common length.
         end = sum(lengths)
         if np.any(memory[end:]):
             text = (
@@ -117,6 +118,7 @@ def _watch(model: ModuleType, layers: list[dict[str, jax.Array]], where: str) ->
         raise WrongError(bad(f"{where}: `step` is not a jitted function; decorate it with `jax.jit`"))
     recorder = Recorder(step)
     memories, compilations = [], []
+    # The model's `read` looks `step` up in its module, so the recorder takes its place there.
     vars(model)["step"] = recorder
     try:
         for seed, lengths in enumerate(TEXTS):

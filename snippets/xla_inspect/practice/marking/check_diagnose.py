@@ -123,9 +123,9 @@ def _look_up(line: object, before: Capture) -> tuple[list[Instruction], str]:
     return matches, "" if matches else refused
 
 
-def _is_like(written: str, printed: str) -> bool:
+def _is_like(answer: str, dump_line: str) -> bool:
     """Return whether a line equals one of the dump up to its operands; metadata and spaces do not matter."""
-    ours, theirs = (" ".join(line.partition("(")[0].split()) for line in (written, printed.partition(" = ")[2]))
+    ours, theirs = (" ".join(line.partition("(")[0].split()) for line in (answer, dump_line.partition(" = ")[2]))
     return ours.removeprefix("= ") == theirs
 
 

@@ -55,9 +55,9 @@ def compiles() -> Iterator[list[str]]:
 
 
 class _Compiles(logging.Handler):
-    def __init__(self, compiled: list[str]) -> None:
+    def __init__(self, lines: list[str]) -> None:
         super().__init__()
-        self._found = compiled
+        self._found = lines
 
     def emit(self, record: logging.LogRecord) -> None:
         """Store the line of a compilation."""

@@ -164,10 +164,10 @@ def check_donate(submission: Submission) -> Iterator[Remark]:
     names = ("params", "momentum", "gradient")
     header_parts = check_helpers.read_header(compilation, "HloModule", "input_output", "entry")
     for output, name in enumerate(("params", "momentum")):
-        taken = aliases.get(output)
-        fate = "has a new buffer" if taken is None else f"uses the buffer of `{names[taken]}`"
+        source = aliases.get(output)
+        fate = "has a new buffer" if source is None else f"uses the buffer of `{names[source]}`"
         yield judge(
-            taken == output,
+            source == output,
             f"result {output} is written into the buffer of `{name}`",
             f"{where}: result {output}, the new {name}, {fate}; it should use the buffer of the old {name}. The module "
             "begins",

@@ -126,7 +126,7 @@ def _find(counts: dict[str, int]) -> str | None:
 
 
 def check_vanish(submission: Submission) -> Iterator[Remark]:
-    """Many equations, and nothing launched but a copy of the parameter."""
+    """Check for many equations that compile to nothing but a copy of the parameter."""
     nothing, where = submission.function("nothing"), submission.locate("nothing")
     x, other = check_helpers.random(64, 128), check_helpers.random(64, 128, seed=1)
     for argument in (x, other):
@@ -164,7 +164,7 @@ def check_vanish(submission: Submission) -> Iterator[Remark]:
 
 
 def check_predict_kernels(submission: Submission) -> Iterator[Remark]:
-    """The numbers that come out."""
+    """Compare the predicted numbers of kernels with those of the compiled programs."""
     for name, example in submission.given.EXAMPLES.items():
         launched = check_helpers.kernel_lines(capture(getattr(submission.given, name), *example))
         explanation = f"`{name}` launches these.{submission.say_changed(name)}"

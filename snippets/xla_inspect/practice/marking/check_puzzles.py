@@ -24,7 +24,7 @@ SCALES = (1.0, 1.0, 10.0)
 """The standard deviations of the random numbers in each input."""
 
 NEAR = 50
-"""The part, 1 / 50, by which a score may exceed the best known: a loop written in another way counts a little more."""
+"""The fraction, 1 / 50, by which a score may exceed the best known one, since equivalent loops differ slightly."""
 
 
 def check(submission: Submission) -> Iterator[Remark]:

@@ -48,6 +48,7 @@ def _find_constants(capture: Capture) -> list[Instruction]:
 
 
 def _find_copies(capture: Capture) -> list[Instruction]:
+    # Only a copy of an argument proves missing donation; other copies have other causes.
     parameters = {instruction.name for instruction in capture.module.entry if instruction.opcode == "parameter"}
     copies = [
         instruction
@@ -74,6 +75,7 @@ def _find_one_hots(capture: Capture) -> list[Instruction]:
             and names.intersection(instruction.operands)
             and "EQ" in instruction.attributes["direction"]
         ]
+        # An iota also has other uses, so it counts only with the comparison that makes the one-hot rows.
         proofs += [*places, *compared] if compared else []
     proofs = _with_fusions(capture, proofs)
     names_of_proofs = {instruction.name for instruction in proofs}
@@ -96,6 +98,7 @@ def _has_matmul(capture: Capture, instruction: Instruction) -> bool:
 
 
 def _find_rows(capture: Capture) -> list[Instruction]:
+    # A loop over rows is recognized by kernels in its body that one call launches at least `ROUNDS` times.
     inside = {
         instruction.instruction.computation
         for instruction in list_kernels(capture)
@@ -129,6 +132,7 @@ def _find_transposes(capture: Capture) -> list[Instruction]:
 
 def _find_unrolled(capture: Capture) -> list[Instruction]:
     matmuls = [instruction for instruction in capture.module.walk() if instruction.opcode == "dot"]
+    # The iterations of an unrolled loop appear as many matmuls of the same shape.
     counts = Counter(str(instruction.shape) for instruction in matmuls)
     return _with_fusions(capture, [instruction for instruction in matmuls if counts[str(instruction.shape)] >= ALIKE])
 

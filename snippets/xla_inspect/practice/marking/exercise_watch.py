@@ -58,6 +58,7 @@ class Watch:
         """Mark saved exercises until all are right or the reader quits."""
         self._seen = {exercise: _stamp(exercise) for exercise in self._exercises}
         if sys.stdin.isatty():
+            # Reading the terminal blocks, so a thread does it while this loop watches the files.
             threading.Thread(target=_read_keys, args=(self._typed,), daemon=True).start()
         self._mark(sandbox)
         while self._logbook.find_open(self._exercises):
@@ -73,6 +74,7 @@ class Watch:
         paper = self._paper
         if takes_escapes(paper.stream):
             paper.stream.write(CLEAR)
+        # A copy reads the file again, since an exercise caches the text of its file.
         exercise = replace(self.current)
         paper.heading(f"{exercise.key}: {exercise.safe_title}")
         verdict = mark_and_report(exercise, sandbox, paper, self._logbook)
@@ -93,6 +95,7 @@ class Watch:
                 hints.show_solution(self._paper, self.current.key, self._folder)
             case "n":
                 at = self._exercises.index(self.current) + 1
+                # After the last exercise, the search continues with the first.
                 order = (*self._exercises[at:], *self._exercises[:at])
                 self.current = self._logbook.find_open(order) or self.current
                 self._mark(sandbox)
@@ -109,6 +112,7 @@ class Watch:
             if stamp in {last, None}:
                 # An editor may replace a file by another one, and for a moment there is none.
                 continue
+            # A file that is still being written changes again within this time.
             time.sleep(PAUSE / 5)
             if _stamp(exercise) == stamp:
                 self._seen[exercise] = stamp
@@ -116,11 +120,11 @@ class Watch:
         return None
 
 
-def watch(called: str, folder: Path | None, paper: Paper, limit: float = LIMIT) -> int:
+def watch(name: str, folder: Path | None, paper: Paper, limit: float = LIMIT) -> int:
     """Mark exercises as their files are saved, and return the exit status.
 
     Args:
-        called: A phase, an exercise or all, as in `find_exercises`.
+        name: A phase, an exercise or all, as in `find_exercises`.
         folder: The folder of the exercises, by default the project's own.
         paper: The output.
         limit: The maximum seconds for each exercise.
@@ -128,7 +132,7 @@ def watch(called: str, folder: Path | None, paper: Paper, limit: float = LIMIT) 
     Raises:
         InspectError: There is no exercise of that name.
     """
-    exercises = find_exercises(called or ALL, folder)
+    exercises = find_exercises(name or ALL, folder)
     with Sandbox(limit) as sandbox:
         try:
             with doing("starting JAX"):

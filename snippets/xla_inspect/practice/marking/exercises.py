@@ -277,18 +277,18 @@ ALL = "all"
 """The name that selects all phases."""
 
 
-def find_exercises(called: str, folder: Path | None = None) -> tuple[Exercise, ...]:
+def find_exercises(selector: str, folder: Path | None = None) -> tuple[Exercise, ...]:
     """Return the exercises of a phase, or one of them.
 
     Args:
-        called: A phase by its name or number (the capstone comes last), `all`, or an exercise: its
+        selector: A phase by its name or number (the capstone comes last), `all`, or an exercise: its
             name, alone or after its phase's name as in `basics/mlp`, or the path of its file.
         folder: The folder of the exercises, by default `FOLDER`.
 
     Raises:
         InspectError: There is no such phase or exercise; the message lists all of them.
     """
-    name = Path(called.strip().lower().replace("-", "_").replace("\\", "/")).as_posix().removesuffix(".py")
+    name = Path(selector.strip().lower().replace("-", "_").replace("\\", "/")).as_posix().removesuffix(".py")
     if name.isdecimal() and 1 <= int(name) <= len(CHECKED):
         name = CHECKED[int(name) - 1]
     exercises = [
@@ -300,7 +300,7 @@ def find_exercises(called: str, folder: Path | None = None) -> tuple[Exercise, .
         keys = [exercise.key for exercise in EXERCISES]
         near = list_nearest(name, [*CHECKED, *keys, *(exercise.name for exercise in EXERCISES)])
         message = (
-            f"no phase and no exercise is called {called!r}"
+            f"no phase and no exercise is called {selector!r}"
             + (f"; did you mean {near[0]}?" if near else ".")
             + f" The phases are {', '.join(CHECKED)}, or their numbers 1 to {len(CHECKED)}; "
             f"the exercises are {', '.join(keys)}"

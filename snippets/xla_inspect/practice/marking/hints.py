@@ -26,10 +26,10 @@ CELLS = 30
 """The length of the progress bar, in characters."""
 
 
-def draw_bar(done: int, whole: int) -> str:
+def draw_bar(right: int, whole: int) -> str:
     """Return the number of right exercises as a progress bar and in digits."""
-    filled = CELLS * done // max(whole, 1)
-    return f"[{'#' * filled}{'-' * (CELLS - filled)}] {done} of {whole}"
+    filled = CELLS * right // max(whole, 1)
+    return f"[{'#' * filled}{'-' * (CELLS - filled)}] {right} of {whole}"
 
 
 def show_progress(paper: Paper, folder: Path | None = None) -> None:
@@ -62,13 +62,13 @@ def list_exercises(paper: Paper, folder: Path | None = None) -> None:
         tell_where_to_go(paper)
 
 
-def show_hint(paper: Paper, called: str, folder: Path | None = None) -> None:
+def show_hint(paper: Paper, name: str, folder: Path | None = None) -> None:
     """Print the hints of an exercise that were shown before, and the next one.
 
     Raises:
         InspectError: There is no such exercise.
     """
-    exercise = _choose(called, folder)
+    exercise = _choose(name, folder)
     logbook, hints = Logbook(folder), exercise.hints
     number = min(logbook.count_hints(exercise) + 1, len(hints))
     logbook.note_hints(exercise, number)
@@ -84,7 +84,7 @@ def show_hint(paper: Paper, called: str, folder: Path | None = None) -> None:
         paper.show(option_line("--solution", exercise))
 
 
-def show_solution(paper: Paper, called: str, folder: Path | None = None) -> None:
+def show_solution(paper: Paper, name: str, folder: Path | None = None) -> None:
     """Print the solution of an exercise.
 
     Raises:
@@ -92,7 +92,7 @@ def show_solution(paper: Paper, called: str, folder: Path | None = None) -> None
     """
     from xla_inspect.practice.notebook import extract_solution
 
-    exercise = _choose(called, folder)
+    exercise = _choose(name, folder)
     paper.heading(f"{exercise.key}: a solution")
     paper.show(extract_solution(exercise), "python")
     paper.say(exercise.learnt)
@@ -113,7 +113,7 @@ def tell_where_to_go(paper: Paper) -> None:
     paper.show(run_line("xla-inspect report FILE.py:FUNCTION"))
 
 
-def _choose(called: str, folder: Path | None) -> Exercise:
+def _choose(name: str, folder: Path | None) -> Exercise:
     """Return the exercise of that name; of several, the first that was not right yet."""
-    exercises = find_exercises(called, folder)
+    exercises = find_exercises(name, folder)
     return Logbook(folder).find_open(exercises) or exercises[0]

@@ -94,6 +94,7 @@ def mark(exercise: Exercise, sandbox: Sandbox) -> ExerciseVerdict:
         places = exercise.places
     except (InspectError, SyntaxError, ValueError) as error:
         return ExerciseVerdict(WRONG, (describe_exception(error, exercise.file),))
+    # Running an unfinished file would only raise an error, so the process need not start.
     if places:
         return ExerciseVerdict(UNWRITTEN, (), places=places)
     with doing(f"running {exercise.key}"):

@@ -1,4 +1,4 @@
-"""A process of its own for exercises: started when it is needed, and again when a file ends it."""
+"""The separate process for exercises, which starts on demand and restarts if a file ends it."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ if TYPE_CHECKING:
     from xla_inspect.practice.marking.exercises import Exercise
 
 START = 120.0
-"""Seconds that the process may take to start, in which it imports JAX."""
+"""The time limit in seconds for starting the process, which imports JAX."""
 
 GRACE = 10.0
-"""Seconds after its limit in which a process that hangs has to say where it hangs."""
+"""The seconds after its limit in which a hanging process has to report the line where it hangs."""
 
 
 class Sandbox:
-    """A process that marks exercises, one after the other.
+    """A process that marks exercises one at a time.
 
     Args:
-        limit: Seconds that each may take.
+        limit: The maximum seconds for each exercise.
     """
 
     def __init__(self, limit: float) -> None:
-        """Start no process yet."""
+        """Set the limit; the process starts later, on demand."""
         self._limit = limit
         self._process: Child | None = None
         self._folder = tempfile.TemporaryDirectory(prefix="practice-", ignore_cleanup_errors=True)
@@ -40,7 +40,7 @@ class Sandbox:
         self._errors: IO[bytes] | None = None
 
     def __enter__(self) -> Self:
-        """Return itself."""
+        """Return this sandbox."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -49,16 +49,16 @@ class Sandbox:
         self._folder.cleanup()
 
     def warm(self) -> None:
-        """Start the process now, so that the first exercise need not wait for it.
+        """Start the process now, so that the first exercise does not have to wait for it.
 
         Raises:
-            InspectError: It does not start.
+            InspectError: The process does not start.
         """
         if self._process is None:
             self._start()
 
     def mark(self, exercise: Exercise) -> ExerciseVerdict:
-        """Return what is to be said of an exercise, whatever its file does.
+        """Return the verdict on an exercise, even if its file ends the process or runs too long.
 
         Raises:
             InspectError: The process does not start.
@@ -73,10 +73,12 @@ class Sandbox:
             "stacks": str(self._stacks),
         }
         process.send(json.dumps(request))
+        # The worker stops a slow file itself and reports the line; this limit applies if it cannot.
         line = process.listen(self._limit + GRACE)
         if not line:
             return self._bury(process, exercise)
         answer = json.loads(line)
+        # A file that changed shared state must not affect the next exercise.
         if answer["stained"]:
             self._end()
         return ExerciseVerdict(
@@ -88,7 +90,7 @@ class Sandbox:
 
     def _start(self) -> Child:
         self._errors = (Path(self._folder.name) / "errors").open("w+b")
-        # JAX as it comes, on the CPU, whatever the shell asks of it; and no compiled files beside the reader's.
+        # Exercises use JAX's defaults on the CPU, whatever the shell sets, and Python writes no bytecode next to them.
         inherited = {name: value for name, value in os.environ.items() if not name.startswith("JAX_")}
         self._process = Child(
             [sys.executable, "-X", "utf8"],
@@ -104,7 +106,7 @@ class Sandbox:
         return self._process
 
     def _bury(self, process: Child, exercise: Exercise) -> ExerciseVerdict:
-        """Return what is to be said of a file that ended the process, or did not end itself."""
+        """Return the verdict on a file that ended the process or exceeded the time limit."""
         file = name_file(exercise.file)
         stacks = self._stacks.read_text(encoding="utf-8", errors="replace") if self._stacks.is_file() else ""
         self._stacks.unlink(missing_ok=True)

@@ -1,6 +1,6 @@
-"""The process in which exercises run: it marks one after the other, as the process beside it asks.
+"""The worker process in which exercises run; it marks one at a time, as its parent process requests.
 
-What the reader's files print, read or break here reaches nobody but the reader, by way of the verdict.
+The output and the errors of the reader's files reach the reader only through the verdict.
 """
 
 from __future__ import annotations
@@ -40,21 +40,21 @@ _find_checks = lazy_names(__name__)
 """Function that returns the module that checks the exercises of a phase."""
 
 PRINTED = 5
-"""The most lines that are kept of what a file prints."""
+"""The maximum number of stored lines of a file's output."""
 
 WATCHED = ("builtins", "logging", "math", "numpy", "jax", "jax.lax", "jax.nn", "jax.numpy")
-"""Modules in whose functions' places a file may put others."""
+"""The modules whose functions a file could replace."""
 
 
 class Noise(io.TextIOBase):
-    """Takes what a file prints, and notes where it does.
+    """A stream that collects a file's output with the lines that print it.
 
     Args:
         file: The reader's file.
     """
 
     def __init__(self, file: Path) -> None:
-        """Start with nothing printed."""
+        """Start without any output."""
         super().__init__()
         self._file = str(file.absolute())
         self._current = ""
@@ -62,11 +62,11 @@ class Noise(io.TextIOBase):
         self.count = 0
 
     def writable(self) -> bool:
-        """Return that it can be written to."""
+        """Return True, since the stream accepts output."""
         return True
 
     def write(self, text: str, /) -> int:
-        """Note the first lines, each with the line of the file that printed it."""
+        """Store the first lines of the output, each with the line of the file that printed it."""
         self._current += text
         *whole, self._current = self._current.split("\n")
         for line in whole:
@@ -84,10 +84,10 @@ class Noise(io.TextIOBase):
 
 
 def main() -> None:
-    """Mark what the standard input asks for, a line of JSON each, and answer likewise, until there is no more."""
+    """Read requests from the standard input, one JSON object per line, and answer each with a line of JSON."""
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     questions = os.fdopen(os.dup(0), encoding="utf-8")
-    # Whoever reads or prints past Python does so elsewhere.
+    # Code that uses the file descriptors directly must not read requests or write into the answers.
     nothing = os.open(os.devnull, os.O_RDWR)
     os.dup2(nothing, 0)
     os.dup2(nothing, 1)
@@ -99,10 +99,11 @@ def main() -> None:
         request = json.loads(line)
         originals = Path(request["originals"])
         if (around := str(originals.parent)) not in sys.path:
-            # The exercises import what is given to them as `practice.capstone.slow`.
+            # The exercises import the supplied modules by names such as `practice.capstone.slow`.
             sys.path.insert(0, around)
         exercise = Exercise(request["phase"], request["name"], Path(request["folder"]), originals)
         with Path(request["stacks"]).open("w", encoding="utf-8") as stacks:
+            # This works even if the code blocks in C, and the recorded stacks contain the line that was running.
             faulthandler.dump_traceback_later(request["limit"], exit=True, file=stacks)
             try:
                 answer = examine(exercise)
@@ -117,15 +118,16 @@ def _answer(answers: io.TextIOBase | Any, content: dict[str, Any]) -> None:  # n
 
 
 def examine(exercise: Exercise) -> dict[str, Any]:
-    """Return what is to be said of an exercise: the verdict, the remarks, and what the file printed.
+    """Return the verdict on an exercise, its remarks, and the output of its file.
 
-    `stained` says that the file changed what others find too, so that the next exercise needs a process of its own.
+    `stained` is true if the file changed shared state, so that the next exercise needs a new process.
     """
     from xla_inspect import targets
 
     targets.settle()
     import jax
 
+    # A function that an earlier exercise traced would otherwise not be traced or compiled again.
     jax.clear_caches()
     settings, names = _read_settings(), _read_names()
     noise = Noise(exercise.file)
@@ -141,28 +143,28 @@ def examine(exercise: Exercise) -> dict[str, Any]:
         "remarks": [asdict(remark) for remark in remarks],
         "printed": noise.said,
         "printed_lines": noise.count,
-        # A name that is new, as one that is imported when it is first asked for, takes nobody's place.
+        # A new name, such as that of a lazily imported module, replaces nothing and is therefore harmless.
         "stained": settings != _read_settings()
         or any(names.get(name, value) is not value for name, value in _read_names().items()),
     }
 
 
 def _read_settings() -> tuple[object, ...]:
-    """Return the settings that a file can change for those after it."""
+    """Return the global settings that a file could change for later exercises."""
     import jax
 
     return dict(jax.config.values), dict(os.environ), logging.root.manager.disable, list(warnings.filters)
 
 
 def _read_names() -> dict[tuple[str, str], object]:
-    """Return what the names of the watched modules stand for."""
+    """Return the values of the names in the watched modules."""
     return {(module, name): value for module in WATCHED for name, value in vars(sys.modules[module]).items()}
 
 
 def _check(exercise: Exercise, remarks: list[Remark]) -> str:
     """Collect the remarks, and return the verdict."""
     module = _find_checks(f"check_{exercise.phase}")
-    # The puzzles have one check in common.
+    # The puzzles share one check.
     name = "check" if exercise.phase == PUZZLES else f"check_{exercise.name}"
     check: Callable[[Submission], Iterator[Remark]] = getattr(module, name)
     try:

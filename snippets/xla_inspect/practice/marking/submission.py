@@ -95,6 +95,7 @@ class Submission:
     def say_changed(self, name: str) -> str:
         """Return a note if the reader has changed a function of the original file, or an empty string."""
         original = ast.parse(self.exercise.solution_text)
+        # Syntax trees are compared instead of texts, so formatting and comments do not matter.
         texts = [
             [ast.dump(node) for node in tree.body if isinstance(node, ast.FunctionDef) and node.name == name]
             for tree in (self.exercise.tree, original)
@@ -105,6 +106,7 @@ class Submission:
 
     def locate(self, name: str) -> str:
         """Return the file and the line of a function or an answer."""
+        # A jitted function has no code object, but refers to the original function as `__wrapped__`.
         code = getattr(getattr(getattr(self.module, name, None), "__wrapped__", None), "__code__", None)
         code = code or getattr(getattr(self.module, name, None), "__code__", None)
         lines = self.file.read_text(encoding="utf-8").splitlines()
@@ -150,8 +152,8 @@ def describe_exception(error: BaseException, file: Path) -> Remark:
     message = _shorten(str(error))
     kind = type(error).__name__
     if not frames:
-        called = _find_called(message, file) if isinstance(error, TypeError) else ""
-        return bad(f"{name_file(file)}{called}: {kind}{message and f': {message}'}")
+        position = _find_called(message, file) if isinstance(error, TypeError) else ""
+        return bad(f"{name_file(file)}{position}: {kind}{message and f': {message}'}")
     line = frames[-1].lineno or 1
     source = linecache.getline(str(file.absolute()), line).strip()
     explanation = (
