@@ -66,7 +66,7 @@ class Question:
         return self.distance(first.values[self.name], second.values[self.name]) >= self.least
 
     def is_nearer(self, measure: ReleaseMeasure, first: ReleaseMeasure, second: ReleaseMeasure) -> bool | None:
-        """Return whether a release's answer is nearer to the first of two than to the second; None if there is no answer."""
+        """Return whether a release's answer is nearer to the first of two than to the second; None without an answer."""
         if self.name not in measure.values:
             return None
         value = measure.values[self.name]
@@ -80,7 +80,7 @@ def measure_ratio(first: float, second: float, noise: float = 0) -> float:
 
 
 _NOISE = 1024
-"""Bytes that a compiler reserves for itself, such as loop counters: changes that are small next to them do not count."""
+"""Bytes that a compiler reserves for itself, such as loop counters; smaller changes hardly count."""
 
 _JITTER = 0.5
 """The random variation of a compile's duration in seconds."""
@@ -130,7 +130,7 @@ TIMED = ("compile-time", "run-time")
 
 
 def measure_capture(capture: Capture) -> dict[str, Any]:
-    """Return the values of a capture, by question."""
+    """Return a capture's answers, by question."""
     values: dict[str, Any] = {"compiles": True, "memory": capture.memory.temporaries}
     for question in QUESTIONS.values():
         if question.count is not None:

@@ -160,7 +160,7 @@ def read_release(text: str) -> Release:
         InspectError: The text is not a release, or has another format version.
     """
     try:
-        # The script that writes the files also handles these two entries: the record and its hash.
+        # The script that writes the files adds its command and a hash of the whole, which are no part of a release.
         data = {name: value for name, value in json.loads(text).items() if name not in {"script", "record"}}
         if data.pop("format") != FORMAT:
             message = f"a release of another format than {FORMAT}; `scripts/drift` measures it anew"
@@ -217,9 +217,7 @@ def write_release(release: Release) -> str:
     outcomes = [outcome for program in release.programs.values() for outcome in program.outcomes.values()]
     # Passes and code operations are stored as numbers in alphabetical order, because many programs refer to them.
     data["changes"] = sorted({name for outcome in outcomes for name in outcome.changed})
-    data["operations"] = sorted(
-        {name for entry in outcomes for counts in (entry.code or {}).values() for name in counts}
-    )
+    data["operations"] = sorted({name for one in outcomes for counts in (one.code or {}).values() for name in counts})
     tables = [{name: number for number, name in enumerate(data[names])} for names in ("changes", "operations")]
     data["programs"] = {name: _write_program(program, *tables) for name, program in sorted(release.programs.items())}
     data["disagreements"] = [asdict(disagreement) for disagreement in release.disagreements]

@@ -151,7 +151,7 @@ def spread(
 
 
 def compile_with_dumps(lowered: Any, options: Mapping[str, Any]) -> tuple[Any, list[str]]:
-    """Compile with dumps, without options that this release does not know; return the executable and the unknown options.
+    """Compile with dumps, without options that this release does not know; return the executable and these options.
 
     Some releases fail to create an executable for a device that is not present; the executable is then None.
     """
