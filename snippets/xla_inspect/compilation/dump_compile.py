@@ -72,6 +72,7 @@ def compile_with_dumps(  # noqa: PLR0913 - what is compiled, and how much of it 
         try:
             return stage.compile({**options, **{name: dumping[name] for name in dumping if name not in _UNKNOWN}})
         except RuntimeError as error:
+            # The compilers word the error for an unknown option differently.
             match = re.search(r"No such compile option: '([^']*)'|option '?(\w+)'?.*not.*(?:valid|pars)", str(error))
             name = match and (match[1] or match[2])
             if not name:

@@ -31,6 +31,7 @@ def read_steps(jaxpr: core.Jaxpr) -> tuple[JaxprStep, ...]:
         positions[variable] = len(steps)
         steps.append(JaxprStep(INPUT, *_type([variable]), (), FORWARD))
     for equation in jaxpr.eqns:
+        # Literals have no producing step.
         uses = tuple(positions[operand] for operand in equation.invars if not isinstance(operand, core.Literal))
         positions |= dict.fromkeys(equation.outvars, len(steps))
         transposed = "transpose(" in str(equation.source_info.name_stack)

@@ -101,6 +101,7 @@ def collect_low_level(call: CompileCall, target: str) -> tuple[LowLevel, ...]:
     """
     try:
         return _process(ALL).compile(call, target)
+    # The steps of large programs exceed the limit, so only the finished programs are dumped then.
     except TooLargeError:
         return _process(FINISHED).compile(call, target)
 

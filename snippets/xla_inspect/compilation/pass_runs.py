@@ -126,6 +126,7 @@ def _read_thread(events: Iterable[tuple[float, float, str]], module: str) -> Rec
             runs.append(name_run(outer.pipeline, name, changed=False))
             seconds.append(lasting)
             inside = next((event.run for event in reversed(around) if event.run is not None), None)
+            # The duration of a nested run counts only for itself, not for the run around it.
             if inside is not None:
                 seconds[inside] -= lasting
         elif outer.run is not None and name == CHECK:

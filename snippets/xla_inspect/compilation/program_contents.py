@@ -61,6 +61,7 @@ def list_constants(closed: Any, name_file: Callable[[str], str]) -> tuple[Consta
         users = _find_users(current.jaxpr)
         for variable, value in zip(current.jaxpr.constvars, current.consts, strict=True):
             size = getattr(value, "nbytes", 0)
+            # Several inner jaxprs may close over the same array, which is listed once.
             if size <= LARGE or id(value) in visited:
                 continue
             visited.add(id(value))

@@ -61,6 +61,7 @@ def _assemble(code: Code, ptxas: Path) -> str:
             name = f"--gpu-name={match[1] if match else ''}"
             return run_tool(ptxas, "--verbose", name, f"--output-file={binary}", str(source))
 
+    # The version is part of the key, because another assembler may allocate other registers.
     version = importlib.metadata.version(ASSEMBLER)
     return capture_cache.recall_text({"ptx": code.text, "said by": version}, make)
 

@@ -227,6 +227,7 @@ def _list_tar(unpack: Unpack, title: str) -> Files:
     """Return the files of a tar file, or the single file if the compressed data is not a tar file."""
     with reading(title), unpack() as meter:
         head = meter.read(_HEAD)
+        # An empty tar file consists of zero bytes and has no magic number.
         if name_archive(head) != "tar" and head.strip(b"\0"):
             return _list_single(unpack, title)
         meter.seek(0)

@@ -71,6 +71,7 @@ class Frames:
         if tables not in self._changes:
             changes = self._changes[tables] = {}
             for own, chain in read_frames(tables).items():
+                # An id stays as it is unless another chain has it already.
                 existing = own if self.chains.get(own, chain) == chain else self._ids.get(chain)
                 common = max(self.chains) + 1 if existing is None else existing
                 self.chains.setdefault(common, chain)
@@ -108,6 +109,7 @@ def find_changes(
             continue
         name, unread = " or ".join([*unread, name]), []
         module = frames.clean(text)
+        # A pipeline dumps its initial state, and a nested one dumps its final state twice.
         if module == state:
             continue
         state = module

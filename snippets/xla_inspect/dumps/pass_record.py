@@ -89,6 +89,7 @@ def add_files(record: Record, written: Mapping[str, float], end: float) -> dict[
     last = record.end
     for name, ending in LANDMARKS.items():
         times = [time for file, time in written.items() if file.endswith(ending)]
+        # File times count only if they are in order and within the compile.
         if last and times and last <= times[0] <= end:
             phases[name], last = times[0] - last, times[0]
     return phases

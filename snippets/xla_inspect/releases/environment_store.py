@@ -76,6 +76,7 @@ def evict_environments(store: Path, limit: int = MOST_BYTES) -> None:
             # The rename removes the environment atomically for other processes; the deletion takes longer.
             with suppress(OSError):
                 folder.rename(folder.with_name(f".gone-{folder.name}-{os.getpid()}"))
+    # A process that was killed during a deletion leaves a renamed folder, which is deleted here.
     for leftover in store.glob(".gone-*"):
         shutil.rmtree(leftover, ignore_errors=True)
 

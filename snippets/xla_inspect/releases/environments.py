@@ -109,6 +109,7 @@ def make_environment(
     try:
         store.mkdir(parents=True, exist_ok=True)
         with Claim(folder, patience=PATIENCE):
+            # Another process may have created the environment while this one waited for the lock.
             if (environment := read_environment(version, folder)) is None:
                 evict_environments(store)
                 _install(version, needs, folder)

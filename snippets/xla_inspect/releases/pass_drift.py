@@ -68,6 +68,7 @@ def _find_renamed(
     places_old, places_new = _find_places(old, new), _find_places(new, old)
     matched: set[str] = set()
     for name in went:
+        # Each new name can replace only one old name.
         rated = [(_rate(name, other), other) for other in came if other not in matched]
         near = [
             (rate, other)

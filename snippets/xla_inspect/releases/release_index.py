@@ -47,6 +47,7 @@ def _ask_index(interpreter: Interpreter) -> tuple[list[str], str]:
     """Return the releases that an interpreter can install, and the error message if the query fails."""
     question = ["-m", "pip", "--disable-pip-version-check", "index", "versions", "jax"]
     ended = subprocess.run([interpreter.path, "-I", *question], capture_output=True, text=True, check=False)  # noqa: S603 - uv, or an interpreter that it found
+    # Some interpreters have no pip; uv queries the index for them.
     if ended.returncode and "No module named pip" in ended.stderr:
         ended = run_uv(
             ["run", "--no-project", "--quiet", "--python", str(interpreter.path), "--with", "pip", "python", *question],

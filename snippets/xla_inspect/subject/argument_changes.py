@@ -44,6 +44,7 @@ def list_donations(subject: Subject, call: Call, *, undone: bool) -> Iterator[Ch
     for number, argument in enumerate(call.args):
         kinds = Counter((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(argument) if hasattr(leaf, "dtype"))
         if kinds and all(results[kind] >= count for kind, count in kinds.items()):
+            # Each result can reuse the memory of only one argument.
             results -= kinds
             fitting.append(number)
     if fitting:

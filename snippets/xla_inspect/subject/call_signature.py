@@ -235,6 +235,7 @@ def _list_nodes(tree: Any, path: str) -> Iterator[tuple[str, str, dict[str, Any]
 def _name_held(kind: type, extra: Any) -> dict[str, Any]:
     """Return the fields of a custom pytree node that are not children, by name."""
     fixed = [field.name for field in _list_fields(kind) if not _is_child(field)]
+    # A custom node's auxiliary data has no field names, so they are matched by count.
     parts = extra if isinstance(extra, tuple) else (extra,)
     if len(fixed) == len(parts):
         return dict(zip(fixed, parts, strict=True))

@@ -51,6 +51,7 @@ def _name_bare(function: Any) -> str:
 
 def name_event(function: Any) -> str:
     """Return the name of a jitted function in JAX's events and log."""
+    # Partial applications have no `__name__`.
     while not hasattr(function, "__name__") and isinstance(function, functools.partial):
         function = function.func
     return str(getattr(function, "__name__", "<unnamed function>"))

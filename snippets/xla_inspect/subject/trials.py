@@ -205,6 +205,7 @@ def _list_remats(subject: Subject, call: Call, capture: Capture) -> Iterator[Tri
         for frame in frames:
             name = frame.function.rpartition(".")[2]
             function = _find_function(name, frame)
+            # The function itself is not checkpointed: that would recompute the whole program.
             if function is None or name in names or function is inspect.unwrap(call.function):
                 continue
             names.add(name)
