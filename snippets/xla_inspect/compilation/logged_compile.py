@@ -102,10 +102,8 @@ TOPICS: Mapping[str, Mapping[str, int]] = {
 }
 """Log levels by topic and XLA source file (without suffix).
 
-level more than anybody can keep.
 Each level is the lowest at which the file logs its reasons: some files also print whole modules before and after, and
 higher levels print more than can be stored.
-level more than anybody can keep.
 """
 
 LEVELS: Mapping[str, int] = {name: level for levels in TOPICS.values() for name, level in levels.items()}
