@@ -1,4 +1,4 @@
-"""Compile a program for a target and collect every stage; what needs JAX is here."""
+"""Compilation of a program for a target, with every stage collected; the code that needs JAX is here."""
 
 from typing import TYPE_CHECKING
 

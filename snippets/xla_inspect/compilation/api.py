@@ -1,4 +1,4 @@
-"""The two calls that compile a function for one target or for several, and return every stage."""
+"""The functions that compile a program for one target or several and return every stage."""
 
 from __future__ import annotations
 
@@ -40,37 +40,37 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
 ) -> Capture:
     """Compile a function for a target, and return every stage from jaxpr to generated code as plain data.
 
-    The function runs nowhere: only the shapes and dtypes of the examples matter (and the values of static ones), so
-    `jax.ShapeDtypeStruct` serves as well as an array. Nothing of the result depends on this machine: where shardings of
-    the examples or of the function name its devices, the target's stand in for them, which must be as many.
+    The function is not run: only the shapes and dtypes of the examples matter, and the values of static arguments. A
+    `jax.ShapeDtypeStruct` serves as well as an array. The result does not depend on this machine: if the shardings of
+    the examples or the function name this machine's devices, an equal number of the target's devices replace them.
     Captures are cached on disk by content (see `xla_inspect.compilation.capture_cache`).
 
     Args:
-        fn: Any function that `jax.jit` takes. One that is jitted already keeps its own options.
+        fn: Any function that `jax.jit` accepts. A function that is already jitted keeps its own options.
         *example_args: Positional arguments: arrays, `jax.ShapeDtypeStruct`s, or pytrees of them.
-        target: A short name from `available()`, with a topology where wanted (`h100:8`, `tpu-v5e:2x4`).
+        target: A short name from `available()`, optionally with a topology (`h100:8`, `tpu-v5e:2x4`).
         static_argnums: As in `jax.jit`.
         static_argnames: As in `jax.jit`.
         donate_argnums: As in `jax.jit`.
         donate_argnames: As in `jax.jit`.
-        mesh: Axis names to sizes, such as `{"data": 4, "model": 2}`: the target's devices are laid out so, and the
-            program is partitioned over them. It may name the axes in `PartitionSpec`s of its own.
-        specs: With `mesh`, how each positional example lies on it: a `PartitionSpec`, or a pytree of them, per example.
+        mesh: Axis names and sizes, such as `{"data": 4, "model": 2}`. The target's devices form this mesh, and the
+            program is partitioned over it. The program's own `PartitionSpec`s may use the axis names.
+        specs: With `mesh`, the sharding of each positional example: a `PartitionSpec`, or a pytree of them.
         options: XLA options by name, such as `{"xla_gpu_enable_triton_gemm": False}`.
-        machine: Whether the capture holds machine code too: a GPU's kernels assembled and disassembled, which takes two
-            short processes each; and a TPU's programs below HLO (`low_level`), for which it is compiled once more, in
-            a process whose libtpu writes them.
-        passes: Whether the capture holds the module after each pass that changed it, which for a large program takes
-            most of the time and room that a capture takes beside the compile.
-        reasons: Whether the capture holds what the compiler says of its reasons, for which it is compiled once more, in
-            a process whose compilers write their logs.
+        machine: Whether to add machine code. For a GPU, each kernel is assembled and disassembled in two short
+            processes. For a TPU, the programs below HLO (`low_level`) are added, which needs a second compile in a
+            process in which libtpu dumps them.
+        passes: Whether to store the module after each pass that changed it. For a large program, this takes most of
+            the time and disk space that a capture needs in addition to the compile.
+        reasons: Whether to store the compiler's log of its decisions, which needs a second compile in a process with
+            verbose logging.
         **example_kwargs: Keyword arguments of the function.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
-        InspectError: No such target or option, or arguments that do not go together.
-        jax.errors.JaxRuntimeError: The compiler gives up, as where memory does not suffice. What it left until then is
-            the error's `capture`, whose own `error` is what the compiler said.
+        InspectError: The target or an option does not exist, or the arguments contradict each other.
+        jax.errors.JaxRuntimeError: The compiler failed, for example because memory did not suffice. The exception's
+            `capture` has the stages completed before the failure, and the compiler's message as its `error`.
     """
     settings = {
         "static_argnums": static_argnums,
@@ -85,15 +85,15 @@ def capture(  # noqa: PLR0913 - those of jax.jit, which a reader knows, and thre
 
 
 def describe_program(fn: Callable[..., Any], args: tuple[Any, ...], arguments: Mapping[str, Any]) -> Program:
-    """Return the program of a function and its examples, to be captured for any number of targets.
+    """Return the program made from a function and its examples, ready to be captured for any number of targets.
 
     Args:
         fn: As in `capture`.
         args: The function's positional arguments.
-        arguments: Options of `jax.jit`, mesh and specs, where they are not None; and keyword arguments of the function.
+        arguments: Options of `jax.jit`, `mesh` and `specs` that are not None, and keyword arguments of the function.
 
     Raises:
-        InspectError: Arguments that do not go together.
+        InspectError: The arguments contradict each other.
     """
     targets.settle()
     from xla_inspect.compilation import lowering
@@ -119,27 +119,28 @@ def begin_capture(  # noqa: PLR0913 - what is compiled for what, and how much of
     machine: bool = False,
     code: bool = True,
 ) -> Callable[[], Capture]:
-    """Compile a program for a target, and return what reads the capture, in this thread or another.
+    """Compile a program for a target, and return a function that builds the capture in this thread or another.
 
     Args:
         program: The program.
         target: As in `capture`.
         options: As in `capture`.
         passes: As in `capture`.
-        timed: Whether a capture without its passes tells all the same which ran, and how long each took.
+        timed: Whether a capture without `passes` still lists the passes that ran and their durations.
         reasons: As in `capture`.
         machine: As in `capture`.
-        code: Whether the capture holds the generated code, and the places of the jaxpr, which nobody needs who counts.
+        code: Whether to store the generated code and the jaxpr's source locations; callers that only count do not
+            need them.
     """
     from xla_inspect.compilation import compiler_run
 
-    asked = {"passes": passes, "timed": timed, "reasons": reasons, "machine": machine, "code": code}
-    read = compiler_run.capture_program(program, targets.find_target(target), options or {}, **asked)
-    return (lambda: add_machine_code(read())) if machine else read
+    parts = {"passes": passes, "timed": timed, "reasons": reasons, "machine": machine, "code": code}
+    build = compiler_run.capture_program(program, targets.find_target(target), options or {}, **parts)
+    return (lambda: add_machine_code(build())) if machine else build
 
 
 def add_machine_code(compiled: Capture) -> Capture:
-    """Return a capture with the machine code of its kernels, where it is one for a GPU."""
+    """Return a capture for a GPU with its kernels' machine code added, and any other capture unchanged."""
     from xla_inspect.compilation.sass import disassemble
 
     return replace(compiled, code=compiled.code + disassemble(compiled))
@@ -156,9 +157,9 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
     reasons: bool = False,
     **arguments: Any,  # noqa: ANN401 - likewise
 ) -> Captures:
-    """Compile a function for several targets; one that this machine cannot compile for stays as a gap.
+    """Compile a function for several targets, and record a gap for each target that this machine cannot compile for.
 
-    The targets are compiled one after the other: a GPU compile takes most of the time, and all cores by itself.
+    The targets are compiled one after the other, because a GPU compile takes most of the time and uses all cores.
 
     Args:
         fn: As in `capture`.
@@ -166,23 +167,23 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
         targets: Short names.
         options: XLA options by target.
         machine: As in `capture`.
-        refusals: Whether a target whose compiler, or JAX for it, refuses the program stays as a gap too, with what it
-            says. By default the error is raised.
+        refusals: Whether to record a gap with the error message for a target if JAX or the compiler rejects the
+            program. By default the error is raised.
         passes: As in `capture`.
         reasons: As in `capture`.
         **arguments: Any other argument of `capture`, and keyword arguments of the function.
 
     Raises:
-        InspectError: No such target or option, or arguments that do not go together.
+        InspectError: The target or an option does not exist, or the arguments contradict each other.
     """
     program = describe_program(fn, example_args, arguments)
     reading: dict[str, Future[Capture]] = {}
     missing: dict[str, str] = {}
-    # What one compile left is read beside the next compile.
+    # The dumps of one compile are read in another thread while the next target is compiled.
     with ThreadPoolExecutor(1) as pool:
         for target in targets:
             try:
-                read = begin_capture(
+                build = begin_capture(
                     program, target, (options or {}).get(target), passes=passes, reasons=reasons, machine=machine
                 )
             except TargetUnavailableError as error:
@@ -192,6 +193,6 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
                     raise
                 missing[target] = str(error).partition("\n")[0] or type(error).__name__
             else:
-                reading[target] = pool.submit(read)
+                reading[target] = pool.submit(build)
         captures = {target: future.result() for target, future in reading.items()}
     return Captures(captures, missing, tuple(targets))

@@ -1,4 +1,4 @@
-"""Disassemble the object files of a CPU compile: the compiler keeps no assembly of its own."""
+"""A disassembler for the object files of a CPU compile, because the compiler stores no assembly."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ JUMP_TARGET = re.compile(r"#?(0x[0-9a-f]+)$")
 def disassemble(data: bytes) -> str:
     """Return the assembly of an object file, Intel syntax on x86, with labels at functions and jump targets.
 
-    Returns an empty string for what is no ELF file, as on macOS and Windows.
+    Returns an empty string for data that is not an ELF file, such as object files on macOS and Windows.
     """
     try:
         elf = ELFFile(io.BytesIO(data))
@@ -59,7 +59,7 @@ def _find_functions(elf: ELFFile, section: int) -> dict[int, str]:
 
 
 def _find_relocations(elf: ELFFile, section: int) -> dict[int, str]:
-    """Return the offset in a section of each address that the linker fills in, and what it will be the address of."""
+    """Return, by offset in a section, the symbol of each address that the linker fills in."""
     symbols_by_offset: dict[int, str] = {}
     for table in elf.iter_sections():
         if not isinstance(table, RelocationSection) or table["sh_info"] != section:
@@ -77,7 +77,7 @@ def _find_relocations(elf: ELFFile, section: int) -> dict[int, str]:
 def _print_section(
     decoder: capstone.Cs, code: bytes, functions: Mapping[int, str], relocations: Mapping[int, str]
 ) -> Iterator[str]:
-    """Yield the lines of one section."""
+    """Yield the lines of assembly of one section."""
     decoded = list(decoder.disasm_lite(code, 0))
     targets = {address: _find_target(mnemonic, operands) for address, _, mnemonic, operands in decoded}
     inner = {target for target in targets.values() if target is not None} - functions.keys()
@@ -94,6 +94,6 @@ def _print_section(
 
 
 def _find_target(mnemonic: str, operands: str) -> int | None:
-    """Return the address that an instruction jumps to, or None where it jumps to none that it holds."""
+    """Return the constant address that an instruction jumps to, or None if it has no such target."""
     match = JUMP_TARGET.search(operands) if JUMP.fullmatch(mnemonic) else None
     return int(match[1], 16) if match else None

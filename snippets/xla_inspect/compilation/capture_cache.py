@@ -1,4 +1,4 @@
-"""Keep captures on disk by content: what goes into a compile is the key to what comes out of it."""
+"""An on-disk cache of captures, keyed by a hash of everything that the compile depends on."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from xla_inspect.targets import Target
 
 LIMIT = 512 * 2**20
-"""Bytes that the cache may take on disk, and a 32nd more for each process that writes."""
+"""The cache's size limit in bytes; each process that writes may exceed it by a 32nd."""
 
 SUFFIX = ".gz"
 
@@ -39,7 +39,7 @@ OVERRULED = re.compile(r"--xla_(?:dump_\w+|cpu_max_isa|force_host_platform_devic
 log = logging.getLogger(__name__)
 
 _written: dict[Path, int] = {}
-"""How many bytes this process wrote into a folder since it last looked how many there are."""
+"""The bytes that this process wrote to each folder since it last measured the folder's size."""
 
 
 def make_key(  # noqa: PLR0913 - all that it depends on
@@ -51,7 +51,7 @@ def make_key(  # noqa: PLR0913 - all that it depends on
     timed: bool = True,
     code: bool = True,
 ) -> str:
-    """Return the key of a compile, with its passes and their times or without: a hash of all that it depends on."""
+    """Return the cache key of a compile: a hash of all inputs and of the requested parts of the capture."""
     on_cpu = target.kind == "cpu"
     return hash_content(
         {
@@ -72,27 +72,27 @@ def make_key(  # noqa: PLR0913 - all that it depends on
 
 
 def hash_content(content: Mapping[str, object]) -> str:
-    """Return a key for what is made from `content`, which JSON can hold, by this package's own code."""
+    """Return a key for a result that this package derives from `content`, which must be JSON-serializable."""
     return hashlib.sha256(json.dumps({**content, "code": hash_code()}).encode()).hexdigest()
 
 
 def ambient_flags(options: Mapping[str, str | int | bool]) -> list[str]:
-    """Return the XLA flags of the environment that reach the compile, those left out that an option overrules."""
+    """Return the XLA flags from the environment that affect the compile, without those that an option overrides."""
     flags = (os.environ.get("XLA_FLAGS", "") + " " + os.environ.get("LIBTPU_INIT_ARGS", "")).split()
-    named = {flag: flag.lstrip("-").partition("=")[0] for flag in flags}
-    return sorted(flag for flag, name in named.items() if name not in options and not OVERRULED.match(flag))
+    names = {flag: flag.lstrip("-").partition("=")[0] for flag in flags}
+    return sorted(flag for flag, name in names.items() if name not in options and not OVERRULED.match(flag))
 
 
 @cache
 def hash_code(folder: Path = Path(__file__).parent) -> str:
-    """Return a hash of the code and data that make a capture of a compile: this folder, and all that it depends on."""
+    """Return a hash of the code and data that turn a compile into a capture: this folder and its dependencies."""
     return hash_files(find_files(folder.glob("*.py"), {"xla_inspect": folder.parent}), folder.parent)
 
 
 def load_cached(key: str) -> Capture | None:
-    """Return the capture of a key, its long parts to be read when they are asked for, or None where there is none.
+    """Return the capture stored under a key, with its long parts loaded on demand, or None if it is not cached.
 
-    A file that is damaged, or holds the capture of another key, is none: what is made anew takes its place.
+    A file that is damaged or holds the capture of another key counts as missing, and is replaced by the next store.
     """
     data = load_bytes(key)
     if data is None:
@@ -113,7 +113,7 @@ def _pass_over(key: str, reason: str) -> None:
 
 
 def recall_text(content: Mapping[str, object], make: Callable[[], str]) -> str:
-    """Return the text that `make` makes, kept under a key of what it depends on: `content`, which JSON can hold."""
+    """Return the cached result of `make` for `content`, its JSON-serializable inputs, calling `make` if necessary."""
     key = hash_content(content)
     text = _load_text(key)
     if text is not None:
@@ -142,25 +142,25 @@ def _load_text(key: str) -> str | None:
 
 
 def load_bytes(key: str) -> bytes | None:
-    """Return the file of a key, or None where there is none."""
+    """Return the contents of the file stored under a key, or None if there is no such file."""
     folder = folders.find_cache()
     return files.read_stored(folder / f"{key}{SUFFIX}") if folder else None
 
 
 def claim(key: str) -> files.Claim:
-    """Wait until no other process makes the file of a key, and have the right to make it."""
+    """Acquire the exclusive right to create the file of a key, waiting while another process holds it."""
     folder = folders.find_cache()
     return files.Claim(folder / f"{key}{SUFFIX}" if folder else None)
 
 
 def store(key: str, capture: Capture) -> None:
-    """Keep a capture under a key, which is its identity from then on."""
+    """Store a capture under a key, which becomes its identity."""
     if folders.find_cache() is not None:
         store_bytes(key, pack(capture.retold(identity=key)))
 
 
 def store_bytes(key: str, data: bytes) -> None:
-    """Write the file of a key: the whole or none, whoever else writes and whenever this process ends."""
+    """Write the file of a key atomically, even with concurrent writers or if this process is killed."""
     folder = folders.find_cache()
     if folder is None:
         return
@@ -176,7 +176,7 @@ def store_bytes(key: str, data: bytes) -> None:
 
 @cache
 def _say_once(folder: Path, reason: str) -> None:
-    """Say that a cache cannot be written: for information, since what was captured is right without."""
+    """Log once that a cache folder cannot be written, as information only, because captures are correct without it."""
     log.info(
         "the capture cache %s cannot be written (%s), so every program is compiled; "
         "set XLA_INSPECT_CACHE to a folder, or to `off`",

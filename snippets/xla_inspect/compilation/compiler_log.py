@@ -1,4 +1,4 @@
-"""Collect what the compilers log, which they write past Python to the process's standard error."""
+"""A collector of the compilers' log, which bypasses Python and goes to the process's standard error."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ STREAM = threading.Lock()
 
 @contextmanager
 def collect_log() -> Iterator[list[str]]:
-    """Collect the lines that reach the standard error meanwhile, from whichever thread; the list is filled at the end.
+    """Collect the lines that any thread writes to standard error within the `with` block, and fill the list at its end.
 
-    A capture that the cache has is not compiled, and says nothing.
+    A capture loaded from the cache logs nothing, because it is not compiled.
     """
     lines: list[str] = []
     with STREAM, tempfile.TemporaryFile() as file:

@@ -1,4 +1,4 @@
-"""Run one program through one compiler, and collect every stage."""
+"""One run of a compiler on one program, with every stage collected."""
 
 from __future__ import annotations
 
@@ -63,29 +63,29 @@ def capture_program(  # noqa: PLR0913 - what is compiled for what, and how much 
     machine: bool = False,
     code: bool = True,
 ) -> Callable[[], Capture]:
-    """Compile one program for one target unless the cache has it, and return what reads the capture of it.
+    """Compile one program for one target unless it is cached, and return a function that builds its capture.
 
-    What is returned needs none of JAX's settings, so it may run in another thread, beside the next compile.
+    The returned function needs none of JAX's settings, so it may run in another thread during the next compile.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
-        InspectError: The compiler does not know an option, or (when the capture is read) left no dump.
+        InspectError: The compiler does not know an option, or (when the capture is built) wrote no dump.
     """
     if target.obstacle:
         raise TargetUnavailableError(target.name, target.obstacle)
     settle()
-    asked = {**dump_compile.pin_options(target), **options}
+    settings = {**dump_compile.pin_options(target), **options}
     with lowering.held_settings(program.project):
         lowered = lowering.lower(program, target)
         with (
-            logged_compile.overheard(lowered, target, asked, wanted=reasons) as log,
-            llo_dumps.dumped(lowered, target, asked, wanted=machine) as low_level,
+            logged_compile.overheard(lowered, target, settings, wanted=reasons) as log,
+            llo_dumps.dumped(lowered, target, settings, wanted=machine) as low_level,
         ):
-            wanted = {"passes": passes, "timed": timed or passes or target.kind == "tpu", "code": code or passes}
-            read = find_capture(program, lowered, target, asked, **wanted)
+            parts = {"passes": passes, "timed": timed or passes or target.kind == "tpu", "code": code or passes}
+            build = find_capture(program, lowered, target, settings, **parts)
 
     def name() -> Capture:
-        capture = read()
+        capture = build()
         # What the key leaves out: a file may have changed where the program in it did not.
         return capture.retold(
             program=program.name,
@@ -107,37 +107,37 @@ def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
     timed: bool,
     code: bool,
 ) -> Callable[[], Capture]:
-    """Return what gives the capture of a program: found in the cache, or compiled and kept there."""
-    asked = (passes, timed, code)
-    # What holds more does too: a capture with its passes, with their times, with the code.
+    """Return a function that gives the capture of a program, from the cache or from a new compile that it caches."""
+    request = (passes, timed, code)
+    # A cached capture with more parts (passes, their times, the code) answers the request too.
     fuller = [(passes, timed, True), *((stepped, True, True) for stepped in (False, True) if stepped >= passes)]
     keys = [
         capture_cache.make_key(lowered, target, options, passes=one, timed=other, code=third)
-        for one, other, third in dict.fromkeys((asked, *fuller))
+        for one, other, third in dict.fromkeys((request, *fuller))
     ]
     key = keys[0]
-    for known in keys:
-        if kept := recall(known):
-            return kept
+    for candidate in keys:
+        if cached := recall(candidate):
+            return cached
     with ExitStack() as unless_compiled:
         claimed = unless_compiled.enter_context(capture_cache.claim(key))
-        if claimed.waited and (kept := recall(key)):
-            return kept
+        if claimed.waited and (cached := recall(key)):
+            return cached
         log.info("compiling %s for %s", cut_names(program.name), target.name)
-        read = compile_lowered(program, lowered, target, options, passes=passes, timed=timed, code=code)
+        build = compile_lowered(program, lowered, target, options, passes=passes, timed=timed, code=code)
         unless_compiled.pop_all()
 
     def keep() -> Capture:
         with claimed:
-            made = read().retold(identity=key)
-            capture_cache.store(key, made)
-        return made
+            capture = build().retold(identity=key)
+            capture_cache.store(key, capture)
+        return capture
 
     return keep
 
 
 def recall(key: str) -> Callable[[], Capture] | None:
-    """Return what gives the capture that the cache has under a key, or None where it has none."""
+    """Return a function that gives the capture cached under a key, or None if the key is not cached."""
     capture = capture_cache.load_cached(key)
     return None if capture is None else lambda: capture
 
@@ -152,22 +152,22 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
     timed: bool = True,
     code: bool = True,
 ) -> Callable[[], Capture]:
-    """Compile a lowered program, and return what collects all that the compiler left.
+    """Compile a lowered program, and return a function that collects the compiler's output into a capture.
 
     Raises:
         InspectError: As in `capture_program`.
-        RuntimeError: The compiler gives up; what it left until then is the error's `capture`.
+        RuntimeError: The compiler failed; the exception's `capture` has the stages completed before the failure.
     """
     folder = dump_compile.Folder()
     recording: pass_runs.Recording | None = None
-    begun, seconds = time(), 0.0
+    start, seconds = time(), 0.0
 
     def collect(executable: jax.stages.Compiled | None, error: str = "") -> Capture:
         with folder:
-            texts, written = dump_compile.read_dump_folder(Path(folder.name))
+            texts, times = dump_compile.read_dump_folder(Path(folder.name))
         how = {"is_stepped": passes, "is_timed": timed, "has_code": code}
-        made = Compile(executable, texts, written, recording, error, begun, seconds, **how)
-        return assemble(program, lowered, target, options, made)
+        result = Compile(executable, texts, times, recording, error, start, seconds, **how)
+        return assemble(program, lowered, target, options, result)
 
     try:
         placed = lowered.place(target) if code else lowered.place(target, whole=False)
@@ -175,12 +175,12 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
         if timed:
             start_compiler(target)
         with pass_runs.recorded() if timed and target.kind != "tpu" else nullcontext() as recording:
-            begun, started = time(), perf_counter()
+            start, started = time(), perf_counter()
             try:
-                compiled = dump_compile.compile_with_dumps(placed, target, options, where, passes=passes, code=code)
+                compilation = dump_compile.compile_with_dumps(placed, target, options, where, passes=passes, code=code)
             finally:
                 seconds = perf_counter() - started
-        check_devices(program, jax_private.find_devices(compiled), target)
+        check_devices(program, jax_private.find_devices(compilation), target)
     except RuntimeError as error:
         if reason := dump_compile.explain_no_room():
             folder.cleanup()
@@ -194,21 +194,21 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
     except BaseException:
         folder.cleanup()
         raise
-    return partial(collect, compiled)
+    return partial(collect, compilation)
 
 
 @cache
 def start_compiler(target: Target) -> None:
-    """Compile the smallest program, so that no other program's times include the start of the compiler."""
+    """Compile a trivial program, so that the measured times of later programs exclude the compiler's startup."""
     placed = jax_private.place(lowering.start_lowering(target.kind), target.devices()[:1])
     placed.compile(dict(dump_compile.PINNED[target.kind]))
 
 
 def check_devices(program: NamedProgram, devices: Sequence[jax.Device], target: Target) -> None:
-    """Do nothing where an executable is for the target's devices, and so of its compiler.
+    """Check that an executable was compiled for the target's devices, and so by the target's compiler.
 
     Raises:
-        InspectError: It is for others, and would be a capture under a wrong name.
+        InspectError: It was compiled for other devices, so its capture would carry the wrong target's name.
     """
     if not {*devices} <= {*target.devices()}:
         others = ", ".join(sorted({str(device.device_kind) for device in devices}))
@@ -218,10 +218,10 @@ def check_devices(program: NamedProgram, devices: Sequence[jax.Device], target: 
 
 @dataclass(frozen=True)
 class Compile:
-    """What one compile left: the executable, the dumps, and the profiler's record of its passes.
+    """The output of one compile: the executable, the dumps, and the profiler's record of its passes.
 
-    Where the compiler gave up there is no executable but what it said. It began at a time of the system's clock, which
-    is that of its files and of a TPU compiler's own record.
+    If the compiler failed, `error` has its message instead of the executable. The start time is by the system clock,
+    which the dump files' times and a TPU compiler's own record also use.
     """
 
     executable: jax.stages.Compiled | None
@@ -243,10 +243,10 @@ def assemble(
     options: Mapping[str, str | int | bool],
     made: Compile,
 ) -> Capture:
-    """Return the capture that a compile amounts to."""
-    texts, compiled = made.texts, made.executable
+    """Return the capture built from the output of a compile."""
+    texts, executable = made.texts, made.executable
     unoptimized, optimized = texts.find("before_optimizations.txt"), texts.find("after_optimizations.txt")
-    if not (unoptimized and (optimized or compiled is None)):
+    if not (unoptimized and (optimized or executable is None)):
         why = (
             "does XLA_FLAGS switch dumps off?"
             if "xla_dump" in os.environ.get("XLA_FLAGS", "")
@@ -274,8 +274,8 @@ def assemble(
         passes=find_changes(texts.passes, before, record.runs, frames),
         buffers=texts.find("after_optimizations-buffer-assignment.txt"),
         live_ranges=texts.find("after_optimizations-live-range.txt"),
-        memory=measure_memory(compiled) if compiled else Memory(0, 0, 0, 0, 0, 0),
-        cost=measure_cost(compiled, optimized) if compiled else Cost(0, 0, 0, "", {}),
+        memory=measure_memory(executable) if executable else Memory(0, 0, 0, 0, 0, 0),
+        cost=measure_cost(executable, optimized) if executable else Cost(0, 0, 0, "", {}),
         thunks=read_thunks(texts.find("thunk_sequence.txt"), texts.find("thunk_metadata.txt")),
         fusion_log=read_fusion_log(texts.find("priority_fusion_dump.txt")),
         code=collect_code(target, texts) if made.has_code else (),
@@ -296,16 +296,16 @@ def assemble(
 
 
 def collect_code(target: Target, texts: ModuleTexts) -> tuple[Code, ...]:
-    """Return the code of what a compiler left, and its assembly."""
+    """Return the generated code in a compiler's output, and its assembly."""
     return sort_code((*COLLECT[target.kind](texts), *object_code.collect_assembly(texts.objects)))
 
 
 def read_record(made: Compile, before: str) -> Record:
-    """Return every run of a pass, how long each took, and what else the compile consisted of.
+    """Return every run of a pass with its duration, and the other phases of the compile.
 
-    A TPU compile writes a complete record of them and is not seen by XLA's profiler; a CPU compile writes none, and
-    that of a GPU compile ends where scheduling begins. XLA's profiler takes a tenth of a large compile, and a third of
-    its memory, and so is not asked where nobody wants to know.
+    A TPU compile writes a complete record of its passes, and XLA's profiler does not see it. A CPU compile writes no
+    record, and a GPU compile's record ends at scheduling, so the profiler records both. The profiler takes a tenth of a
+    large compile's time and a third of its memory, so it runs only on request.
     """
     if not made.is_timed:
         return Record()
@@ -334,10 +334,10 @@ def measure_memory(compiled: jax.stages.Compiled) -> Memory:
 
 def measure_cost(compiled: jax.stages.Compiled, optimized: str) -> Cost:
     """Return the executable's own cost analysis or, where it has none, jaxlib's of the optimized module."""
-    counted, source = compiled.cost_analysis(), "executable"
-    if not counted:
-        counted, source = jax_private.count_work(optimized), "jaxlib HLO cost analysis"
-    details = {name: float(value) for name, value in sorted(counted.items())}
+    figures, source = compiled.cost_analysis(), "executable"
+    if not figures:
+        figures, source = jax_private.count_work(optimized), "jaxlib HLO cost analysis"
+    details = {name: float(value) for name, value in sorted(figures.items())}
     return Cost(
         flops=details.get("flops", 0.0),
         bytes_accessed=details.get("bytes accessed", 0.0),

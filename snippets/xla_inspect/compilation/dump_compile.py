@@ -1,4 +1,4 @@
-"""Compile a lowered program, and find what the compiler leaves in its dump folder."""
+"""Compilation of a lowered program, with the dump folder that the compiler fills."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ if TYPE_CHECKING:
 
 PINNED: Mapping[str, Mapping[str, str | int | bool]] = {
     "cpu": {
-        # The pass that splits work over cores writes the core count into the module.
+        # The pass that splits work over cores writes this machine's core count into the module.
         "xla_disable_hlo_passes": "cpu-parallel-task-assigner",
         "xla_cpu_prefer_vector_width": 256,
     },
-    # There is no device to time candidates on.
+    # Autotuning is off because there is no device on which to time the candidates.
     "gpu": {"xla_gpu_autotune_level": 0},
     "tpu": {},
 }
-"""What each kind of compiler is told, so that the result does not depend on the machine.
+"""The fixed options of each kind of compiler, which make the result independent of the machine.
 
 The CPU's instruction set is no such option: the compiler takes it from the environment (`xla_inspect.targets`).
 """
@@ -43,10 +43,10 @@ The CPU's instruction set is no such option: the compiler takes it from the envi
 EMITTERS = {"cpu": "^llvm$", "gpu": "^(llvm|ptx|triton-fusion)$", "tpu": "^none$"}
 
 PREFIX, LOCK = "xla_inspect_dumps_", "lock"
-"""What the name of a folder of dumps starts with, and the file in it that is locked."""
+"""The prefix of a dump folder's name, and the name of the locked file in it."""
 
 MEMORY = Path("/dev/shm")  # noqa: S108 - `tempfile` makes a private folder inside
-"""The system's folder in memory, where dumps go if there is room for them."""
+"""The system's memory-backed folder, which dumps use if there is room for them."""
 
 ROOM, ROOM_OF_FILES = 2 << 30, 1 << 20
 
@@ -62,22 +62,23 @@ def compile_with_dumps(  # noqa: PLR0913 - what is compiled, and how much of it 
     passes: bool = True,
     code: bool = True,
 ) -> jax.stages.Compiled:
-    """Compile for a target with its dumps on, into a folder; those between passes only where they are wanted.
+    """Compile for a target with dumps into a folder; modules between passes are dumped only on request.
 
     Raises:
-        InspectError: The compiler does not know an option, or refuses its value.
+        InspectError: The compiler does not know an option, or rejects its value.
     """
-    wanted = list_options(target.kind, folder, passes=passes, code=code)
+    dumping = list_options(target.kind, folder, passes=passes, code=code)
     while True:
         try:
-            return stage.compile({**options, **{name: wanted[name] for name in wanted if name not in _UNKNOWN}})
+            return stage.compile({**options, **{name: dumping[name] for name in dumping if name not in _UNKNOWN}})
         except RuntimeError as error:
+            # The compilers word the error for an unknown option differently.
             match = re.search(r"No such compile option: '([^']*)'|option '?(\w+)'?.*not.*(?:valid|pars)", str(error))
             name = match and (match[1] or match[2])
             if not name:
                 raise
-            if name in wanted and name not in _UNKNOWN:
-                # An older compiler than the one that this is made with: it dumps as well without.
+            if name in dumping and name not in _UNKNOWN:
+                # An older compiler may not know this dump option, and it writes the dumps without it.
                 _UNKNOWN.add(name)
                 continue
             message = (
@@ -87,11 +88,11 @@ def compile_with_dumps(  # noqa: PLR0913 - what is compiled, and how much of it 
 
 
 _UNKNOWN: set[str] = set()
-"""Options of dumping that the compilers of this process do not know."""
+"""Dump options that the compilers of this process do not know."""
 
 
 def pin_options(target: Target) -> dict[str, str | int | bool]:
-    """Return what the compiler for a target is told so that the result does not depend on the machine.
+    """Return the options that make a target's compile independent of this machine.
 
     A plugin that lacks the option `TILING_MODEL` gets none, and takes the first tile of its list.
     """
@@ -132,16 +133,16 @@ def list_options(kind: str, folder: Path, *, passes: bool = True, code: bool = T
 
 
 class Folder(tempfile.TemporaryDirectory[str]):
-    """A private folder for dumps, removed when its `with` statement ends, and else by a later process.
+    """A private folder for dumps, removed when its `with` statement ends, or else by a later process.
 
     A file in it is locked for as long as its process lives: the system drops the lock of one that was killed.
     """
 
     def __init__(self) -> None:
-        """Make and lock the folder, and remove those of dead processes where this is the first of this one."""
+        """Create and lock the folder, after removing the folders of dead processes once per process."""
         sweep_once()
         super().__init__(prefix=PREFIX, dir=find_memory(), ignore_cleanup_errors=True)
-        # Under its own name the file is locked from the first: nobody takes it for one of a dead process.
+        # The file is locked before it gets its final name, so no process takes the folder for that of a dead process.
         making = Path(self.name) / "locking"
         self._lock = making.open("w", encoding="utf-8")
         with suppress(OSError):
@@ -151,7 +152,7 @@ class Folder(tempfile.TemporaryDirectory[str]):
     def cleanup(self) -> None:
         """Remove the folder."""
         self._lock.close()
-        # Hundreds of files in one folder: one by one is quicker than a walk that expects anything.
+        # The folder is flat and has hundreds of files, so unlinking them one by one is faster than a recursive walk.
         with suppress(OSError), os.scandir(self.name) as entries:
             for entry in entries:
                 with suppress(OSError):
@@ -175,20 +176,20 @@ def sweep_dumps() -> None:
 
 
 def is_abandoned(folder: Path) -> bool:
-    """Return whether the process that made a folder of dumps is dead."""
+    """Return whether the process that created a folder of dumps has ended."""
     with suppress(OSError), (folder / LOCK).open(encoding="utf-8") as file:
         return store.lock(file)
     return False
 
 
 def place_dumps(folder: Path) -> None:
-    """Let all further dumps of this process lie in a folder."""
+    """Use a folder as the parent of all further dumps of this process."""
     global MEMORY  # noqa: PLW0603 - of the process
     MEMORY = folder
 
 
 def find_memory() -> Path | None:
-    """Return a folder in memory with room for any compile's dumps, or None: a disk takes longer for so many files."""
+    """Return a memory-backed folder with room for any compile's dumps, or None; a disk is slower for so many files."""
     try:
         return MEMORY if shutil.disk_usage(MEMORY).free > ROOM and os.access(MEMORY, os.W_OK) else None
     except OSError:
@@ -196,16 +197,16 @@ def find_memory() -> Path | None:
 
 
 def read_dump_folder(folder: Path) -> tuple[ModuleTexts, dict[str, float]]:
-    """Return the texts of the one program module in a folder, and when each of its files was written.
+    """Return the texts of the one program module in a folder, and the modification times of its files.
 
-    Others may share the folder: small ones of JAX, and what a compiler takes out for another core, as that of TPU7x
-    does with a scatter that it gives to the SparseCore. The times are those of the system's clock, by what a file is of
-    the module.
+    Other modules may share the folder: JAX's small helper programs, and parts of the program for another core, such as
+    a scatter that the TPU7x compiler moves to the SparseCore. The times are by the system clock, keyed by the end of
+    the file's name.
     """
     files = Files.from_folder(folder)
     programs = [module for module in list_dumped(files) if module.before]
     if not programs:
         return ModuleTexts(), {}
     program = max(programs, key=lambda module: len(module.files))
-    written = {ending: (folder / path).stat().st_mtime for ending, path in program.files.items()}
-    return read_texts(files, program, lambda ending: ending.endswith(_READ)), written
+    times = {ending: (folder / path).stat().st_mtime for ending, path in program.files.items()}
+    return read_texts(files, program, lambda ending: ending.endswith(_READ)), times

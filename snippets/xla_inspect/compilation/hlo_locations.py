@@ -1,4 +1,4 @@
-"""HLO with the tables of Python frames that captures leave out, its files named from the project."""
+"""HLO text with the tables of Python frames that captures omit, and file names relative to the project."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ if TYPE_CHECKING:
 
 
 def located_hlo(fn: Callable[..., Any], *example_args: Any) -> str:  # noqa: ANN401 - whatever the function takes
-    """Return `lowered.as_text("hlo", debug_info=True)` with no frame outside the program and no absolute path.
+    """Return `lowered.as_text("hlo", debug_info=True)` without frames outside the program and without absolute paths.
 
     Args:
-        fn: Any function that `jax.jit` takes.
+        fn: Any function that `jax.jit` accepts.
         *example_args: Its arguments: arrays or `jax.ShapeDtypeStruct`s.
     """
     targets.settle()

@@ -1,4 +1,4 @@
-"""A jaxpr as plain data: its equations as steps, and how often each primitive occurs."""
+"""A jaxpr as plain data: its equations as steps, and the number of occurrences of each primitive."""
 
 from __future__ import annotations
 
@@ -17,35 +17,37 @@ FORWARD, BACKWARD = "forward", "backward"
 
 
 def read_steps(jaxpr: core.Jaxpr) -> tuple[JaxprStep, ...]:
-    """Return the inputs and equations of a jaxpr, in order; an equation that holds a jaxpr is one step.
+    """Return the inputs and equations of a jaxpr as steps, in order; an equation with an inner jaxpr is one step.
 
-    An equation that JAX made by transposing, which is how it differentiates in reverse, is of the group `backward`.
+    Equations that JAX created by transposition, which is part of reverse-mode differentiation, are in the group
+    `backward`.
 
     Args:
         jaxpr: As `jax.make_jaxpr` returns it.
     """
     steps: list[JaxprStep] = []
-    made: dict[Any, int] = {}
+    positions: dict[Any, int] = {}
     for variable in (*jaxpr.constvars, *jaxpr.invars):
-        made[variable] = len(steps)
+        positions[variable] = len(steps)
         steps.append(JaxprStep(INPUT, *_type([variable]), (), FORWARD))
     for equation in jaxpr.eqns:
-        uses = tuple(made[operand] for operand in equation.invars if not isinstance(operand, core.Literal))
-        made |= dict.fromkeys(equation.outvars, len(steps))
+        # Literals have no producing step.
+        uses = tuple(positions[operand] for operand in equation.invars if not isinstance(operand, core.Literal))
+        positions |= dict.fromkeys(equation.outvars, len(steps))
         transposed = "transpose(" in str(equation.source_info.name_stack)
         steps.append(JaxprStep(_name(equation), *_type(equation.outvars), uses, BACKWARD if transposed else FORWARD))
-    outputs = (made[variable] for variable in jaxpr.outvars if not isinstance(variable, core.Literal))
+    outputs = (positions[variable] for variable in jaxpr.outvars if not isinstance(variable, core.Literal))
     live = _reached(steps, outputs)
     return tuple(replace(step, live=index in live) for index, step in enumerate(steps))
 
 
 def count_primitives(jaxpr: core.Jaxpr) -> Counter[str]:
-    """Return how often each primitive occurs in a jaxpr and in the jaxprs that its equations hold."""
+    """Return the number of occurrences of each primitive in a jaxpr and its inner jaxprs."""
     return Counter(equation.primitive.name for equation in walk_equations(jaxpr))
 
 
 def walk_equations(jaxpr: core.Jaxpr) -> Iterator[core.JaxprEqn]:
-    """Yield every equation, each followed by those of the jaxprs that it holds."""
+    """Yield every equation of a jaxpr, each followed by the equations of its inner jaxprs."""
     for equation in jaxpr.eqns:
         yield equation
         for inner in core.jaxprs_in_params(equation.params):
@@ -53,7 +55,7 @@ def walk_equations(jaxpr: core.Jaxpr) -> Iterator[core.JaxprEqn]:
 
 
 def _reached(steps: Sequence[JaxprStep], outputs: Iterable[int]) -> set[int]:
-    """The positions of the steps that the outputs depend on."""
+    """Return the positions of the steps that the outputs depend on."""
     reached, waiting = set[int](), list(outputs)
     while waiting:
         index = waiting.pop()
@@ -64,7 +66,7 @@ def _reached(steps: Sequence[JaxprStep], outputs: Iterable[int]) -> set[int]:
 
 
 def _name(equation: core.JaxprEqn) -> str:
-    """The primitive, with the name of the function where it calls one."""
+    """Return the name of an equation's primitive, followed by the name of the function that it calls, if any."""
     name = equation.params.get("name")
     return f"{equation.primitive.name} {name}" if isinstance(name, str) else str(equation.primitive.name)
 

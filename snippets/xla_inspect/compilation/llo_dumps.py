@@ -1,4 +1,4 @@
-"""What libtpu makes below HLO: one more compile, in a process whose libtpu writes its programs into a folder."""
+"""Programs below HLO, from a second compile in a process in which libtpu dumps them to a folder."""
 
 from __future__ import annotations
 
@@ -30,30 +30,30 @@ if TYPE_CHECKING:
     from xla_inspect.targets import Target
 
 LIMIT = 1 << 30
-"""Bytes that one compile may leave in the folder; where it leaves more, only the finished programs are asked for."""
+"""The size limit in bytes of one compile's dumps; above it, only the finished programs are dumped."""
 
 INTERVAL = 0.25
-"""Seconds between two looks at how many bytes there are."""
+"""Seconds between two checks of the dumps' size."""
 
 QUIET, LONGEST = 0.1, 1.0
-"""Seconds without a change after which the files are taken for written: where their numbers have no gap, and else."""
+"""Seconds without a change after which files count as written: if their numbers have no gap, and otherwise."""
 
 ALL = "--xla_jf_dump_to={folder} --xla_jf_dump_llo_text=true"
-"""The flags that make libtpu write the low-level program after each step: a hundred files a kernel."""
+"""The flags that make libtpu dump the low-level program after each step: about 100 files per kernel."""
 
 FINISHED = (
     f"{ALL} --xla_jf_dump_llo_pass_label_regex=^(?:final_bundles|critical-path|deduplication-map"
     "|final_hlo-static-per-bundle-utilization|packed-bundles-post-ra)$"
 )
-"""The flags that make it write the finished ones alone, and what is said of them: a thirtieth of that."""
+"""The flags that make libtpu dump only the finished programs and reports on them: a thirtieth of the files."""
 
-# The time in front of a name is that of the clock; a kernel may have numbers in its name.
+# The file name begins with the clock's time, and the kernel's name may contain numbers too.
 NAME = re.compile(r"(?P<time>\d+)-(?P<kernel>.+)-\d+-(?P<stage>[^-].*)\.txt")
 NUMBERED = re.compile(r"(?P<kernel>\d+-.+)-(?P<number>\d+)-[^-].*\.[a-z]+$")
 BUNDLES, UTILIZATION, PATH = "final_bundles", "final_hlo-static-per-bundle-utilization", "critical-path"
 ANALYSIS = "schedule-analysis_"
 SHARED, COUNTS = "deduplication-map", "fingerprints"
-# What is no form of the program but something that is said of it.
+# These files are reports about the program, not forms of it.
 REPORT = re.compile(
     r"(?:all-)?fingerprints|critical-path|schedule-analysis_.*|.*utilization|hlo-.*|deduplication-map|trace-markers"
     r"|overlay-graph|region-expansion.*|heap_sizes|memory-space-assignment-.*|register-pressure|assembly.*|static_gap_analysis.*"
@@ -68,13 +68,13 @@ INSTRUCTION, BUNDLE = re.compile(r"^ *%", re.MULTILINE), re.compile(r"^ *(?:0x[0
 def dumped(
     lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, wanted: bool
 ) -> Iterator[Future[tuple[LowLevel, ...]] | None]:
-    """Let a program be compiled here meanwhile, and in the other process too, where it is for a TPU.
+    """Compile a TPU program a second time, in a separate process, while the `with` block compiles it in this one.
 
     Args:
         lowered: The program.
-        target: What for.
+        target: The target; only a TPU has programs below HLO.
         options: XLA's options by name.
-        wanted: Whether what is below HLO is wanted; else there is none.
+        wanted: Whether to run the second compile; if not, the context value is None.
     """
     if not wanted or target.kind != "tpu":
         yield None
@@ -90,34 +90,35 @@ def dumped(
 
 
 def collect_low_level(call: CompileCall, target: str) -> tuple[LowLevel, ...]:
-    """Return the kernels that libtpu makes below HLO, with their steps unless these are too many bytes.
+    """Return the kernels that libtpu generates below HLO, with their intermediate forms unless these are too large.
 
     Args:
-        call: What the compiler is asked for.
+        call: The serialized compile request.
         target: The short name of the target.
 
     Raises:
-        InspectError: The compiler ended its process, or even the finished programs are too many bytes.
+        InspectError: The compiler crashed, or even the finished programs exceed the size limit.
     """
     try:
         return _process(ALL).compile(call, target)
+    # The steps of large programs exceed the limit, so only the finished programs are dumped then.
     except TooLargeError:
         return _process(FINISHED).compile(call, target)
 
 
 class TooLargeError(InspectError):
-    """A compile left more bytes than it may."""
+    """The error for a compile whose dumps exceed the size limit."""
 
 
 class DumpingProcess:
-    """A process whose libtpu writes low-level programs into a folder of its own, emptied after each compile."""
+    """A process in which libtpu dumps low-level programs to a private folder, which is emptied after each compile."""
 
     def __init__(self, flags: str, limit: int = LIMIT) -> None:
-        """Remember the flags, with `{folder}` in them; the process starts with the first compile.
+        """Store the flags, which contain `{folder}`; the process starts with the first compile.
 
         Args:
-            flags: libtpu's own, besides those of this process's environment.
-            limit: Bytes that one compile may leave.
+            flags: libtpu flags, in addition to those in this process's environment.
+            limit: The size in bytes that the dumps of one compile may have.
         """
         self._flags, self._limit = flags, limit
         self._lock = threading.Lock()
@@ -125,10 +126,10 @@ class DumpingProcess:
         self._process: LoggedProcess | None = None
 
     def compile(self, call: CompileCall, target: str) -> tuple[LowLevel, ...]:
-        """Compile, and return what it left, without anything of the clock or the machine.
+        """Compile, and return the dumped kernels, without data that depends on the clock or the machine.
 
         Raises:
-            TooLargeError: It left more bytes than it may, and was ended.
+            TooLargeError: The dumps exceeded the limit, and the process was ended.
             InspectError: As in `collect_low_level`.
         """
         with self._lock:
@@ -163,11 +164,11 @@ def _process(flags: str) -> DumpingProcess:
 
 @contextmanager
 def _held(folder: Path, process: LoggedProcess, limit: int) -> Iterator[threading.Event]:
-    """End a process where the files of a folder become too many bytes, which sets the event."""
-    outgrown, done = threading.Event(), threading.Event()
+    """End a process and set the event as soon as the files in a folder exceed a total size."""
+    outgrown, finish = threading.Event(), threading.Event()
 
     def watch() -> None:
-        while not done.wait(INTERVAL):
+        while not finish.wait(INTERVAL):
             if measure_folder(folder) > limit:
                 outgrown.set()
                 process.end()
@@ -178,12 +179,12 @@ def _held(folder: Path, process: LoggedProcess, limit: int) -> Iterator[threadin
     try:
         yield outgrown
     finally:
-        done.set()
+        finish.set()
         thread.join()
 
 
 def measure_folder(folder: Path) -> int:
-    """Return how many bytes the files of a folder have."""
+    """Return the total size in bytes of the files in a folder."""
     total = 0
     with suppress(OSError), os.scandir(folder) as entries:
         for entry in entries:
@@ -193,28 +194,28 @@ def measure_folder(folder: Path) -> int:
 
 
 def wait_for_files(folder: Path) -> None:
-    """Wait until libtpu has written all files of a compile: it goes on for a moment when the compile has ended.
+    """Wait until libtpu has written all files of a compile, which takes a moment longer than the compile itself.
 
-    It numbers the files of each kernel when it begins them, and ends some of the first last.
+    libtpu numbers each kernel's files when it opens them, and it may finish some of the first ones last.
     """
     before: dict[str, int] = {}
-    changed = perf_counter()
+    last_change = perf_counter()
     while True:
         sizes = {entry.name: entry.stat().st_size for entry in os.scandir(folder)}
         if sizes != before:
-            before, changed = sizes, perf_counter()
-        elif perf_counter() - changed >= (QUIET if _is_whole(sizes) else LONGEST):
+            before, last_change = sizes, perf_counter()
+        elif perf_counter() - last_change >= (QUIET if _is_whole(sizes) else LONGEST):
             return
         sleep(QUIET / 4)
 
 
 def _is_whole(names: Iterable[str]) -> bool:
-    """Return whether the numbers in the names of each kernel's files have no gap."""
+    """Return whether the numbers in each kernel's file names are consecutive from 0."""
     numbers: dict[str, set[int]] = defaultdict(set)
     for name in names:
         if match := NUMBERED.match(name):
             numbers[match["kernel"]].add(int(match["number"]))
-    return all(found == set(range(len(found))) for found in numbers.values())
+    return all(present == set(range(len(present))) for present in numbers.values())
 
 
 def _empty(folder: Path) -> None:
@@ -225,19 +226,19 @@ def _empty(folder: Path) -> None:
 
 
 def read_kernels(folder: Path) -> tuple[LowLevel, ...]:
-    """Return the kernels of the one program whose low-level programs are in a folder, and what is around them.
+    """Return the kernels of the one program whose low-level programs are in a folder, and the program around them.
 
-    Where a compiler began anew, as it does with less memory, those of its last attempt count.
+    If the compiler started again, for example to use less memory, only its last attempt counts.
     """
-    found: dict[tuple[str, int], list[tuple[str, Path]]] = defaultdict(list)
+    kernels: dict[tuple[str, int], list[tuple[str, Path]]] = defaultdict(list)
     for path in sorted(folder.glob("*.txt"), key=_order):
         if match := NAME.fullmatch(path.name):
-            found[match["kernel"], int(match["time"])].append((match["stage"], path))
-    finished = {key: files for key, files in found.items() if any(stage == BUNDLES for stage, _ in files)}
-    begun = max((time for kernel, time in finished if kernel == PROGRAM), default=None)
-    if begun is None:
+            kernels[match["kernel"], int(match["time"])].append((match["stage"], path))
+    finished = {key: files for key, files in kernels.items() if any(stage == BUNDLES for stage, _ in files)}
+    start = max((time for kernel, time in finished if kernel == PROGRAM), default=None)
+    if start is None:
         return ()
-    last = {kernel: files for (kernel, time), files in sorted(finished.items()) if time >= begun}
+    last = {kernel: files for (kernel, time), files in sorted(finished.items()) if time >= start}
     shared = _read_shared(_read(last[PROGRAM], SHARED))
     names = sorted(last, key=lambda kernel: (kernel == PROGRAM or kernel.startswith("<"), kernel))
     return tuple(
@@ -258,30 +259,30 @@ def _order(path: Path) -> tuple[int, ...]:
     return tuple(int(number) for number in re.findall(r"\d+", path.name)[:1] + re.findall(r"-(\d+)-", path.name)[-1:])
 
 
-def _read(files: Iterable[tuple[str, Path]], wanted: str) -> str:
-    return next((path.read_text(encoding="utf-8") for stage, path in files if stage == wanted), "")
+def _read(files: Iterable[tuple[str, Path]], stage_name: str) -> str:
+    return next((path.read_text(encoding="utf-8") for stage, path in files if stage == stage_name), "")
 
 
 def _list_stages(files: Sequence[tuple[str, Path]]) -> Iterator[LowStage]:
     """Yield each form of a kernel's program, with its size."""
-    counted = defaultdict[str, list[tuple[int, bool | None]]](list)
+    counts = defaultdict[str, list[tuple[int, bool | None]]](list)
     before = ""
     for match in COUNT.finditer(_read(files, COUNTS)):
         is_changed = match["hash"] != before if before else None
-        counted[match["stage"]].append((int(match["instructions"], 16), is_changed))
+        counts[match["stage"]].append((int(match["instructions"], 16), is_changed))
         before = match["hash"]
     packed = {
         stage.removeprefix(ANALYSIS): int(total[1])
         for stage, path in files
         if stage.startswith(ANALYSIS) and (total := TOTAL.search(path.read_text(encoding="utf-8")))
     }
-    seen, previous = Counter[str](), ""
+    occurrences, previous = Counter[str](), ""
     for stage, path in files:
         if REPORT.fullmatch(stage):
             continue
-        known = counted[stage][seen[stage] :]
-        seen[stage] += 1
-        instructions, is_changed = known[0] if known else (None, None)
+        entries = counts[stage][occurrences[stage] :]
+        occurrences[stage] += 1
+        instructions, is_changed = entries[0] if entries else (None, None)
         bundles = packed.get(stage)
         if instructions is None and bundles is None:
             text = path.read_text(encoding="utf-8")
@@ -294,5 +295,5 @@ def _list_stages(files: Sequence[tuple[str, Path]]) -> Iterator[LowStage]:
 
 
 def _read_shared(text: str) -> dict[str, tuple[str, ...]]:
-    """Return the instructions that share each kernel."""
+    """Return the instructions that share each kernel, by kernel."""
     return {match[1]: tuple(line.strip() for line in match[2].splitlines()) for match in KEY.finditer(text) if match[2]}

@@ -1,4 +1,4 @@
-"""The compilers' verbose log as events: what was said, by which file of XLA, while which pass ran."""
+"""The compilers' verbose log as events: a message, the XLA file that logged it, and the pass that was running."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from collections.abc import Container, Iterable, Iterator
 
 PASSES = "hlo_pass_pipeline"
-"""The file that says which pass runs."""
+"""The XLA file that logs the start and end of each pass."""
 
 _LINE = re.compile(
     r"[IWEF]\d{4} [\d:.]+ +(?P<thread>\d+) (?P<source>[\w-]+)\.(?:cc|h|cpp):(?P<line>\d+)\] (?P<text>.*)"
@@ -23,26 +23,26 @@ _PIPELINE = re.compile(r"Running HLO pass pipeline on module (?P<module>\S+): (?
 _BEGIN = re.compile(r"  HLO pass (?P<name>.*)")
 _END = re.compile(r"HLO pass: (?P<name>.*) time: ")
 
-# What is of one machine and moment, or says nothing of a reason: times, places in memory, folders, where an instruction
-# comes from.
+# These parts depend on the machine and the moment, or explain no decision: times, memory addresses, folders, and
+# the source locations of instructions.
 _TIMED = re.compile(r"\btime: [\d.]+ .?s\b")
 _NOISE = (
     (re.compile(r"0x[0-9a-f]{6,}"), "0x..."),
     (re.compile(r'(?<![\w"./])/(?:[\w.+@-]+/)+'), ""),
     (re.compile(r", metadata=\{[^{}]*\}"), ""),
-    # The numbers of modules count all that the process has compiled.
+    # Module numbers count all modules that the process has compiled, so they differ between runs.
     (re.compile(r"(?<=, module )(\S+)\(\d+\)"), r"\1"),
     (re.compile(r"\s*=== Source Location Trace: ===(?:\s*\n\S+:\d+)*\s*"), " "),
 )
-# What a protocol buffer prints of itself: the mark and the spaces are of this process, so that nobody relies on them.
+# Protocol buffers print a mark and spacing that vary by process on purpose, so that nobody relies on them.
 _PROTO = re.compile(r"\bgo(?:o\.gle)?/debug\w+\s*")
 _CONFIG = ", backend_config="
-# How what prints the whole state of a module or a pass begins: many lines, each a message. libtpu cuts its own off at a
-# length that includes what is of one run.
+# A dump of the whole state of a module or pass begins so, and each of its many lines is a message. libtpu truncates
+# its own dumps at a length that includes data of a single run.
 _STATES = ("HloModule ", "module changed HloModule ", "CopyRemover:", "LayoutConstraints for computation ")
 
-# The files of which several threads speak at once, or which go through instructions in the order of their places in
-# memory. Which thread helps a pass, and what comes first, differs from run to run.
+# Several threads log from these files at once, or the files visit instructions in the order of their memory
+# addresses. The helper threads and the order of messages therefore differ from run to run.
 _UNORDERED = frozenset(
     {
         "convolution_emitter",
@@ -55,7 +55,7 @@ _UNORDERED = frozenset(
     }
 )
 
-# Each attempt of libtpu's fusion begins so. It looks at the users of a producer in the order of their places in memory.
+# Each attempt of libtpu's fusion begins so. It visits the users of a producer in the order of their memory addresses.
 _ATTEMPT, _MADE = "Pre-considering", "created new fusion"
 
 
@@ -64,7 +64,7 @@ _STATES_WRITTEN = tuple(state.encode() for state in _STATES)
 
 
 def drop_states(lines: Iterable[bytes]) -> Iterator[bytes]:
-    """Yield the lines of a log but for those of whole states, of which the first is left: they may be nearly all."""
+    """Yield the lines of a log with only the first line of each dump of a whole state; dumps can dominate a log."""
     places: set[bytes] = set()
     is_state = False
     for line in lines:
@@ -79,9 +79,9 @@ def drop_states(lines: Iterable[bytes]) -> Iterator[bytes]:
 
 @dataclass
 class _Step:
-    """A pass that runs in a thread of the compiler, or the thread itself, and the pipeline that runs inside it.
+    """A running pass, or the compiler thread itself, with the innermost pipeline in it.
 
-    A pipeline says when it begins and not when it ends, so the pass or thread around it has the last that began.
+    A pipeline logs its start but not its end, so the enclosing pass or thread refers to the last pipeline that started.
     """
 
     run: int = -1
@@ -93,16 +93,16 @@ class _Step:
 
 
 def read_log(log: str, sources: frozenset[str]) -> tuple[LogEvent, ...]:
-    """Return what a log says, in order, without what is of the machine that it was written on.
+    """Return the events of a log, in order, without data that depends on the machine that wrote it.
 
-    What passes say comes first. Then the words of files that have no order, sorted by run, that of another thread where
-    their own runs no pass; and what is said where no pass runs, file by file: in order where one thread says all that
-    the file has to say, else sorted. A line of XLA's that prints the whole state of a module or of a pass gives no
-    reasons, and is left out with all that it prints: captures hold the modules.
+    Messages from passes come first. Next come messages from files that log in no fixed order, sorted by run; another
+    thread's messages follow if their own thread runs no pass. Last come messages outside any pass, file by file: in
+    log order if one thread logged all of the file's messages, and sorted otherwise. Lines that print the whole state of
+    a module or a pass are dropped because they give no reasons, and captures already store the modules.
 
     Args:
-        log: What the compiler wrote.
-        sources: The files of XLA whose words are wanted, without their suffix.
+        log: The compiler's output.
+        sources: The XLA source files whose messages are wanted, without their suffix.
     """
     ordered: list[LogEvent] = []
     others: list[LogEvent] = []
@@ -120,30 +120,30 @@ def read_log(log: str, sources: frozenset[str]) -> tuple[LogEvent, ...]:
                 (ordered if is_ordered else others).append(event)
                 if not is_ordered:
                     speakers.setdefault(source, set()).add(thread)
-        elif found := _PIPELINE.match(text):
-            steps[-1].inner, steps[-1].inner_module = found["name"], found["module"]
-        elif found := _BEGIN.match(text):
-            steps.append(_Step(runs, steps[-1].inner, found["name"], steps[-1].inner_module))
+        elif match := _PIPELINE.match(text):
+            steps[-1].inner, steps[-1].inner_module = match["name"], match["module"]
+        elif match := _BEGIN.match(text):
+            steps.append(_Step(runs, steps[-1].inner, match["name"], steps[-1].inner_module))
             running.append(steps[-1])
             runs += 1
-        elif (found := _END.match(text)) and any(step.name == found["name"] for step in steps[1:]):
-            ended = len(steps) - 1 - [step.name for step in reversed(steps)].index(found["name"])
+        elif (match := _END.match(text)) and any(step.name == match["name"] for step in steps[1:]):
+            ended = len(steps) - 1 - [step.name for step in reversed(steps)].index(match["name"])
             running = [step for step in running if step not in steps[ended:]]
             del steps[ended:]
     several = {source for source, who in speakers.items() if len(who) > 1}
     events = (*_order(ordered), *sorted(others, key=lambda event: _rank(event, several)))
-    printed = {(event.source, event.line) for event in events if event.text.startswith(_STATES)}
-    return tuple(event for event in events if (event.source, event.line) not in printed)
+    states = {(event.source, event.line) for event in events if event.text.startswith(_STATES)}
+    return tuple(event for event in events if (event.source, event.line) not in states)
 
 
 def _rank(event: LogEvent, several: Container[str]) -> tuple[float, str, int, str]:
-    """Return where an event comes among those that have no order of their own; those that rank alike stay in order."""
+    """Return the sort key of an event among events without a fixed order; events with equal keys stay in log order."""
     run = event.run if event.run >= 0 else math.inf
     return (run, event.source, event.line, event.text) if event.source in several else (run, event.source, 0, "")
 
 
 def _order(events: Iterable[LogEvent]) -> Iterator[LogEvent]:
-    """Yield events with attempts that follow each other and came to nothing in an order that every run has."""
+    """Yield events with consecutive failed attempts sorted, so that every run yields the same order."""
     for _, of_run in groupby(events, key=lambda event: event.run):
         attempts: list[list[LogEvent]] = []
         for event in of_run:
@@ -162,17 +162,17 @@ def _is_failed(attempt: list[LogEvent]) -> bool:
 
 
 def _split(log: str) -> Iterator[tuple[str, str, int, str]]:
-    """Yield the thread, the file, the line in it and the text of each message; one may have several lines."""
+    """Yield the thread, file, line number and text of each message, which may span several lines."""
     head: re.Match[str] | None = None
     rest: list[str] = []
     for line in log.splitlines():
-        found = _LINE.fullmatch(line)
-        if found is None:
+        match = _LINE.fullmatch(line)
+        if match is None:
             rest.append(line)
             continue
         if head:
             yield head["thread"], head["source"], int(head["line"]), "\n".join((head["text"], *rest)).rstrip()
-        head, rest = found, []
+        head, rest = match, []
     if head:
         yield head["thread"], head["source"], int(head["line"]), "\n".join((head["text"], *rest)).rstrip()
 
@@ -186,7 +186,7 @@ def _clean(text: str) -> str:
 
 
 def _drop_configs(text: str) -> str:
-    """Return a text without the configurations of instructions: JSON, in braces that hold others."""
+    """Return a text without the configurations of instructions, which are JSON objects that may be nested."""
     while (start := text.find(_CONFIG)) >= 0:
         depth = 0
         end = start + len(_CONFIG)

@@ -1,4 +1,4 @@
-"""What the compilers say of their reasons: one more compile, in a process whose compilers write their verbose logs."""
+"""The compilers' log of their decisions, from a second compile in a process with verbose logging."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from xla_inspect.targets import Target
 
 LIMIT = 128 << 20
-"""Bytes of log that are read of one compile; what follows is left out, and the log says so."""
+"""The number of bytes to read of one compile's log; the rest is dropped, and the log says so."""
 
 MARK = "end of the compile {number} of xla_inspect"
 
@@ -100,32 +100,32 @@ TOPICS: Mapping[str, Mapping[str, int]] = {
         "tpu_spmd_partitioner": 2,
     },
 }
-"""What reasons are about; the files of XLA, without their suffix, that give them; and how much each may say.
+"""Log levels by topic and XLA source file (without suffix).
 
-That is the least level at which it gives its reasons: some print whole modules too, before and after, and at a higher
-level more than anybody can keep.
+Each level is the lowest at which the file logs its reasons: some files also print whole modules before and after, and
+higher levels print more than can be stored.
 """
 
 LEVELS: Mapping[str, int] = {name: level for levels in TOPICS.values() for name, level in levels.items()}
-"""The files of `TOPICS` and how much each may say."""
+"""The log level of each file in `TOPICS`."""
 
 TPU_LEVELS: Mapping[str, int] = {**LEVELS, "fusion_emitter": 1}
-"""The levels in libtpu: a file of XLA's name may be another there, which says each step of the code that it writes."""
+"""The levels in libtpu, in which a file with the same name may be different and log every step of code generation."""
 
 
 @contextmanager
 def overheard(
     lowered: Lowered, target: Target, options: Mapping[str, str | int | bool], *, wanted: bool
 ) -> Iterator[Future[tuple[LogEvent, ...]] | None]:
-    """Let a program be compiled here meanwhile, and in the other process too, where its log is wanted.
+    """Compile a program a second time, in a process with verbose logs, while the `with` block compiles it in this one.
 
-    Whoever fails here gets, as its capture's log, what was said until then.
+    If the compile in the block fails, the exception's capture gets the log up to the failure.
 
     Args:
         lowered: The program.
-        target: What for.
+        target: The target to compile for.
         options: XLA's options by name.
-        wanted: Whether the log is wanted; else there is none.
+        wanted: Whether to run the second compile; if not, the context value is None.
     """
     if not wanted:
         yield None
@@ -153,29 +153,29 @@ def overheard(
 
 
 def collect_log(call: CompileCall, target: str) -> tuple[LogEvent, ...]:
-    """Return what the compiler says while it compiles.
+    """Return the events that the compiler logs during a compile.
 
     Args:
-        call: What the compiler is asked for.
+        call: The serialized compile request.
         target: The short name of the target.
 
     Raises:
-        InspectError: The compiler ended its process; with what it said last.
+        InspectError: The compiler crashed; the message ends with its last lines of log.
     """
     with ThreadPoolExecutor(1) as beside:
         remarks = beside.submit(collect_remarks, call, target)
-        said = log_lines.read_log(_process().compile(call, target), frozenset(LEVELS))
-        return said + remarks.result()
+        events = log_lines.read_log(_process().compile(call, target), frozenset(LEVELS))
+        return events + remarks.result()
 
 
 def collect_remarks(call: CompileCall, target: str) -> tuple[LogEvent, ...]:
-    """Return what LLVM says of the loops of a CPU's kernels; nothing of other targets.
+    """Return LLVM's remarks about the loops in a CPU's kernels; nothing for other targets.
 
-    LLVM prints a remark piece by piece, so only a process with one thread prints whole ones, and those
-    of a kernel together. Where a process cannot be held to one processor, as on macOS and Windows, there are none.
+    LLVM prints a remark piece by piece, so only a single-threaded process keeps remarks whole and groups them by
+    kernel. On macOS and Windows, a process cannot be pinned to one processor, so there are no remarks.
 
     Args:
-        call: What the compiler is asked for.
+        call: The serialized compile request.
         target: The short name of the target.
 
     Raises:
@@ -187,15 +187,15 @@ def collect_remarks(call: CompileCall, target: str) -> tuple[LogEvent, ...]:
 
 
 class LoggedProcess:
-    """A process whose compilers write their verbose logs; it lives as long as this one, and compiles one at a time."""
+    """A process whose compilers write verbose logs; it lives as long as its parent, and runs one compile at a time."""
 
     def __init__(self, variables: Mapping[str, str], *words: str, work: str = "logged its reasons") -> None:
-        """Remember what the process finds in its environment besides this one's; it starts with the first compile.
+        """Store the extra environment variables of the process, which starts with the first compile.
 
         Args:
-            variables: What it finds.
-            *words: What stands on its command line.
-            work: What the compiler does there, for the message where it fails.
+            variables: Environment variables to add to this process's own.
+            *words: Command-line arguments.
+            work: The compiler's activity, for the error message ("while it ...").
         """
         self._variables, self._words, self._work = variables, words, work
         self._lock = threading.Lock()
@@ -203,7 +203,7 @@ class LoggedProcess:
         self._number = 0
 
     def compile(self, call: CompileCall, target: str) -> str:
-        """Compile, and return the log, as it was written.
+        """Compile, and return the raw log.
 
         Raises:
             InspectError: As in `collect_log`.
@@ -232,7 +232,7 @@ class LoggedProcess:
             return log
 
     def end(self) -> None:
-        """End the process, and with it a compile that another thread waits for; the next compile starts another."""
+        """End the process and any compile that another thread waits for; the next compile starts a new process."""
         if child := self._child:
             child.kill()
 
@@ -247,20 +247,20 @@ class LoggedProcess:
             variables={**inherited, **self._variables, "PYTHONPATH": paths},
             errors=subprocess.PIPE,
         )
-        # Before the folders go that it writes to.
+        # Exit handlers run in reverse order, so the process ends before the folders that it writes to are removed.
         atexit.register(child.kill)
         return child
 
 
 def _read_until(process: subprocess.Popen[str], mark: bytes) -> tuple[str, bool]:
-    """Return what a process writes up to a line, and whether that line came."""
+    """Return a process's output up to a mark line, and whether that line came before the end of the output."""
     assert isinstance(process.stderr, io.TextIOWrapper)  # noqa: S101 - a pipe
-    written = iter(process.stderr.buffer.readline, b"")
+    output = iter(process.stderr.buffer.readline, b"")
     marked = False
 
     def read() -> Iterator[bytes]:
         nonlocal marked
-        for line in written:
+        for line in output:
             if line.rstrip(b"\n") == mark:
                 marked = True
                 return
@@ -286,14 +286,14 @@ def _remarking_process() -> LoggedProcess:
 
 
 def list_variables(levels: Mapping[str, int], on_tpu: Mapping[str, int] | None = None) -> dict[str, str]:
-    """Return the variables by which the compilers say more: XLA in jaxlib and the CUDA plugin, and libtpu.
+    """Return the environment variables that make XLA (in jaxlib and the CUDA plugin) and libtpu log verbosely.
 
     Args:
-        levels: Files of XLA, without their suffix, and their levels.
-        on_tpu: The same in libtpu, where that differs.
+        levels: XLA source files, without their suffix, and their log levels.
+        on_tpu: The same for libtpu, if different.
     """
     modules, tpu_modules = (
-        ",".join(f"{name}={level}" for name, level in each.items()) for each in (levels, on_tpu or levels)
+        ",".join(f"{name}={level}" for name, level in files.items()) for files in (levels, on_tpu or levels)
     )
     return {
         "TF_CPP_MIN_LOG_LEVEL": "0",
@@ -301,6 +301,6 @@ def list_variables(levels: Mapping[str, int], on_tpu: Mapping[str, int] | None =
         "TPU_MIN_LOG_LEVEL": "0",
         "TPU_STDERR_LOG_LEVEL": "0",
         "TPU_VMODULE": tpu_modules,
-        # Else libtpu writes all of it into a file too.
+        # Otherwise libtpu also writes the whole log to a file.
         "TPU_LOG_DIR": "disabled",
     }

@@ -1,8 +1,8 @@
-"""The process that compiles once more with the compilers' verbose logs on: they read their levels when they are loaded.
+"""The process for second compiles with the compilers' verbose logs on, whose levels are read once at load time.
 
-It answers one request a line on its standard input, each with a line of JSON on its standard output: empty where the
-compile went through, else what the compiler said. The log goes to its standard error, with a line of its own after each
-compile.
+The process reads one request per line from standard input, and answers each on standard output with a line of JSON:
+empty if the compile succeeded, else the compiler's message. The log goes to standard error, where a mark line follows
+each compile.
 """
 
 from __future__ import annotations
@@ -17,10 +17,10 @@ ONE_THREAD = "--one-thread"
 
 
 def main() -> None:
-    """Answer requests until there are no more."""
+    """Answer requests from standard input until it ends."""
     if ONE_THREAD in sys.argv:
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
-    # The compilers may print too: what they print is log.
+    # The compilers may print to standard output, so their output is redirected to the log.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     os.dup2(2, 1)
     from xla_inspect import jax_private, targets

@@ -1,4 +1,4 @@
-"""Trace and lower a function so that nothing of it depends on who called or from where."""
+"""Tracing and lowering of a function, independent of the caller and the call site."""
 
 from __future__ import annotations
 
@@ -31,23 +31,23 @@ if TYPE_CHECKING:
 jax_private.hide_frames_of(str(Path(__file__).parent))
 
 SETTINGS = threading.RLock()
-"""Held while JAX's process-wide settings differ from the reader's."""
+"""The lock that is held while JAX's process-wide settings differ from the user's."""
 
 
 @dataclass(frozen=True)
 class Program:
-    """A function that JAX can trace, with the example arguments that give its shapes.
+    """A function that JAX can trace, with the example arguments that define its shapes.
 
     Attributes:
-        function: The function, jitted.
+        function: The jitted function.
         name: The name of the Python function.
         args: Positional examples; arrays are reduced to shape and dtype, so that no value can matter.
-        kwargs: Keyword examples, likewise.
-        file: The file that holds the function, or None where there is none.
-        mesh: Axis names to sizes of the mesh that the program runs under, or None.
-        specs: How each positional example is sharded over the mesh, or None (see `meshes.shard`).
-        known: What it was lowered to for each kind of target, None where a lowering rule asks for the target itself.
-        around_tracing: Entered while it is traced, in the thread that traces.
+        kwargs: Keyword examples, reduced in the same way.
+        file: The file that defines the function, or None if there is none.
+        mesh: Axis names and sizes of the mesh that the program runs under, or None.
+        specs: The sharding of each positional example over the mesh, or None (see `meshes.shard`).
+        known: The lowered program by kind of target; None if a lowering rule needs the target's own device.
+        around_tracing: A context manager to enter, in the tracing thread, while the function is traced.
     """
 
     function: Any
@@ -62,18 +62,18 @@ class Program:
 
     @cached_property
     def traced(self) -> Traced:
-        """The program traced, for targets of all kinds."""
+        """The traced program, shared by targets of all kinds."""
         return run_fresh(lambda: _trace(self, self.args, self.kwargs))
 
     @cached_property
     def project(self) -> Path:
-        """The folder that files are named from: the nearest project around the program's file, else its folder."""
+        """The root of relative file names: the nearest project around the program's file, else the file's folder."""
         folder = self.file.parent if self.file else Path.cwd()
         return folders.find_project(folder) or folder
 
     @cached_property
     def source_file(self) -> str:
-        """The program's file as locations name it, or an empty string."""
+        """The name of the program's file, as locations use it, or an empty string."""
         return re.sub(prefix_pattern(self.project), "", str(self.file)).replace("\\", "/") if self.file else ""
 
     @property
@@ -83,23 +83,23 @@ class Program:
 
     @property
     def code_file(self) -> str:
-        """The name, without its folder, of the file that Python says holds the function; none needs to exist."""
+        """The base name of the file that Python reports for the function; the file need not exist."""
         code = getattr(inspect.unwrap(self.function), "__code__", None)
         return Path(code.co_filename).name if code else ""
 
     def read_sources(self, named: Sequence[str]) -> dict[str, str]:
-        """Return the project's files of those that call chains name, the program's own first, each with its text."""
+        """Return the texts of the project files that call chains refer to, by name, the program's own file first."""
         files = {file: self.project / file for file in named if file != self.source_file}
         others = {file: path.read_text(encoding="utf-8") for file, path in files.items() if path.is_file()}
         return {self.source_file: self.source, **others} if self.source_file else others
 
     def describe_sources(self, capture: Capture) -> dict[str, Any]:
-        """Return the fields of a capture that name and hold the reader's files, or the cells of a notebook."""
+        """Return the capture fields with the names and texts of the source files, or of a notebook's cells."""
         sources = self.read_sources(capture.files)
-        told = {"source_file": self.source_file, "source": self.source, "sources": sources}
+        fields = {"source_file": self.source_file, "source": self.source, "sources": sources}
         cells = {file: cell for file, cell in list_cells().items() if file in capture.files}
         if not cells:
-            return told
+            return fields
         chains = {
             number: tuple(
                 replace(frame, file=cells[frame.file][0]) if frame.file in cells else frame for frame in chain
@@ -123,10 +123,10 @@ PLATFORMS = {"cpu": "cpu", "gpu": "cuda", "tpu": "tpu"}
 def describe_call(
     fn: Callable[..., Any], args: Sequence[Any], kwargs: Mapping[str, Any], jit_options: Mapping[str, Any]
 ) -> Program:
-    """Return the program of a function and its examples.
+    """Return the program made from a function and its examples.
 
     Raises:
-        InspectError: `fn` is not callable, or it is jitted already and jit options were given besides.
+        InspectError: `fn` is not callable, or it is already jitted and `jit_options` are not empty.
     """
     if not callable(fn):
         message = f"capture() takes a function and its example arguments, and {fn!r} is not callable"
@@ -139,16 +139,16 @@ def describe_call(
         )
         raise InspectError(message)
     function = fn if jitted else jax.jit(fn, **jit_options)
-    shapes, named = jax.tree.map(abstract, (tuple(args), dict(kwargs)))
-    return Program(function, name_of(fn), shapes, named, find_file(fn))
+    shapes, keywords = jax.tree.map(abstract, (tuple(args), dict(kwargs)))
+    return Program(function, name_of(fn), shapes, keywords, find_file(fn))
 
 
 def abstract(leaf: Any) -> Any:  # noqa: ANN401 - a leaf is whatever the reader passed
-    """Return the shape and dtype of an array, and anything else as it is."""
+    """Return the shape and dtype of an array, and any other value unchanged."""
     if isinstance(leaf, jax.ShapeDtypeStruct) or not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
         return leaf
     layout = getattr(leaf, "sharding", None)
-    # Where an array lies whole says nothing of the program.
+    # The device that holds an unsharded array has no influence on the program.
     spread = isinstance(layout, jax.sharding.NamedSharding) or getattr(layout, "num_devices", 1) > 1
     sharding = layout if spread else None
     return jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding, weak_type=getattr(leaf, "weak_type", False))
@@ -162,7 +162,7 @@ def name_of(fn: Callable[..., Any]) -> str:
 
 
 def find_file(fn: Callable[..., Any]) -> Path | None:
-    """Return the file that holds a function, or None where there is none on disk."""
+    """Return the file that defines a function, or None if there is none on disk."""
     while hasattr(fn, "func"):
         fn = fn.func
     try:
@@ -174,14 +174,14 @@ def find_file(fn: Callable[..., Any]) -> Path | None:
 
 @contextmanager
 def held_settings(project: Path) -> Iterator[None]:
-    """Hold JAX's process-wide settings as a capture needs them, and give the reader's back.
+    """Set JAX's process-wide settings to the values that a capture needs, and restore them afterwards.
 
     Args:
-        project: The folder that source files are named from.
+        project: The folder that source file names are relative to.
     """
     settings = {
         "jax_hlo_source_file_canonicalization_regex": prefix_pattern(project),
-        # A compile that JAX finds in its persistent cache writes no dumps.
+        # JAX's persistent cache must be off, because a compile that it serves writes no dumps.
         "jax_enable_compilation_cache": False,
     }
     with SETTINGS:
@@ -198,11 +198,11 @@ def held_settings(project: Path) -> Iterator[None]:
 def lower(program: Program, target: Target) -> Lowered:
     """Trace a program and lower it for a target, once for all targets of its kind and their devices.
 
-    No compiler is loaded for it and no device asked, but for a program under a mesh, which is of the target's devices,
-    and one with a lowering rule that asks for its client, as those of host callbacks and of Pallas do.
+    This loads no compiler and creates no device, with two exceptions: a program under a mesh uses the target's devices,
+    and some lowering rules, such as those of host callbacks and of Pallas, need the target's client.
 
     Raises:
-        InspectError: Mesh, specs, examples and target do not go together.
+        InspectError: The mesh, specs, examples and target contradict each other.
     """
     if program.mesh:
         return _lower_under_mesh(program, meshes.make_mesh(program.mesh, target), target)
@@ -219,7 +219,7 @@ def _lower_under_mesh(program: Program, mesh: jax.sharding.Mesh, target: Target)
     kwargs = meshes.shard(program.kwargs, None, mesh)
 
     def work() -> Lowered:
-        # The context stays: shardings in the program may be given by axis names alone.
+        # The mesh context stays, because shardings in the program may be given by axis names alone.
         with jax.set_mesh(mesh):
             traced = _trace(program, args, kwargs)
             with jax_private.lent_client(target.devices()[0].client):
@@ -229,17 +229,17 @@ def _lower_under_mesh(program: Program, mesh: jax.sharding.Mesh, target: Target)
 
 
 def _lower_traced(traced: Traced, target: Target, device: jax.Device | None) -> Lowered:
-    """Lower a traced program for a kind of target, or for one device where rules ask for it."""
+    """Lower a traced program for a kind of target, or for one device if lowering rules need it."""
 
     def work() -> Lowered:
-        # The device is no default: what a rule computes by the way is computed here.
+        # The target's device must not become the default, because rules may compute constants eagerly.
         with jax_private.lent_client(device.client if device else None):
             try:
                 return _lower(traced, target)
             except (RuntimeError, ValueError) as error:
                 if device is None or " device" not in str(error):
                     raise
-        # Pallas reads from JAX's default device which processor a kernel is for.
+        # Pallas reads the processor that a kernel is for from JAX's default device.
         with jax_private.lent_client(device.client), jax.default_device(device):
             return _lower(traced, target)
 
@@ -249,46 +249,46 @@ def _lower_traced(traced: Traced, target: Target, device: jax.Device | None) -> 
 def _lower(traced: Traced, target: Target, devices: tuple[jax.Device, ...] = ()) -> Lowered:
     start_lowering(target.kind)
     with targets.find_occasion()(object()):
-        begun = perf_counter()
+        start = perf_counter()
         stage = traced.stage.lower(lowering_platforms=(PLATFORMS[target.kind],))
-        return Lowered(stage, traced, devices, perf_counter() - begun)
+        return Lowered(stage, traced, devices, perf_counter() - start)
 
 
 def _trace(program: Program, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Traced:
     start_lowering("cpu")
     with targets.find_occasion()(object()), program.around_tracing():
-        begun = perf_counter()
+        start = perf_counter()
         stage = program.function.trace(*args, **kwargs)
-        return Traced(stage, program.project, perf_counter() - begun)
+        return Traced(stage, program.project, perf_counter() - start)
 
 
 @cache
 def start_lowering(kind: str) -> jax.stages.Lowered:
-    """Return the smallest program lowered, so that the times of no other include whatever JAX loads for its first."""
+    """Lower a trivial program and return it, so that the times of later programs exclude what JAX loads first."""
 
     def work() -> jax.stages.Lowered:
         lowered: jax.stages.Lowered = jax.jit(lambda x: x + 1).trace(0.0).lower(lowering_platforms=(PLATFORMS[kind],))
         return lowered
 
-    # A thread of its own has no mesh: under the caller's the program would be one for several devices.
+    # The new thread has no mesh; under the caller's mesh, this program would be one for several devices.
     with ThreadPoolExecutor(1) as pool:
         return pool.submit(work).result()
 
 
 def run_fresh[T](work: Callable[[], T]) -> T:
-    """Return what `work` returns, done in a fresh thread, whose stack starts there.
+    """Call `work` in a new thread, whose stack starts there, and return its result.
 
-    Otherwise the frames of whoever called would be part of the lowered program's locations. What the program raises is
-    raised here, unchanged. The thread has the options and the meshes that `with` statements or `jax.set_mesh` set here.
+    In the caller's thread, the caller's frames would become part of the lowered program's locations. Exceptions are
+    raised again in the caller. The new thread has the options and meshes that `with` statements or `jax.set_mesh` set.
     """
     settings, meshes = jax_private.read_settings(), jax_private.read_meshes()
-    done: list[T] = []
+    results: list[T] = []
     failed: list[BaseException] = []
 
     def run() -> None:
         try:
             with jax_private.entered_settings(settings, meshes), jax_private.lent_context():
-                done.append(work())
+                results.append(work())
         except BaseException as error:  # noqa: BLE001 - the caller gets it, whatever it is
             failed.append(error)
 
@@ -297,4 +297,4 @@ def run_fresh[T](work: Callable[[], T]) -> T:
     thread.join()
     if failed:
         raise failed[0]
-    return done[0]
+    return results[0]

@@ -1,4 +1,4 @@
-"""Lay a target's devices out as a mesh, shard examples over it, and let them stand in for the reader's devices."""
+"""Meshes of a target's devices: sharded examples, and replacements for the devices in the program's shardings."""
 
 from __future__ import annotations
 
@@ -20,15 +20,15 @@ if TYPE_CHECKING:
 def make_mesh(axes: Mapping[str, int], target: Target) -> jax.sharding.Mesh:
     """Return the target's devices as a mesh, in the order that JAX chooses for their topology.
 
-    Its axes are of the type `Auto`: the compiler propagates shardings, and JAX's tracer does not.
+    The axes have the type `Auto`: the compiler propagates shardings, not JAX's tracer.
 
     Args:
-        axes: Axis names to sizes, the outermost first.
-        target: A target with as many devices as the sizes multiply to.
+        axes: Axis names and sizes, outermost first.
+        target: A target with as many devices as the product of the sizes.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
-        InspectError: The sizes multiply to another number of devices than the target has.
+        InspectError: The product of the sizes is not the target's number of devices.
     """
     devices, size = target.devices(), math.prod(axes.values())
     if len(devices) != size:
@@ -39,19 +39,19 @@ def make_mesh(axes: Mapping[str, int], target: Target) -> jax.sharding.Mesh:
     try:
         return jax.make_mesh(tuple(axes.values()), tuple(axes), auto, devices=devices)
     except NotImplementedError:
-        # An axis is only a part of a physical one, such as 4 of the 8 that a grid of 8x8x8 has in a row.
-        laid = mesh_utils.create_device_mesh(tuple(axes.values()), devices, allow_split_physical_axes=True)
-        return jax.sharding.Mesh(laid, tuple(axes), axis_types=auto)
+        # A mesh axis may be a part of a physical axis, such as 4 of the 8 devices in one row of an 8x8x8 grid.
+        grid = mesh_utils.create_device_mesh(tuple(axes.values()), devices, allow_split_physical_axes=True)
+        return jax.sharding.Mesh(grid, tuple(axes), axis_types=auto)
 
 
 def find_devices(lowered: jax.stages.Lowered, target: Target) -> Sequence[jax.Device]:
-    """Return the target's devices that stand in for those that a program's shardings name, in the program's order.
+    """Return the target's devices that replace the devices in a program's shardings, in the program's order.
 
-    A mesh of the reader's keeps its axes and their sizes. Its devices come in the order that `jax.make_mesh` chooses
-    for the target, whatever order the reader's have.
+    A mesh in the program keeps its axes and sizes. Its devices get the order that `jax.make_mesh` chooses for the
+    target, whatever the order of the original devices.
 
     Raises:
-        InspectError: The program is spread over another number of devices than the target has.
+        InspectError: The program uses another number of devices than the target has.
     """
     devices = target.devices()
     count, mesh = jax_private.find_layout(lowered)
@@ -64,21 +64,21 @@ def find_devices(lowered: jax.stages.Lowered, target: Target) -> Sequence[jax.De
             f"take {other} for the target, or make a mesh of {len(devices)}"
         )
         raise InspectError(message)
-    laid = make_mesh(dict(mesh.shape), target).devices.flat if mesh else devices
-    return tuple(laid)
+    ordered = make_mesh(dict(mesh.shape), target).devices.flat if mesh else devices
+    return tuple(ordered)
 
 
 def shard(args: Any, specs: tuple[Any, ...] | None, mesh: jax.sharding.Mesh) -> Any:  # noqa: ANN401 - any pytree
-    """Return examples that say how each of their arrays lies on a mesh.
+    """Return abstract examples that carry the sharding of each of their arrays on a mesh.
 
     Args:
         args: The examples.
-        specs: For each a `PartitionSpec` or a pytree of them, down to which the example's structure is the same;
-            None for examples that say it themselves, on a mesh of the same axes.
+        specs: For each example a `PartitionSpec` or a pytree of them that is a prefix of the example's structure;
+            None for examples that already carry shardings on a mesh with the same axes.
         mesh: The mesh.
 
     Raises:
-        InspectError: The specs do not fit the examples, or an example lies on a mesh of other axes.
+        InspectError: The specs do not fit the examples, or an example is sharded over a mesh with other axes.
     """
 
     def move(leaf: Any) -> Any:  # noqa: ANN401 - a leaf is whatever the reader passed

@@ -1,4 +1,4 @@
-"""The assembly of a CPU's kernels, which the compiler leaves as object files."""
+"""The assembly of a CPU's kernels, from the object files that the compiler writes."""
 
 from __future__ import annotations
 
@@ -17,14 +17,14 @@ DISASSEMBLERS = ("capstone", "pyelftools")
 
 
 def collect_assembly(objects: Mapping[str, bytes]) -> Iterator[Code]:
-    """Yield the assembly of each kernel, none where the packages for it are not installed.
+    """Yield the assembly of each kernel, or nothing if the disassembler's packages are not installed.
 
     Args:
-        objects: Object files by what their names say, as `ModuleTexts.objects` has them.
+        objects: Object files by the ends of their names, as in `ModuleTexts.objects`.
     """
     if explain_no_assembly():
         return
-    # The disassembler takes longer to import than a cached capture to read.
+    # The import is local because the disassembler takes longer to import than a cached capture takes to read.
     from xla_inspect.compilation.assembly import disassemble
 
     for name, data in objects.items():
@@ -33,6 +33,6 @@ def collect_assembly(objects: Mapping[str, bytes]) -> Iterator[Code]:
 
 
 def explain_no_assembly() -> str:
-    """Return why a capture for the CPU holds no assembly here and what to do about it, or an empty string."""
+    """Return the reason that a CPU capture has no assembly on this machine, and a remedy, or an empty string."""
     missing = [name for name in DISASSEMBLERS if find_version(name) is None]
     return f"{' and '.join(missing)} not installed; run `{install_line('asm')}`" if missing else ""

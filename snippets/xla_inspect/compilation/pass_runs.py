@@ -1,4 +1,4 @@
-"""List every run of a pass from XLA's profiler, where the compiler writes no record of its own."""
+"""Pass runs as recorded by XLA's profiler, for compilers that write no record of their own."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ class Recording:
 
 @contextmanager
 def recorded() -> Iterator[Recording]:
-    """Record XLA's own events while a compile runs in this thread; the recording is filled at the end.
+    """Record XLA's own events while a compile runs in this thread, and fill the recording at the end.
 
     Raises:
         InspectError: Another profile is being taken in this process.
@@ -65,14 +65,14 @@ def recorded() -> Iterator[Recording]:
             with TraceAnnotation(recording.mark):
                 yield recording
         except BaseException:
-            # The compile failed, and that is what the caller is told.
+            # The compile failed, and its exception must not be masked by one from the profiler.
             with suppress(RuntimeError):
                 recording.profile = session.stop()
             raise
         try:
             recording.profile = session.stop()
         except RuntimeError as error:
-            # XLA says only now that another session was there first.
+            # XLA reports only now that another profiler session was active first.
             message = (
                 f"the passes of a compile are read from XLA's profiler, and it is in use ({error}); "
                 "stop the profile that this process is taking"
@@ -81,10 +81,10 @@ def recorded() -> Iterator[Recording]:
 
 
 def read_recording(recording: Recording, module: str) -> Record:
-    """Return the runs of passes over one module that were recorded, in order.
+    """Return the recorded runs of passes over one module, in order.
 
-    XLA records a pipeline as `NAME (MODULE)` and inside it each pass by its name; inside a pass that changed the
-    module it records a run of the invariant checkers (HloPassPipeline::RunPassesInternal in hlo_pass_pipeline.cc).
+    XLA records a pipeline as `NAME (MODULE)` and, inside it, each pass by its name. Inside a pass that changed the
+    module, it records a run of the invariant checkers (HloPassPipeline::RunPassesInternal in hlo_pass_pipeline.cc).
     """
     for plane in ProfileData.from_serialized_xspace(recording.profile).planes:
         for line in plane.lines:
@@ -99,7 +99,7 @@ def read_recording(recording: Recording, module: str) -> Record:
 
 @dataclass
 class _Open:
-    """An event around the current one: where it ends, the pipeline and the run that it is, and its phase."""
+    """An event that encloses the current one: its end time, its pipeline, its pass run and its phase."""
 
     end: float
     pipeline: str | None = None
@@ -125,7 +125,8 @@ def _read_thread(events: Iterable[tuple[float, float, str]], module: str) -> Rec
             current.run = len(runs)
             runs.append(name_run(outer.pipeline, name, changed=False))
             seconds.append(lasting)
-            inside = next((each.run for each in reversed(around) if each.run is not None), None)
+            inside = next((event.run for event in reversed(around) if event.run is not None), None)
+            # The duration of a nested run counts only for itself, not for the run around it.
             if inside is not None:
                 seconds[inside] -= lasting
         elif outer.run is not None and name == CHECK:
@@ -140,7 +141,7 @@ def _read_thread(events: Iterable[tuple[float, float, str]], module: str) -> Rec
 
 
 def _find_phase(name: str, event: _Open, around: _Open) -> str:
-    """Return the phase that an event is of: what runs inside a pipeline is of the passes, whatever it is."""
+    """Return the phase of an event: everything inside a pipeline belongs to the phase of the passes."""
     if event.pipeline is not None:
         return PASSES
     if around.pipeline is not None and name == CHECK:

@@ -1,6 +1,6 @@
-"""What a jaxpr is made of, counted by part of the program, and the large arrays that it closes over.
+"""The number of a jaxpr's equations by part of the program, and the large arrays that it closes over.
 
-Nothing of `jax.extend` is imported for it: its import lets JAX compile anew what the reader had compiled before.
+`jax.extend` is not imported here, because its import makes JAX compile functions again that were already compiled.
 """
 
 from __future__ import annotations
@@ -18,24 +18,24 @@ if TYPE_CHECKING:
 
 
 def list_equations(jaxpr: core.Jaxpr) -> tuple[Equations, ...]:
-    """Return how many equations, those of inner jaxprs among them, each part of the program has, in order."""
+    """Return the number of equations in each part of the program, in order, with those of inner jaxprs."""
     counts = _count_parts(jaxpr, {})
     return tuple(Equations(scope, function, number) for (scope, function), number in counts.items())
 
 
-def _count_parts(jaxpr: core.Jaxpr, known: dict[int, Counter[tuple[str, str]]]) -> Counter[tuple[str, str]]:
-    # One that is called often is counted once: jaxprs that call others twice each would take for ever.
-    if id(jaxpr) in known:
-        return known[id(jaxpr)]
+def _count_parts(jaxpr: core.Jaxpr, memo: dict[int, Counter[tuple[str, str]]]) -> Counter[tuple[str, str]]:
+    # The count of a shared jaxpr is cached: nested jaxprs that each call others twice would take exponential time.
+    if id(jaxpr) in memo:
+        return memo[id(jaxpr)]
     counts = Counter[tuple[str, str]]()
     for equation in jaxpr.eqns:
         scope = str(equation.source_info.name_stack)
         _, function, _ = next(jax_private.walk_frames(equation), ("", "", 0))
         counts[scope, function] += 1
         for inner in _list_inner(equation):
-            for (below, own), number in _count_parts(getattr(inner, "jaxpr", inner), known).items():
+            for (below, own), number in _count_parts(getattr(inner, "jaxpr", inner), memo).items():
                 counts["/".join(filter(None, (scope, below))), own] += number
-    known[id(jaxpr)] = counts
+    memo[id(jaxpr)] = counts
     return counts
 
 
@@ -44,36 +44,37 @@ LARGE = 1024
 
 
 def list_constants(closed: Any, name_file: Callable[[str], str]) -> tuple[Constant, ...]:  # noqa: ANN401 - JAX's classes, see above
-    """Return the arrays of more than `LARGE` bytes that a jaxpr closes over, the largest first.
+    """Return the arrays of more than `LARGE` bytes that a jaxpr closes over, largest first.
 
     Args:
-        closed: The jaxpr and its constants; inner ones may have some of their own.
-        name_file: What a file is called in a capture.
+        closed: The jaxpr and its constants; inner jaxprs may have constants of their own.
+        name_file: Returns the name of a file in a capture.
     """
-    found: list[Constant] = []
-    seen: set[int] = set()
+    constants: list[Constant] = []
+    visited: set[int] = set()
     waiting = [closed]
     while waiting:
         current = waiting.pop()
-        if id(current) in seen:
+        if id(current) in visited:
             continue
-        seen.add(id(current))
+        visited.add(id(current))
         users = _find_users(current.jaxpr)
         for variable, value in zip(current.jaxpr.constvars, current.consts, strict=True):
             size = getattr(value, "nbytes", 0)
-            if size <= LARGE or id(value) in seen:
+            # Several inner jaxprs may close over the same array, which is listed once.
+            if size <= LARGE or id(value) in visited:
                 continue
-            seen.add(id(value))
+            visited.add(id(value))
             frames = [(name_file(file), line) for file, _, line in jax_private.walk_frames(users[variable])]
             file, line = frames[0] if frames else ("", 0)
-            found.append(Constant(str(value.dtype), tuple(map(int, value.shape)), int(size), file, line))
+            constants.append(Constant(str(value.dtype), tuple(map(int, value.shape)), int(size), file, line))
         for equation in current.jaxpr.eqns:
             waiting += [inner for inner in _list_inner(equation) if hasattr(inner, "consts")]
-    return tuple(sorted(found, key=lambda constant: -constant.size))
+    return tuple(sorted(constants, key=lambda constant: -constant.size))
 
 
 def _find_users(jaxpr: core.Jaxpr) -> dict[Any, core.JaxprEqn]:
-    """The first equation that takes each constant."""
+    """Return the first equation that uses each constant."""
     users: dict[Any, core.JaxprEqn] = {}
     constants = {*jaxpr.constvars}
     for equation in jaxpr.eqns:
@@ -84,8 +85,8 @@ def _find_users(jaxpr: core.Jaxpr) -> dict[Any, core.JaxprEqn]:
 
 
 def _list_inner(equation: core.JaxprEqn) -> Iterator[Any]:
-    """The jaxprs that an equation holds, with constants of their own or without."""
+    """Return the inner jaxprs of an equation, with or without constants of their own."""
     for value in equation.params.values():
-        for each in value if isinstance(value, tuple | list) else (value,):
-            if hasattr(getattr(each, "jaxpr", each), "eqns"):
-                yield each
+        for parameter in value if isinstance(value, tuple | list) else (value,):
+            if hasattr(getattr(parameter, "jaxpr", parameter), "eqns"):
+                yield parameter

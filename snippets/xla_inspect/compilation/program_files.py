@@ -1,4 +1,4 @@
-"""What a program's file offers to compile: its own function with an EXAMPLE, or several programs under names."""
+"""The programs that a Python file offers to compile: its own function with an EXAMPLE, or named programs."""
 
 from __future__ import annotations
 
@@ -16,14 +16,14 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Member:
-    """A program that a file offers.
+    """One program in a file.
 
     Attributes:
-        name: What the file calls it, or an empty string where it is the function that was asked for.
+        name: Its name in the file, or an empty string for the requested function.
         function: The function.
-        example: The arguments it is compiled for.
-        arguments: What else its capture is told.
-        only: The short names of the targets that it is for, or nothing where it is for any.
+        example: The arguments that it is compiled for.
+        arguments: Further arguments of its capture.
+        only: The short names of its targets, or nothing if it is for any target.
     """
 
     name: str
@@ -34,19 +34,19 @@ class Member:
 
 
 def list_program_members(module: ModuleType, function: str) -> dict[str, Member]:
-    """Return the programs that a file offers by name, in the order of the file.
+    """Return the named programs of a file, in the order of the file.
 
-    That is its own function with EXAMPLE, under an empty name, or else each of PROGRAMS: a pair of a function and its
-    example, or what has `function`, `example` and `arguments`. ONLY names the targets of some of them, ARGUMENTS is
-    what each capture is told besides, and LAYOUTS the same by name, for a function that is spread over devices in
-    several ways.
+    These are either the file's own function with EXAMPLE, under an empty name, or the entries of PROGRAMS: each a pair
+    of a function and its example, or an object with `function`, `example` and `arguments`. ONLY restricts the targets
+    of some programs, and ARGUMENTS has further arguments of each capture. LAYOUTS has such arguments by name, for a
+    function that is sharded in several ways.
 
     Args:
         module: The file's module.
         function: The name of its own function.
 
     Raises:
-        InspectError: It has a function and no EXAMPLE.
+        InspectError: The file has the function but no EXAMPLE.
     """
     arguments, only = getattr(module, "ARGUMENTS", {}), getattr(module, "ONLY", {})
     members = {}
@@ -70,7 +70,7 @@ def find_function(module: ModuleType, function: str, file: str = "") -> Member:
     Args:
         module: The file's module.
         function: The function's name.
-        file: What an error calls the file.
+        file: The file's name in error messages.
 
     Raises:
         InspectError: The file has no such function, or no EXAMPLE.

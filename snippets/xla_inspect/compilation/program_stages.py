@@ -1,4 +1,4 @@
-"""A program traced, and lowered: what JAX makes of it before a compiler sees it, with its texts."""
+"""A traced program and a lowered program: JAX's output before a compiler sees it, with its texts."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture, Constant, Equations
     from xla_inspect.targets import Target
 
-# The place after an equation, as JAX prints it.
+# JAX prints the source location after each equation in this form.
 LOCATED = re.compile(r"# (.+?)(:\d+:\d+ \(.*\))$", re.MULTILINE)
 
 MOST, ELIDED = 256, "dense_resource<__elided__>"
@@ -36,14 +36,14 @@ class NamedProgram(Protocol):
 
     @property
     def source_file(self) -> str:
-        """The program's file as locations name it, or an empty string."""
+        """The name of the program's file, as locations use it, or an empty string."""
 
     @property
     def source(self) -> str:
         """The text of that file, or an empty string."""
 
     def describe_sources(self, capture: Capture) -> dict[str, Any]:
-        """Return the fields of a capture that name and hold the source files."""
+        """Return the capture fields with the names and texts of the source files."""
 
 
 class TracedProgram(Protocol):
@@ -63,7 +63,7 @@ class TracedProgram(Protocol):
 
 
 class CompilableProgram(Protocol):
-    """A lowered program with its texts, from whichever process: `Lowered` is one of this process."""
+    """A lowered program with its texts, from any process; `Lowered` is the implementation for this process."""
 
     @property
     def jaxpr(self) -> str:
@@ -90,17 +90,17 @@ class CompilableProgram(Protocol):
         """The duration of the lowering."""
 
     def place(self, target: Target, *, whole: bool = True) -> jax.stages.Lowered:
-        """Return the program to be compiled for a target."""
+        """Return the compilable program for a target."""
 
 
 @dataclass(frozen=True)
 class Traced:
-    """A program traced, for whatever it will be lowered for.
+    """A traced program, before it is lowered for any target.
 
     Attributes:
         stage: JAX's own `Traced`.
-        project: The folder that source files are named from.
-        seconds: How long the tracing took.
+        project: The folder that source file names are relative to.
+        seconds: The duration of tracing.
     """
 
     stage: jax.stages.Traced
@@ -109,7 +109,7 @@ class Traced:
 
     @cached_property
     def text(self) -> str:
-        """The jaxpr as JAX prints it, without the colours that a terminal would get."""
+        """The jaxpr as JAX prints it, without terminal colours."""
         return str(self.stage.jaxpr.pretty_print(use_color=False))
 
     @cached_property
@@ -126,7 +126,7 @@ class Traced:
 
     @cached_property
     def located(self) -> str:
-        """The same with the place in the program's files that each equation came from."""
+        """The jaxpr with the source location of each equation."""
         return LOCATED.sub(
             partial(_name_file, self.project), self.stage.jaxpr.pretty_print(source_info=True, use_color=False)
         )
@@ -138,9 +138,9 @@ class Lowered:
 
     Attributes:
         stage: JAX's own `Lowered`.
-        traced: What it was lowered from.
-        devices: Those of the mesh that it was lowered under, else none: it can be placed on any of its kind.
-        seconds: How long the lowering took.
+        traced: The traced program that it was lowered from.
+        devices: The devices of the mesh that it was lowered under; if empty, any device of the kind can run it.
+        seconds: The duration of lowering.
     """
 
     stage: jax.stages.Lowered
@@ -155,7 +155,7 @@ class Lowered:
 
     @property
     def jaxpr_locations(self) -> str:
-        """The same with the place in the program's files that each equation came from."""
+        """The jaxpr with the source location of each equation."""
         return self.traced.located
 
     @cached_property
@@ -165,12 +165,12 @@ class Lowered:
 
     @cached_property
     def stablehlo_locations(self) -> str:
-        """The same with `loc(...)` on each operation."""
+        """The lowered program with `loc(...)` on each operation."""
         return _print(self.stage, with_locations=True)
 
     @cached_property
     def literals(self) -> str:
-        """A hash of the whole program with the literals that the texts leave out, empty where they leave out none."""
+        """A hash of the whole program with the literals that the texts omit, or an empty string if they omit none."""
         if ELIDED not in self.stablehlo:
             return ""
         writer = _Hasher()
@@ -179,19 +179,18 @@ class Lowered:
         return writer.hash.hexdigest()
 
     def place(self, target: Target, *, whole: bool = True) -> jax.stages.Lowered:
-        """Return what can be compiled for a target, with all its texts printed by then.
+        """Return the compilable program for a target, after printing all of its texts.
 
-        A compile shares the module with those of other targets, and may run beside what reads a capture in another
-        thread, which must not ask the module any more.
-        The devices that the program's shardings name, in the examples or inside, are the reader's, and the target's
-        stand in for them (see `meshes.find_devices`). A program that names none is for the target's first device.
+        The texts are printed first because compiles for other targets share the module, and a capture may be built in
+        another thread during a compile; it must not access the module then. The target's devices replace the devices in
+        the program's shardings (see `meshes.find_devices`). A program without shardings gets the target's first device.
 
         Args:
             target: The target.
-            whole: Whether the jaxpr is printed with its places too.
+            whole: Whether to print the jaxpr with source locations too.
 
         Raises:
-            InspectError: The program is spread over another number of devices than the target has.
+            InspectError: The program uses another number of devices than the target has.
         """
         self.stablehlo, self.stablehlo_locations, self.literals  # noqa: B018 - each is kept
         self.jaxpr  # noqa: B018
@@ -201,7 +200,7 @@ class Lowered:
 
 
 class _Hasher:
-    """A file that keeps nothing of what is written but a hash."""
+    """A write-only file that stores only a hash of the data."""
 
     def __init__(self) -> None:
         self.hash = hashlib.sha256()
@@ -220,14 +219,15 @@ def _print(stage: jax.stages.Lowered, *, with_locations: bool) -> str:
 
 
 def prefix_pattern(project: Path) -> str:
-    """Return the pattern of what is dropped from the front of a source file's path.
+    """Return the pattern of the prefix to drop from a source file's path.
 
-    A library's file keeps its path below `site-packages`, a project's its path below the project, any other its name.
+    A library file keeps its path below `site-packages`, a project file its path below the project, and any other file
+    only its base name.
     """
     root = r"[/\\]".join(map(re.escape, str(project).rstrip("/\\").replace("\\", "/").split("/")))
     return rf"^(?:.*[/\\](?:site|dist)-packages[/\\]|{root}[/\\]|.*[/\\])"
 
 
 def _name_file(project: Path, mark: re.Match[str]) -> str:
-    """Return the mark of an equation with its file named as everywhere else."""
+    """Return the location after an equation with its file named as in the other texts."""
     return f"# {re.sub(prefix_pattern(project), '', mark[1])}{mark[2]}"

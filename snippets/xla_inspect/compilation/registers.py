@@ -1,4 +1,4 @@
-"""The registers of a GPU's kernels, which NVIDIA's assembler chooses: PTX has as many as it likes."""
+"""Register counts of a GPU's kernels, which NVIDIA's assembler allocates: PTX has unlimited virtual registers."""
 
 from __future__ import annotations
 
@@ -26,32 +26,32 @@ _SHARED = re.compile(r"(\d+) bytes smem")
 
 
 def count_registers(capture: Capture, kernels: Collection[str] | None = None) -> dict[str, tuple[int, int, int]]:
-    """Return registers of a thread, bytes that it spills and bytes of shared memory, by the symbols of kernels.
+    """Return each kernel's registers per thread, spilled bytes and bytes of shared memory, by symbol.
 
-    Each kernel takes one short process, and what was counted is kept. What is spilled is written to and read from
-    memory for want of registers: both are summed, as the code has them and not by how often they run. The shared memory
-    is what the code asks for, to which comes what a launch asks for. The assembler is that of the CUDA package that is
-    installed here, which need not be that of the driver that the program meets: another may choose otherwise.
+    Each kernel needs one short process, and the result is cached. Values spill to memory if registers run out; stores
+    and loads are summed as they occur in the code, not as often as they run. The shared memory is the code's static
+    demand, to which a launch may add. The assembler is from the installed CUDA package; the driver that eventually runs
+    the program may contain another assembler, which may allocate differently.
 
     Args:
         capture: A capture for a GPU; any other has no kernels to count.
-        kernels: Symbols of kernels as `code` has them; all by default.
+        kernels: Symbols of kernels as in `code`; all by default.
 
     Raises:
         TargetUnavailableError: `ptxas` is not installed.
-        InspectError: It refuses the code.
+        InspectError: The assembler rejects the code.
     """
     pieces = [code for code in capture.code if code.language == "ptx" and (kernels is None or code.kernel in kernels)]
     if not pieces:
         return {}
     ptxas = find_tool(capture.target, ASSEMBLER, "ptxas", "cuda")
     with ThreadPoolExecutor() as pool:
-        counted = pool.map(lambda code: _read(_assemble(code, ptxas)), pieces)
-        return {code.kernel: found for code, found in zip(pieces, counted, strict=True) if found}
+        counts = pool.map(lambda code: _read(_assemble(code, ptxas)), pieces)
+        return {code.kernel: count for code, count in zip(pieces, counts, strict=True) if count}
 
 
 def _assemble(code: Code, ptxas: Path) -> str:
-    """Return what the assembler says of one kernel, from the cache where it was asked before."""
+    """Return the assembler's report on one kernel, from the cache if it is there."""
 
     def make() -> str:
         match = ARCHITECTURE.search(code.text)
@@ -61,13 +61,14 @@ def _assemble(code: Code, ptxas: Path) -> str:
             name = f"--gpu-name={match[1] if match else ''}"
             return run_tool(ptxas, "--verbose", name, f"--output-file={binary}", str(source))
 
+    # The version is part of the key, because another assembler may allocate other registers.
     version = importlib.metadata.version(ASSEMBLER)
     return capture_cache.recall_text({"ptx": code.text, "said by": version}, make)
 
 
-def _read(said: str) -> tuple[int, int, int] | None:
-    used, spilled = _USED.search(said), _SPILLED.search(said)
-    if used is None:
+def _read(report: str) -> tuple[int, int, int] | None:
+    registers, spilled = _USED.search(report), _SPILLED.search(report)
+    if registers is None:
         return None
-    static = _SHARED.search(said)
-    return int(used[1]), int(spilled[1]) + int(spilled[2]) if spilled else 0, int(static[1]) if static else 0
+    static = _SHARED.search(report)
+    return int(registers[1]), int(spilled[1]) + int(spilled[2]) if spilled else 0, int(static[1]) if static else 0

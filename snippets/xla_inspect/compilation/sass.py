@@ -1,4 +1,4 @@
-"""Assemble a GPU's PTX as the compiler does, and disassemble the machine code (SASS)."""
+"""Assembly of a GPU's PTX as the compiler does it, and disassembly of the machine code (SASS)."""
 
 from __future__ import annotations
 
@@ -25,15 +25,15 @@ PREFIX = re.compile(r"^ptxas info\s*:")
 
 
 def disassemble(capture: Capture, kernels: Collection[str] | None = None) -> tuple[Code, ...]:
-    """Return the SASS of a capture's kernels, two short processes each.
+    """Return the SASS of a capture's kernels, using two short processes for each.
 
     Args:
         capture: A capture for a GPU.
-        kernels: Names of kernels as `code` has them; all by default.
+        kernels: Names of kernels as in `code`; all by default.
 
     Raises:
         TargetUnavailableError: `ptxas` or `nvdisasm` is not installed.
-        InspectError: One of them refuses the code.
+        InspectError: One of the tools rejects the code.
     """
     pieces = [code for code in capture.code if code.language == "ptx" and (kernels is None or code.kernel in kernels)]
     if not pieces:
@@ -46,7 +46,7 @@ def disassemble(capture: Capture, kernels: Collection[str] | None = None) -> tup
 
 
 def find_tool(target: str, package: str, tool: str, extra: str) -> Path:
-    """Return the path of a tool from the package that an extra of the wheel brings, never one of the system's.
+    """Return the path of a tool from the package that an extra of the wheel installs, never the system's tool.
 
     Raises:
         TargetUnavailableError: The package is not installed.
@@ -62,7 +62,7 @@ def find_tool(target: str, package: str, tool: str, extra: str) -> Path:
 
 
 def _assemble(code: Code, ptxas: Path, nvdisasm: Path) -> str:
-    """Return the SASS of one kernel, from the cache where it was made before."""
+    """Return the SASS of one kernel, from the cache if it is there."""
     tools = {name: importlib.metadata.version(name) for name in ("nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")}
 
     def make() -> str:
@@ -71,29 +71,29 @@ def _assemble(code: Code, ptxas: Path, nvdisasm: Path) -> str:
             source, binary = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"
             source.write_text(code.text, encoding="utf-8")
             name = f"--gpu-name={match[1] if match else ''}"
-            said = run_tool(ptxas, "--verbose", name, f"--output-file={binary}", str(source))
-            return quote(said) + run_tool(nvdisasm, "--print-code", str(binary))
+            report = run_tool(ptxas, "--verbose", name, f"--output-file={binary}", str(source))
+            return quote(report) + run_tool(nvdisasm, "--print-code", str(binary))
 
     return capture_cache.recall_text({"ptx": code.text, "tools": tools}, make)
 
 
-def quote(said: str) -> str:
-    """Return what the assembler says of a kernel as comments above its code, without the time that it took.
+def quote(report: str) -> str:
+    """Return the assembler's report on a kernel as comments to place above its code, without the assembly time.
 
-    It says there what the code itself does not: registers, spills, stack and shared memory.
+    The report has data that the code itself does not show: registers, spills, stack and shared memory.
     """
-    lines = [PREFIX.sub("", line).strip() for line in said.splitlines()]
+    lines = [PREFIX.sub("", line).strip() for line in report.splitlines()]
     return "".join(f"// ptxas: {line}\n" for line in lines if line and not line.startswith("Compile time"))
 
 
 def run_tool(tool: Path, *arguments: str) -> str:
-    """Return what a tool prints: the code, or with that redirected to a file what it says of it.
+    """Return a tool's standard output: the code, or the tool's report if the code goes to a file.
 
     Raises:
-        InspectError: It fails.
+        InspectError: The tool fails.
     """
-    done = subprocess.run([tool, *arguments], capture_output=True, text=True, check=False)  # noqa: S603 - a tool of our own requirements
-    if done.returncode:
-        message = f"{tool.name} failed: {done.stderr.strip() or done.stdout.strip()}"
+    process = subprocess.run([tool, *arguments], capture_output=True, text=True, check=False)  # noqa: S603 - a tool of our own requirements
+    if process.returncode:
+        message = f"{tool.name} failed: {process.stderr.strip() or process.stdout.strip()}"
         raise InspectError(message)
-    return done.stdout or done.stderr
+    return process.stdout or process.stderr

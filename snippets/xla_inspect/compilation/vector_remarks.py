@@ -1,4 +1,4 @@
-"""What LLVM says of the loops of a CPU's kernels: its optimization remarks, which it prints where its options ask."""
+"""LLVM's optimization remarks about the loops in a CPU's kernels, which LLVM prints if its options request them."""
 
 from __future__ import annotations
 
@@ -28,17 +28,17 @@ _REMARK = re.compile(r"^remark: \S+:\d+:\d+: (?P<text>.*)$", re.MULTILINE)
 _INLINED = re.compile(r"'[^']*' inlined into '(?P<kernel>[^']*)' with")
 _END = re.compile(r"(?P<bytes>\d+) stack bytes in function '(?P<kernel>[^']*)'")
 
-# The numbers of the fields, in xla/pjrt/proto/compile_options.proto and xla/xla.proto, and of the type of their bytes.
+# These are field numbers from xla/pjrt/proto/compile_options.proto and xla/xla.proto, and the wire type of bytes.
 _BUILD_OPTIONS, _DEBUG_OPTIONS, _EXTRA_OPTIONS = 3, 3, 500
 _BYTES = 2
 _SEVEN_BITS = 0x7F
 
 
 def ask_remarks(call: CompileCall) -> CompileCall:
-    """Return the request for the same compile with LLVM's remarks on.
+    """Return a request for the same compile with LLVM's remarks on.
 
-    XLA hands LLVM the entries of `xla_backend_extra_options`, a map, which JAX's own options cannot set. A message of
-    protobuf that stands after another is merged into it, so the entries are appended.
+    XLA passes the entries of `xla_backend_extra_options`, a map that JAX's options cannot set, to LLVM. Serialized
+    protobuf messages that are concatenated merge, so the entries are appended to the request.
     """
     extra = b"".join(
         _field(
@@ -54,40 +54,39 @@ def ask_remarks(call: CompileCall) -> CompileCall:
 
 
 def read_remarks(log: str) -> tuple[LogEvent, ...]:
-    """Return the remarks of a log as events: the kernel, a colon and the remark, with how often it was made.
+    """Return the remarks in a log as events: the kernel, a colon and the remark, with its number of occurrences.
 
-    A kernel's code is generated after it is optimized, and LLVM says there how much stack it takes: what was said since
-    the kernel before is of this one. They are sorted by kernel, whose order is that in which the compiler happens to
-    take them up.
+    LLVM generates a kernel's code after optimizing it, and reports its stack size then, so all remarks since the
+    previous kernel's report belong to this kernel. Events are sorted by kernel, because the compile order varies.
 
     Args:
-        log: What the compiler wrote, in one thread.
+        log: The output of a single-threaded compile.
     """
-    said: dict[str, Counter[str]] = {}
+    remarks: dict[str, Counter[str]] = {}
     waiting: list[str] = []
     for match in _REMARK.finditer(log):
         text = match["text"].strip()
         if end := _END.fullmatch(text):
-            said.setdefault(end["kernel"], Counter()).update([*waiting, f"{end['bytes']} stack bytes"])
+            remarks.setdefault(end["kernel"], Counter()).update([*waiting, f"{end['bytes']} stack bytes"])
             waiting = []
         elif not _INLINED.match(text):
             waiting.append(text)
     return tuple(
         LogEvent(-1, PIPELINE, "", kernel, SOURCE, 0, f"{kernel}: {text}{f' ({number} times)' if number > 1 else ''}")
-        for kernel, texts in sorted(said.items())
+        for kernel, texts in sorted(remarks.items())
         for text, number in texts.items()
     )
 
 
 def _field(number: int, data: bytes) -> bytes:
-    """Return a field of bytes as protobuf writes it."""
+    """Return a bytes field in protobuf's encoding."""
     return _varint(number << 3 | _BYTES) + _varint(len(data)) + data
 
 
 def _varint(number: int) -> bytes:
-    """Return a number as protobuf writes it, seven bits a byte, the last ones first."""
-    written = bytearray()
+    """Return a number in protobuf's encoding: seven bits per byte, lowest bits first."""
+    encoded = bytearray()
     while number > _SEVEN_BITS:
-        written.append(number & _SEVEN_BITS | (_SEVEN_BITS + 1))
+        encoded.append(number & _SEVEN_BITS | (_SEVEN_BITS + 1))
         number >>= 7
-    return bytes([*written, number])
+    return bytes([*encoded, number])

@@ -1,4 +1,4 @@
-"""XLA's own parser of HLO text, asked directly."""
+"""A direct interface to XLA's parser of HLO text."""
 
 from __future__ import annotations
 
@@ -7,16 +7,17 @@ from xla_inspect.errors import InspectError
 
 
 class RefusedHloError(InspectError):
-    """HLO text that XLA's parser does not take; the message is the parser's, word for word."""
+    """The error for HLO text that XLA's parser rejects, with the parser's own message."""
 
 
 def read_back(text: str) -> str:
-    """Return HLO text as XLA prints it after it has read it: shapes inferred, names completed.
+    """Return HLO text as XLA prints it after parsing: with inferred shapes and completed names.
 
-    The parser checks the grammar and the attributes, not whether the shapes go together: that is the verifier's work.
+    The parser checks the grammar and the attributes. It does not check that shapes are consistent, which is the
+    verifier's work.
 
     Raises:
-        RefusedHloError: The parser does not take the text.
+        RefusedHloError: The parser rejects the text.
     """
     try:
         return jax_private.parse_hlo(text)

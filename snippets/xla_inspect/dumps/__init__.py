@@ -1,4 +1,4 @@
-"""Files that XLA dumped, read as modules and captures; needs no JAX, and runs in a browser."""
+"""A reader of XLA's dump files as modules and captures; it does not need JAX, and it runs in a browser."""
 
 from typing import TYPE_CHECKING
 

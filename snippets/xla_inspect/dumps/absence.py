@@ -1,4 +1,4 @@
-"""Why a capture that was read from a dump lacks what it lacks."""
+"""Explanations for the empty fields of a capture that was read from a dump."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _NEVER = {
     "cost": "no executable is there to count its work",
     "log": "a dump holds nothing of what the compiler said of its reasons",
 }
-"""What no dump tells."""
+"""Fields for which no dump has data."""
 
 _ABSENT = {
     "before": "there is no before_optimizations in this dump",
@@ -28,7 +28,7 @@ _ABSENT = {
     "runs": "there is no record of all passes in this dump; XLA for GPUs and TPUs writes it with "
     "--xla_dump_module_metadata",
 }
-"""What a dump may tell, by the field that is empty where it does not."""
+"""The reasons for empty fields for which some dumps have data, by field."""
 
 _TIMES = (
     "a dump does not say how long the compile took; XLA for GPUs and TPUs writes it with --xla_dump_module_metadata"
@@ -40,25 +40,25 @@ _PICTURES = (".html", ".dot", ".url")
 def explain_absences(
     capture: Capture, module: DumpedModule, problems: Mapping[str, str], others: Mapping[str, str]
 ) -> dict[str, str]:
-    """Return why fields of a capture are empty, or hold something else than they say, by name.
+    """Return, by field name, the reason that a field of a capture is empty or holds a substitute.
 
     Args:
-        capture: What the files told.
+        capture: The capture read from the files.
         module: The module.
-        problems: Why files of it could not be read.
-        others: What else is known of fields; empty where there is nothing.
+        problems: The reasons that some of its files could not be read.
+        others: Further reasons by field; an empty reason is ignored.
     """
-    found = dict(_NEVER)
-    found |= {name: reason for name, reason in _ABSENT.items() if not getattr(capture, name)}
+    reasons = dict(_NEVER)
+    reasons |= {name: reason for name, reason in _ABSENT.items() if not getattr(capture, name)}
     if not capture.times.compiling:
-        found["times"] = _TIMES
+        reasons["times"] = _TIMES
     if not module.between:
-        found["passes"] = _BETWEEN
+        reasons["passes"] = _BETWEEN
         if any(ending.endswith(_PICTURES) and "after_" in ending for ending in module.files):
-            found["passes"] += "; pictures of them (.html, .dot, .url) are not read"
+            reasons["passes"] += "; pictures of them (.html, .dot, .url) are not read"
     if not module.thunks and find_entry(capture.target).kind == "gpu":
-        found["thunks"] = "there is no thunk_sequence in this dump, so blocks and threads of kernels are not known"
-    found |= {name: reason for name, reason in others.items() if reason}
+        reasons["thunks"] = "there is no thunk_sequence in this dump, so blocks and threads of kernels are not known"
+    reasons |= {name: reason for name, reason in others.items() if reason}
     if problems:
-        found["files"] = "; ".join(f"{ending}: {problem}" for ending, problem in sorted(problems.items())[:3])
-    return found
+        reasons["files"] = "; ".join(f"{ending}: {problem}" for ending, problem in sorted(problems.items())[:3])
+    return reasons

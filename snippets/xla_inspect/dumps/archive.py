@@ -1,4 +1,4 @@
-"""Archives of dumps, read where they lie: `.zip`, and `.tar` as it is or compressed."""
+"""Dump archives that are read without extraction to disk: `.zip`, and `.tar`, compressed or not."""
 
 from __future__ import annotations
 
@@ -21,16 +21,16 @@ if TYPE_CHECKING:
 type Opener = Callable[[], BinaryIO]
 
 MOST_UNPACKED = 16 << 30
-"""How many bytes an archive may unpack to."""
+"""The maximum unpacked size of an archive in bytes."""
 
 FREE = 256 << 20
-"""How many bytes it may unpack to however small it is."""
+"""The unpacked size in bytes that is allowed for any archive, however small."""
 
 RATIOS = {"zip": 250, "gzip": 250, "xz": 5000, "bzip2": 5000, "tar": 2}
-"""How many times its size it may unpack to beyond that, by its kind: some find what is far apart and the same."""
+"""The allowed compression ratio beyond `FREE`, by kind; some kinds also compress repetitions that are far apart."""
 
 NESTED = (".zip", ".tar", ".tgz", ".tar.gz", ".tar.xz", ".tar.bz2", ".7z", ".rar")
-"""How the names of archives end, which are not opened inside another."""
+"""The name endings of archives, which are not opened inside another archive."""
 
 _MAGIC = (
     (b"PK\x03\x04", "zip"),
@@ -43,22 +43,22 @@ _TAR, _TAR_AT = b"ustar", 257
 _HEAD = 512
 _TAIL = 1 << 17
 MOST_LISTED = 400 * MOST_FILES
-"""How many bytes the list of a zip file's members may have."""
+"""The maximum size of a zip file's directory in bytes."""
 _MANY = 0xFFFFFFFF
 _STEP = 4 << 20
 
 
 def name_archive(head: bytes) -> str:
-    """Return of which kind an archive is by its first 512 bytes, or an empty string where it is none."""
+    """Return the kind of an archive, from its first 512 bytes, or an empty string for other data."""
     kind = next((kind for magic, kind in _MAGIC if head.startswith(magic)), "")
     return kind or ("tar" if head[_TAR_AT:].startswith(_TAR) else "")
 
 
 def is_archive(path: Path) -> bool:
-    """Return whether a file is an archive, by what it begins with.
+    """Return whether a file is an archive, judged by its first bytes.
 
     Raises:
-        OSError: It cannot be read.
+        OSError: The file cannot be read.
     """
     with path.open("rb") as file:
         return bool(name_archive(file.read(_HEAD)))
@@ -68,11 +68,11 @@ def open_archive(opener: Opener, title: str) -> Files:
     """Return the files of an archive.
 
     Args:
-        opener: Opens it.
-        title: What it is called.
+        opener: Opens the archive.
+        title: The name of the archive in messages.
 
     Raises:
-        InspectError: It cannot be read, is no archive, or is made to take more room than any dump does.
+        InspectError: The archive cannot be read, is not an archive, or unpacks to more data than any dump.
     """
     with reading(title), opener() as file:
         kind = name_archive(file.read(_HEAD))
@@ -88,7 +88,7 @@ def open_archive(opener: Opener, title: str) -> Files:
 
 @contextmanager
 def reading(title: str) -> Iterator[None]:
-    """Say of an archive what is wrong with it where it cannot be read."""
+    """Convert errors raised while reading an archive into an `InspectError` that names the archive."""
     try:
         yield
     except InspectError:
@@ -99,17 +99,17 @@ def reading(title: str) -> Iterator[None]:
 
 
 def _leave_out(name: str) -> str:
-    """Return why a member is no part of the set, or an empty string."""
+    """Return the reason to skip an archive member, or an empty string to include it."""
     if problem := find_problem(name):
         return problem
     return "an archive in an archive is not opened" if name.lower().endswith(NESTED) else ""
 
 
 def _check_room(title: str, kind: str, packed: int, unpacked: int) -> None:
-    """Do nothing where an archive may unpack to so much.
+    """Check the unpacked size of an archive against the limits.
 
     Raises:
-        InspectError: It may not.
+        InspectError: The archive unpacks to too much data.
     """
     if unpacked > MOST_UNPACKED or (unpacked > FREE and unpacked > packed * RATIOS[kind]):
         message = (
@@ -120,10 +120,10 @@ def _check_room(title: str, kind: str, packed: int, unpacked: int) -> None:
 
 
 def _check_directory(file: BinaryIO, packed: int, title: str) -> None:
-    """Do nothing where the list of a zip file's members, which is read whole, is no longer than that of many files.
+    """Check the size of a zip file's directory, which is read as a whole, against the limit.
 
     Raises:
-        InspectError: It is longer.
+        InspectError: The directory is too large.
     """
     file.seek(max(packed - _TAIL, 0))
     tail = file.read(_TAIL)
@@ -132,7 +132,7 @@ def _check_directory(file: BinaryIO, packed: int, title: str) -> None:
         place = tail.rfind(magic)
         if 0 <= place <= len(tail) - at - calcsize(form):
             sizes += unpack_from(form, tail, place + at)
-    # A size that does not fit stands in the longer form.
+    # Sizes that do not fit are stored in the longer zip64 form.
     if min(max([0, *(size for size in sizes if size != _MANY)]), packed) > MOST_LISTED:
         check_number(MOST_FILES + 1, title)
 
@@ -155,15 +155,15 @@ def _list_zip(opener: Opener, title: str, packed: int) -> Files:
             else:
                 places[clean_name(member.filename)] = member
     _check_room(title, "zip", packed, sum(member.file_size for member in places.values()))
-    read = partial(_read_zip, opener, title, places)
-    entries = {name: Entry(member.file_size, partial(_read_one, read, name)) for name, member in places.items()}
-    return Files(title, entries, left_out, read)
+    reader = partial(_read_zip, opener, title, places)
+    entries = {name: Entry(member.file_size, partial(_read_one, reader, name)) for name, member in places.items()}
+    return Files(title, entries, left_out, reader)
 
 
 def _read_zip(
     opener: Opener, title: str, places: Mapping[str, zipfile.ZipInfo], names: Iterable[str], most: int
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield files of a zip file, opened once for all of them."""
+    """Yield the requested files of a zip file, which is opened once for all of them."""
     with reading(title), opener() as file, zipfile.ZipFile(file) as archive:
         for name in names:
             with reading(f"{name} in {title}"), archive.open(places[name]) as one:
@@ -172,7 +172,7 @@ def _read_zip(
 
 
 class _Meter:
-    """A tar file that is unpacked as it is read, and refuses to unpack to more than a dump takes."""
+    """A tar file that is unpacked while it is read, and raises an error if it unpacks to more data than any dump."""
 
     def __init__(self, file: BinaryIO, kind: str, title: str, packed: int) -> None:
         self._file = file
@@ -182,7 +182,7 @@ class _Meter:
         return self._file.tell()
 
     def seek(self, position: int) -> int:
-        # In steps, so that what unpacks to no end is seen before it has.
+        # Data is unpacked in steps, so that the limit stops an archive bomb early.
         while (at := self._file.tell()) < position:
             self._check(min(position, at + _STEP))
             if self._file.seek(min(position, at + _STEP)) == at:
@@ -207,7 +207,7 @@ type Unpack = Callable[[], AbstractContextManager[_Meter]]
 
 @contextmanager
 def _unpack(opener: Opener, kind: str, title: str, packed: int) -> Iterator[_Meter]:
-    """Open the tar file in an archive."""
+    """Open the tar file inside a compressed archive."""
     with opener() as outer:
         inner: Any = outer
         if kind == "gzip":
@@ -224,25 +224,26 @@ def _unpack(opener: Opener, kind: str, title: str, packed: int) -> Iterator[_Met
 
 
 def _list_tar(unpack: Unpack, title: str) -> Files:
-    """Return the files of a tar file, or the one file that was compressed without one."""
+    """Return the files of a tar file, or the single file if the compressed data is not a tar file."""
     with reading(title), unpack() as meter:
         head = meter.read(_HEAD)
+        # An empty tar file consists of zero bytes and has no magic number.
         if name_archive(head) != "tar" and head.strip(b"\0"):
             return _list_single(unpack, title)
         meter.seek(0)
         places, left_out = _find_members(meter, title)
-    read = partial(_read_tar, unpack, title, places)
-    entries = {name: Entry(size, partial(_read_one, read, name)) for name, (_, size) in places.items()}
-    return Files(title, entries, left_out, read, is_sequential=True)
+    reader = partial(_read_tar, unpack, title, places)
+    entries = {name: Entry(size, partial(_read_one, reader, name)) for name, (_, size) in places.items()}
+    return Files(title, entries, left_out, reader, is_sequential=True)
 
 
 def _find_members(meter: _Meter, title: str) -> tuple[dict[str, tuple[int, int]], dict[str, str]]:
-    """Return where each file begins in a tar file and its bytes, and what is left out."""
+    """Return the offset and size of each file in a tar file, and the reasons for skipped members."""
     places: dict[str, tuple[int, int]] = {}
     left_out: dict[str, str] = {}
     with tarfile.open(fileobj=cast("IO[bytes]", meter), mode="r:") as archive:
         while member := archive.next():
-            # It would keep all of them.
+            # `tarfile` would otherwise keep every member in memory.
             archive.members = []  # type: ignore[attr-defined]  # documented nowhere, and there since Python 2
             check_number(len(places) + len(left_out), title)
             problem = _leave_out(member.name)
@@ -260,7 +261,7 @@ def _find_members(meter: _Meter, title: str) -> tuple[dict[str, tuple[int, int]]
 
 
 def _list_single(unpack: Unpack, title: str) -> Files:
-    """Return the set of one file that was compressed."""
+    """Return a set with the one file that was compressed without tar."""
 
     def read(_: Iterable[str], most: int) -> Iterator[tuple[str, bytes]]:
         with reading(title), unpack() as meter:
@@ -275,15 +276,15 @@ def _list_single(unpack: Unpack, title: str) -> Files:
     return Files(title, {name: Entry(size, partial(_read_one, read, name))})
 
 
-def _read_one(read: Callable[[Iterable[str], int], Iterator[tuple[str, bytes]]], name: str, most: int) -> bytes:
-    ((_, data),) = read([name], most)
+def _read_one(reader: Callable[[Iterable[str], int], Iterator[tuple[str, bytes]]], name: str, most: int) -> bytes:
+    ((_, data),) = reader([name], most)
     return data
 
 
 def _read_tar(
     unpack: Unpack, title: str, places: Mapping[str, tuple[int, int]], names: Iterable[str], most: int
 ) -> Iterator[tuple[str, bytes]]:
-    """Yield files of a tar file in the order in which they lie, in one pass over it."""
+    """Yield the requested files of a tar file in their order in the archive, in one pass."""
     with reading(title), unpack() as meter:
         for name in sorted(names, key=lambda name: places[name]):
             start, size = places[name]

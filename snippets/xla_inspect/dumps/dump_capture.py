@@ -1,4 +1,4 @@
-"""A dumped module as a capture: what its files tell, and why the rest is missing."""
+"""A dumped module as a capture: the contents of its files, and the reasons for missing parts."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 type Disassemble = Callable[[Mapping[str, bytes]], Iterable[Code]]
 
 MOST_PASSES = 2 << 30
-"""How many bytes of modules between passes are read."""
+"""The maximum total size in bytes of the modules between passes to read."""
 
 _CODE = re.compile(r".*\.(?:ll|ptx|ttir\.txt)|obj-file\..*\.o|ptx|after_codegen\.(?:txt|hlo\.pb)(?:\.gz)?", re.DOTALL)
 _PASS = re.compile(r"\d{4,}\.")
@@ -47,23 +47,23 @@ _SHOWN: Mapping[StageName, str] = {
     "before the optimizations": f"{_NONE}; answers are about the compiler's input",
     "between passes": f"{_NONE}; answers are about the last one between passes",
 }
-"""What a capture holds in the place of the optimized module, by its stage."""
+"""Descriptions of the substitute for the optimized module, by stage."""
 
 _FLAG = re.compile(r"^(xla_\w+): \"?(.*?)\"?$", re.MULTILINE)
 
 
 def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = lambda _: ()) -> Capture:
-    """Return a dumped module as a capture; the modules between passes and the code are read when they are asked for.
+    """Return a dumped module as a capture; its code and the modules between passes are read on demand.
 
-    What a dump does not tell is empty, and `missing` says why.
+    Fields for which the dump has no data are empty, and `missing` gives the reason.
 
     Args:
         files: The set of files.
         module: One of its modules.
-        disassemble: What makes assembly of a CPU's object files, where that can be had.
+        disassemble: Returns the assembly of a CPU's object files, if a disassembler is available.
 
     Raises:
-        InspectError: A file cannot be read, or none holds a module.
+        InspectError: A file cannot be read, or no file contains a module.
     """
     texts = read_texts(files, module, lambda ending: not _LATER.fullmatch(ending))
     frames, missing = Frames(), dict(texts.problems)
@@ -75,7 +75,7 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
     live_ranges, trouble = _check_ranges(texts.find("after_optimizations-live-range.txt") or live_ranges)
     target = module.target if module.target != UNKNOWN else add_devices(find_by_text(after), module.devices)
     record = read_metadata(texts.metadata)
-    made = Capture(
+    capture = Capture(
         program=module.name,
         target=target,
         versions={},
@@ -102,40 +102,41 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
         is_stepped=bool(module.between) and not _find_excess(files, module),
     )
     excess = _find_excess(files, module)
-    stage = read_stage(made.after, module.stage)
+    stage = read_stage(capture.after, module.stage)
     others = {"buffers": problem, "live_ranges": trouble, "passes": excess}
-    missing = explain_absences(made, module, texts.problems, others)
+    missing = explain_absences(capture, module, texts.problems, others)
     if stage != "optimized":
         missing["stage"] = f"{stage}: {last_pass}" if last_pass else stage
-    if stage != "optimized" or "is_scheduled=true" not in made.after.partition("\n")[0]:
+    if stage != "optimized" or "is_scheduled=true" not in capture.after.partition("\n")[0]:
         missing["after"] = _SHOWN.get(stage, _UNSCHEDULED)
-    return _read_later(made.retold(missing=missing), files, module, frames, disassemble)
+    return _read_later(capture.retold(missing=missing), files, module, frames, disassemble)
 
 
 def check_module(files: Files, module: DumpedModule, capture: Capture) -> None:
-    """Do nothing where the module that a capture was read from makes sense.
+    """Check that the module of a capture can be parsed.
 
     Raises:
-        InspectError: It makes none; with the line as its file has it, whose tables the capture is without.
+        InspectError: The module cannot be parsed; the message has the line number in the original file, although the
+            capture omits that file's tables.
     """
     try:
         capture.module  # noqa: B018 - what cannot be read is told before anything is asked
     except InspectError as error:
         texts = read_texts(files, module, lambda ending: not _LATER.fullmatch(ending))
         before = _pick_part(texts.find("before_optimizations.txt"), module)
-        found: Exception = error
+        reason: Exception = error
         try:
             parse_module(_find_after(files, module, texts, before)[0])
         except InspectError as located:
-            found = located
-        message = f"{module.after or module.before or module.key}: {found}"
+            reason = located
+        message = f"{module.after or module.before or module.key}: {reason}"
         raise InspectError(message) from error
 
 
 def _read_later(
     capture: Capture, files: Files, module: DumpedModule, frames: Frames, disassemble: Disassemble
 ) -> Capture:
-    """Return a capture that reads its passes and code when they are asked for."""
+    """Return a capture that reads its passes and code on demand."""
 
     @cache
     def read_passes() -> Mapping[str, Any]:
@@ -143,9 +144,9 @@ def _read_later(
 
     @cache
     def read_code() -> Mapping[str, Any]:
-        found = read_texts(files, module, lambda ending: bool(_CODE.fullmatch(ending)))
+        code_texts = read_texts(files, module, lambda ending: bool(_CODE.fullmatch(ending)))
         collect = COLLECT.get(find_entry(capture.target).kind)
-        return {"code": sort_code((*(collect(found) if collect else ()), *disassemble(found.objects)))}
+        return {"code": sort_code((*(collect(code_texts) if collect else ()), *disassemble(code_texts.objects)))}
 
     for name in ("passes", "code"):
         del capture.__dict__[name]
@@ -153,20 +154,20 @@ def _read_later(
 
 
 def _list_sources(frames: Frames) -> list[str]:
-    """Return the files of a program's own that its call chains name: none that is installed, where there are others."""
-    named = sorted({frame.file for chain in frames.chains.values() for frame in chain})
-    return [file for file in named if not _INSTALLED.search(file)] or named
+    """Return the source files in the call chains, without installed ones if there are others."""
+    sources = sorted({frame.file for chain in frames.chains.values() for frame in chain})
+    return [file for file in sources if not _INSTALLED.search(file)] or sources
 
 
 def _find_after(files: Files, module: DumpedModule, texts: ModuleTexts, before: str) -> tuple[str, str]:
-    """Return the optimized module, or what comes nearest, and the pass that this was dumped after or an empty string.
+    """Return the optimized module or the closest substitute, and the pass that the substitute was dumped after, or "".
 
     Raises:
         InspectError: There is neither.
     """
-    found = next((text for name, text in texts.files.items() if _OPTIMIZED.fullmatch(name)), "")
-    if found:
-        return _pick_part(found, module), ""
+    optimized = next((text for name, text in texts.files.items() if _OPTIMIZED.fullmatch(name)), "")
+    if optimized:
+        return _pick_part(optimized, module), ""
     between = module.between
     if between:
         ending = [*between][-1]
@@ -183,12 +184,12 @@ def _find_after(files: Files, module: DumpedModule, texts: ModuleTexts, before: 
 
 
 def _pick_part(text: str, module: DumpedModule) -> str:
-    """Return the text of a module, of a file that may hold several."""
+    """Return the text of a module from a file that may contain several modules."""
     return find_texts(text)[module.part] if module.number is None and text else text
 
 
 def _find_excess(files: Files, module: DumpedModule) -> str:
-    """Return why the modules between passes are more than are read, or an empty string."""
+    """Return the reason that there are too many modules between passes to read, or an empty string."""
     total = sum(map(files.size, module.between.values()))
     if total <= MOST_PASSES:
         return ""
@@ -196,20 +197,20 @@ def _find_excess(files: Files, module: DumpedModule) -> str:
 
 
 def _read_passes(files: Files, module: DumpedModule, capture: Capture, frames: Frames) -> tuple[PassChange, ...]:
-    """Return the passes that changed a module; of states that are the same one is held at a time."""
+    """Return the passes that changed a module, with only one state of the module in memory at a time."""
     if "passes" in capture.missing:
         return ()
     dumped: Iterable[tuple[str, str | None]]
     if files.is_sequential:
-        told = dict(read_texts(files, module, lambda ending: bool(_PASS.match(ending))).passes)
-        dumped = ((name_text(ending), told.get(name_text(ending))) for ending in module.between)
+        between = dict(read_texts(files, module, lambda ending: bool(_PASS.match(ending))).passes)
+        dumped = ((name_text(ending), between.get(name_text(ending))) for ending in module.between)
     else:
         dumped = _yield_passes(files, module)
     return find_changes(dumped, capture.before, capture.runs, frames)
 
 
 def _yield_passes(files: Files, module: DumpedModule) -> Iterator[tuple[str, str | None]]:
-    """Yield the name and the text of each module between passes, in order; None for one that cannot be read."""
+    """Yield the name and text of each module between passes, in order, with None for an unreadable text."""
     for ending, path in module.between.items():
         text = None
         with suppress(InspectError):
@@ -218,9 +219,9 @@ def _yield_passes(files: Files, module: DumpedModule) -> Iterator[tuple[str, str
 
 
 def split_plan(text: str) -> tuple[str, str]:
-    """Return the buffer assignment and the live ranges that one file holds, as XLA wrote it until 2025.
+    """Return the buffer assignment and the live ranges from one file, in the format that XLA used until 2025.
 
-    Between them stand the bytes in all, and each value once more with where it is used.
+    Between the two parts, the file has the total size, and lists each value again with its uses.
     """
     total, ranges = _TOTAL.search(text), _RANGES.search(text)
     plan = text[: total.start()] if total else text[: ranges.start()] if ranges else text
@@ -228,7 +229,7 @@ def split_plan(text: str) -> tuple[str, str]:
 
 
 def _check_ranges(text: str) -> tuple[str, str]:
-    """Return live ranges, none where they cannot be read, and what is wrong with them."""
+    """Return live ranges and an empty string, or an empty text and the reason that they cannot be parsed."""
     try:
         if text:
             parse_live_ranges(text)
@@ -238,22 +239,22 @@ def _check_ranges(text: str) -> tuple[str, str]:
 
 
 def _read_memory(text: str) -> tuple[str, Memory, str]:
-    """Return the buffer assignment, the bytes that a device needs by it, and what is wrong with it."""
+    """Return the buffer assignment, the bytes that a device needs, and the reason if it cannot be parsed."""
     if not text:
         return "", Memory(0, 0, 0, 0, 0, 0), ""
     try:
         allocations = parse_buffers(text).allocations
     except InspectError as error:
         return "", Memory(0, 0, 0, 0, 0, 0), f"the buffer assignment in this dump cannot be read: {error}"
-    main = [each for each in allocations if each.color == 0 and not each.is_thread_local]
-    outputs = [each for each in main if each.is_output or each.is_live_out]
+    main = [allocation for allocation in allocations if allocation.color == 0 and not allocation.is_thread_local]
+    outputs = [allocation for allocation in main if allocation.is_output or allocation.is_live_out]
     return (
         text,
         Memory(
-            arguments=sum(each.size for each in main if each.parameter is not None),
-            outputs=sum(each.size for each in outputs),
-            aliased=sum(each.size for each in outputs if each.parameter is not None),
-            temporaries=sum(each.size for each in main if each.kind == "temporary"),
+            arguments=sum(allocation.size for allocation in main if allocation.parameter is not None),
+            outputs=sum(allocation.size for allocation in outputs),
+            aliased=sum(allocation.size for allocation in outputs if allocation.parameter is not None),
+            temporaries=sum(allocation.size for allocation in main if allocation.kind == "temporary"),
             generated_code=0,
             peak=0,
         ),

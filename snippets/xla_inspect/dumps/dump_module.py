@@ -1,4 +1,4 @@
-"""A module of a set of dumped files, as far as the names of the files and their beginnings tell."""
+"""A module in a set of dumped files, described by file names and the first bytes of the files."""
 
 from __future__ import annotations
 
@@ -23,21 +23,21 @@ class DumpedModule:
     """A module of a dump.
 
     Attributes:
-        name: What it is called, as its text says where there is one.
-        number: Its number in the process that dumped it, or None of a file that has none in its name.
-        folder: The folder of the set in which its files lie, or an empty string.
-        target: The short name of the hardware that it was compiled for, with a grid of several devices; `unknown` where
-            nothing tells.
-        title: What the files call that hardware, or an empty string.
-        devices: How many devices run it.
-        bytes: Bytes of its files.
-        kernels: How many kernels the compiler made code for, without calls of libraries, or None where the names and
-            beginnings of files do not tell.
-        files: The end of a file's name, or its path in the module's own folder -> its path in the set.
-        time: When it was dumped, as the names of its files have it, or an empty string.
-        arguments: The shapes of its arguments, without layouts, where its text says them at its beginning.
-        part: Which module of its file it is, of a file that holds several; counted from 0.
-        stage: The stage of the module that answers are about, as far as its files tell.
+        name: Its name, from its text if there is one.
+        number: Its number in the process that dumped it, or None if the file name has no number.
+        folder: The folder of its files in the set, or an empty string.
+        target: The short name of its target hardware, with a grid if it has several devices; `unknown` if no file
+            identifies it.
+        title: The name of the hardware in the files, or an empty string.
+        devices: The number of devices that run it.
+        bytes: The total size of its files.
+        kernels: The number of kernels with generated code, without library calls, or None if the names and first bytes
+            of the files do not determine it.
+        files: Paths in the set by the end of the file's name, or by the path in the module's own folder.
+        time: The time of the dump from the file names, or an empty string.
+        arguments: The shapes of its arguments, without layouts, if the first bytes of its text list them.
+        part: The index of the module in its file, from 0, for files with several modules.
+        stage: The stage of the module that answers are based on, as determined from its files.
     """
 
     name: str
@@ -56,7 +56,7 @@ class DumpedModule:
 
     @property
     def key(self) -> str:
-        """What it is called among the modules of a dump: `module_0006.jit_step`, with the folder before it."""
+        """Its unique name among the modules of a dump: `module_0006.jit_step`, preceded by the folder."""
         front = f"{self.folder}/" if self.folder else ""
         if self.number is None:
             return f"{front}{self.name}"
@@ -64,12 +64,12 @@ class DumpedModule:
 
     @property
     def passes(self) -> int:
-        """How many modules were dumped between passes."""
+        """The number of modules that were dumped between passes."""
         return len(self.between)
 
     @property
     def before(self) -> str:
-        """The path of the module as the compiler got it, or an empty string."""
+        """The path of the compiler's input module, or an empty string."""
         return self._find(GIVEN)
 
     @property
@@ -94,22 +94,22 @@ class DumpedModule:
 
     @property
     def between(self) -> dict[str, str]:
-        """The modules dumped between passes, in order: the end of a file's name -> its path; a text before the rest."""
-        found: dict[int, str] = {}
+        """The paths of modules dumped between passes, in order, by the end of the name; text is preferred."""
+        endings: dict[int, str] = {}
         for ending in self.files:
             if PASS.fullmatch(ending) and _MODULE.search(ending):
                 number = int(ending.partition(".")[0])
-                if number not in found or is_text(ending):
-                    found[number] = ending
-        return {found[number]: self.files[found[number]] for number in sorted(found)}
+                if number not in endings or is_text(ending):
+                    endings[number] = ending
+        return {endings[number]: self.files[endings[number]] for number in sorted(endings)}
 
     def _find(self, form: re.Pattern[str]) -> str:
-        """Return the path of the file whose name ends so, that of a text before another."""
+        """Return the path of a file whose name's end matches; text is preferred to other forms."""
         endings = filter(form.fullmatch, self.files)
         ending = min(endings, key=lambda ending: (not is_text(ending), ending), default="")
         return self.files.get(ending, "")
 
 
 def is_text(ending: str) -> bool:
-    """Return whether a file is a text, as it is or compressed."""
+    """Return whether a file is a text, compressed or not."""
     return ending.removesuffix(".gz").endswith(".txt")

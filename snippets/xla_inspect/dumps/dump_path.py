@@ -1,4 +1,4 @@
-"""Where a dump lies, and which module of it is meant: `DUMP:MODULE`, as a reader writes it."""
+"""A dump's path with an optional module name, `DUMP:MODULE`, as users write it."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ _LOOK = 5000
 
 
 def split_dump(named: str) -> tuple[str, str] | None:
-    """Return the path of a dump and the module's name or nothing, or None where a name is none of a dump.
+    """Return the path of a dump and the module's name or an empty string, or None if the subject is not a dump.
 
-    A folder is one, unless a name follows and it is a package of Python code; a file is one unless it is code or a
-    capture; and one that is not there is one where it is named as such.
+    A folder is a dump, unless a name follows it and it is a Python package. A file is a dump unless it is Python code
+    or a capture. A path that does not exist is a dump if its name has the form of one.
     """
     if _exists(named):
         return None if named.lower().endswith(_CODE) else (named, "")
@@ -38,7 +38,7 @@ def _exists(path: str) -> bool:
 
 
 def _is_package(folder: Path) -> bool:
-    """Return whether a folder is one of Python code, and holds nothing that XLA dumped."""
+    """Return whether a folder contains Python code and no file that XLA dumped."""
     try:
         with os.scandir(folder) as entries:
             names = [entry.name for entry in islice(entries, _LOOK)]

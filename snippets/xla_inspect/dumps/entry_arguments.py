@@ -1,4 +1,4 @@
-"""The shapes of a module's arguments, as the first line of its text has them."""
+"""The shapes of a module's arguments, from the first line of its text."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ _OPEN, _SHUT = "([{", ")]}"
 
 
 def list_arguments(header: str) -> tuple[str, ...]:
-    """Return the shapes of a module's arguments without layouts, none where the line does not say them.
+    """Return the shapes of a module's arguments without layouts, or nothing if the line does not have them.
 
     Args:
-        header: The first line of a module's text, which may be cut off.
+        header: The first line of a module's text, which may be truncated.
     """
     start = _LAYOUT.search(header)
     if start is None:
         return ()
-    depth, begin, found = 0, start.end(), []
+    depth, begin, arguments = 0, start.end(), []
     for at in range(start.end(), len(header)):
         character = header[at]
         if depth == 0 and character in ",)":
-            found.append(header[begin:at])
+            arguments.append(header[begin:at])
             begin = at + 1
             if character == ")":
-                return tuple(_PLAIN.sub("", each).strip() for each in found if each.strip())
+                return tuple(_PLAIN.sub("", argument).strip() for argument in arguments if argument.strip())
         depth += (character in _OPEN) - (character in _SHUT)
     return ()

@@ -1,4 +1,4 @@
-"""What the names of the files that XLA dumps say: which module a file is of, and what of it."""
+"""A parser for the names of XLA's dump files, which give a file's module and its role."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 _FORM = r"(?:txt|pb|pbtxt|hlo\.pb|html|dot|url|textproto)(?:\.gz)?"
 
 FILE = re.compile(r"(?:(?P<time>\d{10,})\.)?module_(?P<number>\d+)(?:\.(?P<rest>.*))?", re.DOTALL)
-"""The name of a dumped file or folder: a time where that was asked for, the module's number, its name and the rest."""
+"""The name of a dumped file or folder: an optional time, the module's number, its name and the rest."""
 
 PASS = re.compile(
     rf"\d{{4,}}\.(?P<pipeline>.+?)\.(?:after_(?P<name>.*?)(?:\.before_.*)?|(?P<before>before_.*))\.{_FORM}", re.DOTALL
@@ -20,7 +20,7 @@ PASS = re.compile(
 """The end of the name of a module that was dumped between passes."""
 
 GIVEN = re.compile(r"before_optimizations\.(?:txt|hlo\.pb)(?:\.gz)?")
-"""What the compiler dumps of a module that it was given, and not of one that it took out of another."""
+"""File roles that the compiler dumps only for its input modules, not for modules that it split off."""
 
 OPTIMIZED = re.compile(r"(?:.*[._])?after_optimizations\.(?:txt|hlo\.pb)(?:\.gz)?", re.DOTALL)
 
@@ -38,16 +38,16 @@ _ENDINGS = re.compile(
     r"))$",
     re.DOTALL,
 )
-"""The ends of names that stand right behind the module's name, whatever dots that has."""
+"""Name endings that directly follow the module's name, even if the name has dots."""
 
 _VERSION = re.compile(r"(?:^|\.)cl_\d+$")
 
 
 def split_name(rest: str) -> tuple[str, str] | None:
-    """Return a module's name and what a file is of it, or None where the file's name does not tell where one ends.
+    """Return a module's name and the file's role, or None if the file name does not show where the module's name ends.
 
     Args:
-        rest: What stands behind the module's number.
+        rest: The part of the file name after the module's number.
     """
     match = _ENDINGS.search(rest)
     if match is None:
@@ -56,7 +56,7 @@ def split_name(rest: str) -> tuple[str, str] | None:
 
 
 def strip_front(name: str) -> str:
-    """Return a file's name without the number and the name of its module, and a TPU compiler's version.
+    """Return a file's name without its module's number and name, and without a TPU compiler's version.
 
     Args:
         name: The name, without folders.
@@ -70,19 +70,19 @@ def strip_front(name: str) -> str:
 
 
 def drop_version(ending: str) -> str:
-    """Return what a file is of a module without the version that a TPU's compiler writes in front of it."""
+    """Return a file's role without the version that a TPU's compiler puts in front of it."""
     return re.sub(r"^cl_\d+\.", "", ending)
 
 
 def group_files(names: Iterable[str]) -> dict[tuple[str, str, int, str], dict[str, str]]:
-    """Return the files of each module by what they are of it.
+    """Return the files of each module, by role.
 
     Args:
         names: Paths of files in a set.
 
     Returns:
-        Folder, time, number and name of the module, as the names of its files have them -> the end of a file's name,
-        which for one in a folder of the module's own is the path there -> the path.
+        The files by folder, time, number and name of the module. The files of a module are paths in the set by the end
+        of the file's name, or by the path below the module's own folder if it has one.
     """
     numbered: dict[tuple[str, str, int], list[tuple[str, str]]] = defaultdict(list)
     folders: dict[tuple[str, str, int], dict[str, list[tuple[str, str]]]] = defaultdict(lambda: defaultdict(list))
@@ -100,15 +100,15 @@ def group_files(names: Iterable[str]) -> dict[tuple[str, str, int, str], dict[st
             folders[key][own].append(("/".join(parts[at + 1 :]), path))
     groups: dict[tuple[str, str, int, str], dict[str, str]] = {}
     for key in dict.fromkeys((*numbered, *folders)):
-        found = _share_out(numbered[key], folders[key])
-        groups |= {(*key, name): files for name, files in found.items()}
+        by_name = _share_out(numbered[key], folders[key])
+        groups |= {(*key, name): files for name, files in by_name.items()}
     return groups
 
 
 def _share_out(
     files: Iterable[tuple[str, str]], folders: dict[str, list[tuple[str, str]]]
 ) -> dict[str, dict[str, str]]:
-    """Return the files of one number by the name of the module, of which several processes may have dumped one each."""
+    """Return the files with one module number by module name, because several processes may use the same number."""
     groups: dict[str, dict[str, str]] = {name: dict(inside) for name, inside in folders.items()}
     unsure: list[tuple[str, str]] = []
     for rest, path in files:
@@ -116,13 +116,13 @@ def _share_out(
             groups.setdefault(split[0], {})[split[1]] = path
         else:
             unsure.append((rest, path))
-    known = sorted(groups, key=len, reverse=True)
+    module_names = sorted(groups, key=len, reverse=True)
     for rest, path in unsure:
-        # A kernel's own name may have dots too: that of a module which other files name stands in front of it.
-        name = next((name for name in known if rest.startswith(f"{name}.") or not name), rest.partition(".")[0])
+        # Kernel names may contain dots too, so a module name that other files have is matched first.
+        name = next((name for name in module_names if rest.startswith(f"{name}.") or not name), rest.partition(".")[0])
         ending = rest[len(name) :].removeprefix(".") if name else rest
         groups.setdefault(name, {})[drop_version(ending)] = path
-    # What belongs to all modules of a number, or to the one that there is, such as a record of passes.
+    # Files without a module name, such as a record of passes, belong to every module with the number.
     if "" in groups and len(groups) > 1:
         common = groups.pop("")
         for files_of in groups.values():

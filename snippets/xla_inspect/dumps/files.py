@@ -1,4 +1,4 @@
-"""A set of named files that are only read: a folder, an archive, or what a browser was given."""
+"""A read-only set of named files: a folder, an archive, or files that a browser received."""
 
 from __future__ import annotations
 
@@ -17,13 +17,13 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Mapping
 
 MOST_FILES = 200_000
-"""How many files a set may have."""
+"""The maximum number of files in a set."""
 
 MOST_BYTES = 1 << 30
-"""How many bytes of one file are read at most."""
+"""The maximum number of bytes to read from one file."""
 
 DEEPEST = 12
-"""How many folders may lie in each other."""
+"""The maximum nesting depth of folders."""
 
 _LONGEST, _LONGEST_PART = 1024, 255
 
@@ -35,8 +35,8 @@ class Entry:
     """A file of a set.
 
     Attributes:
-        size: Bytes.
-        read: Returns so many of its first bytes, or all of them where there are fewer.
+        size: The size in bytes.
+        read: Returns the given number of first bytes, or all bytes if there are fewer.
     """
 
     size: int
@@ -44,16 +44,16 @@ class Entry:
 
 
 class Files:
-    """Named files, each read when it is asked for; nothing is ever written.
+    """Named files, each read on demand; nothing is ever written.
 
-    Names are paths from the top of the set with `/` between folders, and lead nowhere else.
+    Names are paths from the root of the set with `/` between folders, and never lead outside the set.
 
     Args:
-        title: What the set is called.
+        title: The name of the set.
         entries: The files by name.
-        left_out: Why other files that are there are no part of the set, by name.
-        read_many: Yields the first bytes of several files, where that takes less than to read them one by one.
-        is_sequential: Whether to read one takes as long as to read all before it, as in a compressed tar file.
+        left_out: The reasons that existing files are excluded from the set, by name.
+        read_many: Yields the first bytes of several files, if that is faster than reading them one by one.
+        is_sequential: Whether reading one file requires reading all files before it, as in a compressed tar file.
 
     Attributes:
         title: As above.
@@ -70,7 +70,7 @@ class Files:
         *,
         is_sequential: bool = False,
     ) -> None:
-        """Keep the entries; nothing is read."""
+        """Store the entries without reading them."""
         self.title = title
         self.left_out = dict(left_out or {})
         self.is_sequential = is_sequential
@@ -79,24 +79,24 @@ class Files:
 
     @classmethod
     def from_mapping(cls, entries: Mapping[str, bytes | Entry], title: str = "files") -> Files:
-        """Return the set of files that are given, each as its bytes or as an `Entry`.
+        """Return a set of the given files, each as its bytes or as an `Entry`.
 
-        A name that leads out of the set is left out.
+        A name that leads outside the set is excluded.
         """
-        kept, left_out = {}, {}
-        for name, given in entries.items():
+        accepted, left_out = {}, {}
+        for name, content in entries.items():
             if problem := find_problem(name):
                 left_out[name] = problem
             else:
-                kept[clean_name(name)] = given if isinstance(given, Entry) else _hold(given)
-        return cls(title, kept, left_out)
+                accepted[clean_name(name)] = content if isinstance(content, Entry) else _hold(content)
+        return cls(title, accepted, left_out)
 
     @classmethod
     def from_folder(cls, path: str | os.PathLike[str]) -> Files:
-        """Return the files of a folder and of those in it; links are left out.
+        """Return the files of a folder and its subfolders, without links.
 
         Raises:
-            InspectError: It is no folder, cannot be read, or holds more files than any dump.
+            InspectError: The path is not a folder, cannot be read, or has more files than any dump.
         """
         return cls(Path(path).name or str(path), *_walk(Path(path)))
 
@@ -117,14 +117,14 @@ class Files:
 
     @classmethod
     def from_archive(cls, source: str | os.PathLike[str] | bytes | BinaryIO, title: str = "") -> Files:
-        """Return the files of a `.zip`, `.tar`, `.tar.gz`, `.tar.xz` or `.tar.bz2`; nothing is unpacked to the disk.
+        """Return the files of a `.zip`, `.tar`, `.tar.gz`, `.tar.xz` or `.tar.bz2`, without extracting to disk.
 
         Args:
-            source: Its path, its bytes, or a file of them that seeks.
-            title: What it is called where that is not told by a path.
+            source: The archive's path, its bytes, or a seekable binary file.
+            title: The archive's name, if the source is not a path.
 
         Raises:
-            InspectError: It cannot be read, is no archive, or is made to take more room than any dump does.
+            InspectError: The archive cannot be read, is not an archive, or unpacks to more data than any dump.
         """
         from xla_inspect.dumps.archive import open_archive
 
@@ -141,23 +141,23 @@ class Files:
         return tuple(self._entries)
 
     def __contains__(self, name: str) -> bool:
-        """Return whether there is a file of a name."""
+        """Return whether the set has a file with a name."""
         return name in self._entries
 
     def size(self, name: str) -> int:
-        """Return the bytes of a file."""
+        """Return the size of a file in bytes."""
         return self._entries[name].size
 
     @property
     def total(self) -> int:
-        """The bytes of all files together."""
+        """The total size of all files in bytes."""
         return sum(entry.size for entry in self._entries.values())
 
     def read(self, name: str) -> bytes:
         """Return the bytes of a file.
 
         Raises:
-            InspectError: It cannot be read, or is larger than any that XLA writes.
+            InspectError: The file cannot be read, or is larger than any file that XLA writes.
         """
         if self.size(name) > MOST_BYTES:
             message = f"{name} has {self.size(name):,} bytes, and no more than {MOST_BYTES:,} of a file are read"
@@ -168,34 +168,34 @@ class Files:
         """Return the first bytes of a file.
 
         Raises:
-            InspectError: It cannot be read.
+            InspectError: The file cannot be read.
         """
         return self._entries[name].read(most)
 
     def read_many(self, names: Iterable[str], most: int = MOST_BYTES) -> Iterator[tuple[str, bytes]]:
-        """Yield files with their first bytes, in the order in which they are quickest to read.
+        """Yield the names and first bytes of files, in the order that is fastest to read.
 
         Raises:
-            InspectError: One cannot be read.
+            InspectError: A file cannot be read.
         """
-        wanted = [name for name in dict.fromkeys(names) if name in self._entries]
+        present = [name for name in dict.fromkeys(names) if name in self._entries]
         if self._read_many:
-            yield from self._read_many(wanted, most)
+            yield from self._read_many(present, most)
         else:
-            for name in wanted:
+            for name in present:
                 yield name, self._entries[name].read(most)
 
 
 def is_gzip(data: bytes) -> bool:
-    """Return whether bytes are those of a gzip file."""
+    """Return whether data is a gzip file."""
     return data.startswith(b"\x1f\x8b")
 
 
 def unpack(data: bytes, most: int = MOST_BYTES) -> bytes:
-    """Return what a gzip file holds, at most so many bytes of it.
+    """Return the decompressed contents of a gzip file, up to a maximum size.
 
     Raises:
-        InspectError: It is no such file, is damaged, or holds more than any file that XLA writes.
+        InspectError: The data is not a gzip file, is damaged, or unpacks to more than any file that XLA writes.
     """
     try:
         with gzip.open(BytesIO(data)) as file:
@@ -210,7 +210,7 @@ def unpack(data: bytes, most: int = MOST_BYTES) -> bytes:
 
 
 def find_problem(name: str) -> str:
-    """Return why a name is none of a file inside a set, or an empty string."""
+    """Return the reason that a name is not valid inside a set, or an empty string."""
     parts = name.replace("\\", "/").split("/")
     if "\0" in name:
         return "its name has a null character"
@@ -224,7 +224,7 @@ def find_problem(name: str) -> str:
 
 
 def clean_name(name: str) -> str:
-    """Return a name without steps that lead nowhere."""
+    """Return a path without redundant components."""
     return "/".join(part for part in name.split("/") if part not in {"", "."})
 
 
@@ -238,8 +238,8 @@ def _rewind(file: BinaryIO) -> BinaryIO:
 
 
 def _walk(root: Path) -> tuple[dict[str, Entry], dict[str, str]]:
-    """Return the files under a folder, and what is left out."""
-    found: dict[str, Entry] = {}
+    """Return the files under a folder, and the reasons for excluded ones."""
+    files: dict[str, Entry] = {}
     left_out: dict[str, str] = {}
 
     def visit(folder: Path, front: str, depth: int) -> None:
@@ -261,20 +261,20 @@ def _walk(root: Path) -> tuple[dict[str, Entry], dict[str, str]]:
                 else:
                     visit(Path(entry.path), f"{name}/", depth + 1)
             elif entry.is_file(follow_symlinks=False):
-                found[name] = Entry(entry.stat(follow_symlinks=False).st_size, _reader(entry.path))
-                check_number(len(found), str(root))
+                files[name] = Entry(entry.stat(follow_symlinks=False).st_size, _reader(entry.path))
+                check_number(len(files), str(root))
             else:
                 left_out[name] = "it is no plain file"
 
     visit(root, "", 0)
-    return found, left_out
+    return files, left_out
 
 
 def check_number(number: int, title: str) -> None:
-    """Do nothing where a set may have so many files.
+    """Check the number of files in a set against the limit.
 
     Raises:
-        InspectError: There are too many.
+        InspectError: There are too many files.
     """
     if number > MOST_FILES:
         message = f"{title} holds more than {MOST_FILES:,} files; name a folder of it"
@@ -301,7 +301,7 @@ def _read_file(path: Path, most: int, *, follow: bool = False) -> bytes:
 
 
 def read_chunks(file: BinaryIO, most: int) -> bytes:
-    """Return at most so many bytes of a file, without asking for room that they may not take."""
+    """Return at most `most` bytes of a file, in chunks, so that a small file does not allocate a large buffer."""
     pieces = []
     while most > 0 and (piece := file.read(min(most, _CHUNK))):
         pieces.append(piece)

@@ -1,4 +1,4 @@
-"""Collect the code that the compiler generated, by kernel and language."""
+"""A collector of the compiler's generated code, by kernel and language."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from xla_inspect.dumps.module_texts import ModuleTexts
 
 _WHOLE = "module"
-"""What the code of all kernels in one file is called, as XLA wrote it until 2025."""
+"""The name for the code of all kernels in one file, as XLA wrote it until 2025."""
 
 PTX_ENTRY = re.compile(r"\.entry (\w+)\(")
 LLVM_KERNEL = re.compile(r"^define (?:\w+ )*ptx_kernel void @\"?([\w.]+)\"?\(", re.MULTILINE)
@@ -32,7 +32,7 @@ def collect_gpu(texts: ModuleTexts) -> tuple[Code, ...]:
     pieces = []
     for name, text in texts.files.items():
         if name.endswith(".ttir.txt") and "before_validation" not in name:
-            # The path of the device library is this machine's.
+            # The path of the device library depends on this machine.
             pieces.append(Code(name.removesuffix(".ttir.txt"), "triton", LIBRARY.sub(r'libpath = "\1"', text)))
         elif name.endswith("ptx"):
             pieces.extend(Code(kernel, "ptx", text) for kernel in _name_whole(PTX_ENTRY.findall(text)))
@@ -44,7 +44,7 @@ def collect_gpu(texts: ModuleTexts) -> tuple[Code, ...]:
 
 
 def _name_whole(kernels: list[str]) -> list[str]:
-    """Return the name of the one kernel that a text holds, or what a text of several is called."""
+    """Return the name of the only kernel in a text, or a common name for a text with several kernels."""
     return kernels if len(kernels) < 2 else [_WHOLE]  # noqa: PLR2004 - several
 
 
@@ -59,21 +59,21 @@ def collect_cpu(texts: ModuleTexts) -> tuple[Code, ...]:
 
 
 def name_object(name: str) -> str:
-    """Return the kernel whose machine code a file holds, or an empty string where it is no object file of one."""
+    """Return the kernel whose machine code is in a file, or an empty string if it is not a kernel's object file."""
     match = OBJECT.fullmatch(name)
     return match["kernel"] if match else ""
 
 
 def collect_tpu(texts: ModuleTexts) -> tuple[Code, ...]:
-    """Return the scheduled module that the code generator worked from; what is below it `llo_dumps` collects."""
+    """Return the scheduled module that the code generator starts from; `llo_dumps` collects the programs below it."""
     text = texts.find("after_codegen.txt")
     return (Code("module", "hlo", Frames().clean(text)),) if text else ()
 
 
 def renumber(text: str) -> str:
-    """Return LLVM IR with its metadata nodes numbered in the order in which they are first mentioned.
+    """Return LLVM IR with its metadata nodes numbered in the order of their first mention.
 
-    The optimizer numbers some of them (the `!noalias` scopes) by the addresses that its own objects happen to have.
+    The optimizer numbers some nodes (the `!noalias` scopes) by the memory addresses of its objects, which vary.
     """
     body: list[str] = []
     nodes: dict[str, str] = {}
@@ -104,9 +104,9 @@ def renumber(text: str) -> str:
 
 
 def sort_code(pieces: Iterable[Code]) -> tuple[Code, ...]:
-    """Return the pieces by kernel, then language."""
+    """Return the code sorted by kernel, then language."""
     return tuple(sorted(pieces, key=lambda code: (code.kernel, code.language, code.text)))
 
 
 COLLECT = {"cpu": collect_cpu, "gpu": collect_gpu, "tpu": collect_tpu}
-"""What collects the code of a module, by the kind of its target."""
+"""The functions that collect a module's code, by kind of target."""

@@ -1,4 +1,4 @@
-"""The modules of a set of dumped files, told from the names of the files and the beginnings of some."""
+"""The modules in a set of dumped files, identified by file names and the first bytes of some files."""
 
 from __future__ import annotations
 
@@ -35,17 +35,17 @@ type _Key = tuple[str, str, int, str]
 
 
 def list_modules(files: Files) -> tuple[DumpedModule, ...]:
-    """Return the modules of a set of files, in the order of their numbers.
+    """Return the modules in a set of files, in the order of their numbers.
 
-    Of files that have names as XLA dumps them, those and the beginnings of a few tell; others are read, each as a
-    module or several. A file that is part of none is left out of the set, with the reason.
+    Files with XLA's dump names are identified by their names and the first bytes of a few of them. Other files are read
+    completely, and each may contain several modules. A file without a module is removed from the set, with the reason.
 
     Raises:
-        InspectError: There is none; or a file cannot be read.
+        InspectError: There is no module, or a file cannot be read.
     """
     modules = list_dumped(files)
-    used = {path for module in modules for path in module.files.values()}
-    plain, others = list_plain(files, [name for name in files.names if name not in used])
+    assigned = {path for module in modules for path in module.files.values()}
+    plain, others = list_plain(files, [name for name in files.names if name not in assigned])
     if not (modules or plain):
         raise InspectError(explain_none(files, others))
     files.left_out |= others
@@ -53,7 +53,7 @@ def list_modules(files: Files) -> tuple[DumpedModule, ...]:
 
 
 def list_dumped(files: Files) -> tuple[DumpedModule, ...]:
-    """Return the modules of files that have names as XLA dumps them, in the order of their numbers.
+    """Return the modules of files that have XLA's dump names, in the order of their numbers.
 
     Raises:
         InspectError: A file cannot be read.
@@ -69,15 +69,15 @@ def _sort(modules: Iterable[DumpedModule]) -> tuple[DumpedModule, ...]:
 
 
 def pick_module(modules: Sequence[DumpedModule], named: str, title: str) -> DumpedModule:
-    """Return the module that a name stands for: its name, its number, or both as the files have them.
+    """Return the module that a text selects: by its name, its number, or both as in the file names.
 
     Args:
-        modules: All that there are.
-        named: The name; an empty one stands for the only one.
-        title: What the set is called.
+        modules: All modules.
+        named: The text; an empty text selects the only module.
+        title: The name of the set.
 
     Raises:
-        InspectError: There is no such module, or there are several.
+        InspectError: No module or several modules match.
     """
     folded = named.strip("/")
     for fits in (
@@ -87,14 +87,14 @@ def pick_module(modules: Sequence[DumpedModule], named: str, title: str) -> Dump
         lambda module: folded == module.name.removeprefix("jit_"),
         lambda _: not folded,
     ):
-        found = [module for module in modules if fits(module)]
-        if len(found) == 1:
-            return found[0]
-        if found:
-            largest = sorted(found, key=lambda module: -module.bytes)[:_FEW]
+        matches = [module for module in modules if fits(module)]
+        if len(matches) == 1:
+            return matches[0]
+        if matches:
+            largest = sorted(matches, key=lambda module: -module.bytes)[:_FEW]
             listed = "\n".join(f"  {title}:{module.key}" for module in largest)
-            more = f"\n  and {len(found) - len(largest)} more" if len(found) > len(largest) else ""
-            what = f"{len(found)} modules" + (f" are called {folded}" if folded else "")
+            more = f"\n  and {len(matches) - len(largest)} more" if len(matches) > len(largest) else ""
+            what = f"{len(matches)} modules" + (f" are called {folded}" if folded else "")
             message = f"{what} in {title}; name one, of which these are the largest:\n{listed}{more}"
             raise InspectError(message)
     keys = {module.key: module.key for module in modules} | {module.name: module.key for module in modules}
@@ -105,9 +105,9 @@ def pick_module(modules: Sequence[DumpedModule], named: str, title: str) -> Dump
 
 
 def _join_copies(groups: Mapping[_Key, dict[str, str]]) -> dict[_Key, dict[str, str]]:
-    """Return modules of which the compiler went on with a copy under another number as one.
+    """Merge the files of modules that the compiler continued to compile as a copy with another number.
 
-    Files without a time, such as those of kernels, are of the module that has one and else the same name.
+    Files without a time, such as those of kernels, belong to the module with the same name that has a time.
     """
     joined = {key: dict(own) for key, own in groups.items()}
     timed: dict[tuple[str, int, str], list[_Key]] = defaultdict(list)
@@ -132,20 +132,20 @@ def _join_copies(groups: Mapping[_Key, dict[str, str]]) -> dict[_Key, dict[str, 
 
 
 def _read_heads(files: Files, groups: Mapping[_Key, Mapping[str, str]]) -> dict[str, str]:
-    """Return the beginnings of the files that tell of a module, in one pass over the set."""
-    wanted = []
+    """Return the first bytes of the files that describe modules, in one pass over the set."""
+    paths = []
     for own in groups.values():
         texts = sorted(filter(is_text, own), key=lambda ending: bool(OPTIMIZED.fullmatch(ending)))
         header = next(
             (ending for ending in reversed(texts) if OPTIMIZED.fullmatch(ending) or GIVEN.fullmatch(ending)), ""
         )
-        wanted += [own[ending] for ending in own if ending in {header, "thunk_sequence.txt"} or tells(ending)]
-    return {path: _decode(data) for path, data in files.read_many(wanted, _HEAD)}
+        paths += [own[ending] for ending in own if ending in {header, "thunk_sequence.txt"} or tells(ending)]
+    return {path: _decode(data) for path, data in files.read_many(paths, _HEAD)}
 
 
 def _decode(data: bytes) -> str:
     if is_gzip(data):
-        # It is cut off, as a beginning is.
+        # The data is the start of a file: a decompressor object accepts truncated data, and `gzip` does not.
         try:
             data = zlib.decompressobj(wbits=31).decompress(data, _HEAD)
         except zlib.error:
@@ -157,13 +157,13 @@ def _describe(files: Files, key: _Key, own: Mapping[str, str], heads: Mapping[st
     folder, time, number, name = key
     mine = {ending: heads[path] for ending, path in own.items() if path in heads}
     header = next((text.partition("\n")[0] for text in mine.values() if _NAME.match(text)), "")
-    named = _NAME.match(header)
+    match = _NAME.match(header)
     target, title = find_target(own, mine)
     devices = count_devices(header)
     sequence = mine.get("thunk_sequence.txt", "")
     objects = sum(bool(_KERNEL.fullmatch(ending)) for ending in own)
     module = DumpedModule(
-        name=printable((named[1] if named else "") or name or "unnamed"),
+        name=printable((match[1] if match else "") or name or "unnamed"),
         number=number,
         folder=printable(folder),
         target=add_devices(target, devices, find_grid(mine)),

@@ -1,4 +1,4 @@
-"""The texts of one dumped module by what they are."""
+"""The texts of one dumped module, by role."""
 
 from __future__ import annotations
 
@@ -23,14 +23,14 @@ _READ = (".txt", ".ll", ".ptx", ".mlir", ".pbtxt", ".textproto", ".hlo.pb", ".hl
 
 @dataclass
 class ModuleTexts:
-    """The files of a module by what they are.
+    """The contents of a module's files, by role.
 
     Attributes:
-        files: The part of a file's name behind the module's name, that of an `HloProto` as if it were a text -> text.
-        objects: Likewise the bytes of object files.
-        passes: File names of the modules dumped between passes, in order, with their text.
+        files: Texts by the part of the file's name after the module's name; an `HloProto` counts as a text.
+        objects: Object files' bytes, by the same part of the name.
+        passes: Texts of the modules dumped between passes, by file name, in order.
         metadata: The text of the record of pass runs, or an empty string (a CPU compile writes none).
-        problems: Why a file that is there could not be read, by the part of its name.
+        problems: Reasons that existing files could not be read, by the part of the name.
     """
 
     files: dict[str, str] = field(default_factory=dict)
@@ -40,15 +40,15 @@ class ModuleTexts:
     problems: dict[str, str] = field(default_factory=dict)
 
     def find(self, ending: str) -> str:
-        """Return the text of the file whose name ends so, or an empty string."""
+        """Return the text of the file whose name has this end, or an empty string."""
         return next((text for name, text in self.files.items() if name.endswith(ending)), "")
 
 
 def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool] = lambda _: True) -> ModuleTexts:
-    """Return the texts of a module, or of them those that are wanted by the ends of their names.
+    """Return the texts of a module, optionally only those whose file names have a wanted end.
 
     Raises:
-        InspectError: A file cannot be read; one that can be and makes no sense is a problem.
+        InspectError: A file cannot be read. A file that is readable but not valid is listed in `problems` instead.
     """
     texts, between, chosen = ModuleTexts(), module.between, _choose(module, wanted)
     passes: dict[str, str] = {}
@@ -67,7 +67,7 @@ def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool]
         elif ending.endswith("metadata.textproto"):
             texts.metadata = max(texts.metadata, text, key=len)
         else:
-            # A text in a file is taken before that of a proto.
+            # A text file is preferred to the text made from a proto.
             name = name_text(ending)
             texts.files[name] = text if name == ending else texts.files.get(name, text)
             if plan:
@@ -77,39 +77,39 @@ def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool]
     return texts
 
 
-def _choose(module: DumpedModule, wanted: Callable[[str], bool]) -> dict[str, str]:
-    """Return the files of a module that are read, by their paths: a proto only where no text tells all of it."""
+def _choose(module: DumpedModule, is_wanted: Callable[[str], bool]) -> dict[str, str]:
+    """Return the files of a module to read, by path: an `HloProto` only if no text has all of its data."""
     between = module.between
     has_plan = any(ending.endswith(_PLAN) for ending in module.files)
     chosen: dict[str, str] = {}
     for ending, path in module.files.items():
         is_read = ending.removesuffix(".gz").endswith((*_READ, ".o")) or ending == "ptx"
         is_read = ending in between if PASS.fullmatch(ending) else is_read
-        if is_read and wanted(ending) and not _is_told(ending, module.files, has_plan=has_plan):
+        if is_read and is_wanted(ending) and not _is_told(ending, module.files, has_plan=has_plan):
             chosen[path] = ending
     return chosen
 
 
 def _is_told(ending: str, files: Mapping[str, str], *, has_plan: bool) -> bool:
-    """Return whether texts tell all that a file tells, which is an `HloProto` then."""
-    told = ".hlo.pb" in ending and name_text(ending) in files
-    return told and (has_plan or not OPTIMIZED.fullmatch(ending))
+    """Return whether texts have all the data of a file, which is then a redundant `HloProto`."""
+    has_text = ".hlo.pb" in ending and name_text(ending) in files
+    return has_text and (has_plan or not OPTIMIZED.fullmatch(ending))
 
 
 def name_text(ending: str) -> str:
-    """Return what the text of a file is called that holds the same in another form: compressed, or as a protobuf."""
+    """Return the name of the text file that corresponds to a compressed file or a protobuf."""
     return re.sub(r"\.hlo\.pb$", ".txt", ending.removesuffix(".gz"))
 
 
 def decode(data: bytes, ending: str) -> tuple[str, str]:
-    """Return the text that a file holds, as it is, compressed or as an `HloProto`, and the memory plan that is with it.
+    """Return the text in a file, which may be plain, compressed or an `HloProto`, and the memory plan stored with it.
 
     Args:
-        data: What the file holds.
-        ending: What it is of its module, which tells the form.
+        data: The contents of the file.
+        ending: The end of the file's name, which determines the format.
 
     Raises:
-        InspectError: It holds none.
+        InspectError: The file contains no text.
     """
     if is_gzip(data):
         data = unpack(data)

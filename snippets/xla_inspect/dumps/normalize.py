@@ -1,4 +1,4 @@
-"""Turn dumped HLO text into text that depends on the program alone, and its stack-frame tables into call chains."""
+"""Normalization of dumped HLO text to a text that depends only on the program, with stack frames as call chains."""
 
 from __future__ import annotations
 
@@ -12,11 +12,11 @@ from xla_inspect.hlo import Frame, read_frames, spell_out, split
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-# A hash that the GPU compiler writes before it schedules; it covers names that number the process's modules.
+# The GPU compiler writes this hash before scheduling; it covers names that contain the process's module numbers.
 FINGERPRINT = re.compile(r',?\s*fingerprint_before_lhs="[0-9a-f]*"')
 EMPTY_ATTRIBUTES = re.compile(r",?\s*frontend_attributes=\{\}")
 
-# What XLA wrote before it had tables of frames, and what writes who compiles for it without.
+# XLA wrote locations so before it had frame tables, and still does for frameworks that compile without them.
 PLACE = re.compile(r'source_file="(?P<file>[^"\n]*)" source_line=(?P<line>\d{1,9})')
 
 FRAME_ID = re.compile(r"(\bstack_frame_id=)(\d+)")
@@ -25,12 +25,12 @@ PLAIN = re.compile(r"[^a-zA-Z0-9_.+-]")
 
 
 class Frames:
-    """The call chains of one compile's modules, under ids that mean the same in each of them.
+    """The call chains of one compile's modules, under ids that mean the same in each module.
 
-    Each dump numbers its frames in a table of its own, and partitioning a module numbers them anew.
+    Each dump numbers its frames in a table of its own, and partitioning a module renumbers them.
 
     Attributes:
-        chains: Id to call chain, innermost frame first.
+        chains: Call chains by id, innermost frame first.
     """
 
     def __init__(self) -> None:
@@ -40,9 +40,9 @@ class Frames:
         self._changes: dict[str, dict[str, str]] = {}
 
     def clean(self, text: str) -> str:
-        """Return a dumped module without its tables and without what differs between two runs, its ids made common.
+        """Return a dumped module without its tables and run-dependent parts, with common ids.
 
-        The elements of tuples that the dump picks where they are used become instructions, as they are to the compiler.
+        Tuple elements that the dump writes inline at their uses become instructions, as they are in the compiler.
         """
         tables, text = split(text)
         text = spell_out(text)
@@ -50,29 +50,30 @@ class Frames:
             text = PLACE.sub(self._number_place, text)
         if tables and (changes := self._learn(tables)):
             text = FRAME_ID.sub(lambda match: f"{match[1]}{changes.get(match[2], match[2])}", text)
-        # The hash stands in the module's header, which is the first line.
+        # The hash is in the module's header, which is the first line.
         header, end, rest = text.partition("\n")
         if "fingerprint_before_lhs" not in header:
             return text
         return EMPTY_ATTRIBUTES.sub("", FINGERPRINT.sub("", header)) + end + rest
 
     def _number_place(self, match: re.Match[str]) -> str:
-        """Return a file and line of metadata with the id of a call chain of that line alone."""
+        """Return a file and line of metadata, extended by the id of a call chain with only that line."""
         line = int(match["line"])
         chain = (Frame(match["file"], "", line, 1, line, 1),)
-        known = self._ids.get(chain)
-        if known is None:
-            known = self._ids[chain] = max(self.chains, default=0) + 1
-            self.chains[known] = chain
-        return f"{match[0]} stack_frame_id={known}"
+        number = self._ids.get(chain)
+        if number is None:
+            number = self._ids[chain] = max(self.chains, default=0) + 1
+            self.chains[number] = chain
+        return f"{match[0]} stack_frame_id={number}"
 
     def _learn(self, tables: str) -> dict[str, str]:
-        """Take up the chains of a dump's tables, and return which ids have to change."""
+        """Add the chains of a dump's tables, and return the ids that must be replaced."""
         if tables not in self._changes:
             changes = self._changes[tables] = {}
             for own, chain in read_frames(tables).items():
-                known = own if self.chains.get(own, chain) == chain else self._ids.get(chain)
-                common = max(self.chains) + 1 if known is None else known
+                # An id stays as it is unless another chain has it already.
+                existing = own if self.chains.get(own, chain) == chain else self._ids.get(chain)
+                common = max(self.chains) + 1 if existing is None else existing
                 self.chains.setdefault(common, chain)
                 self._ids.setdefault(chain, common)
                 if common != own:
@@ -85,15 +86,15 @@ def find_changes(
 ) -> tuple[PassChange, ...]:
     """Return the passes that changed the module, in order, each with the module after it.
 
-    Pipelines dump their first state, and one that runs inside another dumps its last state twice: a dump that equals
-    the state before it is no change and is left out.
+    Pipelines dump their initial state, and nested pipelines dump their final state twice. A dump that equals the state
+    before it is therefore no change, and is skipped.
 
     Args:
-        dumped: Name and text of the modules dumped between passes, in order; None for one that cannot be read, whose
-            pass is named with the next.
-        before: The module that the compiler got, cleaned.
-        runs: All runs of passes, for the names as the compiler has them (a file's name has other letters for some).
-        frames: The compile's call chains, to which the dumps add theirs.
+        dumped: Name and text of the modules dumped between passes, in order. The text is None if it cannot be read, and
+            its pass is then reported together with the next one.
+        before: The compiler's input module, cleaned.
+        runs: All runs of passes, for the compiler's own pass names (file names replace some characters).
+        frames: The compile's call chains, which the dumps extend.
     """
     names = {PLAIN.sub("_", name): name for run in runs for name in (run.pipeline, run.name)}
     state, changes, unread = before, list[PassChange](), list[str]()
@@ -108,6 +109,7 @@ def find_changes(
             continue
         name, unread = " or ".join([*unread, name]), []
         module = frames.clean(text)
+        # A pipeline dumps its initial state, and a nested one dumps its final state twice.
         if module == state:
             continue
         state = module

@@ -1,4 +1,4 @@
-"""Every run of a pass, as the compiler's own record of a compile has them."""
+"""Every run of a pass, from the compiler's own record of a compile."""
 
 from __future__ import annotations
 
@@ -19,9 +19,9 @@ FIELD = re.compile(
 NUMBERED = re.compile(r"^(apply-xla-transforms)-\d+$")
 START = "pipeline-start"
 CHECKS = "checks before each pipeline"
-"""What the checks of a module are called that run before a pipeline's passes."""
+"""The name of the phase of module checks that run before a pipeline's passes."""
 BETWEEN = "between pipelines, as scheduling"
-"""What the time is called between two pipelines, in which the compiler does what is no pass."""
+"""The name of the phase between two pipelines, in which the compiler does work that is not a pass."""
 
 LANDMARKS = {
     "memory spaces and buffer assignment": "after_optimizations-buffer-assignment.txt",
@@ -32,13 +32,13 @@ LANDMARKS = {
 
 @dataclass(frozen=True)
 class Record:
-    """What is known of the passes of one compile.
+    """The data about the passes of one compile.
 
     Attributes:
         runs: Every run of a pass, in order.
-        seconds: How long each took, without what ran inside it that is a run of its own.
-        phases: What else the compile was recorded to consist of, by name, in seconds, in order.
-        end: When the last pass ended, by the system's clock, or 0 where that is not known.
+        seconds: The duration of each run, without the runs nested in it.
+        phases: The durations in seconds of the compile's other recorded phases, by name, in order.
+        end: The time when the last pass ended, by the system's clock, or 0 if it is unknown.
     """
 
     runs: tuple[PassRun, ...] = ()
@@ -48,15 +48,15 @@ class Record:
 
 
 def read_metadata(text: str) -> Record:
-    """Return the runs that a dumped HloModuleMetadataProto lists, without the marks of a pipeline's start.
+    """Return the runs in a dumped HloModuleMetadataProto, without the entries that mark the start of a pipeline.
 
-    The time between two runs is that of neither: in a pipeline the compiler prints the module meanwhile, and between
-    two it does what is no pass, such as to schedule.
+    The time between two runs counts for neither: inside a pipeline the compiler prints the module then, and between two
+    pipelines it does work that is not a pass, such as scheduling.
     """
     entries = [entry for body in ENTRY.findall(text) if "pass_name" in (entry := dict(FIELD.findall(body)))]
     spans = [(_read_time(entry, "start_timestamp_usec"), _read_time(entry, "end_timestamp_usec")) for entry in entries]
     own = _subtract_inner(spans)
-    kept = [number for number, entry in enumerate(entries) if entry["pass_name"] != START]
+    numbers = [number for number, entry in enumerate(entries) if entry["pass_name"] != START]
     checks = sum(seconds for entry, seconds in zip(entries, own, strict=True) if entry["pass_name"] == START)
     ended = list(accumulate((end for _, end in spans), max))
     between = sum(
@@ -68,45 +68,46 @@ def read_metadata(text: str) -> Record:
     return Record(
         tuple(
             name_run(entry.get("pipeline_name", ""), entry["pass_name"], changed=entry.get("module_changed") == "true")
-            for number in kept
+            for number in numbers
             for entry in [entries[number]]
         ),
-        tuple(own[number] for number in kept),
+        tuple(own[number] for number in numbers),
         {PASSES: whole - checks - between, CHECKS: checks, BETWEEN: between} if spans else {},
         ended[-1] if spans else 0.0,
     )
 
 
 def add_files(record: Record, written: Mapping[str, float], end: float) -> dict[str, float]:
-    """Return the phases of a compile whose later parts are known by the files that they end with.
+    """Return a record's phases with later phases added, whose ends are the times of the files that they write.
 
     Args:
-        record: What the compiler recorded of its passes.
-        written: When it wrote each file, by name, on the clock of its record.
-        end: When it was done.
+        record: The compiler's record of its passes.
+        written: The modification time of each file, by name, on the same clock as the record.
+        end: The time when the compile ended.
     """
     phases = dict(record.phases)
     last = record.end
     for name, ending in LANDMARKS.items():
-        found = [time for file, time in written.items() if file.endswith(ending)]
-        if last and found and last <= found[0] <= end:
-            phases[name], last = found[0] - last, found[0]
+        times = [time for file, time in written.items() if file.endswith(ending)]
+        # File times count only if they are in order and within the compile.
+        if last and times and last <= times[0] <= end:
+            phases[name], last = times[0] - last, times[0]
     return phases
 
 
 def complete(phases: Mapping[str, float], total: float) -> dict[str, float]:
-    """Return phases with what is not recorded, so that they sum to how long the compile took."""
+    """Return phases with the unrecorded time added, so that they sum to the duration of the compile."""
     return {**phases, REST: max(total - sum(phases.values()), 0.0)} if phases else {}
 
 
 def _read_time(entry: Mapping[str, str], name: str) -> float:
-    """Return a moment in seconds, 0 where it is not told or makes no sense."""
+    """Return a timestamp in seconds, or 0 if it is missing or invalid."""
     text = entry.get(name, "")
     return int(text) / 1e6 if re.fullmatch(r"[0-9]{1,18}", text) else 0.0
 
 
 def _subtract_inner(spans: Sequence[tuple[float, float]]) -> list[float]:
-    """Return how long each span is without those inside it, which follow it; one that never ended counts as nothing."""
+    """Return the duration of each span without the nested spans that follow it; an unfinished span counts as 0."""
     own = [max(end - start, 0.0) for start, end in spans]
     around: list[int] = []
     for number, (start, end) in enumerate(spans):
@@ -120,5 +121,5 @@ def _subtract_inner(spans: Sequence[tuple[float, float]]) -> list[float]:
 
 
 def name_run(pipeline: str, name: str, *, changed: bool) -> PassRun:
-    """Return a run without the number that some passes carry: it counts the modules of the process."""
+    """Return a pass run without the module number that some pass names carry, which varies by process."""
     return PassRun(pipeline, NUMBERED.sub(r"\1", name), changed)

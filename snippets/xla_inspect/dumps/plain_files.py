@@ -1,4 +1,4 @@
-"""Modules in files that have other names than XLA gives: HLO text, of one module or several, and `HloProto`."""
+"""Modules in files without XLA's dump names: HLO text, of one module or several, and `HloProto`."""
 
 from __future__ import annotations
 
@@ -46,20 +46,20 @@ _FEW = 3
 
 
 def list_plain(files: Files, names: Sequence[str]) -> tuple[list[DumpedModule], dict[str, str]]:
-    """Return the modules of files, each of which holds one or several, and why the other files hold none.
+    """Return the modules in files, each of which may have several, and the reasons that other files have none.
 
     Args:
         files: The set of files.
-        names: Those of them that are of no module that XLA's own names tell.
+        names: The files that belong to no module by XLA's dump names.
 
     Returns:
-        The modules, and what each of the other files is, by its name.
+        The modules, and a description of each other file, by name.
     """
     single = len(files.names) == 1
-    wanted = [name for name in names if single or name.lower().endswith(_ENDINGS)]
+    readable = [name for name in names if single or name.lower().endswith(_ENDINGS)]
     modules: list[DumpedModule] = []
-    others = dict.fromkeys(set(names) - {*wanted}, f"its name ends in none of {', '.join(_ENDINGS)}")
-    for name, data in files.read_many(wanted):
+    others = dict.fromkeys(set(names) - {*readable}, f"its name ends in none of {', '.join(_ENDINGS)}")
+    for name, data in files.read_many(readable):
         listed = list(_describe(name, data))
         modules += listed
         if not listed:
@@ -68,7 +68,7 @@ def list_plain(files: Files, names: Sequence[str]) -> tuple[list[DumpedModule], 
 
 
 def find_texts(text: str) -> list[str]:
-    """Return the texts of the modules that a text holds: PyTorch/XLA writes one behind the other."""
+    """Return the texts of the modules in a text, because PyTorch/XLA writes several to one file."""
     starts = [match.start() for match in _START.finditer(text)]
     if len(starts) < 2:  # noqa: PLR2004 - several
         return [text] if starts or _BARE.search(text) else []
@@ -76,7 +76,7 @@ def find_texts(text: str) -> list[str]:
 
 
 def describe_content(data: bytes) -> str:
-    """Return what a file that holds no HLO holds instead, as far as its beginning tells."""
+    """Return a description of a file without HLO, judged by its first bytes."""
     if not data:
         return "is empty"
     if _BYTECODE in data[:_LOOK]:
@@ -89,7 +89,7 @@ def describe_content(data: bytes) -> str:
 
 
 def _describe(name: str, data: bytes) -> Iterator[DumpedModule]:
-    """Yield the modules of a file, none where it holds none."""
+    """Yield the modules in a file."""
     folder, _, file = name.rpartition("/")
     try:
         data = unpack(data) if is_gzip(data) else data
@@ -98,29 +98,29 @@ def _describe(name: str, data: bytes) -> Iterator[DumpedModule]:
     except InspectError:
         return
     split = split_name(file)
-    for part, each in enumerate(texts):
-        named, devices = _START.search(each), count_devices(each.partition("\n")[0])
-        stage = read_stage(each, _name_stage(split[1]) if split else None)
+    for part, module_text in enumerate(texts):
+        match, devices = _START.search(module_text), count_devices(module_text.partition("\n")[0])
+        stage = read_stage(module_text, _name_stage(split[1]) if split else None)
         kind = {"before the optimizations": "before_optimizations", "between passes": split[1] if split else ""}
         ending = re.sub(r"\.(?:txt|hlo\.pb)(?:\.gz)?$", "", kind.get(stage, "after_optimizations"))
         yield DumpedModule(
-            name=printable(named[1] if named else file),
+            name=printable(match[1] if match else file),
             number=None,
             folder=printable(folder),
-            target=add_devices(find_by_text(each), devices),
+            target=add_devices(find_by_text(module_text), devices),
             title="",
             devices=devices,
-            bytes=len(each) if len(texts) > 1 else len(data),
+            bytes=len(module_text) if len(texts) > 1 else len(data),
             kernels=None,
             files={f"{ending}{'.hlo.pb' if is_proto else '.txt'}": name},
-            arguments=list_arguments(each.partition("\n")[0]),
+            arguments=list_arguments(module_text.partition("\n")[0]),
             part=part,
             stage=stage,
         )
 
 
 def _name_stage(ending: str) -> StageName | None:
-    """Return the stage that the end of a file's name tells, or None."""
+    """Return the stage that the end of a file's name indicates, or None."""
     if PASS.fullmatch(ending):
         return "between passes"
     if GIVEN.fullmatch(ending):
@@ -129,11 +129,11 @@ def _name_stage(ending: str) -> StageName | None:
 
 
 def explain_none(files: Files, others: Mapping[str, str]) -> str:
-    """Return that files hold no module, and what they hold.
+    """Return a message that the files contain no module, with their contents.
 
     Args:
         files: The set of files.
-        others: What each of them is.
+        others: The description of each file.
     """
     if files.names == (files.title,):
         what = f"{files.title} {others[files.title].removeprefix('it ')}"

@@ -1,4 +1,4 @@
-"""Which hardware a dumped module was compiled for, as its files tell."""
+"""The hardware that a dumped module was compiled for, determined from its files."""
 
 from __future__ import annotations
 
@@ -12,19 +12,19 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 UNKNOWN = "unknown"
-"""What a target is called that nothing tells."""
+"""The name of a target that no file identifies."""
 
 _GENERATIONS = {
     "v2": "tpu-v2", "v3": "tpu-v3", "v4": "tpu-v4", "v4 lite": "tpu-v4i", "v5 lite": "tpu-v5e", "v5": "tpu-v5p",
     "v6 lite": "tpu-v6e", "7x": "tpu7x",
 }  # fmt: skip
-"""What a TPU is called in JAX's device kind -> its short name."""
+"""Short names of TPUs by their names in JAX's device kinds."""
 
 _VERSIONS = {
     "JELLYFISH": "tpu-v2", "DRAGONFISH": "tpu-v3", "PUFFERFISH": "tpu-v4", "PUFFERFISH lite": "tpu-v4i",
     "VIPERFISH": "tpu-v5p", "VIPERFISH lite": "tpu-v5e", "GHOSTLITE": "tpu-v6e",
 }  # fmt: skip
-"""What the compiler calls a TPU's generation -> its short name."""
+"""Short names of TPUs by the compiler's names of their generations."""
 
 _PLATFORM = re.compile(r"TFRT TPU ?(7x|v\d+(?: lite)?)")
 _TPU_VERSION = re.compile(r'\bversion: TPU_VERSION_(\w+)(?:\s+variant: "(\w*)")?')
@@ -39,7 +39,7 @@ _BACKEND = re.compile(r"(?:^|\.)(?:(sm_\d+\.\d+[a-z]*|gfx[^.]*?)_gpu|(cpu|gpu))_
 _DEVICES = (re.compile(r"\bnum_partitions=(\d{1,9})\b"), re.compile(r"\breplica_count=(\d{1,9})\b"))
 _PTX = re.compile(r"^\.target (sm_\w+)", re.MULTILINE)
 
-# Marks of HLO text that one compiler alone writes.
+# These patterns match HLO text that only one compiler writes.
 _MARKS = (
     (
         "tpu",
@@ -56,15 +56,15 @@ _MARKS = (
 
 
 def find_target(endings: Iterable[str], heads: Mapping[str, str]) -> tuple[str, str]:
-    """Return the short name of the hardware that a module was compiled for, and what its files call it.
+    """Return the short name of the hardware that a module was compiled for, and the hardware's name in its files.
 
     Args:
         endings: The ends of its files' names, as `group_files` gives them.
-        heads: The beginning of those files that tell, by the same names: those that `tells` takes.
+        heads: The first bytes of the files that may identify the hardware (see `tells`), by the same names.
 
     Returns:
-        A name of the table of targets, else one such as `sm_75`, `gfx90a`, `tpu-v3`, `gpu`; `UNKNOWN` where no file
-        says. The title is empty where no file has one.
+        A name from the table of targets, else one such as `sm_75`, `gfx90a`, `tpu-v3`, `gpu`; `UNKNOWN` if no file
+        identifies the hardware. The title is empty if no file has one.
     """
     texts = "\n".join(text for name, text in heads.items() if tells(name))
     if match := _PLATFORM.search(texts):
@@ -76,7 +76,7 @@ def find_target(endings: Iterable[str], heads: Mapping[str, str]) -> tuple[str, 
 
 
 def _guess_by_names(endings: Sequence[str], texts: str) -> str:
-    """Return the target that the names of files tell, which few of them do."""
+    """Return the target that the file names indicate, if any."""
     if backend := next(filter(None, map(_BACKEND.search, endings)), None):
         return backend[2] or _name_architecture(backend[1])
     if ptx := _PTX.search(texts):
@@ -88,29 +88,29 @@ def _guess_by_names(endings: Sequence[str], texts: str) -> str:
 
 
 def tells(ending: str) -> bool:
-    """Return whether a file may tell which hardware a module was compiled for."""
+    """Return whether a file may identify the hardware that a module was compiled for."""
     return bool(re.match(r"(?:gpu_target_config|target_arguments|topology)\.", ending) or ending.endswith(".ptx"))
 
 
 def count_devices(header: str) -> int:
-    """Return how many devices run a module, as the first line of its text says."""
+    """Return the number of devices that run a module, from the first line of its text."""
     return math.prod(max(int(match[1]), 1) for form in _DEVICES if (match := form.search(header)))
 
 
 def add_devices(target: str, devices: int, grid: str = "") -> str:
-    """Return a target of so many devices, of a TPU as the grid that its files tell."""
+    """Return a target extended by a number of devices, or for a TPU by the grid from its files."""
     if devices <= 1 or target == UNKNOWN:
         return target
     return f"{target}:{grid if target.startswith('tpu') and grid else devices}"
 
 
 def find_by_text(text: str) -> str:
-    """Return the kind of target that the text of an optimized module is for by what only its compiler writes."""
+    """Return the kind of target of an optimized module, judged by text that only one compiler writes."""
     return next((kind for kind, mark in _MARKS if mark.search(text)), UNKNOWN)
 
 
 def find_grid(heads: Mapping[str, str]) -> str:
-    """Return the grid of chips that a TPU's files tell, such as `2x2x2`, or an empty string."""
+    """Return the grid of chips from a TPU's files, such as `2x2x2`, or an empty string."""
     texts = "\n".join(heads.values())
     bounds = {match[1]: [int(size or 1) for size in match.groups()[1:]] for match in _BOUNDS.finditer(texts)}
     if len(bounds) < len(("chips_per_host", "host")):
@@ -127,8 +127,8 @@ def _find_gpu(description: str) -> tuple[str, str]:
     cuda = _CUDA.search(description)
     if cuda is None or not cuda[1]:
         return "gpu", title
-    known = {name for name, entry in ENTRIES.items() if entry.kind == "gpu" and not entry.is_local}
-    for name in sorted(known):
+    names = {name for name, entry in ENTRIES.items() if entry.kind == "gpu" and not entry.is_local}
+    for name in sorted(names):
         spec = read_spec(name)
         same = _CUDA.search(spec)
         if same and same.groups() == cuda.groups() and _is_same(spec, description, title, ENTRIES[name].title):
@@ -136,9 +136,9 @@ def _find_gpu(description: str) -> tuple[str, str]:
     return f"sm_{cuda[1]}{cuda[2] or 0}", title
 
 
-def _is_same(spec: str, description: str, title: str, named: str) -> bool:
-    """Return whether a device is that of the table, and none of the same name with fewer cores or less memory."""
-    if title and named not in title:
+def _is_same(spec: str, description: str, title: str, name: str) -> bool:
+    """Return whether a device is the one in the table, and not a variant of it with fewer cores or less memory."""
+    if title and name not in title:
         return False
     cores, others = _CORES.search(spec), _CORES.search(description)
     room, other_room = _MEMORY.search(spec), _MEMORY.search(description)
@@ -148,7 +148,7 @@ def _is_same(spec: str, description: str, title: str, named: str) -> bool:
 
 
 def _name_architecture(backend: str) -> str:
-    """Return the short name of what the names of files call `sm_9.0a` or `gfx90a:sramecc+`."""
+    """Return the short name for an architecture in file names, such as `sm_9.0a` or `gfx90a:sramecc+`."""
     if backend.startswith("gfx"):
         return re.split(r"[^\w]", backend)[0]
     return re.sub(r"[a-z]+$", "", backend.replace(".", ""))

@@ -1,4 +1,4 @@
-"""Read what a GPU's compiler dumps beside its modules: the thunks, in order, and the steps of the fusion cost model."""
+"""Additional dumps of the GPU compiler: the thunks, in order, and the log of the fusion cost model."""
 
 from __future__ import annotations
 
@@ -17,11 +17,11 @@ FIELD = re.compile(r'^ *(\w+): "?(.*?)"?$', re.MULTILINE)
 
 
 def read_thunks(sequence: str, metadata: str) -> tuple[Thunk, ...]:
-    """Return what a GPU's executable runs, in order, that of loops and branches in the place of their text.
+    """Return the steps of a GPU executable in order, with the bodies of loops and branches expanded in place.
 
     Args:
-        sequence: The dumped thunk sequence, a line per thunk; empty elsewhere.
-        metadata: The dumped thunk metadata, which names the instruction that each thunk was made of.
+        sequence: The dumped thunk sequence, one line per thunk; empty for other targets.
+        metadata: The dumped thunk metadata, which names the instruction that each thunk executes.
     """
     names = {int(key): name for name, key in ANNOTATION.findall(metadata)}
     thunks = []
@@ -42,7 +42,7 @@ def read_thunks(sequence: str, metadata: str) -> tuple[Thunk, ...]:
 
 
 def read_fusion_log(dump: str) -> tuple[str, ...]:
-    """Return the steps of the priority fusion's log, one a line, sorted since their order varies between two runs.
+    """Return the steps of the priority fusion's log, one per line, sorted because their order varies between runs.
 
     A step reads `fused PRODUCER into CONSUMER as FUSION`, `PRODUCER into CONSUMER: 1.047 us fused, 2.086 us apart`
     or `PRODUCER stays: REASON`; the times are the cost model's.
@@ -51,7 +51,7 @@ def read_fusion_log(dump: str) -> tuple[str, ...]:
 
 
 def _describe_step(body: str) -> str:
-    """Return one step in one line."""
+    """Return one step as one line."""
     kind = body.split("{", 1)[0].strip()
     fields: dict[str, str] = {}
     for name, value in FIELD.findall(body):

@@ -1,6 +1,6 @@
-"""The private names of JAX and jaxlib that this package needs where nothing public serves, and nothing else.
+"""The private names of JAX and jaxlib that this package needs because no public name serves, and nothing else.
 
-A test says which releases of JAX have them.
+A test checks which releases of JAX have these names.
 """
 
 from xla_inspect.jax_private.jits import JITS, is_outside, jit_again, name_source, traced_before, watch_jit

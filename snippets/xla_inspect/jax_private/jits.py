@@ -1,4 +1,4 @@
-"""Calls of jitted functions, watched where JAX traces, lowers and compiles for them."""
+"""Hooks into JAX's tracing, lowering and compilation for calls of jitted functions."""
 
 from __future__ import annotations
 
@@ -18,16 +18,16 @@ JITS = "jax._src.pjit"
 def watch_jit(
     around_trace: Callable[..., Any], around_run: Callable[..., Any], before_step: Callable[[str], None]
 ) -> Iterator[None]:
-    """Let every call of a jitted function that JAX's quick path does not know go through two functions.
+    """Route every call of a jitted function that misses JAX's fast path through two functions.
 
     Args:
-        around_trace: Called with JAX's own function, the function that was jitted, JAX's record of how, and the
-            positional and keyword arguments; returns what JAX's function returns of the rest. It traces where JAX
-            has not traced the like.
-        around_run: Called with JAX's own function, the function that was jitted, its positional and its keyword
-            arguments, and what calls JAX's function. It lowers and compiles where JAX has not.
+        around_trace: Called with JAX's own function, the jitted function, JAX's record of the `jit` options, and the
+            positional and keyword arguments; returns the result of JAX's function for the rest. JAX's function traces
+            unless a matching trace is cached.
+        around_run: Called with JAX's own function, the jitted function, its positional and its keyword arguments, and
+            the caller of JAX's function. JAX's function lowers and compiles unless the result is cached.
         before_step: Called before each lowering and each compile with the name and the definition of the function, as
-            `name_source` returns them. That tells the backward passes of functions of one name apart.
+            `name_source` returns them. These distinguish the backward passes of functions with the same name.
     """
     from jax._src import pjit
 
@@ -37,8 +37,8 @@ def watch_jit(
     def infer_params(fun: Any, info: Any, args: Any, kwargs: Any) -> Any:  # noqa: ANN401 - whatever JAX passes
         return around_trace(lambda: trace(fun, info, args, kwargs), fun, info, args, kwargs)
 
-    def run_python_pjit(found: Any, flat: Any, fun: Any, args: Any, kwargs: Any) -> Any:  # noqa: ANN401 - likewise
-        return around_run(lambda: run(found, flat, fun, args, kwargs), fun, args, kwargs)
+    def run_python_pjit(parameters: Any, flat: Any, fun: Any, args: Any, kwargs: Any) -> Any:  # noqa: ANN401 - likewise
+        return around_run(lambda: run(parameters, flat, fun, args, kwargs), fun, args, kwargs)
 
     def resolve_and_lower(args: Any, jaxpr: Any, **options: Any) -> Any:  # noqa: ANN401 - likewise
         source = name_source(jaxpr)
@@ -46,9 +46,9 @@ def watch_jit(
         lowered = lower(args, jaxpr=jaxpr, **options)
         compile_lowered = lowered.compile
 
-        def compile_it(*given: Any, **named: Any) -> Any:  # noqa: ANN401 - likewise
+        def compile_it(*values: Any, **keywords: Any) -> Any:  # noqa: ANN401 - likewise
             before_step(source)
-            return compile_lowered(*given, **named)
+            return compile_lowered(*values, **keywords)
 
         lowered.compile = compile_it  # type: ignore[method-assign]  # of this one alone
         return lowered
@@ -64,19 +64,19 @@ def watch_jit(
 
 
 def name_source(jaxpr: Any) -> str:  # noqa: ANN401 - its class changed between releases
-    """Return the name and the definition of the function that a jaxpr was traced from, as JAX notes them."""
+    """Return the name and the definition of the function that a jaxpr was traced from, as JAX records them."""
     return str(getattr(jaxpr, "jaxpr", jaxpr).debug_info.func_src_info)
 
 
 def is_outside() -> bool:
-    """Return whether this thread traces nothing, so that a call of a jitted function is one to compile and run."""
+    """Return whether this thread is not tracing, so that a call of a jitted function compiles and runs."""
     from jax._src import core
 
     return bool(core.trace_state_clean())
 
 
 def jit_again(fun: Callable[..., Any], info: Any) -> Any:  # noqa: ANN401 - JAX's record, and what it makes of it
-    """Return a function jitted as JAX's record says that it was."""
+    """Return a function jitted with the options in JAX's record."""
     from jax._src import pjit
 
     return pjit._cpp_pjit(fun, info)  # noqa: SLF001 - the public way wants the options as the reader wrote them
@@ -84,10 +84,10 @@ def jit_again(fun: Callable[..., Any], info: Any) -> Any:  # noqa: ANN401 - JAX'
 
 @contextmanager
 def traced_before(inferred: Any, leaves: Sequence[Any]) -> Iterator[None]:  # noqa: ANN401 - what JAX's tracing returned
-    """Let whatever is traced now be what was traced before.
+    """Make traces within the `with` block return the result of an earlier trace.
 
     Args:
-        inferred: What JAX's function returned to `watch_jit` at that time.
+        inferred: The value that JAX's function returned to `watch_jit` for the earlier trace.
         leaves: The flat arguments, or their shapes.
     """
     from jax._src import pjit

@@ -1,4 +1,4 @@
-"""Programs on their way from JAX into a compiler: lowered, placed on devices, compiled, parsed."""
+"""Programs on their way from JAX to a compiler: lowered, placed on devices, compiled, parsed."""
 
 from __future__ import annotations
 
@@ -20,10 +20,10 @@ _lent = threading.local()
 
 @contextmanager
 def lent_context() -> Iterator[None]:
-    """Let this thread lower in the MLIR context that an earlier one left, and leave it for a later one.
+    """Reuse an earlier MLIR context for lowering in this thread, and make it available to later threads.
 
-    To make one takes longer than to lower most programs. JAX itself uses each ten times, and keeps it by thread; before
-    0.11 it makes one for each program, and there is none to lend.
+    Creating a context takes longer than lowering most programs. JAX itself uses each context ten times, and caches it
+    by thread; before 0.11, JAX creates one for each program, so none can be reused.
     """
     from jax._src.interpreters import mlir
 
@@ -31,7 +31,7 @@ def lent_context() -> Iterator[None]:
     if context is None:
         yield
         return
-    # A list's pop and append are whole: no two threads have the same one.
+    # A list's `pop` and `append` are atomic, so no two threads get the same context.
     context.set_local(_contexts.pop() if _contexts else None)
     try:
         yield
@@ -43,12 +43,12 @@ def lent_context() -> Iterator[None]:
 
 @contextmanager
 def lent_client(client: Any | None) -> Iterator[None]:  # noqa: ANN401 - the class has no public name to annotate with
-    """Let the rules that lower for a client of their own in this thread have the target's, or none.
+    """Give the target's client, or none, to lowering rules in this thread that need a client.
 
-    JAX knows the clients of the platforms that it runs on, and a target is none of them.
+    JAX knows only the clients of the platforms that it runs on, and a target is not one of these.
 
     Args:
-        client: The target's client; None lets a rule that asks for it raise `LookupError`.
+        client: The target's client; if None, a rule that needs a client raises `LookupError`.
     """
     _answer_with_lent_client()
     _lent.client = client
@@ -62,11 +62,11 @@ def lent_client(client: Any | None) -> Iterator[None]:  # noqa: ANN401 - the cla
 def _answer_with_lent_client() -> None:
     from jax._src.interpreters.mlir import ModuleContext
 
-    asked = ModuleContext.get_backend
+    original = ModuleContext.get_backend
 
     def get_backend(self: ModuleContext, optional: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - as JAX has it
         if not hasattr(_lent, "client"):
-            return asked(self, optional)
+            return original(self, optional)
         if _lent.client is None:
             message = "a lowering rule asks for a client, and none is lent"
             raise LookupError(message)
@@ -76,54 +76,54 @@ def _answer_with_lent_client() -> None:
 
 
 def find_layout(stage: jax.stages.Lowered) -> tuple[int, Any]:
-    """Return for how many devices a program was lowered, and the first mesh over all of them that it names, or None."""
+    """Return the number of devices that a program was lowered for, and the first mesh over all of them, or None."""
     from jax.sharding import NamedSharding
 
-    known = stage._lowering.compile_args  # noqa: SLF001 - nothing public says it
-    shardings = (*known["in_shardings"], *known["out_shardings"], *known["intermediate_shardings"])
-    meshes = [*(sharding.mesh for sharding in shardings if isinstance(sharding, NamedSharding)), known["context_mesh"]]
-    count = known["num_devices"]
+    facts = stage._lowering.compile_args  # noqa: SLF001 - nothing public says it
+    shardings = (*facts["in_shardings"], *facts["out_shardings"], *facts["intermediate_shardings"])
+    meshes = [*(sharding.mesh for sharding in shardings if isinstance(sharding, NamedSharding)), facts["context_mesh"]]
+    count = facts["num_devices"]
     return count, next((mesh for mesh in meshes if not mesh.empty and mesh.size == count), None)
 
 
 def place(stage: jax.stages.Lowered, devices: Sequence[jax.Device]) -> jax.stages.Lowered:
-    """Return a lowered program to be compiled for other devices than it names: as many, in this order, of one client.
+    """Return a lowered program for other devices: as many as before, in the given order, of one client.
 
-    Its host callbacks stay behind, which only a run would need, and for which a client without devices has no use.
+    Its host callbacks are dropped, because only a run needs them, and a client without devices cannot use them.
     """
     from jaxlib import _jax
 
     placed = copy(stage)
     lowering: Any = copy(stage._lowering)  # noqa: SLF001 - nothing public changes it
-    known = {**lowering.compile_args, "host_callbacks": []}
+    facts = {**lowering.compile_args, "host_callbacks": []}
     if tuple(lowering._device_list or ()) != tuple(devices):  # noqa: SLF001
         for name in ("in_shardings", "out_shardings"):
-            known[name] = tuple(_move(sharding, devices) for sharding in known[name])
-        known["backend"] = devices[0].client
+            facts[name] = tuple(_move(sharding, devices) for sharding in facts[name])
+        facts["backend"] = devices[0].client
         lowering._device_list = _jax.DeviceList(tuple(devices))  # noqa: SLF001
-    lowering.compile_args = known
+    lowering.compile_args = facts
     placed._lowering = lowering  # noqa: SLF001
     return placed
 
 
 def replace_module(stage: jax.stages.Lowered, module: object) -> jax.stages.Lowered:
-    """Return a lowered program with another MLIR module, because JAX accepts none that it did not lower itself."""
-    changed = copy(stage)
+    """Return a lowered program with another MLIR module, because JAX accepts only modules that it lowered itself."""
+    copied = copy(stage)
     lowering: Any = copy(stage._lowering)  # noqa: SLF001 - nothing public changes it
     lowering._hlo = module  # noqa: SLF001
-    changed._lowering = lowering  # noqa: SLF001
-    return changed
+    copied._lowering = lowering  # noqa: SLF001
+    return copied
 
 
 def _move(sharding: Any, devices: Sequence[jax.Device]) -> Any:  # noqa: ANN401 - also JAX's mark for none
-    """Return a sharding over other devices, in their usual memory where it was in the usual memory of its own."""
+    """Return a sharding over other devices; the default memory kind of the old devices becomes that of the new ones."""
     from jax._src.sharding_impls import GSPMDSharding
     from jax.sharding import Mesh, NamedSharding, SingleDeviceSharding
     from numpy import asarray
 
     if isinstance(sharding, NamedSharding) and isinstance(sharding.mesh, Mesh):
-        laid = asarray(devices, dtype=object).reshape(sharding.mesh.devices.shape)
-        mesh = Mesh(laid, sharding.mesh.axis_names, axis_types=sharding.mesh.axis_types)
+        grid = asarray(devices, dtype=object).reshape(sharding.mesh.devices.shape)
+        mesh = Mesh(grid, sharding.mesh.axis_names, axis_types=sharding.mesh.axis_types)
         return sharding.update(mesh=mesh, memory_kind=_find_memory(sharding))
     if isinstance(sharding, SingleDeviceSharding):
         return SingleDeviceSharding(devices[0], memory_kind=_find_memory(sharding))
@@ -134,8 +134,8 @@ def _move(sharding: Any, devices: Sequence[jax.Device]) -> Any:  # noqa: ANN401 
 
 
 def _find_memory(sharding: Any) -> str | None:  # noqa: ANN401 - any of JAX's
-    """Return the kind of memory that a sharding asks for, or None where it is the usual one of its devices."""
-    # The devices of a target know no memory, and a sharding over them names none that it was not told.
+    """Return the memory kind that a sharding requests, or None if it is the default of its devices."""
+    # A target's devices have no memory kinds, so a sharding over them has one only if it was set explicitly.
     with suppress(RuntimeError):
         if sharding.memory_kind in {device.default_memory().kind for device in sharding.device_set}:
             return None
@@ -150,12 +150,12 @@ def find_devices(executable: jax.stages.Compiled) -> tuple[jax.Device, ...]:
 
 @dataclass(frozen=True)
 class CompileCall:
-    """What JAX asks a compiler for, in a form that another process can ask for too.
+    """JAX's compile request in a form that another process can submit.
 
     Attributes:
-        module: The program, as MLIR in binary.
+        module: The program as MLIR bytecode.
         options: XLA's `CompileOptions`, serialized.
-        devices: The numbers of the devices that it is for.
+        devices: The numbers of the devices to compile for.
     """
 
     module: bytes
@@ -164,11 +164,11 @@ class CompileCall:
 
 
 class _NotCompiledError(Exception):
-    """What ends a compile before the compiler is asked."""
+    """The exception that stops a compile before the compiler is called."""
 
 
 def describe_compile(stage: jax.stages.Lowered, options: Mapping[str, Any]) -> CompileCall:
-    """Return what a lowered program's `compile` would ask the compiler for, without asking it.
+    """Return the compile request that a lowered program's `compile` would submit, without compiling.
 
     Args:
         stage: The program.
@@ -178,13 +178,13 @@ def describe_compile(stage: jax.stages.Lowered, options: Mapping[str, Any]) -> C
     from jax._src.interpreters import mlir
 
     compile_now, here = compiler.backend_compile_and_load, threading.get_ident()
-    made: list[CompileCall] = []
+    calls: list[CompileCall] = []
 
-    def note(backend: Any, module: Any, devices: Any, asked: Any, *others: Any) -> Any:  # noqa: ANN401 - as JAX has them
+    def note(backend: Any, module: Any, devices: Any, compile_options: Any, *others: Any) -> Any:  # noqa: ANN401 - as JAX has them
         if threading.get_ident() != here:
-            return compile_now(backend, module, devices, asked, *others)
+            return compile_now(backend, module, devices, compile_options, *others)
         numbers = tuple(device.id for device in devices)
-        made.append(CompileCall(mlir.module_to_bytecode(module), asked.SerializeAsString(), numbers))
+        calls.append(CompileCall(mlir.module_to_bytecode(module), compile_options.SerializeAsString(), numbers))
         raise _NotCompiledError
 
     compiler.backend_compile_and_load = note
@@ -194,14 +194,14 @@ def describe_compile(stage: jax.stages.Lowered, options: Mapping[str, Any]) -> C
         pass
     finally:
         compiler.backend_compile_and_load = compile_now
-    return made[0]
+    return calls[0]
 
 
 def compile_call(call: CompileCall, devices: Sequence[jax.Device]) -> None:
-    """Ask the compiler of devices for what another process would have asked it for.
+    """Compile a request that another process recorded.
 
     Args:
-        call: What is asked for.
+        call: The compile request.
         devices: The target's devices.
     """
     from jax._src import compiler
@@ -222,14 +222,14 @@ def compile_call(call: CompileCall, devices: Sequence[jax.Device]) -> None:
 
 
 def hide_frames_of(file: str) -> None:
-    """Keep the frames of a Python file out of every location that JAX records from now on."""
+    """Exclude the frames of a Python file from every location that JAX records from now on."""
     from jax._src import source_info_util
 
     source_info_util.register_exclusion(file)
 
 
 def walk_frames(equation: Any) -> Iterator[tuple[str, str, int]]:  # noqa: ANN401 - its class says nothing of it
-    """Yield the file, function and line of each Python frame that an equation came from, innermost first."""
+    """Yield the file, function and line of each Python frame in an equation's traceback, innermost first."""
     from jax._src import source_info_util
 
     for frame in source_info_util.user_frames(equation.source_info.traceback):
@@ -248,7 +248,7 @@ def start_profiler() -> Any:  # noqa: ANN401 - the class has no public name to a
 
 
 def count_work(module_text: str) -> dict[str, float]:
-    """Return what XLA's HLO cost analysis counts in a module, property to number."""
+    """Return the properties that XLA's HLO cost analysis computes for a module, by name."""
     import jax
     from jaxlib import _hlo, _jax  # type: ignore[attr-defined]  # _hlo has no stub
 
@@ -257,21 +257,21 @@ def count_work(module_text: str) -> dict[str, float]:
 
 
 def load_mlir() -> Any:  # noqa: ANN401 - a module of bindings
-    """Return jaxlib's bindings of MLIR."""
+    """Return jaxlib's MLIR bindings."""
     from jaxlib.mlir import ir
 
     return ir
 
 
 def parse_hlo(module_text: str) -> str:
-    """Return a module as XLA prints it once it has parsed it; RuntimeError with the parser's message if it cannot."""
+    """Return a module as XLA prints it after parsing; raises RuntimeError with the parser's message on failure."""
     from jaxlib import _hlo  # type: ignore[attr-defined]  # it has no stub
 
     return str(_hlo.hlo_module_from_text(module_text).to_string())
 
 
 def make_cpus(count: int) -> list[Any]:
-    """Return simulated CPU devices to compile for, of a client of their own, where JAX has started with fewer."""
+    """Return simulated CPU devices of a separate client to compile for, if JAX has started with fewer devices."""
     from jaxlib import xla_client
 
     client: Any = xla_client.make_cpu_client(num_devices=count)

@@ -1,4 +1,4 @@
-"""JAX's settings, backends and meshes, of the process and of one thread."""
+"""JAX's settings, backends and meshes, for the process and for one thread."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ def set_option(name: str, value: object) -> None:
 
 
 def read_options() -> bytes:
-    """Return XLA's options as this process has read them from the environment, serialized; this reads them."""
+    """Return the XLA options that this process reads from the environment, serialized; calling this reads them."""
     from jaxlib import _jax
 
     return bytes(_jax.CompileOptions().SerializeAsString())
@@ -33,10 +33,10 @@ def read_options() -> bytes:
 
 @contextmanager
 def started_on_cpu(around: Callable[[], AbstractContextManager[None]]) -> Iterator[None]:
-    """Let JAX start the CPU alone if it starts meanwhile, whichever platform the program asks for.
+    """Make JAX start only its CPU backend within the `with` block, whichever platform the program requests.
 
     Args:
-        around: Entered while JAX starts.
+        around: A context manager to enter while JAX starts.
     """
     import jax
     from jax._src import xla_bridge
@@ -46,13 +46,13 @@ def started_on_cpu(around: Callable[[], AbstractContextManager[None]]) -> Iterat
     def backends() -> Any:  # noqa: ANN401 - as JAX has it
         if backends_started():
             return start()
-        asked = jax.config.jax_platforms
+        platforms = jax.config.jax_platforms
         set_option("jax_platforms", "cpu")
         try:
             with around():
                 return start()
         finally:
-            set_option("jax_platforms", asked)
+            set_option("jax_platforms", platforms)
 
     xla_bridge.backends = backends
     try:
@@ -62,29 +62,29 @@ def started_on_cpu(around: Callable[[], AbstractContextManager[None]]) -> Iterat
 
 
 def read_settings() -> dict[str, Any]:
-    """Return the options of JAX that what it traces depends on, as they are in this thread, name to value."""
+    """Return the JAX options that affect tracing in this thread, by name."""
     from jax._src import config
 
     try:
         names = {*config.trace_context_names()}
     except (AttributeError, NotImplementedError):
-        # Releases that do not say which have few others that a program changes.
+        # Older releases do not list the options that affect tracing, and have few others that a program changes.
         names = {*config.config_states}
     return {name: state.value for name, state in config.config_states.items() if name in names}
 
 
 @contextmanager
 def entered_settings(settings: Mapping[str, Any], meshes: tuple[Any, Any]) -> Iterator[None]:
-    """Let this thread trace as another did, or this one earlier.
+    """Make this thread trace with the settings of another thread or of an earlier time.
 
     Args:
-        settings: What `read_settings` said there.
-        meshes: What `read_meshes` said there.
+        settings: The result of `read_settings` there.
+        meshes: The result of `read_meshes` there.
     """
     import jax
     from jax._src import config
 
-    given, resource = meshes
+    mesh, resource = meshes
     with ExitStack() as stack:
         for name, value in settings.items():
             state = config.config_states[name]
@@ -92,20 +92,20 @@ def entered_settings(settings: Mapping[str, Any], meshes: tuple[Any, Any]) -> It
                 stack.enter_context(state(value))
         if not resource.empty:
             stack.enter_context(resource)
-        if not given.empty:
-            stack.enter_context(jax.set_mesh(given))
+        if not mesh.empty:
+            stack.enter_context(jax.set_mesh(mesh))
         yield
 
 
 def read_meshes() -> tuple[Any, Any]:
-    """Return the meshes that `jax.set_mesh` and `with mesh:` gave this thread, empty ones where there are none."""
+    """Return the meshes that `jax.set_mesh` and `with mesh:` set in this thread, empty meshes if none are set."""
     from jax._src import mesh
 
     return mesh.get_concrete_mesh(), mesh.thread_resources.env.physical_mesh
 
 
 def leave_meshes() -> None:
-    """Take back the mesh that a script set for what follows, which would hold for what is compiled later too."""
+    """Reset the mesh that a script set, which would otherwise affect later compiles."""
     import sys
 
     if "jax._src.pjit" in sys.modules and not read_meshes()[0].empty:
@@ -114,5 +114,5 @@ def leave_meshes() -> None:
 
         jax.set_mesh(None)
         if manager := getattr(config, "abstract_mesh_context_manager", None):
-            # Releases up to 0.10 tell an empty mesh from none.
+            # Releases up to 0.10 distinguish an empty mesh from no mesh.
             manager.set_local(None)

@@ -1,4 +1,4 @@
-"""Processes that run code apart from this one: started, limited, ended with their parent, and their end explained."""
+"""Child processes with resource limits that end with their parent, and explanations of their ends."""
 
 from typing import TYPE_CHECKING
 

@@ -1,4 +1,4 @@
-"""A Python process with limits, which ends with this process, whatever ends this one."""
+"""A Python child process with resource limits that ends when its parent ends, for any reason."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ CLOSING = 10.0
 """Seconds that a process may take to end after it has closed its output."""
 
 RUN_MODULE = "import runpy, sys; runpy.run_module(sys.argv.pop(1), run_name='__main__', alter_sys=True)"
-"""A program that runs the module that its first argument names, as `python -m` does."""
+"""A program that runs the module named by its first argument, like `python -m`."""
 
 _FOLLOW = """\
 import os, signal, threading
@@ -34,27 +34,27 @@ def follow():
 threading.Thread(target=follow, daemon=True).start()
 del follow
 """
-"""Start of the process's program: it ends itself when the system closes the pipe that its parent held open."""
+"""The start of the process's program: it exits when its parent's end of a pipe is closed."""
 
 
 class Child:
-    """A Python process, heard line by line.
+    """A Python process whose standard output is read line by line.
 
     Args:
         python: The interpreter and its options, such as `[sys.executable, "-P"]`.
-        program: What it runs, as after `-c`.
-        arguments: The words after it.
-        variables: Its whole environment, by default this process's.
+        program: The program text, as after `-c`.
+        arguments: The command-line arguments after it.
+        variables: Its complete environment, by default this process's.
         folder: Its working folder, by default this process's.
-        source: Where its standard input comes from, as `subprocess.Popen` takes it, by default from `send`.
-        errors: Where its standard error goes, as `subprocess.Popen` takes it.
-        limits: The most that it may take.
-        cleaning: A statement that it runs where its parent was killed, before it ends.
-        has_session: Whether it and what it starts are a session of their own, which ends as a whole. Without one, a
-            terminal's interrupt reaches it too.
+        source: Its standard input, as `subprocess.Popen` accepts it; by default a pipe for `send`.
+        errors: Its standard error, as `subprocess.Popen` accepts it.
+        limits: Its resource limits.
+        cleaning: A statement that it runs before it ends because its parent was killed.
+        has_session: Whether it and its descendants form their own session, which ends as a whole. Without a session,
+            a terminal's interrupt also reaches it.
 
     Attributes:
-        process: The process itself. Its standard output is text, heard by `listen` or by iteration alone.
+        process: The process itself. Its standard output is text; read it only with `listen` or by iteration.
         excess: The limit that ended it: `time`, `memory`, `output`, or an empty string.
     """
 
@@ -72,7 +72,7 @@ class Child:
         cleaning: str = "pass",
         has_session: bool = True,
     ) -> None:
-        """Start it."""
+        """Start the process."""
         self.excess: Excess = ""
         self._limits, self._has_session = limits, has_session and os.name == "posix"
         self._lines: queue.SimpleQueue[str] = queue.SimpleQueue()
@@ -104,7 +104,7 @@ class Child:
             threading.Thread(target=self._watch, daemon=True).start()
 
     def __enter__(self) -> Self:
-        """Return itself."""
+        """Return the child itself."""
         return self
 
     def __exit__(self, *_: object) -> None:
@@ -112,7 +112,7 @@ class Child:
         self.end()
 
     def __iter__(self) -> Iterator[str]:
-        """Yield the lines of its standard output until it closes that."""
+        """Yield the lines of the process's standard output until it is closed."""
         stream, most = self.process.stdout, self._limits.output
         while stream and (line := stream.readline(-1 if most is None else most - self._size + 1)):
             self._size += len(line)
@@ -122,18 +122,18 @@ class Child:
             yield line
 
     def restart_clock(self) -> None:
-        """Give it the limit of time anew, as for the next of several tasks."""
+        """Restart the time limit, as for the next of several tasks."""
         self._begun = time.monotonic()
 
     def send(self, line: str) -> None:
-        """Write a line to its standard input; a process that has ended hears nothing."""
+        """Write a line to the process's standard input; does nothing if the process has ended."""
         with contextlib.suppress(OSError, ValueError):
             if self.process.stdin:
                 self.process.stdin.write(f"{line}\n")
                 self.process.stdin.flush()
 
     def listen(self, seconds: float) -> str:
-        """Return the next line of its standard output, or an empty string where none comes in time or any more."""
+        """Return the next line of the standard output, or an empty string on timeout or at the end of the output."""
         if self._listener is None:
             self._listener = threading.Thread(target=self._hear, daemon=True)
             self._listener.start()
@@ -142,31 +142,31 @@ class Child:
         except queue.Empty:
             return ""
         if not line:
-            # It closes its output a moment before it has ended.
+            # The process closes its output a moment before it ends.
             with contextlib.suppress(subprocess.TimeoutExpired):
                 self.process.wait(CLOSING)
         return line
 
     def measure_use(self) -> struct_rusage:
-        """Wait until it has ended, and return what it used, such as seconds of the processor."""
+        """Wait until the process has ended, and return its resource usage, such as processor seconds."""
         _, status, use = os.wait4(self.process.pid, 0)
         self.process.returncode = os.waitstatus_to_exitcode(status)
         return use
 
     def kill(self) -> None:
-        """Let the system end it, with what it started."""
+        """Kill the process and its descendants."""
         kill_below(self.process.pid)
         self.process.kill()
 
     def end(self) -> int:
-        """End it, and return how it ended: its exit status, or the number of a signal below zero."""
+        """End the process, and return its exit status, or a negative signal number."""
         self._ended.set()
         self.kill()
         code = self.process.wait()
-        # Closing the output would wait for a listener, or for what the process started without a session.
+        # Closing the output would block while a listener reads, or while descendants without a session keep it open.
         is_read = self._listener is not None or not self._has_session
         for stream in filter(None, (self.process.stdin, None if is_read else self.process.stdout)):
-            # What was still to be written has no reader any more.
+            # Buffered input is lost because the process no longer reads it.
             with contextlib.suppress(OSError):
                 stream.close()
         held_open, self._held_open = self._held_open, None
@@ -175,7 +175,7 @@ class Child:
         return code
 
     def _hear(self) -> None:
-        # The process may be ended in the middle of a line.
+        # The process may be killed in the middle of a line.
         with contextlib.suppress(OSError, ValueError):
             for line in self:
                 self._lines.put(line)

@@ -1,4 +1,4 @@
-"""A process forked from one that has loaded what it needs: it begins at once, is limited, and sends messages."""
+"""A process forked from a preloaded server: it starts immediately, has resource limits, and sends messages."""
 
 from __future__ import annotations
 
@@ -26,58 +26,58 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 STACKS = "stacks"
-"""The file in a process's folder into which `faulthandler` writes the lines that run."""
+"""The file in a process's folder to which `faulthandler` writes the stacks."""
 
 _OUTPUT = "output"
 
 _SHOWN = 1 << 16
-"""Bytes of a process's output that are read."""
+"""The maximum number of bytes to read from a process's output."""
 
 _MOST_DESCRIPTORS = 64
-"""The number below which the descriptors are that a process inherits."""
+"""The exclusive upper bound of the descriptors that a process inherits."""
 
 _TRIES = 2
-"""The fork server may end just as it is asked for a process, and the next try starts another."""
+"""The number of attempts: the fork server may end during a request, and the next attempt restarts it."""
 
 _lock = threading.Lock()
-"""Held while a process starts or reports its end, which two threads may not do at once in `multiprocessing`."""
+"""The lock for starting and joining processes, which `multiprocessing` does not allow in two threads at once."""
 
 
 def preload(module: str) -> None:
-    """Let the fork server import a module before it forks the first process."""
+    """Make the fork server import a module before it forks the first process."""
     _find_context().set_forkserver_preload([module])
 
 
 @cache
 def _find_context() -> ForkServerContext:
-    # Most commands start no process in this way, and would import it for nothing.
+    # The import is local because most commands never start a forked process.
     from multiprocessing import get_context
 
     return get_context("forkserver")
 
 
 class ForkedProcess:
-    """A process forked from the fork server, in a session and a folder of its own.
+    """A process forked from the fork server, with its own session and folder.
 
     Args:
-        work: The function that runs in it, as `module:function`. It gets this process's end of the connection and the
-            arguments.
-        arguments: Its further arguments, which can be pickled.
-        folder: The folder that it runs in, made now and removed at its end.
-        variables: Variables of its environment besides those of this process.
-        limits: The most that it may take.
+        work: The function to run, as `module:function`. Its arguments are this process's end of the connection and
+            `arguments`.
+        arguments: Its further arguments, which must be picklable.
+        folder: Its working folder, which is created now and removed at its end.
+        variables: Environment variables in addition to this process's.
+        limits: Its resource limits.
 
     Attributes:
         messages: Its messages in order; the last one is `{"kind": "ended"}`.
         code: Its exit code, negative for a signal; None while it runs.
         excess: The limit that ended it, or an empty string.
-        stacks: The stacks that `faulthandler` wrote, once it has ended.
+        stacks: The stacks that `faulthandler` wrote, available after its end.
     """
 
     def __init__(
         self, work: str, arguments: tuple[Any, ...], folder: Path, variables: Mapping[str, str], limits: Limits
     ) -> None:
-        """Begin to start it."""
+        """Start the process in the background."""
         self.messages: queue.SimpleQueue[dict[str, Any]] = queue.SimpleQueue()
         self.code: int | None = None
         self.excess: Excess = ""
@@ -93,21 +93,21 @@ class ForkedProcess:
 
     @property
     def printed(self) -> str:
-        """The first part of its output."""
+        """The first part of the process's output."""
         with self._reading:
             return self._printed if self.code is not None else self._read_output()
 
     def send(self, message: object) -> None:
-        """Send a message; a process that has ended ignores it."""
+        """Send a message to the process, which is ignored if the process has ended."""
         with contextlib.suppress(OSError):
             self._connection.send(message)
 
     def restart_clock(self, seconds: float | None) -> None:
-        """Limit its time from now on; None is no limit."""
+        """Set the time limit, counted from now; None is no limit."""
         self._limits, self._begun = replace(self._limits, seconds=seconds), time.monotonic()
 
     def end(self, excess: Excess = "") -> None:
-        """End it with all that it started."""
+        """End the process and its descendants."""
         if self.code is None:
             self._is_ending = True
             self.excess = self.excess or excess
@@ -116,7 +116,7 @@ class ForkedProcess:
                 self._process.kill()
 
     def wait(self, seconds: float) -> None:
-        """Wait until it has ended and its folder is removed, but no longer than some seconds."""
+        """Wait until the process has ended and its folder is removed, for at most `seconds`."""
         self._follower.join(seconds)
 
     def _follow(self, theirs: Connection) -> None:
@@ -141,7 +141,7 @@ class ForkedProcess:
         self._clean_up(code)
 
     def _start(self, theirs: Connection) -> int | None:
-        """Start it, and return its exit code where that fails."""
+        """Start the process, and return its exit code if the start fails."""
         with _lock, theirs:
             for _ in range(0 if self._is_ending else _TRIES):
                 with contextlib.suppress(OSError, EOFError):
@@ -155,7 +155,7 @@ class ForkedProcess:
         return None
 
     def _receive(self) -> bool:
-        """Receive a message, and return whether another can follow."""
+        """Receive a message, and return whether more messages can follow."""
         try:
             message = self._connection.recv()
             self.messages.put({"kind": message["kind"], **message})
@@ -180,7 +180,7 @@ class ForkedProcess:
 def _begin(
     work: str, arguments: tuple[Any, ...], connection: Connection, folder: Path, variables: dict[str, str]
 ) -> None:
-    """Do the work of a process that was just forked."""
+    """Run the requested function in the process that was just forked."""
     from multiprocessing import parent_process
 
     parent = parent_process()
@@ -195,7 +195,7 @@ def _begin(
     os.close(output)
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is a stream of text
     os.chdir(folder)
-    # Assemblers and other libraries that are not Python read the variable.
+    # Assemblers and other native libraries read the variable.
     os.environ.update({"TMPDIR": str(folder), **variables})
     tempfile.tempdir = str(folder)
     module, _, name = work.partition(":")
@@ -203,10 +203,10 @@ def _begin(
 
 
 def _close_others(descriptors: set[int]) -> None:
-    """Close the descriptors beyond some: code that writes into each would end the fork server."""
+    """Close all descriptors except the given ones, because user code that writes to them would end the fork server."""
     from multiprocessing import resource_tracker
 
-    # One of those is this object's, which makes another for code that uses `multiprocessing` itself.
+    # One of the closed descriptors belongs to this object, which creates a new one if `multiprocessing` is used.
     resource_tracker._resource_tracker._fd = None  # type: ignore[attr-defined]  # noqa: SLF001 - there is no other way
     for descriptor in {*range(3, _MOST_DESCRIPTORS)} - descriptors:
         with contextlib.suppress(OSError):

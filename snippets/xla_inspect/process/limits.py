@@ -1,4 +1,4 @@
-"""The memory and the processes that a process takes, the most that it may take, and the end of what it started."""
+"""Resource limits of a process: measurement of memory and descendants, and termination of descendants."""
 
 from __future__ import annotations
 
@@ -10,21 +10,21 @@ from pathlib import Path
 from typing import Literal
 
 type Excess = Literal["", "time", "memory", "output", "processes", "start"]
-"""The limit that a process went over; `start` for a process that never began."""
+"""The limit that a process exceeded; `start` for a process that failed to start."""
 
 LOOK = 0.1
-"""Seconds between two looks at what a process takes."""
+"""Seconds between two measurements of a process."""
 
 
 @dataclass(frozen=True)
 class Limits:
-    """The most that a process may take; None is no limit.
+    """The resource limits of a process; None is no limit.
 
     Attributes:
-        seconds: Time since it started, or since its clock was restarted.
-        memory: Bytes of main memory, with all that it started.
-        output: Characters, or bytes, that it writes to its standard output.
-        processes: Processes that it starts.
+        seconds: Time since its start, or since its clock was restarted.
+        memory: Bytes of main memory, including its descendants'.
+        output: Characters or bytes written to its standard output.
+        processes: The number of its descendants.
     """
 
     seconds: float | None = None
@@ -33,7 +33,7 @@ class Limits:
     processes: int | None = None
 
     def find_excess(self, process: int, seconds: float, output: int = 0) -> Excess:
-        """Return the limit that a process is over after some seconds and some output, or an empty string."""
+        """Return the limit that a process exceeds after the given time and output, or an empty string."""
         if self.seconds is not None and seconds > self.seconds:
             return "time"
         if self.output is not None and output > self.output:
@@ -51,7 +51,7 @@ UNLIMITED = Limits()
 
 
 def list_below(process: int) -> list[int]:
-    """Return the processes that a process has started, however far below it, as Linux lists them."""
+    """Return all descendants of a process, as Linux lists them."""
     below = []
     with contextlib.suppress(OSError):
         for task in Path(f"/proc/{process}/task").iterdir():
@@ -61,7 +61,7 @@ def list_below(process: int) -> list[int]:
 
 
 def kill_below(process: int) -> None:
-    """Let the system end what a process has started, and the rest of its session where it leads one."""
+    """Kill the descendants of a process, and the rest of its session if it leads one."""
     if os.name == "posix":
         for below in list_below(process):
             with contextlib.suppress(OSError):
@@ -71,7 +71,7 @@ def kill_below(process: int) -> None:
 
 
 def measure_own_memory(*processes: int) -> int:
-    """Return the bytes of memory that are some processes' own, as Linux reports them, and 0 on other systems."""
+    """Return the private memory of processes in bytes as Linux reports it, or 0 on other systems."""
     total = 0
     for process in processes:
         with contextlib.suppress(OSError, IndexError, ValueError):
@@ -81,7 +81,7 @@ def measure_own_memory(*processes: int) -> int:
 
 
 def count_memory() -> int:
-    """Return the bytes of memory that the machine has, or 0 where the system does not tell."""
+    """Return the machine's main memory in bytes, or 0 if the system does not report it."""
     try:
         return os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES")
     except (AttributeError, ValueError, OSError):

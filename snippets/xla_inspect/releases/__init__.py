@@ -1,4 +1,4 @@
-"""Releases of JAX: installed, a program compiled under each, what it came to, and what changed from one to a later."""
+"""JAX releases: their environments, the results of compiling a program with each, and the changes between releases."""
 
 from xla_inspect.releases.environment_store import MOST_BYTES, list_installed, measure_store
 from xla_inspect.releases.environments import Environment, clean_environment, install, make_environment

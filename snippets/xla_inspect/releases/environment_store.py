@@ -1,4 +1,4 @@
-"""The folder of environments in the user's cache: which are in use, what they take, and which go for want of room."""
+"""The folder of environments in the user's cache: locks, sizes, and eviction of the least recently used."""
 
 from __future__ import annotations
 
@@ -17,24 +17,24 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 DESCRIPTION, USED = "environment.json", "used"
-"""The files of an environment that say what it is, and when it was used last.
+"""The files of an environment with its description and the time of its last use.
 
-The description is written last: a folder without one is half an environment, and goes unless a process holds it.
+The description is written last: a folder without one is incomplete, and is removed unless a process has locked it.
 """
 
 MOST_BYTES = 24 << 30
-"""Bytes that environments may take; those that were not used for longest go first. uv shares most of them with its own
-cache, where both lie on one disk, so that they take far less than they measure."""
+"""The size limit of all environments in bytes; the least recently used are removed first. uv shares most files with its
+own cache if both are on one disk, so the environments use far less space than their measured size."""
 
 _NAMED = "[0-9]*"
 """The pattern of the names of environments."""
 
 PATIENCE = 1800
-"""Seconds to wait for another process that makes the same environment: it may have a gigabyte to fetch."""
+"""Seconds to wait for another process that creates the same environment: it may download a gigabyte."""
 
 
 def find_store() -> Path:
-    """Return the folder of environments; where nothing is to be kept, one that goes with this process."""
+    """Return the folder of environments, or a temporary folder for this process if the cache is off."""
     cache = folders.find_cache()
     if cache is not None:
         return cache / "releases"
@@ -48,7 +48,7 @@ _temporary: list[tempfile.TemporaryDirectory[str]] = []
 
 @contextmanager
 def held(folder: Path) -> Iterator[None]:
-    """Keep an environment from being evicted by another process while it is made or used."""
+    """Protect an environment from eviction by other processes while it is created or used."""
     with (folder / USED).open("a", encoding="utf-8") as file:
         with suppress(OSError):
             lock(file, shared=True)
@@ -56,28 +56,29 @@ def held(folder: Path) -> Iterator[None]:
 
 
 def list_installed(store: Path | None = None) -> tuple[str, ...]:
-    """Return the releases that have an environment, for want of any that could be installed."""
+    """Return the releases that have an installed environment."""
     return tuple(sorted({folder.name.partition("-")[0] for folder in _list_whole(store or find_store())}))
 
 
 def measure_store(store: Path | None = None) -> int:
-    """Return the bytes that the environments of releases take, those shared with uv's cache among them."""
+    """Return the total size of the environments in bytes, including files shared with uv's cache."""
     return sum(_measure(folder) for folder in _list_whole(store or find_store()))
 
 
 def evict_environments(store: Path, limit: int = MOST_BYTES) -> None:
-    """Remove halves of environments, and the least recently used until the others take less than a limit."""
+    """Remove incomplete environments, and the least recently used ones until the rest is below a size limit."""
     total = 0
     whole = _list_whole(store)
     halves = [path for path in store.glob(_NAMED) if path not in whole]
     for folder in (*halves, *sorted(whole, key=_find_last_use, reverse=True)):
         total += _measure(folder) if folder in whole else 0
         if (folder in halves or total > limit) and _is_free(folder):
-            # It is gone at once for who looks for it, and then bit by bit.
+            # The rename removes the environment atomically for other processes; the deletion takes longer.
             with suppress(OSError):
                 folder.rename(folder.with_name(f".gone-{folder.name}-{os.getpid()}"))
-    for gone in store.glob(".gone-*"):
-        shutil.rmtree(gone, ignore_errors=True)
+    # A process that was killed during a deletion leaves a renamed folder, which is deleted here.
+    for leftover in store.glob(".gone-*"):
+        shutil.rmtree(leftover, ignore_errors=True)
 
 
 def _list_whole(store: Path) -> list[Path]:
@@ -92,21 +93,21 @@ def _find_last_use(folder: Path) -> float:
 
 
 def _measure(folder: Path) -> int:
-    """Return the bytes of a folder, which are counted once and then known: an environment does not change."""
-    known = folder / "size"
+    """Return the size of a folder in bytes, which is stored after the first time because environments do not change."""
+    record = folder / "size"
     with suppress(OSError, ValueError):
-        return int(known.read_text(encoding="utf-8"))
+        return int(record.read_text(encoding="utf-8"))
     total = 0
     for path in folder.rglob("*"):
         with suppress(OSError):
             total += path.lstat().st_size
     with suppress(OSError):
-        known.write_text(str(total), encoding="utf-8")
+        record.write_text(str(total), encoding="utf-8")
     return total
 
 
 def _is_free(folder: Path) -> bool:
-    """Return whether no process makes or uses an environment; Windows renames no folder of which a file is open."""
+    """Return whether no process creates or uses an environment; Windows cannot rename a folder with an open file."""
     try:
         with (folder / USED).open("r+", encoding="utf-8") as file:
             return lock(file) or sys.platform == "win32"

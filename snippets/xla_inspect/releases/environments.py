@@ -1,7 +1,7 @@
-"""One environment for each release of JAX, made by uv, with the compilers for GPU and TPU that belong to it.
+"""One environment per JAX release, created by uv, with the GPU and TPU compilers that belong to the release.
 
-They lie in the user's cache folder. An environment counts when its description is there, which is written last: what a
-killed process leaves is no environment, and of two processes one makes it and the other finds it.
+Environments are in the user's cache folder. The description is written last, so the remains of a killed process do not
+count as an environment. Of two concurrent processes, one creates the environment and the other uses it.
 """
 
 from __future__ import annotations
@@ -48,13 +48,13 @@ _UNFIT = re.compile(
 
 @dataclass(frozen=True)
 class Environment:
-    """Where a release is installed.
+    """The installation of a release.
 
     Attributes:
         version: The release of JAX.
-        folder: Everything of the release: the environment, and what says what it is.
-        versions: The packages that compile, name to version.
-        missing: The kinds of targets that were asked for and cannot be compiled for, with the reason.
+        folder: The release's folder, with the environment and its description.
+        versions: The versions of the packages that compile, by name.
+        missing: The reasons that requested kinds of targets are not available, by kind.
     """
 
     version: str
@@ -64,18 +64,18 @@ class Environment:
 
     @property
     def python(self) -> Path:
-        """The interpreter."""
+        """The path of the interpreter."""
         return find_python(self.folder / "env")
 
     @property
     def plugin(self) -> Path | None:
         """The library that compiles for NVIDIA GPUs, or None."""
-        named = "jax_plugins/xla_cuda*/xla_cuda_plugin.so"
-        return next(iter(sorted((self.folder / "env").glob(f"lib*/python*/site-packages/{named}"))), None)
+        pattern = "jax_plugins/xla_cuda*/xla_cuda_plugin.so"
+        return next(iter(sorted((self.folder / "env").glob(f"lib*/python*/site-packages/{pattern}"))), None)
 
 
 def find_python(environment: Path) -> Path:
-    """Return the interpreter of a virtual environment, whatever the system."""
+    """Return the interpreter of a virtual environment, on any operating system."""
     return environment / ("Scripts/python.exe" if sys.platform == "win32" else "bin/python")
 
 
@@ -86,55 +86,56 @@ def make_environment(
     store: Path | None = None,
     say: Callable[[str], None] = lambda _: None,
 ) -> Environment:
-    """Return the environment of a release, installed unless it is already.
+    """Return the environment of a release, and install it if necessary.
 
     Args:
         version: The release of JAX.
-        requirements: What uv installs, by the kind of target that takes it. The first has to install; a further one
-            that does not is missing, with the reason.
-        store: Where environments lie, by default in the user's cache folder.
-        say: Hears of an installation, which takes long.
+        requirements: Requirements for uv, by the kind of target that needs them. The first kind must install; a later
+            kind that does not is listed in `missing`, with the reason.
+        store: The folder of environments, by default in the user's cache folder.
+        say: Called with a message before an installation, which takes long.
 
     Raises:
-        ReleaseError: It does not install under any Python of this machine, or not at all.
+        ReleaseError: The release cannot be installed with any Python on this machine.
     """
     store = store or find_store()
-    wanted = {kind: list(each) for kind, each in requirements.items()}
-    mark = hashlib.sha256(json.dumps(wanted).encode()).hexdigest()[:10]
-    folder = store / f"{version}-{'-'.join(wanted)}-{mark}"
-    if (known := read_environment(version, folder)) is not None:
-        return known
+    needs = {kind: list(packages) for kind, packages in requirements.items()}
+    mark = hashlib.sha256(json.dumps(needs).encode()).hexdigest()[:10]
+    folder = store / f"{version}-{'-'.join(needs)}-{mark}"
+    if (environment := read_environment(version, folder)) is not None:
+        return environment
     find_uv()
     say(f"installing JAX {version}")
     try:
         store.mkdir(parents=True, exist_ok=True)
         with Claim(folder, patience=PATIENCE):
-            if (known := read_environment(version, folder)) is None:
+            # Another process may have created the environment while this one waited for the lock.
+            if (environment := read_environment(version, folder)) is None:
                 evict_environments(store)
-                _install(version, wanted, folder)
-                known = read_environment(version, folder)
+                _install(version, needs, folder)
+                environment = read_environment(version, folder)
     except OSError as error:
         raise ReleaseError(shorten_refusal(str(error))) from error
-    assert known is not None  # noqa: S101 - asked for or made above
-    return known
+    assert environment is not None  # noqa: S101 - asked for or made above
+    return environment
 
 
 def read_environment(version: str, folder: Path) -> Environment | None:
-    """Return an environment that is there, counted as used now, or None."""
+    """Return an installed environment and update its time of last use, or return None."""
     try:
-        known = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
+        description = json.loads((folder / DESCRIPTION).read_text(encoding="utf-8"))
         (folder / USED).touch()
-        found = Environment(version, folder, known["versions"], known["missing"])
+        environment = Environment(version, folder, description["versions"], description["missing"])
     except (OSError, ValueError, KeyError):
         return None
-    return found if found.python.exists() else None  # its interpreter may have been removed
+    return environment if environment.python.exists() else None  # its interpreter may have been removed
 
 
 def _install(version: str, requirements: Mapping[str, Sequence[str]], folder: Path) -> None:
-    """Install a release under the first Python of this machine that it fits, into a folder that is whole or not there.
+    """Install a release with the first suitable Python on this machine; the folder is created completely or not at all.
 
     Raises:
-        ReleaseError: It does not install.
+        ReleaseError: The release cannot be installed.
     """
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
@@ -167,7 +168,7 @@ def _try_interpreters(version: str, requirements: Mapping[str, Sequence[str]], f
 
 
 def _install_more(python: str, kind: str, requirements: Sequence[str]) -> str:
-    """Install what a further kind of target takes; return why that cannot be, or an empty string."""
+    """Install the requirements of a further kind of target; return the reason for a failure, or an empty string."""
     if obstacle := find_obstacle(kind):
         return obstacle
     refusal = install(python, requirements)
@@ -175,30 +176,30 @@ def _install_more(python: str, kind: str, requirements: Sequence[str]) -> str:
 
 
 def install(python: str, requirements: Sequence[str]) -> str:
-    """Install requirements into an environment; return what uv said where it could not, else an empty string."""
+    """Install requirements into an environment; return uv's message if it fails, else an empty string."""
     arguments = ["pip", "install", "--quiet", "--only-binary", "jaxlib", "--python", python, *requirements]
     ended = run_uv(arguments, check=False)
     return (ended.stderr.strip() or f"uv ended with {ended.returncode}") if ended.returncode else ""
 
 
 def list_versions(python: str) -> dict[str, str]:
-    """Return the versions of the packages that records name, as an environment has them."""
+    """Return the installed versions of the packages that are recorded, by name."""
     listed = run_uv(["pip", "list", "--quiet", "--format", "json", "--python", python]).stdout
     installed = {package["name"]: package["version"] for package in json.loads(listed)}
     return {name: installed[name] for name in RECORDED if name in installed}
 
 
 def explain_refusal(version: str, refusal: str) -> str:
-    """Return in words why a release could not be installed."""
+    """Return an explanation of a release's installation failure."""
     if re.search(r"no version of jax==|there is no version", refusal):
         return f"there is no release {version} of JAX"
     return f"JAX {version} does not install: {shorten_refusal(refusal)}"
 
 
 def clean_environment() -> dict[str, str]:
-    """Return the environment for a process of a release, without what JAX and the compilers read.
+    """Return this process's environment variables without those that JAX and the compilers read.
 
-    Importing JAX in this process points TPU_LIBRARY_PATH at the libtpu that is installed here, and any process started
-    later would load that one.
+    Importing JAX in this process sets TPU_LIBRARY_PATH to the libtpu that is installed here, which any child process
+    would then load.
     """
     return {name: value for name, value in os.environ.items() if not OF_COMPILERS.match(name)}

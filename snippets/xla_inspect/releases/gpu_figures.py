@@ -1,7 +1,7 @@
-"""The figures of GPUs in the form that each release's CUDA plugin takes: it refuses a figure that it has no field for.
+"""GPU device data adapted to each release's CUDA plugin, which rejects fields that it does not know.
 
-A plugin holds descriptions of its own protobuf messages, which say what fields there are. They are read here without
-a library for it, since the tool has none.
+A plugin contains descriptors of its protobuf messages, which list the known fields. This module parses the descriptors
+directly, because the tool does not depend on a protobuf library.
 """
 
 from __future__ import annotations
@@ -18,68 +18,68 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 FILE, MESSAGE = "xla/stream_executor/device_description.proto", ".stream_executor.GpuTargetConfigProto"
-"""The file that describes what a plugin takes, and the message in it."""
+"""The protobuf file that describes a plugin's device data, and the message in it."""
 
 type Fields = dict[str, dict[str, str]]
-"""The fields of messages, by the full name of the message: each with the name of its own message, if it is one."""
+"""The fields of messages, by the message's full name; each field has the name of its message type, if any."""
 
 _FIELD = re.compile(r"^ *(?P<name>\w+)(?:: | \{)")
 _LONGEST = 1 << 20
 _KNOWN = range(1, 15)
-"""The numbers of the fields of a file's description; behind it in a library stands something else."""
+"""The field numbers of a file descriptor; any other number means that the descriptor has ended."""
 
-# Numbers of fields in descriptor.proto of protobuf.
+# These are field numbers in protobuf's descriptor.proto.
 _PACKAGE, _MESSAGES, _NAME, _FIELDS, _NESTED, _TYPE, _DEPENDENCY = 2, 4, 1, 2, 3, 6, 3
 
 
 def adapt_figures(spec: str, plugin: Path | None) -> str:
-    """Return the figures of a GPU without those that a plugin has no field for.
+    """Return a GPU's device data without the fields that a plugin does not know.
 
     Args:
-        spec: The figures, as `read_spec` of the targets returns them.
-        plugin: The plugin's shared library; without one the figures stay as they are.
+        spec: The device data, as returned by `read_spec` of the targets.
+        plugin: The plugin's shared library; if None, the data is returned unchanged.
     """
     fields = read_message_fields(plugin) if plugin else {}
     if MESSAGE not in fields:
         return spec
-    kept: list[str] = []
+    lines: list[str] = []
     within: list[str] = [MESSAGE]
     for line in spec.splitlines():
         match = _FIELD.match(line)
         if line.strip() == "}":
             if within[-1]:
-                kept.append(line)
+                lines.append(line)
             within.pop()
-            # An empty name stands for a part that is left out.
+            # An empty name marks a block that is dropped.
             continue
         if not match:
             continue
         begins = line.rstrip().endswith("{")
-        known = fields.get(within[-1], {}) if within[-1] else {}
-        is_known = match["name"] in known
+        allowed = fields.get(within[-1], {}) if within[-1] else {}
+        is_known = match["name"] in allowed
         if is_known:
-            kept.append(line)
+            lines.append(line)
         if begins:
-            within.append(known[match["name"]] if is_known else "")
-    return "".join(f"{line}\n" for line in kept)
+            within.append(allowed[match["name"]] if is_known else "")
+    return "".join(f"{line}\n" for line in lines)
 
 
 def count_figures(text: str) -> int:
-    """Return how many figures a text holds."""
+    """Return the number of fields in a device description."""
     return len(re.findall(r"^\s*\w+: ", text, re.MULTILINE))
 
 
 @cache
 def read_message_fields(library: Path) -> Fields:
-    """Return the fields of the messages that describe a GPU, as a library's own descriptions have them."""
+    """Return the fields of the messages that describe a GPU, from the descriptors in a library."""
     fields: Fields = {}
     with library.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as data:
-        waiting, seen = [FILE], set[str]()
+        waiting, visited = [FILE], set[str]()
         while waiting:
             name = waiting.pop()
-            if name in seen:
+            if name in visited:
                 continue
-            seen.add(name)
+            visited.add(name)
             parts = _find_description(data, name)
             package = next((_text(value) for number, value in parts if number == _PACKAGE), "")
             for number, value in parts:
@@ -91,7 +91,7 @@ def read_message_fields(library: Path) -> Fields:
 
 
 def _find_description(data: mmap.mmap, name: str) -> list[tuple[int, int | memoryview]]:
-    """Return the fields of a file's description, which begins with its name, or nothing where there is none."""
+    """Return the fields of a file descriptor, which starts with the file's name, or nothing if it is not there."""
     encoded = name.encode()
     mark = b"\x0a" + bytes([len(encoded)]) + encoded
     at = data.find(mark)
@@ -111,7 +111,7 @@ def _find_description(data: mmap.mmap, name: str) -> list[tuple[int, int | memor
 
 
 def _read_message(data: memoryview, scope: str) -> Iterator[tuple[str, dict[str, str]]]:
-    """Yield a message and those that it holds, each by its full name with its fields."""
+    """Yield a message and its nested messages, each as its full name and its fields."""
     own: dict[str, str] = {}
     parts = list(read_fields(data))
     name = next((_text(value) for number, value in parts if number == _NAME), "")

@@ -1,4 +1,4 @@
-"""The Pythons that are installed on this machine: a release of JAX needs one that it has wheels for."""
+"""The Python interpreters on this machine: a JAX release needs one for which it has wheels."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _ASK = "import sys; print('%d.%d' % sys.version_info[:2], sys.implementation.nam
 
 @dataclass(frozen=True, slots=True)
 class Interpreter:
-    """A Python of this machine.
+    """A Python interpreter on this machine.
 
     Attributes:
-        version: Its first two numbers.
+        version: Its major and minor version.
         path: Its executable.
     """
 
@@ -32,23 +32,27 @@ class Interpreter:
     path: Path
 
     def __str__(self) -> str:
-        """Return it as it is said: `Python 3.12`."""
+        """Return the interpreter's display name, such as `Python 3.12`."""
         return f"Python {self.version[0]}.{self.version[1]}"
 
 
 @cache
 def list_interpreters() -> tuple[Interpreter, ...]:
-    """Return one CPython of each version that is installed, that of this process first, then the newest first.
+    """Return one CPython of each installed version: this process's first, then the newest first.
 
-    They are those that uv finds, and those of pyenv, which keeps most of its own off the PATH.
+    The candidates are the interpreters that uv finds, and those of pyenv, most of which are not on the PATH.
     """
     own = Interpreter(sys.version_info[:2], Path(getattr(sys, "_base_executable", "") or sys.executable))
-    found = {own.version: own}
+    interpreters = {own.version: own}
     for path in (*_ask_uv(), *_list_pyenv()):
         version = _ask_version(path)
         if version is not None and version >= OLDEST:
-            found.setdefault(version, Interpreter(version, path))
-    others = sorted((each for each in found.values() if each is not own), key=lambda each: each.version, reverse=True)
+            interpreters.setdefault(version, Interpreter(version, path))
+    others = sorted(
+        (python for python in interpreters.values() if python is not own),
+        key=lambda python: python.version,
+        reverse=True,
+    )
     return (own, *others)
 
 
@@ -56,9 +60,9 @@ def _ask_uv() -> list[Path]:
     ended = run_uv(["python", "list", "--only-installed", "--output-format", "json"], check=False)
     with suppress(ValueError, KeyError, TypeError):
         return [
-            Path(each["path"])
-            for each in json.loads(ended.stdout)
-            if each.get("path") and each["key"].startswith("cpython") and "freethreaded" not in each["key"]
+            Path(entry["path"])
+            for entry in json.loads(ended.stdout)
+            if entry.get("path") and entry["key"].startswith("cpython") and "freethreaded" not in entry["key"]
         ]
     return []
 
@@ -71,7 +75,7 @@ def _list_pyenv() -> list[Path]:
 
 
 def _ask_version(path: Path) -> tuple[int, int] | None:
-    """Return the version of an interpreter that starts and is CPython."""
+    """Return the version of an interpreter if it starts and is CPython."""
     with suppress(OSError, subprocess.SubprocessError, ValueError):
         ended = subprocess.run([path, "-I", "-c", _ASK], capture_output=True, text=True, timeout=20, check=True)  # noqa: S603 - uv, or an interpreter that it found
         number, name = ended.stdout.split()

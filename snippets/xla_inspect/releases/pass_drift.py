@@ -1,4 +1,4 @@
-"""Which passes run under one release and not under another, and which of them only have other names."""
+"""The passes that run with one JAX release and not with another, with renamed passes recognized."""
 
 from __future__ import annotations
 
@@ -11,17 +11,17 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
 ALIKE = 0.8
-"""From which likeness on two names of passes that stand at the same place are taken for one name and a new one."""
+"""The similarity from which two pass names at the same place count as a renamed pass."""
 
 
 @dataclass(frozen=True, slots=True)
 class PassDrift:
-    """How the passes that run differ.
+    """The difference between two lists of passes.
 
     Attributes:
-        renamed: Pairs of the old and the new name of what is taken for one pass.
+        renamed: Pairs of the old and the new name of a pass.
         added: Passes that only the newer release runs, in the order of their first run.
-        gone: Passes that only the older runs.
+        gone: Passes that only the older release runs.
     """
 
     renamed: tuple[tuple[str, str], ...]
@@ -30,28 +30,28 @@ class PassDrift:
 
     @property
     def total(self) -> int:
-        """How many passes were renamed, added or dropped."""
+        """The number of passes that were renamed, added or dropped."""
         return len(self.renamed) + len(self.added) + len(self.gone)
 
 
 @dataclass(frozen=True, slots=True)
 class SetChange:
-    """Names that came and went."""
+    """Added and removed names."""
 
     added: tuple[str, ...]
     gone: tuple[str, ...]
 
 
 def compare_names(old: Mapping[str, object] | Sequence[str], new: Mapping[str, object] | Sequence[str]) -> SetChange:
-    """The names that came and those that went, each in their own order."""
+    """Return the added and the removed names, each in the order of its list."""
     return SetChange(tuple(name for name in new if name not in old), tuple(name for name in old if name not in new))
 
 
 def compare_passes(old: Sequence[str], new: Sequence[str]) -> PassDrift:
-    """How two lists of passes differ, each in the order of its first run.
+    """Return the difference between two lists of passes, each in the order of the first run.
 
-    Two names are taken for one pass where they differ in `-`, `_` and capitals alone; or where they are much alike
-    and stand after the same pass, or before the same.
+    Two names count as the same pass if they differ only in `-`, `_` and capitals; or if they are similar and follow or
+    precede the same pass.
     """
     came, went = compare_names(old, new).added, compare_names(old, new).gone
     pairs = dict(_find_renamed(old, new, went, came))
@@ -66,9 +66,10 @@ def _find_renamed(
     old: Sequence[str], new: Sequence[str], went: Sequence[str], came: Sequence[str]
 ) -> Iterator[tuple[str, str]]:
     places_old, places_new = _find_places(old, new), _find_places(new, old)
-    taken: set[str] = set()
+    matched: set[str] = set()
     for name in went:
-        rated = [(_rate(name, other), other) for other in came if other not in taken]
+        # Each new name can replace only one old name.
+        rated = [(_rate(name, other), other) for other in came if other not in matched]
         near = [
             (rate, other)
             for rate, other in rated
@@ -76,12 +77,12 @@ def _find_renamed(
         ]
         if near:
             _, best = max(near)
-            taken.add(best)
+            matched.add(best)
             yield name, best
 
 
 def _find_places(names: Sequence[str], others: Sequence[str]) -> dict[str, set[tuple[str, str]]]:
-    """For each name, the nearest names before and after it that the other list has too."""
+    """Return, for each name, the nearest names before and after it that the other list also has."""
     shared, places = set(others), {}
     for position, name in enumerate(names):
         before = next((other for other in reversed(names[:position]) if other in shared), "")
@@ -91,6 +92,6 @@ def _find_places(names: Sequence[str], others: Sequence[str]) -> dict[str, set[t
 
 
 def _rate(one: str, other: str) -> float:
-    """How alike two names are, from 0 to 1, whatever joins their words."""
+    """Return the similarity of two names from 0 to 1, ignoring the separators between words."""
     first, second = (re.sub(r"[-_ ]", "", name).lower() for name in (one, other))
     return SequenceMatcher(None, first, second, autojunk=False).ratio()

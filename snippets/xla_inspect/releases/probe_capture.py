@@ -1,4 +1,4 @@
-"""Read what the probe left of a program under a release, as the releases of several years write it, into a capture."""
+"""A reader of the release probe's output, in the formats of several years of releases, as a capture."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ def read_probe(task: Mapping[str, Any], result: Mapping[str, Any], versions: Map
 
     Args:
         task: The task, whose folder has the dumps and the log.
-        result: What the probe says of it.
-        versions: The packages that compiled.
+        result: The probe's result for the task.
+        versions: The versions of the packages that compiled.
 
     Raises:
-        InspectError: The release left no dump of the program.
+        InspectError: The release wrote no dump of the program.
     """
     folder = Path(task["folder"])
     files = Files.from_folder(folder / "dumps")
@@ -41,13 +41,13 @@ def read_probe(task: Mapping[str, Any], result: Mapping[str, Any], versions: Map
     if not programs:
         message = f"the compiler of this release left no dump of {task['name']!r}"
         raise InspectError(message)
-    found = read_capture(files, max(programs, key=lambda module: len(module.files)))
-    places = _Places(found.frames)
-    before, after = places.number(found.before), places.number(found.after)
-    passes = tuple(replace(each, text=places.number(each.text)) for each in found.passes)
+    dumped = read_capture(files, max(programs, key=lambda module: len(module.files)))
+    places = _Places(dumped.frames)
+    before, after = places.number(dumped.before), places.number(dumped.after)
+    passes = tuple(replace(change, text=places.number(change.text)) for change in dumped.passes)
     memory = result["memory"]
     names = ("arguments", "outputs", "aliased", "temporaries", "code", "peak")
-    made = found.retold(
+    capture = dumped.retold(
         program=task["name"].rpartition(".")[2],
         target=task["target"],
         versions=dict(versions),
@@ -57,43 +57,43 @@ def read_probe(task: Mapping[str, Any], result: Mapping[str, Any], versions: Map
         stablehlo_locations="",
         before=before,
         after=after,
-        runs=found.runs or read_log(folder / "log", _name_module(before))[0],
+        runs=dumped.runs or read_log(folder / "log", _name_module(before))[0],
         passes=passes,
-        memory=_choose_memory(Memory(*(memory.get(name, 0) for name in names)) if memory else None, found.memory),
+        memory=_choose_memory(Memory(*(memory.get(name, 0) for name in names)) if memory else None, dumped.memory),
         cost=Cost((result["cost"] or {}).get("flops", 0.0), 0.0, 0.0, "executable", {}),
         times=Times(*result["seconds"]),
         frames=places.frames,
     )
     root = Path(task["root"])
-    named = {frame.file for chain in made.frames.values() for frame in chain}
+    names_in_chains = {frame.file for chain in capture.frames.values() for frame in chain}
     sources = {}
-    # Those outside of the project are JAX's, or the probe's own.
-    for file in sorted(name for name in named if not Path(name).is_absolute()):
+    # Files outside the project belong to JAX or to the probe.
+    for file in sorted(name for name in names_in_chains if not Path(name).is_absolute()):
         with suppress(OSError, UnicodeDecodeError):
             if (root / file).is_file():
                 sources[file] = (root / file).read_text(encoding="utf-8")
-    return made.retold(sources=sources)
+    return capture.retold(sources=sources)
 
 
-def _choose_memory(told: Memory | None, planned: Memory) -> Memory:
-    """Return the bytes that an executable says it needs, with those of the plan where it says none of its temporaries.
+def _choose_memory(reported: Memory | None, plan: Memory) -> Memory:
+    """Return the executable's memory statistics, or those of the buffer assignment if the former are incomplete.
 
-    Releases before 0.4.29 leave the temporaries of a CPU out, and older ones know nothing of a GPU that is not here.
+    Releases before 0.4.29 omit a CPU's temporaries, and older ones have no statistics for a GPU that is not present.
     """
-    if told is None:
-        return planned
-    return told if told.temporaries else replace(told, temporaries=planned.temporaries)
+    if reported is None:
+        return plan
+    return reported if reported.temporaries else replace(reported, temporaries=plan.temporaries)
 
 
 class _Places:
-    """The places in Python that instructions name, those of older releases, which name file and line, among them."""
+    """The source locations of instructions, including those of older releases, which store file and line directly."""
 
     def __init__(self, frames: Mapping[int, tuple[Frame, ...]]) -> None:
         self.frames = dict(frames)
         self._known: dict[tuple[str, int], int] = {}
 
     def number(self, text: str) -> str:
-        """Return a module with the number of a frame where an older release names a file and a line."""
+        """Return a module with a frame number in place of each file and line that an older release wrote."""
         if "source_file=" not in text:
             return text
 
@@ -108,7 +108,7 @@ class _Places:
 
 
 def read_log(path: Path, module: str) -> tuple[tuple[PassRun, ...], dict[str, float]]:
-    """Return the passes that a log says were run over a module, in order, and the seconds that each took in all."""
+    """Return the passes that a log lists for a module, in order, and the total seconds of each."""
     runs: list[PassRun] = []
     seconds: dict[str, float] = {}
     pipeline, ours = "", False

@@ -1,4 +1,4 @@
-"""Run the probe under a release until each task has a result, whatever the compiler does to its process."""
+"""A runner for the release probe that restarts it until each task has a result, even if the compiler crashes."""
 
 from __future__ import annotations
 
@@ -25,16 +25,16 @@ PROBE = (
     "import sys; from runpy import run_module; sys.path.append(sys.argv[1]); del sys.argv[1]; "
     "run_module('release_probe', run_name='__main__', alter_sys=True)"
 )
-"""What runs the package of the probe, which stands alone beside this module."""
+"""The program text that runs the probe's self-contained package."""
 
 LOGGED = {"TF_CPP_VMODULE": "hlo_pass_pipeline=1", "TF_CPP_MIN_LOG_LEVEL": "0", "TF_CPP_MAX_VLOG_LEVEL": "1"}
-"""What lets the compiler's log name each pass that runs, and how long it took."""
+"""Environment variables that make the compiler log each pass with its duration."""
 
 SHARE = 0.7
-"""Of the machine's memory a compile may have: the rest is for the machine."""
+"""The share of the machine's memory that a compile may use."""
 
 COMPILE_LIMIT = 300.0
-"""Seconds that one task may take, unless the reader says otherwise."""
+"""The default time limit of one task in seconds."""
 
 
 def run_probe(  # noqa: PLR0913 - what is known of it
@@ -48,17 +48,17 @@ def run_probe(  # noqa: PLR0913 - what is known of it
     logged: bool = True,
     niceness: int = 0,
 ) -> Iterator[tuple[Mapping[str, Any], dict[str, Any]]]:
-    """Yield each task with its result as it is there; of one that ended the process that is how it ended.
+    """Yield each task with its result as soon as it is available; for a crash, the result describes the crash.
 
     Args:
-        environment: The release.
-        tasks: What to do; each has an `id` and a `folder` of its own.
-        flags: Flags of XLA for the whole process, of which the release may know some.
-        paths: Folders from which the reader's code imports.
-        say: Hears of the task that is begun.
-        limit: Seconds that one task may take.
-        logged: Whether the compiler's log names the passes.
-        niceness: How much the process lets others go first.
+        environment: The environment of the release.
+        tasks: The tasks; each has its own `id` and `folder`.
+        flags: XLA flags for the whole process; the release may not know all of them.
+        paths: Folders from which the user's code imports.
+        say: Called with a message when a task starts.
+        limit: The time limit of one task in seconds.
+        logged: Whether the compiler's log lists the passes.
+        niceness: The increment of the process's niceness, for lower priority.
 
     Raises:
         ReleaseError: The probe does not start.
@@ -71,8 +71,8 @@ def run_probe(  # noqa: PLR0913 - what is known of it
             content["needs_libtpu"] = any(task["kind"] == "tpu" for task in waiting.values())
             job.write_text(json.dumps(content), encoding="utf-8")
             before = len(waiting)
-            for done in _follow(environment, job, Path(folder), waiting, say, limit, logged=logged, niceness=niceness):
-                task = waiting.pop(done)
+            for key in _follow(environment, job, Path(folder), waiting, say, limit, logged=logged, niceness=niceness):
+                task = waiting.pop(key)
                 yield task, read_result(task)
             if len(waiting) == before and waiting:
                 tail = (Path(folder) / "error").read_text(encoding="utf-8", errors="replace").strip().splitlines()
@@ -97,8 +97,8 @@ def _follow(  # noqa: PLR0913, PLR0917 - what is known of it
     logged: bool,
     niceness: int,
 ) -> Iterator[str]:
-    """Run one process of the probe, and yield the tasks that have a result when they have it."""
-    # The folder of the task, so that what the reader's code writes by the way is not left in theirs.
+    """Run one process of the probe, and yield each task as soon as it has a result."""
+    # The process runs in the task's folder, so that files that the user's code writes do not land in the user's folder.
     kindly = ["nice", "-n", str(niceness)] if niceness and shutil.which("nice") else []
     variables = {**clean_environment(), **COMPILERS_FIND, **(LOGGED if logged else {}), "PYTHONFAULTHANDLER": "1"}
     variables["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"
@@ -141,7 +141,7 @@ def _follow(  # noqa: PLR0913, PLR0917 - what is known of it
 
 
 def _read_mark(line: str) -> dict[str, str]:
-    """Return what the probe says of itself, or nothing for any other line."""
+    """Return the probe's status message in a line of output, or nothing for any other line."""
     with suppress(ValueError):
         mark = json.loads(line)
         if isinstance(mark, dict):
@@ -152,7 +152,7 @@ def _read_mark(line: str) -> dict[str, str]:
 def _explain_end(code: int, folder: Path) -> str:
     with suppress(OSError):
         lines = (folder / "log").read_text(encoding="utf-8", errors="replace").splitlines()
-        said = next((line for line in reversed(lines) if " F " in line[:60] or line.startswith("F")), "")
-        fatal = said.partition("] ")[2][:200]
+        message = next((line for line in reversed(lines) if " F " in line[:60] or line.startswith("F")), "")
+        fatal = message.partition("] ")[2][:200]
         return f"the compiler ended its process ({name_end(code)}){': ' if fatal else ''}{fatal}"
     return f"the compiler ended its process ({name_end(code)})"

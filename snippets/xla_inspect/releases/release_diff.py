@@ -1,4 +1,4 @@
-"""What changed from one release of JAX to a later one, as data."""
+"""The changes from one JAX release to a later one, as data."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """A number of one program on one target that changed.
+    """A number that changed for one program on one target.
 
     Attributes:
         program: The program.
         target: The target.
-        before: The number under the older release.
-        after: The number under the newer.
+        before: The number with the older release.
+        after: The number with the newer release.
     """
 
     program: str
@@ -36,15 +36,15 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class CodeChange:
-    """A program that launches the same on a target, and whose generated code is another.
+    """A program with the same launches on a target but different generated code.
 
     Attributes:
         program: The program.
         target: The target.
-        share: Which share of its operations only one of the two has as deep in loops, from 0 to 1, those in loops
-            weighed the more.
-        deepest: How many loops the innermost lies in, itself counted, before and after.
-        operations: How many more of each operation there are.
+        share: The share of operations that only one release has at the same loop depth, from 0 to 1, with operations in
+            loops weighted more.
+        deepest: The depth of the innermost loop, before and after.
+        operations: The change in the number of each operation.
     """
 
     program: str
@@ -56,11 +56,11 @@ class CodeChange:
 
 @dataclass(frozen=True, eq=False)
 class Drift:
-    """What changed from one release to a later one, in what both measured.
+    """The changes from one release to a later one, in the data that both have.
 
     Attributes:
         old: The older release.
-        new: The newer one.
+        new: The newer release.
     """
 
     old: Release
@@ -68,13 +68,13 @@ class Drift:
 
     @cached_property
     def _programs(self) -> Mapping[str, tuple[ReleaseCompile, ReleaseCompile]]:
-        """The programs that both have, under the older and the newer."""
+        """The programs that both releases have, with the older and the newer result."""
         old = self.old.programs
         return {name: (old[name], program) for name, program in self.new.programs.items() if name in old}
 
     @cached_property
     def _outcomes(self) -> Mapping[tuple[str, str], tuple[ReleaseOutcome, ReleaseOutcome]]:
-        """Program and target, to what it came to under both, failures among them."""
+        """Both releases' outcomes by program and target, including failures."""
         return {
             (name, target): (old.outcomes[target], after)
             for name, (old, new) in self._programs.items()
@@ -84,55 +84,55 @@ class Drift:
 
     @cached_property
     def pairs(self) -> Mapping[tuple[str, str], tuple[ReleaseOutcome, ReleaseOutcome]]:
-        """Program and target, to what it came to under both, where it compiled under both."""
+        """Both releases' outcomes by program and target, if it compiled with both."""
         return {pair: both for pair, both in self._outcomes.items() if not any(outcome.failed for outcome in both)}
 
     @cached_property
     def targets(self) -> tuple[str, ...]:
-        """The targets that both compiled for, in the newer one's order."""
+        """The targets that both releases compiled for, in the newer one's order."""
         both = {target for _, target in self.pairs}
         return tuple(target for target in self.new.targets if target in both)
 
     @cached_property
     def launches(self) -> Mapping[tuple[str, str], Mapping[str, int]]:
-        """Program and target, to how many more of each sort it launches, where that changed."""
+        """The change in the number of launches of each sort, by program and target, without unchanged ones."""
         return {
-            pair: changed
+            pair: difference
             for pair, (before, after) in self.pairs.items()
-            if (changed := subtract(after.launches, before.launches))
+            if (difference := subtract(after.launches, before.launches))
         }
 
     @cached_property
     def newly_failing(self) -> Mapping[tuple[str, str], str]:
-        """Program and target that compiled before and no longer does, to the error."""
+        """The error of each program and target that compiled with the older release only."""
         return {pair: new.failed for pair, (old, new) in self._outcomes.items() if new.failed and not old.failed}
 
     @cached_property
     def newly_compiling(self) -> Mapping[tuple[str, str], str]:
-        """Program and target that compiles now and did not before, to the error it gave."""
+        """The older release's error for each program and target that compiles with the newer release only."""
         return {pair: old.failed for pair, (old, new) in self._outcomes.items() if old.failed and not new.failed}
 
     def count(self, target: str) -> int:
-        """How many programs compiled for a target under both."""
+        """Return the number of programs that compiled for a target with both releases."""
         return sum(name == target for _, name in self.pairs)
 
     def changed_programs(self, target: str) -> tuple[str, ...]:
-        """The programs that launch other sorts, or another number of them, on a target."""
+        """Return the programs with different launches, in sort or number, on a target."""
         return tuple(program for program, name in self.launches if name == target)
 
     def sorts(self, target: str) -> Counter[str]:
-        """How many more launches of each sort all programs together make on a target."""
+        """Return the change in the number of launches of each sort on a target, over all programs."""
         total: Counter[str] = Counter()
-        for (_, name), changed in self.launches.items():
+        for (_, name), difference in self.launches.items():
             if name == target:
-                total.update(changed)
+                total.update(difference)
         return Counter({sort: number for sort, number in total.items() if number})
 
     def numbers(self, measure: Callable[[ReleaseOutcome], int | None]) -> tuple[Change, ...]:
-        """The numbers that changed, those that changed most first.
+        """Return the numbers that changed, largest change first.
 
         Args:
-            measure: What to compare of an outcome; None where it is not known.
+            measure: Returns the number to compare from an outcome, or None if it is unknown.
         """
         changes = [
             Change(program, target, old, new)
@@ -143,17 +143,17 @@ class Drift:
 
     @cached_property
     def rewritten(self) -> tuple[CodeChange, ...]:
-        """What launches the same with code that is mostly another, what changed most first."""
-        found = [
+        """The programs with the same launches but mostly different code, largest change first."""
+        changes = [
             CodeChange(program, target, share, (_deepest(before), _deepest(after)), _subtract_code(before, after))
             for (program, target), (before, after) in self.coded.items()
             if (share := _compare_code(before, after)) >= REWRITTEN
         ]
-        return tuple(sorted(found, key=lambda change: (-change.share, change.program, change.target)))
+        return tuple(sorted(changes, key=lambda change: (-change.share, change.program, change.target)))
 
     @cached_property
     def coded(self) -> Mapping[tuple[str, str], tuple[ReleaseOutcome, ReleaseOutcome]]:
-        """Those of `pairs` that launch the same under both, with the code of the same number of kernels known."""
+        """The entries of `pairs` with the same launches and with code for the same number of kernels."""
         return {
             pair: (before, after)
             for pair, (before, after) in self.pairs.items()
@@ -161,28 +161,28 @@ class Drift:
         }
 
     def passes(self, kind: str) -> PassDrift:
-        """How the passes that run on a kind of target differ."""
+        """Return the difference between the passes that run on a kind of target."""
         return compare_passes(self.old.passes.get(kind, ()), self.new.passes.get(kind, ()))
 
     @cached_property
     def primitives(self) -> SetChange:
-        """Primitives that the programs that both trace are traced to."""
+        """The change in the set of primitives of the programs that both releases trace."""
         return _compare_counts(self._jaxprs.values())
 
     @cached_property
     def operations(self) -> SetChange:
-        """Operations that the programs that both lower are lowered to."""
+        """The change in the set of operations of the programs that both releases lower."""
         return _compare_counts(self._modules.values())
 
     @cached_property
     def _jaxprs(self) -> Mapping[str, tuple[Form, Form]]:
-        """Program, to what both trace it to."""
+        """Both releases' jaxpr forms, by program."""
         both = ((name, old.jaxpr, new.jaxpr) for name, (old, new) in self._programs.items())
         return {name: (before, after) for name, before, after in both if before and after}
 
     @cached_property
     def _modules(self) -> Mapping[tuple[str, str], tuple[Form, Form]]:
-        """Program and target, to what both lower it to."""
+        """Both releases' StableHLO forms, by program and target."""
         return {
             (name, target): (old.stablehlo[target], after)
             for name, (old, new) in self._programs.items()
@@ -192,41 +192,41 @@ class Drift:
 
     @cached_property
     def parameters(self) -> Mapping[str, SetChange]:
-        """Primitives in both whose parameters differ."""
+        """The primitives of both releases whose parameters differ."""
         return _compare_each(self.old.parameters, self.new.parameters)
 
     @cached_property
     def attributes(self) -> Mapping[str, SetChange]:
-        """Operations in both whose attributes differ."""
+        """The operations of both releases whose attributes differ."""
         return _compare_each(self.old.attributes, self.new.attributes)
 
     @cached_property
     def traced(self) -> Mapping[str, Mapping[str, int]]:
-        """Program, to how many more of each primitive its jaxpr has, where that changed."""
+        """The change in the number of each primitive in a program's jaxpr, without unchanged programs."""
         return _subtract_forms(self._jaxprs)
 
     @cached_property
     def lowered(self) -> Mapping[tuple[str, str], Mapping[str, int]]:
-        """Program and target, to how many more of each operation its StableHLO has, where that changed."""
+        """The change in the number of each StableHLO operation, by program and target, without unchanged ones."""
         return _subtract_forms(self._modules)
 
     @cached_property
     def reprinted(self) -> tuple[tuple[str, ...], tuple[str, ...]]:
-        """The programs whose jaxpr prints otherwise, and those whose StableHLO for some target does."""
+        """The programs whose printed jaxpr differs, and those whose StableHLO differs for some target."""
         jaxprs = (name for name, (old, new) in self._jaxprs.items() if old.text != new.text)
         modules = (name for (name, _), (old, new) in self._modules.items() if old.text != new.text)
         return tuple(jaxprs), tuple(dict.fromkeys(modules))
 
     @cached_property
     def names(self) -> Mapping[str, SetChange]:
-        """Modules of JAX whose public names differ, those that only one release has included."""
+        """The JAX modules whose public names differ, including modules that only one release has."""
         none: dict[str, Sequence[str]] = dict.fromkeys((*self.new.names, *self.old.names), ())
         return _compare_each({**none, **self.old.names}, {**none, **self.new.names})
 
 
 def _compare_code(before: ReleaseOutcome, after: ReleaseOutcome) -> float:
     first, second = (
-        {depth: Counter(counts) for depth, counts in (each.code or {}).items()} for each in (before, after)
+        {depth: Counter(counts) for depth, counts in (outcome.code or {}).items()} for outcome in (before, after)
     )
     return measure_distance(first, second)
 
@@ -236,7 +236,7 @@ def _deepest(outcome: ReleaseOutcome) -> int:
 
 
 def _subtract_code(before: ReleaseOutcome, after: ReleaseOutcome) -> dict[str, int]:
-    """How many more of each operation there are, in loops or not."""
+    """Return the change in the number of each operation, summed over all loop depths."""
     old, new = Counter[str](), Counter[str]()
     for total, outcome in ((old, before), (new, after)):
         for counts in (outcome.code or {}).values():
@@ -245,23 +245,23 @@ def _subtract_code(before: ReleaseOutcome, after: ReleaseOutcome) -> dict[str, i
 
 
 def _extent(change: Change) -> float:
-    """By how much a number grew or shrank, as a factor of at least one."""
+    """Return the factor, at least 1, by which a number grew or shrank."""
     low, high = sorted((change.before, change.after))
     return high / low if low > 0 else float("inf")
 
 
 def subtract(new: Mapping[str, int], old: Mapping[str, int]) -> dict[str, int]:
-    """How many more of each name the first has; what is equal is left out."""
+    """Return the difference `new - old` of each count, without zeros."""
     return {name: change for name in sorted({*new, *old}) if (change := new.get(name, 0) - old.get(name, 0))}
 
 
 def _subtract_forms[Key](pairs: Mapping[Key, tuple[Form, Form]]) -> dict[Key, dict[str, int]]:
-    changed = {key: subtract(new.counts, old.counts) for key, (old, new) in pairs.items()}
-    return {key: counts for key, counts in changed.items() if counts}
+    differences = {key: subtract(new.counts, old.counts) for key, (old, new) in pairs.items()}
+    return {key: counts for key, counts in differences.items() if counts}
 
 
 def _compare_counts(pairs: Iterable[tuple[Form, Form]]) -> SetChange:
-    """What occurs in one form of the pairs alone, in the order of the names."""
+    """Return the added and removed names over all pairs of forms, in alphabetical order."""
     old, new = set[str](), set[str]()
     for before, after in pairs:
         old |= before.counts.keys()

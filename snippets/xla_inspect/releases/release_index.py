@@ -1,4 +1,4 @@
-"""The releases of JAX that there are, as the package index says to its ordinary clients, and what lies between two."""
+"""The existing JAX releases, as the package index reports them to pip or uv, and the releases between two of them."""
 
 from __future__ import annotations
 
@@ -16,37 +16,38 @@ if TYPE_CHECKING:
     from xla_inspect.releases.interpreters import Interpreter
 
 VERSION = re.compile(r"\d+(?:\.\d+)+")
-"""What a release is called: numbers, and no pre-release."""
+"""The form of a release's name: numbers only, without pre-releases."""
 _LISTED = re.compile(r"^Available versions: (.*)$", re.MULTILINE)
 
 
 def order(version: str) -> tuple[int, ...]:
-    """Return what a release is ordered by: its numbers, so that 0.10.0 stands after 0.9.2."""
+    """Return the sort key of a release: its numbers, so that 0.10.0 follows 0.9.2."""
     return tuple(map(int, re.findall(r"\d+", version)))
 
 
 def list_releases() -> tuple[str, ...]:
-    """Return the releases of JAX that some Python of this machine can have, the oldest first.
+    """Return the JAX releases that some Python on this machine can install, oldest first.
 
     Raises:
         ReleaseError: The package index does not answer.
     """
-    found: set[str] = set()
-    said = ""
+    releases: set[str] = set()
+    problem = ""
     for interpreter in list_interpreters():
         versions, refusal = _ask_index(interpreter)
-        found.update(versions)
-        said = said or refusal
-    if not found:
-        message = f"which releases of JAX there are cannot be found out: {said or 'the package index names none'}"
+        releases.update(versions)
+        problem = problem or refusal
+    if not releases:
+        message = f"which releases of JAX there are cannot be found out: {problem or 'the package index names none'}"
         raise ReleaseError(message)
-    return tuple(sorted(found, key=order))
+    return tuple(sorted(releases, key=order))
 
 
 def _ask_index(interpreter: Interpreter) -> tuple[list[str], str]:
-    """Return the releases that an interpreter can have, and what was said where that cannot be found out."""
+    """Return the releases that an interpreter can install, and the error message if the query fails."""
     question = ["-m", "pip", "--disable-pip-version-check", "index", "versions", "jax"]
     ended = subprocess.run([interpreter.path, "-I", *question], capture_output=True, text=True, check=False)  # noqa: S603 - uv, or an interpreter that it found
+    # Some interpreters have no pip; uv queries the index for them.
     if ended.returncode and "No module named pip" in ended.stderr:
         ended = run_uv(
             ["run", "--no-project", "--quiet", "--python", str(interpreter.path), "--with", "pip", "python", *question],
@@ -59,15 +60,15 @@ def _ask_index(interpreter: Interpreter) -> tuple[list[str], str]:
 
 
 def choose_span(known: Sequence[str], first: str, last: str) -> tuple[str, ...]:
-    """Return the releases from one to another, both among them.
+    """Return the releases from one to another, inclusive.
 
     Args:
-        known: All releases, the oldest first.
-        first: Where to begin.
-        last: Where to end.
+        known: All releases, oldest first.
+        first: The first release.
+        last: The last release.
 
     Raises:
-        ReleaseError: One is no release, or they are in the wrong order.
+        ReleaseError: One of the two is not a release, or they are in the wrong order.
     """
     for name, version in (("--to", last), ("--from", first)):
         if version not in known:
@@ -86,6 +87,6 @@ def choose_span(known: Sequence[str], first: str, last: str) -> tuple[str, ...]:
 def _find_neighbours(known: Sequence[str], version: str) -> list[str]:
     if not VERSION.fullmatch(version):
         return []
-    older = [each for each in known if order(each) < order(version)]
-    newer = [each for each in known if order(each) > order(version)]
+    older = [release for release in known if order(release) < order(version)]
+    newer = [release for release in known if order(release) > order(version)]
     return older[-1:] + newer[:1]

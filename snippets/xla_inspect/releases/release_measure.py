@@ -1,4 +1,4 @@
-"""What a program came to under one release, by question: the value, whether two differ, and how far apart they are."""
+"""The measurements of a program with one release, by question, and the comparison of two releases' answers."""
 
 from __future__ import annotations
 
@@ -20,16 +20,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class ReleaseMeasure:
-    """What a program came to under one release.
+    """The measurements of a program with one release.
 
     Attributes:
         version: The release of JAX.
-        versions: The packages that compiled it, name to version.
-        failed: Why there is nothing to compare, or an empty string.
-        refused: What the compiler said or how it ended where it made no program of it, or an empty string.
-        place: The line of the reader's file that did not load or trace under the release, or an empty string.
-        values: What each question is answered with, by its name; one that the release cannot tell is absent.
-        notes: What else is to be said of it, such as options of the compiler that it does not know.
+        versions: The versions of the packages that compiled it, by name.
+        failed: The reason that there is nothing to compare, or an empty string.
+        refused: The compiler's error message or the description of its crash, or an empty string.
+        place: The line of the user's file that failed to load or trace with the release, or an empty string.
+        values: The answers by question; a question that the release cannot answer is absent.
+        notes: Further remarks, such as compiler options that the release does not know.
     """
 
     version: str
@@ -43,14 +43,14 @@ class ReleaseMeasure:
 
 @dataclass(frozen=True)
 class Question:
-    """A question that is asked of each release.
+    """A question that is answered for each release.
 
     Attributes:
-        name: What it is called on the command line.
-        title: The head of its column.
-        distance: How far apart two values are.
-        least: From which distance on two values differ.
-        count: What is counted in a stage of the module, where the question can be asked of each.
+        name: Its name on the command line.
+        title: The header of its column.
+        distance: Returns the distance between two values.
+        least: The smallest distance at which two values differ.
+        count: Counts the quantity in a module, if the question also applies to single stages.
     """
 
     name: str
@@ -60,13 +60,13 @@ class Question:
     count: Callable[[Module], Counter[str]] | None = None
 
     def differs(self, first: ReleaseMeasure, second: ReleaseMeasure) -> bool:
-        """Return whether two releases answer it otherwise; where one cannot tell, they do not."""
+        """Return whether the answers of two releases differ; a missing answer does not differ."""
         if self.name not in first.values or self.name not in second.values:
             return False
         return self.distance(first.values[self.name], second.values[self.name]) >= self.least
 
     def is_nearer(self, measure: ReleaseMeasure, first: ReleaseMeasure, second: ReleaseMeasure) -> bool | None:
-        """Return whether a release answers as the first of two rather than as the second, or None where it cannot."""
+        """Return whether a release's answer is nearer to the first than to the second; None without an answer."""
         if self.name not in measure.values:
             return None
         value = measure.values[self.name]
@@ -74,16 +74,16 @@ class Question:
 
 
 def measure_ratio(first: float, second: float, noise: float = 0) -> float:
-    """Return how many times the smaller of two numbers the larger is, less one, with the noise that each has added."""
+    """Return the ratio of the larger to the smaller number, minus one, after adding the noise to both."""
     low, high = sorted((first + noise, second + noise))
     return high / low - 1 if low > 0 else math.inf if high > 0 else 0.0
 
 
 _NOISE = 1024
-"""Bytes that a compiler puts aside for itself, such as counters of loops: what is small beside them is no change."""
+"""Bytes that a compiler reserves for itself, such as loop counters; smaller changes hardly count."""
 
 _JITTER = 0.5
-"""Seconds that a compile takes more or less by chance."""
+"""The random variation of a compile's duration in seconds."""
 
 
 def _count_apart(first: Counter[str], second: Counter[str]) -> float:
@@ -91,24 +91,24 @@ def _count_apart(first: Counter[str], second: Counter[str]) -> float:
 
 
 def count_kernels(module: Module) -> Counter[str]:
-    """Return the kernels of a module by their sort."""
+    """Return the number of kernels in a module, by sort."""
     return Counter(launch.sort for launch in list_launches(module) if launch.role == "kernel")
 
 
 def count_copies(module: Module) -> Counter[str]:
-    """Return the copies inside loops by the shape of what is copied."""
+    """Return the number of copies inside loops, by the shape of the copied value."""
     copies = (launch for launch in list_launches(module) if launch.role == "copy" and launch.within)
     return Counter(launch.instruction.shape.text for launch in copies)
 
 
 def count_collectives(module: Module) -> Counter[str]:
-    """Return the collectives of a module by their kind and how many bytes each device brings."""
-    return Counter(f"{each.kind} of {each.operand_bytes} bytes" for each in list_collectives(module))
+    """Return the number of collectives in a module, by kind and bytes per device."""
+    return Counter(f"{collective.kind} of {collective.operand_bytes} bytes" for collective in list_collectives(module))
 
 
 REWRITTEN = 0.5
-"""From which share of the weighed operations on code counts as another, where nobody asked about the code: compilers of
-two years arrange the same work a little differently all the time."""
+"""The share of weighted operations from which code counts as different, unless the question is about code: compilers
+often arrange the same work slightly differently from release to release."""
 
 QUESTIONS: Mapping[str, Question] = {
     each.name: each
@@ -123,14 +123,14 @@ QUESTIONS: Mapping[str, Question] = {
         Question("run-time", "run", measure_ratio, 0.3),
     )
 }
-"""The questions by name. Times differ from one moment to the next: what is less than half more is none."""
+"""The questions by name. Durations vary between runs, so compile times must differ by half to count as different."""
 
 TIMED = ("compile-time", "run-time")
-"""Those whose answers are of a moment, and are asked only where the reader asks."""
+"""Questions about durations, which are answered only on request."""
 
 
 def measure_capture(capture: Capture) -> dict[str, Any]:
-    """Return the values of a capture, by question."""
+    """Return a capture's answers, by question."""
     values: dict[str, Any] = {"compiles": True, "memory": capture.memory.temporaries}
     for question in QUESTIONS.values():
         if question.count is not None:

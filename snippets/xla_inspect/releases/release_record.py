@@ -1,4 +1,4 @@
-"""What the programs came to under one release of JAX: plain data, small enough to keep under version control."""
+"""The results of a set of programs with one JAX release: plain data, small enough for version control."""
 
 from __future__ import annotations
 
@@ -17,28 +17,28 @@ if TYPE_CHECKING:
     from xla_inspect.analysis import Role
 
 FORMAT = 1
-"""The number of this form of the files; one of another is refused."""
+"""The version of the file format; files with another version are rejected."""
 SCRIPT = "scripts/drift --again"
-"""The command that makes such a file."""
+"""The command that creates such a file."""
 
 
 @dataclass(frozen=True, slots=True)
 class ReleaseOutcome:
-    """What one program came to on one target.
+    """The result of one program on one target.
 
     Attributes:
-        launches: What is launched, by `Launch.sort`, and how often it stands in the module.
-        changed: The passes that changed the module, and how often each did.
-        instructions: Instructions of the optimized module, those inside fusions included.
-        memory: Bytes that the executable says it needs: `arguments`, `outputs`, `aliased`, `temporaries`, `code`,
-            `peak`; what a release does not tell is absent.
-        traffic: Bytes that the launches read from main memory and write to it, each once: calls, loops and branches
-            are opened, and how often a loop runs is left out.
-        flops: What the executable's own cost model counts, or None where it counts nothing.
-        code: How often each operation occurs in the generated code, by how many loops it lies in, as `KernelCode.work`
-            has it; empty where the compiler dumps none, None where it was not looked at.
-        entries: Of a GPU, how many kernels that code is of: some releases dump none of some.
-        failed: The error where it did not compile, else an empty string.
+        launches: The number of launches in the module, by `Launch.sort`.
+        changed: The passes that changed the module, and the number of times that each did.
+        instructions: The number of instructions in the optimized module, including those inside fusions.
+        memory: The executable's memory statistics in bytes: `arguments`, `outputs`, `aliased`, `temporaries`, `code`,
+            `peak`; values that a release does not report are absent.
+        traffic: The bytes that the launches read from and write to main memory, each launch counted once: calls, loops
+            and branches are expanded, but loop bodies are not multiplied by the trip count.
+        flops: The result of the executable's own cost model, or None if it has none.
+        code: The number of occurrences of each operation in the generated code, by loop depth, as in
+            `KernelCode.work`; empty if the compiler dumps no code, None if the code was not examined.
+        entries: For a GPU, the number of kernels in that code; some releases omit the code of some kernels.
+        failed: The error if it did not compile, else an empty string.
     """
 
     launches: Mapping[str, int] = field(default_factory=dict)
@@ -52,17 +52,17 @@ class ReleaseOutcome:
     failed: str = ""
 
     def count(self, role: Role) -> int:
-        """How many kernels it has, or collectives or copies."""
+        """Return the number of its launches with a role: kernels, collectives or copies."""
         return sum(number for sort, number in self.launches.items() if find_role(sort) == role)
 
 
 @dataclass(frozen=True, slots=True)
 class Form:
-    """What a program is traced or lowered to.
+    """A program's jaxpr or StableHLO in summary.
 
     Attributes:
-        text: A hash of the text as JAX prints it.
-        counts: How often each primitive, or each operation of StableHLO, occurs.
+        text: A hash of the text that JAX prints.
+        counts: The number of occurrences of each primitive or StableHLO operation.
     """
 
     text: str
@@ -71,12 +71,12 @@ class Form:
 
 @dataclass(frozen=True)
 class ReleaseCompile:
-    """One program under one release.
+    """One program with one release.
 
     Attributes:
-        jaxpr: What it is traced to, or None where no target got so far.
-        stablehlo: What it is lowered to, by target.
-        outcomes: What it is compiled to, by target.
+        jaxpr: Its jaxpr, or None if it was traced for no target.
+        stablehlo: Its StableHLO, by target.
+        outcomes: The results of compilation, by target.
     """
 
     jaxpr: Form | None
@@ -86,14 +86,14 @@ class ReleaseCompile:
 
 @dataclass(frozen=True, slots=True)
 class Disagreement:
-    """Something on a page that does not hold under a release.
+    """A statement on a page that fails with a release.
 
     Attributes:
         page: The page's file.
-        line: The line on which it stood when the page was run.
+        line: Its line when the page was run.
         what: `check`, `value` or `block`.
-        sentence: The claim of a check, the expression of a value, the first line of a block.
-        error: What was said.
+        sentence: The claim of a check, the expression of a value, or the first line of a block.
+        error: The error message.
     """
 
     page: str
@@ -105,21 +105,21 @@ class Disagreement:
 
 @dataclass(frozen=True)
 class Release:
-    """All that was measured under one release.
+    """All measurements with one release.
 
     Attributes:
         jax: The release.
-        versions: The packages that compiled, name to version.
-        missing: The kinds of targets (`gpu`, `tpu`) that it could not compile for, with the reason.
-        figures_left_out: How many of each GPU's device figures it has no field for.
-        names: The public names of each of JAX's modules.
-        passes: The passes that ran over any of the programs, by kind of target, in the order of their first run.
-        parameters: The parameters of each primitive that the programs are traced to.
-        attributes: The attributes of each operation of StableHLO that they are lowered to.
-        programs: What each program came to.
-        pages: How many checks, values and blocks each page had when it was run under the release.
-        disagreements: What of them did not hold.
-        texts: Jaxpr and StableHLO of a few programs, as printed.
+        versions: The versions of the packages that compiled, by name.
+        missing: The reasons that kinds of targets (`gpu`, `tpu`) are not available, by kind.
+        figures_left_out: The number of unknown fields in each GPU's device data.
+        names: The public names of each JAX module.
+        passes: The passes that ran for any program, by kind of target, in the order of their first run.
+        parameters: The parameters of each primitive in the programs' jaxprs.
+        attributes: The attributes of each operation in the programs' StableHLO.
+        programs: The results of each program.
+        pages: The number of checks, values and blocks of each page that was run with the release.
+        disagreements: The checks, values and blocks that failed.
+        texts: The printed jaxpr and StableHLO of a few programs.
     """
 
     jax: str
@@ -137,7 +137,7 @@ class Release:
 
     @property
     def targets(self) -> tuple[str, ...]:
-        """The targets that at least one program was compiled for, in the order of the first."""
+        """The targets that at least one program was compiled for, in the order of their first occurrence."""
         return tuple(
             dict.fromkeys(
                 target
@@ -149,7 +149,7 @@ class Release:
 
     @property
     def order(self) -> tuple[tuple[int, ...], ...]:
-        """What sorts releases, and those of one JAX by the libtpu beside it."""
+        """The sort key of releases, which includes libtpu's version for equal JAX releases."""
         return order(self.jax), order(self.versions.get("libtpu", ""))
 
 
@@ -157,24 +157,24 @@ def read_release(text: str) -> Release:
     """Return the release that `write_release` wrote.
 
     Raises:
-        InspectError: The text is none, or one of another form.
+        InspectError: The text is not a release, or has another format version.
     """
     try:
-        # Who wrote it, and the hash of the whole, are the affair of the script.
-        held = {name: value for name, value in json.loads(text).items() if name not in {"script", "record"}}
-        if held.pop("format") != FORMAT:
+        # The script that writes the files adds its command and a hash of the whole, which are no part of a release.
+        data = {name: value for name, value in json.loads(text).items() if name not in {"script", "record"}}
+        if data.pop("format") != FORMAT:
             message = f"a release of another format than {FORMAT}; `scripts/drift` measures it anew"
             raise InspectError(message)
-        tables = held.pop("changes"), held.pop("operations", [])
+        tables = data.pop("changes"), data.pop("operations", [])
         return Release(
             **{
-                **held,
-                "names": {name: tuple(text.split()) for name, text in held["names"].items()},
-                "passes": {kind: tuple(names) for kind, names in held["passes"].items()},
-                "parameters": {name: tuple(names) for name, names in held["parameters"].items()},
-                "attributes": {name: tuple(names) for name, names in held["attributes"].items()},
-                "programs": {name: _read_program(program, *tables) for name, program in held["programs"].items()},
-                "disagreements": tuple(Disagreement(**disagreement) for disagreement in held.get("disagreements", ())),
+                **data,
+                "names": {name: tuple(text.split()) for name, text in data["names"].items()},
+                "passes": {kind: tuple(names) for kind, names in data["passes"].items()},
+                "parameters": {name: tuple(names) for name, names in data["parameters"].items()},
+                "attributes": {name: tuple(names) for name, names in data["attributes"].items()},
+                "programs": {name: _read_program(program, *tables) for name, program in data["programs"].items()},
+                "disagreements": tuple(Disagreement(**disagreement) for disagreement in data.get("disagreements", ())),
             }
         )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
@@ -187,14 +187,14 @@ def _load(path: Path) -> str:
 
 
 def read_releases(folder: Path, load: Callable[[Path], str] = _load) -> tuple[Release, ...]:
-    """Return the releases of a folder, the oldest first.
+    """Return the releases in a folder, oldest first.
 
     Args:
         folder: The folder.
         load: Reads a file.
 
     Raises:
-        InspectError: A file of it holds none; the message names it.
+        InspectError: A file contains no release; the message names it.
     """
     releases = []
     for path in sorted(folder.glob("*.json")):
@@ -207,25 +207,25 @@ def read_releases(folder: Path, load: Callable[[Path], str] = _load) -> tuple[Re
 
 
 def write_release(release: Release) -> str:
-    """Return a release as JSON, a line for each program and target, or several targets where they agree."""
-    held: dict[str, Any] = {
+    """Return a release as JSON, with one line per program and target; targets with equal results share a line."""
+    data: dict[str, Any] = {
         "format": FORMAT,
         "script": SCRIPT,
         **{column.name: getattr(release, column.name) for column in fields(release)},
     }
-    held["names"] = {name: " ".join(listed) for name, listed in sorted(release.names.items())}
+    data["names"] = {name: " ".join(listed) for name, listed in sorted(release.names.items())}
     outcomes = [outcome for program in release.programs.values() for outcome in program.outcomes.values()]
-    # A pass, and an operation of code, has a number in the order of the names, since each is named by many programs.
-    held["changes"] = sorted({name for outcome in outcomes for name in outcome.changed})
-    held["operations"] = sorted({name for each in outcomes for counts in (each.code or {}).values() for name in counts})
-    tables = [{name: number for number, name in enumerate(held[names])} for names in ("changes", "operations")]
-    held["programs"] = {name: _write_program(program, *tables) for name, program in sorted(release.programs.items())}
-    held["disagreements"] = [asdict(disagreement) for disagreement in release.disagreements]
-    return _print(held, 3) + "\n"
+    # Passes and code operations are stored as numbers in alphabetical order, because many programs refer to them.
+    data["changes"] = sorted({name for outcome in outcomes for name in outcome.changed})
+    data["operations"] = sorted({name for one in outcomes for counts in (one.code or {}).values() for name in counts})
+    tables = [{name: number for number, name in enumerate(data[names])} for names in ("changes", "operations")]
+    data["programs"] = {name: _write_program(program, *tables) for name, program in sorted(release.programs.items())}
+    data["disagreements"] = [asdict(disagreement) for disagreement in release.disagreements]
+    return _print(data, 3) + "\n"
 
 
 def _print(value: object, depth: int, margin: str = "") -> str:
-    """Return JSON whose outer levels have a line for each item."""
+    """Return JSON with one line per item in the outer levels."""
     if depth and value and isinstance(value, dict | list | tuple):
         pairs = value.items() if isinstance(value, dict) else ((None, item) for item in value)
         inner = f"{margin} "
@@ -248,22 +248,22 @@ def _write_program(program: ReleaseCompile, *tables: Mapping[str, int]) -> dict[
 
 
 _OPTIONAL = ("flops", "code")
-"""What may be unknown, and is kept where it is known to be nothing."""
+"""Fields that may be unknown (None), so that an empty value is stored too."""
 
 
 def _write_outcome(outcome: ReleaseOutcome, passes: Mapping[str, int], operations: Mapping[str, int]) -> dict[str, Any]:
-    held = {
+    data = {
         name: value for name, value in asdict(outcome).items() if value or (value is not None and name in _OPTIONAL)
     }
     if outcome.changed:
-        held["changed"] = _write_counts(outcome.changed, passes)
+        data["changed"] = _write_counts(outcome.changed, passes)
     if outcome.code:
-        held["code"] = {str(depth): _write_counts(counts, operations) for depth, counts in outcome.code.items()}
-    return held
+        data["code"] = {str(depth): _write_counts(counts, operations) for depth, counts in outcome.code.items()}
+    return data
 
 
 def _write_counts(counts: Mapping[str, int], numbers: Mapping[str, int]) -> str:
-    """Return how often each name occurs, by its number in a table: `4*2 7`."""
+    """Return the count of each name as text, by its number in a table: `4*2 7`."""
     return " ".join(f"{numbers[name]}{f'*{times}' if times > 1 else ''}" for name, times in counts.items())
 
 
@@ -273,7 +273,7 @@ def _read_counts(text: str, names: Sequence[str]) -> dict[str, int]:
 
 
 def _join(by_target: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what several targets share under their names together."""
+    """Merge the entries of targets with equal values under their joined names."""
     joined: dict[str, tuple[list[str], Any]] = {}
     for target, value in by_target.items():
         joined.setdefault(json.dumps(value, sort_keys=True), ([], value))[0].append(target)
@@ -284,20 +284,20 @@ def _part(joined: Mapping[str, Any]) -> Iterable[tuple[str, Any]]:
     return ((target, value) for names, value in joined.items() for target in names.split())
 
 
-def _read_outcome(held: Mapping[str, Any], passes: Sequence[str], operations: Sequence[str]) -> ReleaseOutcome:
-    code = held.get("code")
+def _read_outcome(data: Mapping[str, Any], passes: Sequence[str], operations: Sequence[str]) -> ReleaseOutcome:
+    code = data.get("code")
     return ReleaseOutcome(
         **{
-            **held,
-            "changed": _read_counts(held.get("changed", ""), passes),
+            **data,
+            "changed": _read_counts(data.get("changed", ""), passes),
             "code": code and {int(depth): _read_counts(counts, operations) for depth, counts in code.items()},
         }
     )
 
 
-def _read_program(written: Mapping[str, Any], *tables: Sequence[str]) -> ReleaseCompile:
+def _read_program(record: Mapping[str, Any], *tables: Sequence[str]) -> ReleaseCompile:
     return ReleaseCompile(
-        jaxpr=Form(*written["jaxpr"]) if written["jaxpr"] else None,
-        stablehlo={target: Form(*form) for target, form in _part(written["stablehlo"])},
-        outcomes={target: _read_outcome(held, *tables) for target, held in _part(written["targets"])},
+        jaxpr=Form(*record["jaxpr"]) if record["jaxpr"] else None,
+        stablehlo={target: Form(*form) for target, form in _part(record["stablehlo"])},
+        outcomes={target: _read_outcome(data, *tables) for target, data in _part(record["targets"])},
     )

@@ -1,4 +1,4 @@
-"""What uv installs for a release of JAX and a kind of target, and why some cannot be installed here."""
+"""The requirements that uv installs for a JAX release and a kind of target, and the obstacles on this machine."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ if TYPE_CHECKING:
 
 
 def list_requirements(version: str, kind: str = "cpu") -> tuple[str, ...]:
-    """Return what uv installs for a release and a kind of target.
+    """Return uv's requirements for a release and a kind of target.
 
-    Older releases of JAX do not say which jaxlib, NumPy and SciPy they go with, so that the newest would be taken:
-    the jaxlib is the newest that is not newer than JAX, and NumPy and SciPy are of the time before they removed names.
-    The CUDA toolkit's packages have no version that goes with a release of JAX: the newest that fits is taken.
+    Older JAX releases do not limit the versions of jaxlib, NumPy and SciPy, so uv would install the newest. Here,
+    jaxlib is the newest version that is not newer than JAX, and NumPy and SciPy are from before they removed names.
+    The CUDA toolkit's packages have no version that belongs to a JAX release, so the newest that fits is installed.
 
     Args:
         version: The release of JAX.
@@ -49,7 +49,7 @@ def _list_cuda(version: str) -> tuple[str, ...]:
 
 
 def find_obstacle(kind: str) -> str:
-    """Return why no release can be compiled for a kind of target on this machine, or an empty string."""
+    """Return the reason that no release can compile for a kind of target on this machine, or an empty string."""
     if kind != "cpu" and (sys.platform, platform.machine()) != ("linux", "x86_64"):
         return f"its compiler exists for Linux on x86-64 only, and this is {platform.system()} {platform.machine()}"
     return ""

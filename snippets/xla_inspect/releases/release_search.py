@@ -1,4 +1,4 @@
-"""Which releases are measured to find where an answer changed: both ends, and then the middle of what is left."""
+"""A bisection of releases that finds where an answer changed."""
 
 from __future__ import annotations
 
@@ -14,12 +14,12 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Boundary:
-    """Where the answer to a question changes.
+    """A change in the answer to a question.
 
     Attributes:
         question: The question.
-        before: The last release that answers as the oldest does.
-        after: The first that does not.
+        before: The last release with the oldest release's answer.
+        after: The first release with another answer.
         between: Releases between the two that could not be measured.
     """
 
@@ -30,22 +30,22 @@ class Boundary:
 
 
 class ReleaseSearch:
-    """Measures releases as they are needed, each once.
+    """A cache of measurements that measures each release at most once, when it is needed.
 
     Args:
-        versions: The releases, the oldest first.
-        measure: What measures one.
+        versions: The releases, oldest first.
+        measure: Measures one release.
     """
 
     def __init__(self, versions: Sequence[str], measure: Callable[[str], ReleaseMeasure]) -> None:
-        """Measure nothing yet."""
+        """Store the releases without measuring."""
         self._versions = list(versions)
         self._measure = measure
         self._known: dict[str, ReleaseMeasure] = {}
 
     @property
     def measures(self) -> tuple[ReleaseMeasure, ...]:
-        """What was measured so far, the oldest release first."""
+        """The measurements so far, oldest release first."""
         return tuple(self._known[version] for version in self._versions if version in self._known)
 
     def measure_all(self) -> None:
@@ -54,9 +54,9 @@ class ReleaseSearch:
             self._find(version)
 
     def find_ends(self, question: Question | None = None) -> tuple[ReleaseMeasure, ReleaseMeasure] | None:
-        """Return the oldest and the newest release that answer a question, or can be measured at all.
+        """Return the oldest and the newest release that answer a question, or that can be measured at all.
 
-        Returns None where there are not two.
+        Returns None if there are fewer than two.
         """
         oldest = self._find_first(self._versions, question)
         newest = self._find_first(reversed(self._versions), question) if oldest else None
@@ -65,14 +65,14 @@ class ReleaseSearch:
         return oldest, newest
 
     def find_boundary(self, question: Question) -> Boundary | None:
-        """Return where the answer to a question changes most, or None where the ends answer alike.
+        """Return the boundary where the answer to a question changes most, or None if both ends have the same answer.
 
-        An answer belongs to the end that it is nearer to. So a small change before the large one does not hide it.
+        Each answer is assigned to the nearer end, so a small change before the large one does not hide it.
         """
         ends = self.find_ends(question)
         if ends is None or not question.differs(*ends):
             return None
-        low, high = (self._versions.index(each.version) for each in ends)
+        low, high = (self._versions.index(end.version) for end in ends)
         unknown: set[str] = set()
         while candidates := [at for at in range(low + 1, high) if self._versions[at] not in unknown]:
             at = candidates[len(candidates) // 2]
@@ -87,13 +87,13 @@ class ReleaseSearch:
         return Boundary(question, self._known[self._versions[low]], self._known[self._versions[high]], between)
 
     def list_boundaries(self, question: Question) -> list[Boundary]:
-        """Return each place where two releases that were measured, and follow each other so, answer otherwise."""
-        able = [found for found in self.measures if question.name in found.values]
+        """Return each boundary between consecutive measured releases with different answers."""
+        able = [measure for measure in self.measures if question.name in measure.values]
         boundaries = []
         for before, after in itertools.pairwise(able):
             if question.differs(before, after):
                 low, high = self._versions.index(before.version), self._versions.index(after.version)
-                between = tuple(self._known[each] for each in self._versions[low + 1 : high] if each in self._known)
+                between = tuple(self._known[name] for name in self._versions[low + 1 : high] if name in self._known)
                 boundaries.append(Boundary(question, before, after, between))
         return boundaries
 
@@ -104,7 +104,7 @@ class ReleaseSearch:
 
     def _find_first(self, versions: Iterable[str], question: Question | None) -> ReleaseMeasure | None:
         for version in versions:
-            found = self._find(version)
-            if not found.failed and (question is None or question.name in found.values):
-                return found
+            measure = self._find(version)
+            if not measure.failed and (question is None or question.name in measure.values):
+                return measure
         return None

@@ -1,4 +1,4 @@
-"""The commands of uv that make environments and know of releases, run where no project's pins hold."""
+"""The uv commands that create environments and list releases, run outside any project to ignore its pins."""
 
 from __future__ import annotations
 
@@ -23,36 +23,36 @@ FULL = re.compile(r"no space left on device|os error 28|disk quota", re.IGNORECA
 
 
 class ReleaseError(InspectError):
-    """A release that cannot be measured; the message says which, why and what to do."""
+    """The error for a release that cannot be measured; the message says which, why and what to do."""
 
 
 def find_uv() -> str:
-    """Return the uv of this machine: what `UV` names, else the one on the PATH, else where its installer puts it.
+    """Return the path of uv: the value of `UV`, else uv on the PATH, else the default install location.
 
     Raises:
-        ReleaseError: There is none.
+        ReleaseError: uv is not installed.
     """
     home = Path.home()
     places = [os.environ.get("UV", ""), shutil.which("uv") or "", home / ".local/bin/uv", home / ".cargo/bin/uv"]
-    found = next((str(place) for place in places if str(place) and shutil.which(str(place))), None)
-    if found is None:
+    path = next((str(place) for place in places if str(place) and shutil.which(str(place))), None)
+    if path is None:
         message = (
             "each release of JAX is installed by uv, and there is none on the PATH\n"
             "get it with `pip install uv`, or let the variable UV name it"
         )
         raise ReleaseError(message)
-    return found
+    return path
 
 
 def run_uv(arguments: Sequence[str], *, check: bool = True) -> subprocess.CompletedProcess[str]:
-    """Run uv in a folder without a project, whose pins would hold for what it installs.
+    """Run uv in a folder without a project, because a project's pins would affect the installation.
 
     Args:
         arguments: The words after `uv`.
         check: Whether an exit status other than 0 is an error.
 
     Raises:
-        ReleaseError: There is no uv, or it failed and `check` is set.
+        ReleaseError: uv is not installed, or it failed and `check` is set.
     """
     uv = find_uv()
     with tempfile.TemporaryDirectory() as folder:
@@ -72,7 +72,7 @@ def run_uv(arguments: Sequence[str], *, check: bool = True) -> subprocess.Comple
 
 
 def shorten_refusal(text: str) -> str:
-    """Return what uv said in one line, without the drawing around it and without the addresses of registries."""
+    """Return uv's message as one line, without decoration and without the addresses of registries."""
     if FULL.search(text):
         return "the disk is full; remove what is in the way, or name another folder with XLA_INSPECT_CACHE"
     if OFFLINE.search(text):

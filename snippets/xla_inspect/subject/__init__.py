@@ -1,4 +1,4 @@
-"""What one asks about: a function of the reader's code, what a script compiles, a dump, or a capture that was saved."""
+"""Subjects of questions: a function in the user's code, a script's compilations, a dump, or a saved capture."""
 
 from typing import TYPE_CHECKING
 

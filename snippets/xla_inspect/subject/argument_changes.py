@@ -1,4 +1,4 @@
-"""What can be changed of a program's arguments: donation, batch, element types, how they are stored and sharded."""
+"""Possible changes to a program's arguments: donation, batch size, element types, layouts and shardings."""
 
 from __future__ import annotations
 
@@ -12,39 +12,40 @@ if TYPE_CHECKING:
     from xla_inspect.subject.subject import Call, Subject
 
 type Changed = tuple[str, Call]
-"""What is changed, in words, and the call with the change."""
+"""A description of a change, and the call with the change."""
 
 MATRIX = 2
-"""An array of so many dimensions at least can be stored otherwise."""
+"""The lowest rank of arrays for which another layout is tried."""
 SMALL = (1, 8)
-"""Batches that are so small that a compiler does other things."""
+"""Batch sizes that are small enough to change the compiler's decisions."""
 
 MOST = 4
-"""So many arguments are changed, each alone."""
+"""The maximum number of arguments to change, one at a time."""
 
 
 def list_donations(subject: Subject, call: Call, *, undone: bool) -> Iterator[Changed]:
-    """Yield the donation of the arguments that have the structure, shapes and types of a result.
+    """Yield the call with all arguments donated that match a result in structure, shapes and types.
 
     Args:
         subject: The program.
         call: Its call.
-        undone: Whether a call that donates is yielded without its donations.
+        undone: Whether to also yield a call that donates with its donations removed.
     """
     import jax
 
-    kept = {name: value for name, value in call.settings.items() if not name.startswith("donate")}
-    if undone and len(kept) < len(call.settings):
-        yield "donate nothing", replace(call, settings=kept)
-    if len(kept) < len(call.settings) or hasattr(call.function, "lower"):
+    undonated = {name: value for name, value in call.settings.items() if not name.startswith("donate")}
+    if undone and len(undonated) < len(call.settings):
+        yield "donate nothing", replace(call, settings=undonated)
+    if len(undonated) < len(call.settings) or hasattr(call.function, "lower"):
         return
-    made = _find_results(call) if call.settings.get("mesh") else subject.program().traced.stage.out_info
-    results = Counter((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(made))
+    outputs = _find_results(call) if call.settings.get("mesh") else subject.program().traced.stage.out_info
+    results = Counter((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(outputs))
     fitting = []
     for number, argument in enumerate(call.args):
-        wanted = Counter((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(argument) if hasattr(leaf, "dtype"))
-        if wanted and all(results[kind] >= count for kind, count in wanted.items()):
-            results -= wanted
+        kinds = Counter((leaf.shape, leaf.dtype) for leaf in jax.tree.leaves(argument) if hasattr(leaf, "dtype"))
+        if kinds and all(results[kind] >= count for kind, count in kinds.items()):
+            # Each result can reuse the memory of only one argument.
+            results -= kinds
             fitting.append(number)
     if fitting:
         which = f"argument{'s' * (len(fitting) > 1)} {', '.join(map(str, fitting))}"
@@ -55,7 +56,7 @@ def list_donations(subject: Subject, call: Call, *, undone: bool) -> Iterator[Ch
 
 
 def _find_results(call: Call) -> Any:
-    """Return the shapes of a call's results, under its mesh where it has one."""
+    """Return the shapes of a call's results, computed under its mesh if it has one."""
     import jax
 
     axes = dict(call.settings.get("mesh") or {})
@@ -67,39 +68,39 @@ def _find_results(call: Call) -> Any:
 
 
 def list_batches(call: Call) -> Iterator[Changed]:
-    """Yield half the batch: of the leading dimension that arguments behind the first have in common."""
-    changed = {*range(len(call.args))} - ({0} if len(call.args) > 1 else set())
-    size = _find_common([call.args[at] for at in sorted(changed)])
-    for wanted in _resize(size, (0.5,)):
-        yield _batch(call, changed, size, wanted)
+    """Yield the call with half the batch, the leading dimension that all arguments after the first share."""
+    batched = {*range(len(call.args))} - ({0} if len(call.args) > 1 else set())
+    size = _find_common([call.args[at] for at in sorted(batched)])
+    for smaller in _resize(size, (0.5,)):
+        yield _batch(call, batched, size, smaller)
 
 
 def list_sizes(call: Call, factors: tuple[float, ...]) -> Iterator[Changed]:
-    """Yield other batches of a program of which nobody knows where the batch is: as far as its shapes go together.
+    """Yield the call with other batch sizes that its shapes allow, if nothing says which dimension is the batch.
 
-    The leading dimension of all arguments, of those behind the first, or of the first alone is taken for it.
+    The candidates are the leading dimension of all arguments, of those after the first, or of the first alone.
 
     Args:
         call: The call.
-        factors: By how much the batch is multiplied; batches of one and of eight come first.
+        factors: Factors to multiply the batch by; batches of one and of eight come first.
     """
     import jax
 
     numbers = range(len(call.args))
     choices = [{*numbers}, {*numbers} - {0}, {0}]
-    # Floats with a single dimension are parameters more often than data.
+    # Float arrays with a single dimension are parameters more often than data.
     choices.sort(key=lambda chosen: not any(_is_data(leaf) for at in chosen for leaf in jax.tree.leaves(call.args[at])))
     for chosen in choices:
         size = _find_common([call.args[at] for at in sorted(chosen)])
         if not size or _has_static(call):
             continue
-        found = []
-        for wanted in dict.fromkeys((*SMALL, *_resize(size, factors))):
-            change = _batch(call, chosen, size, wanted)
-            if wanted != size and _fits(change[1]):
-                found.append(change)
-        if found:
-            yield from found
+        changes = []
+        for batch in dict.fromkeys((*SMALL, *_resize(size, factors))):
+            change = _batch(call, chosen, size, batch)
+            if batch != size and _fits(change[1]):
+                changes.append(change)
+        if changes:
+            yield from changes
             return
 
 
@@ -110,7 +111,7 @@ def _is_data(leaf: Any) -> bool:
 
 
 def _fits(call: Call) -> bool:
-    """Return whether shapes go together, whatever the program says where they do not."""
+    """Return whether a program traces with its shapes; any exception that it raises counts as no."""
     try:
         _find_results(call)
     except Exception:  # noqa: BLE001 - the program's own
@@ -127,31 +128,31 @@ def _find_common(arguments: Any) -> int:
 
 def _resize(size: int, factors: tuple[float, ...]) -> Iterator[int]:
     for factor in factors:
-        wanted = int(size * factor)
-        if wanted >= 1 and wanted == size * factor:
-            yield wanted
+        resized = int(size * factor)
+        if resized >= 1 and resized == size * factor:
+            yield resized
 
 
-def _batch(call: Call, chosen: Collection[int], size: int, wanted: int) -> Changed:
-    """Return the change of a batch from one size to another, of the arguments with some numbers."""
+def _batch(call: Call, chosen: Collection[int], size: int, batch: int) -> Changed:
+    """Return the call with another batch size in the chosen arguments, and a description of the change."""
     import jax
 
     def resize(leaf: Any) -> Any:
         shape = getattr(leaf, "shape", ())
-        return _describe(leaf, (wanted, *shape[1:])) if shape and shape[0] == size else leaf
+        return _describe(leaf, (batch, *shape[1:])) if shape and shape[0] == size else leaf
 
-    args = tuple(jax.tree.map(resize, each) if at in chosen else each for at, each in enumerate(call.args))
-    return f"a batch of {wanted} in the place of {size}", replace(call, args=args)
+    args = tuple(jax.tree.map(resize, argument) if at in chosen else argument for at, argument in enumerate(call.args))
+    return f"a batch of {batch} in the place of {size}", replace(call, args=args)
 
 
 def list_types(call: Call) -> Iterator[Changed]:
-    """Yield the arguments of one float type as another: float32 as bfloat16, and the other way round."""
+    """Yield the call with arguments of one float type converted, such as float32 to bfloat16 and back."""
     import jax
     import jax.numpy as jnp
 
-    held = {leaf.dtype for leaf in jax.tree.leaves((call.args, dict(call.kwargs))) if hasattr(leaf, "dtype")}
+    dtypes = {leaf.dtype for leaf in jax.tree.leaves((call.args, dict(call.kwargs))) if hasattr(leaf, "dtype")}
     for before, after in ((jnp.float32, jnp.bfloat16), (jnp.bfloat16, jnp.float32), (jnp.float16, jnp.float32)):
-        if jnp.dtype(before) not in held:
+        if jnp.dtype(before) not in dtypes:
             continue
 
         def retype(leaf: Any, before: Any = before, after: Any = after) -> Any:
@@ -163,11 +164,11 @@ def list_types(call: Call) -> Iterator[Changed]:
 
 
 def list_layouts(call: Call, wanted: Mapping[int, Collection[tuple[int, ...]]] | None = None) -> Iterator[Changed]:
-    """Yield arguments, and then the result, that lie in memory with two dimensions that follow each other swapped.
+    """Yield the call with two adjacent dimensions swapped in the memory layout of an argument, then of the result.
 
     Args:
         call: The call.
-        wanted: By the number of an argument, orders of its dimensions to try first, the most major first.
+        wanted: Dimension orders to try first, by the number of an argument, most major dimension first.
     """
     if call.devices > 1 or call.kwargs or hasattr(call.function, "lower"):
         return
@@ -178,9 +179,9 @@ def list_layouts(call: Call, wanted: Mapping[int, Collection[tuple[int, ...]]] |
         for order in dict.fromkeys((*(wanted or {}).get(at, ()), *_list_orders(rank))):
             if len(order) != rank or order == tuple(range(rank)):
                 continue
-            laid = tuple(_lay(order) if own == at else None for own in range(len(call.args)))
+            formats = tuple(_lay(order) if own == at else None for own in range(len(call.args)))
             words = f"argument {at} laid out as {_show_layout(order)}"
-            yield words, _jit(call, in_shardings=laid)
+            yield words, _jit(call, in_shardings=formats)
     result = _find_results(call) if not _has_static(call) else None
     if result is not None and _is_matrix(result):
         for order in _list_orders(len(result.shape)):
@@ -194,7 +195,7 @@ def _list_orders(rank: int) -> Iterator[tuple[int, ...]]:
 
 
 def _show_layout(order: tuple[int, ...]) -> str:
-    """Return an order of dimensions, the most major first, as XLA writes a layout: the most minor first."""
+    """Return an order of dimensions, most major first, in XLA's notation for layouts, most minor first."""
     return "{" + ",".join(map(str, reversed(order))) + "}"
 
 
@@ -205,10 +206,10 @@ def _lay(order: tuple[int, ...]) -> Any:
     return Format(Layout(order), jax.sharding.SingleDeviceSharding(jax.devices("cpu")[0]))
 
 
-def _jit(call: Call, **laid: Any) -> Call:
+def _jit(call: Call, **shardings: Any) -> Call:
     import jax
 
-    return replace(call, function=jax.jit(call.function, **laid, **call.settings), settings={})
+    return replace(call, function=jax.jit(call.function, **shardings, **call.settings), settings={})
 
 
 def _has_static(call: Call) -> bool:
@@ -220,7 +221,7 @@ def _is_matrix(leaf: Any) -> bool:
 
 
 def list_shardings(call: Call) -> Iterator[Changed]:
-    """Yield the arguments of a mesh each sharded otherwise: whole on each device, or in another dimension."""
+    """Yield the call with each argument on a mesh sharded differently: replicated, or over another dimension."""
     import jax
 
     mesh, specs = call.settings.get("mesh"), call.settings.get("specs")
@@ -234,13 +235,13 @@ def list_shardings(call: Call) -> Iterator[Changed]:
         if not isinstance(one, jax.sharding.PartitionSpec):
             continue
         for other in _list_specs(one, rank, tuple(mesh)):
-            changed = tuple(other if own == at else each for own, each in enumerate(specs))
+            replacement = tuple(other if own == at else spec for own, spec in enumerate(specs))
             words = f"argument {at} as {_show(other)} in the place of {_show(one)}"
-            yield words, replace(call, settings={**call.settings, "specs": changed})
+            yield words, replace(call, settings={**call.settings, "specs": replacement})
 
 
 def _list_named(call: Call) -> Iterator[Changed]:
-    """Yield the same where the arguments say themselves how they are sharded."""
+    """Yield the call with other shardings of arguments that carry their own `NamedSharding`."""
     import jax
 
     for at, argument in enumerate(call.args[:MOST]):
@@ -263,21 +264,21 @@ def _list_named(call: Call) -> Iterator[Changed]:
                     leaf.shape, leaf.dtype, sharding=jax.sharding.NamedSharding(sharding.mesh, other)
                 )
 
-            args = tuple(jax.tree.map(lay, each) if own == at else each for own, each in enumerate(call.args))
+            args = tuple(jax.tree.map(lay, value) if own == at else value for own, value in enumerate(call.args))
             yield f"argument {at} as {_show(other)} in the place of {_show(one)}", replace(call, args=args)
 
 
 def _list_specs(one: Any, rank: int, axes: tuple[str, ...]) -> Iterator[Any]:
-    """Yield other ways to shard: replicated, rotated by a dimension, or over the first axis where it is whole."""
+    """Yield other specs: replicated, rotated by a dimension, or over the first mesh axis if it was replicated."""
     import jax
 
     spec: Any = jax.sharding.PartitionSpec
-    given = (*one, *([None] * (rank - len(one))))
-    if any(given):
+    padded = (*one, *([None] * (rank - len(one))))
+    if any(padded):
         yield spec()
         for by in range(1, rank):
-            turned = spec(*given[-by:], *given[:-by])
-            if tuple(turned) != given:
+            turned = spec(*padded[-by:], *padded[:-by])
+            if tuple(turned) != padded:
                 yield turned
     elif rank:
         for at in range(rank):

@@ -1,4 +1,4 @@
-"""The function of the reader's code that is asked about, found with its arguments, and called as the options say."""
+"""A function in the user's code, imported with its arguments, and called as the command's options say."""
 
 from __future__ import annotations
 
@@ -25,17 +25,17 @@ if TYPE_CHECKING:
 
 @cache
 def _hide_frames() -> None:
-    """Keep the functions that are put around the reader's out of the lines that JAX notes."""
+    """Exclude this package's wrappers around user functions from the source lines that JAX records."""
     folder = Path(__file__).parent
     for wrappers in (folder, folder.parent / "releases"):
         jax_private.hide_frames_of(str(wrappers))
 
 
 def read_function(request: Request) -> Subject:
-    """Return the subject that a function of the reader's code is.
+    """Return the subject for a function in the user's code.
 
     Raises:
-        InspectError: The file, the function or its arguments are missing, or do not go together.
+        InspectError: The file, the function or its arguments are missing, or do not match each other.
     """
     place, name = loading.split_name(request.words[0])
     return read_member(request, loading.load_place(place), place, name)
@@ -48,14 +48,14 @@ def read_member(
     name: str,
     given: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None,
 ) -> Subject:
-    """Return the subject that a function of a module is.
+    """Return the subject for a function of a module.
 
     Args:
-        request: How it is called.
+        request: The options of the call.
         module: The module.
-        place: What errors call the module.
-        name: The function's name there, or one of its PROGRAMS.
-        given: Positional and keyword arguments in the place of those that the request or the module tells.
+        place: The module's name in error messages.
+        name: The function's name in the module, or a key of its PROGRAMS.
+        given: Positional and keyword arguments that replace those in the request or the module.
 
     Raises:
         InspectError: As `read_function`.
@@ -65,11 +65,11 @@ def read_member(
     if call := _find_program(module, name if is_told else loading.find_listed(module, name)):
         call = replace(call, args=given[0], kwargs=given[1]) if given else call
         return Subject(name, _apply(request, call), options=request.xla)
-    found = loading.find_named(module, name, place)
+    function = loading.find_named(module, name, place)
     args, kwargs = given or _find_arguments(request, module, place)
     is_transformed = bool(request.grad or request.vmap)
-    made = _make_call(module, place, name, Call(found, args, kwargs), is_transformed=is_transformed)
-    call = _apply(request, made)
+    base = _make_call(module, place, name, Call(function, args, kwargs), is_transformed=is_transformed)
+    call = _apply(request, base)
     call = replace(call, file=Path(module.__file__).absolute() if module.__file__ else None)
     return Subject(name, call, options=request.xla)
 
@@ -81,17 +81,17 @@ def read_call(
     settings: Mapping[str, Any],
     options: Mapping[str, str | int | bool] | None = None,
 ) -> Subject:
-    """Return the subject that a function with its arguments is, or a model of Flax, Equinox or Haiku.
+    """Return the subject for a function, or a model of Flax, Equinox or Haiku, and its arguments.
 
     Args:
         function: The function or model.
         args: Its positional arguments: arrays, shapes, or pytrees of them.
         kwargs: Its keyword arguments.
-        settings: Options of `jax.jit`, `mesh` and `specs`, as `capture` takes them.
+        settings: Options of `jax.jit`, `mesh` and `specs`, as in `capture`.
         options: Options of XLA.
 
     Raises:
-        InspectError: It is nothing that can be called.
+        InspectError: The object is not callable.
     """
     _hide_frames()
     if model := nn_models.as_function(function, args, kwargs):
@@ -106,7 +106,7 @@ def read_call(
 
 
 def read_notebook_call(request: Request, call: Call) -> Subject:
-    """Return the subject that a call in a notebook is, with the options of the command applied.
+    """Return the subject for a call in a notebook, with the command's options applied.
 
     Raises:
         InspectError: As `read_call`.
@@ -118,18 +118,18 @@ def read_notebook_call(request: Request, call: Call) -> Subject:
 def _find_static(function: Callable[..., Any], settings: Mapping[str, Any]) -> frozenset[int]:
     """Return the numbers of the positional arguments that are static."""
     numbers = settings.get("static_argnums") or ()
-    found = {numbers} if isinstance(numbers, int) else {*numbers}
+    positions = {numbers} if isinstance(numbers, int) else {*numbers}
     names = settings.get("static_argnames") or ()
-    named = {names} if isinstance(names, str) else {*names}
+    keywords = {names} if isinstance(names, str) else {*names}
     try:
         parameters = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
         parameters = []
-    return frozenset(found | {number for number, name in enumerate(parameters) if name in named})
+    return frozenset(positions | {number for number, name in enumerate(parameters) if name in keywords})
 
 
 def _find_program(module: ModuleType, name: str) -> Call | None:
-    """Return what a file offers under a name in its PROGRAMS, with its arguments, or None."""
+    """Return the call for an entry of a file's PROGRAMS, or None if there is no such entry."""
     if name not in getattr(module, "PROGRAMS", {}):
         return None
     member = list_program_members(module, "")[name]
@@ -141,63 +141,63 @@ def _find_arguments(request: Request, module: Any, place: str) -> tuple[tuple[An
         return shapes.read_shapes(request.args), {}
     if request.args_from:
         return _make_arguments(request.args_from)
-    example, named = getattr(module, "EXAMPLE", None), getattr(module, "EXAMPLE_KWARGS", {})
-    if example is None and not named:
+    example, keywords = getattr(module, "EXAMPLE", None), getattr(module, "EXAMPLE_KWARGS", {})
+    if example is None and not keywords:
         message = (
             f"with which arguments? {place} has no EXAMPLE, so say it with --args 'f32[64,128], i32[]', or name the "
             "function that makes them with --args-from FILE.py:FUNCTION"
         )
         raise InspectError(message)
-    given = () if example is None else example
-    if not isinstance(given, tuple):
-        kind = type(given).__name__
+    arguments = () if example is None else example
+    if not isinstance(arguments, tuple):
+        kind = type(arguments).__name__
         message = f"{place}: EXAMPLE is a tuple of the arguments, shapes are enough, and this one is of the type {kind}"
         raise InspectError(message)
-    return given, dict(named)
+    return arguments, dict(keywords)
 
 
-def _make_arguments(named: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
-    """Return the shapes of what a function of the reader's makes, which is not run for it."""
+def _make_arguments(maker: str) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Return the shapes of the values that a user function returns, by tracing it without running it if possible."""
     import jax
 
-    place, name = loading.split_name(named)
-    # Imported once more, the file would have other objects than those that the function asked about reads.
+    place, name = loading.split_name(maker)
+    # A second import would create objects that differ from those in the module of the inspected function.
     make = loading.find_named(loading.find_loaded(place) or loading.load_place(place), name, place)
     try:
-        made = jax.eval_shape(make)
+        arguments = jax.eval_shape(make)
     except TypeError as error:
-        # What is no array is told from the shapes of arrays only where the function runs.
+        # `jax.eval_shape` rejects results that are not arrays, so the function has to run.
         if "JAX type" not in str(error) and "valid JAX" not in str(error):
             raise
-        made = make()
-    return made if isinstance(made, tuple) else (made,), {}
+        arguments = make()
+    return arguments if isinstance(arguments, tuple) else (arguments,), {}
 
 
-def _make_call(module: ModuleType, place: str, name: str, asked: Call, *, is_transformed: bool) -> Call:
-    """Return what is to be compiled where `asked.function` is whatever the name stands for in a module."""
-    found = _instantiate(asked.function, name) if isinstance(asked.function, type) else asked.function
-    if call := nn_models.as_function(found, asked.args, asked.kwargs):
-        return Call(*nn_models.hold_rest(*call), asked.kwargs)
-    # A derivative or a batch is made of the function itself.
-    jitted_as = found if is_transformed else nn_models.jit_as_nnx(found, asked.args, asked.kwargs)
-    if jitted := _open_jitted(jitted_as, asked):
+def _make_call(module: ModuleType, place: str, name: str, original: Call, *, is_transformed: bool) -> Call:
+    """Return the call to compile for a function, class, model or jitted object in a module."""
+    function = _instantiate(original.function, name) if isinstance(original.function, type) else original.function
+    if call := nn_models.as_function(function, original.args, original.kwargs):
+        return Call(*nn_models.hold_rest(*call), original.kwargs)
+    # Derivatives and batches are built from the function itself, so it is not jitted first.
+    jitted_as = function if is_transformed else nn_models.jit_as_nnx(function, original.args, original.kwargs)
+    if jitted := _open_jitted(jitted_as, original):
         return jitted
-    if not callable(found):
-        message = f"{place}: {name} is of the type {type(found).__name__}, and nothing that can be called"
+    if not callable(function):
+        message = f"{place}: {name} is of the type {type(function).__name__}, and nothing that can be called"
         raise InspectError(message)
-    _check_kind(found, place, name)
+    _check_kind(function, place, name)
     owner, _, method = name.rpartition(".")
-    held = loading.find_named(module, owner, place) if owner else None
-    if isinstance(held, type) and inspect.isfunction(found) and not _takes(found, asked):
-        found = getattr(_instantiate(held, owner), method)
-    return Call(*nn_models.hold_rest(found, asked.args), asked.kwargs, dict(getattr(module, "ARGUMENTS", {})))
+    container = loading.find_named(module, owner, place) if owner else None
+    if isinstance(container, type) and inspect.isfunction(function) and not _takes(function, original):
+        function = getattr(_instantiate(container, owner), method)
+    return Call(*nn_models.hold_rest(function, original.args), original.kwargs, dict(getattr(module, "ARGUMENTS", {})))
 
 
 def _check_kind(function: Callable[..., Any], place: str, name: str) -> None:
-    """Do nothing for a function that JAX can trace, unless it fails as it runs.
+    """Check that a function is of a kind that JAX can trace.
 
     Raises:
-        InspectError: It is a coroutine or a generator.
+        InspectError: The function is a coroutine or a generator.
     """
     is_async = inspect.iscoroutinefunction(function) or inspect.isasyncgenfunction(function)
     if not is_async and not inspect.isgeneratorfunction(function):
@@ -208,7 +208,7 @@ def _check_kind(function: Callable[..., Any], place: str, name: str) -> None:
     raise InspectError(message)
 
 
-def _open_jitted(function: Any, asked: Call) -> Call | None:
+def _open_jitted(function: Any, original: Call) -> Call | None:
     """Return the call of `jax.jit` inside a function that a library jitted, such as `nnx.jit`, or None for others."""
     import jax
 
@@ -219,11 +219,11 @@ def _open_jitted(function: Any, asked: Call) -> Call | None:
     watch = Watch(ANY)
     with watch.watching(), suppress(ReachedError):
         try:
-            function.lower(*asked.args, **asked.kwargs)
+            function.lower(*original.args, **original.kwargs)
         except TypeError:
-            # To Equinox a shape is no array, but a tracer of one is.
-            call, arrays = nn_models.hold_rest(partial(function), asked.args)
-            jax.eval_shape(call, *arrays, **asked.kwargs)
+            # Equinox does not treat a shape as an array, but it does accept a tracer.
+            call, arrays = nn_models.hold_rest(partial(function), original.args)
+            jax.eval_shape(call, *arrays, **original.kwargs)
     return watch.reached.call if watch.reached else None
 
 
@@ -238,16 +238,16 @@ def _instantiate(kind: type, name: str) -> Any:
         raise InspectError(message) from error
 
 
-def _takes(function: Callable[..., Any], asked: Call) -> bool:
+def _takes(function: Callable[..., Any], original: Call) -> bool:
     try:
-        inspect.signature(function).bind(*asked.args, **asked.kwargs)
+        inspect.signature(function).bind(*original.args, **original.kwargs)
     except TypeError:
         return False
     return True
 
 
 def _apply(request: Request, call: Call) -> Call:
-    """Return a call as the options ask for it: with a batch, differentiated, with arguments donated or static."""
+    """Return a call with the command's options applied: batching, differentiation, and donated or static arguments."""
     function, args = call.function, call.args
     if request.vmap:
         from xla_inspect.releases import map_over

@@ -1,4 +1,4 @@
-"""What a jitted function is called with, described so that nothing of it is kept alive."""
+"""A description of a jitted function's arguments that keeps none of them alive."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ _count = itertools.count(1)
 
 
 def sign(function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Signature:
-    """Return what a jitted function is called with.
+    """Return the signature of one call of a jitted function: its arguments, options and settings.
 
     Args:
         function: The function that was jitted.
-        info: JAX's record of how.
+        info: JAX's record of the `jit` options.
         args: Its positional arguments.
         kwargs: Its keyword arguments.
     """
-    named, statics = split_static(function, info, args, kwargs)
+    dynamic, statics = split_static(function, info, args, kwargs)
     leaves: dict[str, Leaf] = {}
     nodes: dict[str, Value] = {}
-    for name, value in named.items():
+    for name, value in dynamic.items():
         flat, tree = jax.tree.flatten(value)
-        paths, containers, held = _outline(name, tree, value)
+        paths, containers, extras = _outline(name, tree, value)
         leaves.update(zip(paths, map(_describe, flat), strict=True))
         nodes |= containers
-        statics |= held
+        statics |= extras
     options = {
         name: ", ".join(map(str, next(filter(None, (_list(getattr(info, field, ())) for field in fields)), ())))
         for name, fields in _OPTIONS.items()
@@ -70,13 +70,13 @@ def sign(function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs:
 
 
 def _outline(name: str, tree: Any, value: Any) -> tuple[list[str], dict[str, Value], dict[str, Any]]:
-    """Return the paths of a pytree's leaves, its containers with what they are, and what these hold besides."""
+    """Return the paths of a pytree's leaves, its containers and their types, and the containers' non-child fields."""
     paths = [name + jax.tree_util.keystr(keys) for keys, _ in jax.tree_util.tree_flatten_with_path(value)[0]]
-    nodes, held = {}, {}
+    nodes, extras = {}, {}
     for path, container, fields in _list_nodes(tree, name):
         nodes[path] = Value(container)
-        held.update({f"{path}.{field}" if field else path: part for field, part in fields.items()})
-    return paths, nodes, held
+        extras.update({f"{path}.{field}" if field else path: part for field, part in fields.items()})
+    return paths, nodes, extras
 
 
 def _list(value: Any) -> tuple[Any, ...]:
@@ -86,77 +86,77 @@ def _list(value: Any) -> tuple[Any, ...]:
 def split_static(
     function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the arguments that are traced, and those that are static, each by name."""
+    """Return the traced arguments and the static arguments, each by name."""
     names = name_positions(getattr(info, "fun_signature", None), len(args), "argument ")
     positions = find_static(info, len(args))
     static_names = {*info.static_argnames}
-    named: dict[str, Any] = {}
+    dynamic: dict[str, Any] = {}
     statics: dict[str, Any] = {}
     for at, (name, value) in enumerate(zip(names, args, strict=True)):
-        (statics if at in positions else named)[name] = value
+        (statics if at in positions else dynamic)[name] = value
     for name, value in kwargs.items():
-        (statics if name in static_names else named)[name] = value
-    return _open_equinox(function, named, statics)
+        (statics if name in static_names else dynamic)[name] = value
+    return _open_equinox(function, dynamic, statics)
 
 
 def find_static(info: Any, count: int) -> set[int]:
-    """Return the places of the static arguments among so many that are given by position."""
+    """Return the positions of the static arguments among `count` positional arguments."""
     return {at % count for at in info.static_argnums if -count <= at < count}
 
 
 def name_positions(signature: inspect.Signature | None, count: int, rest: str = "args") -> list[str]:
-    """Return the names of so many positional arguments, as JAX calls them.
+    """Return the names of `count` positional arguments in JAX's notation.
 
     Args:
-        signature: That of the function, or None where it is not known.
-        count: How many arguments there are.
-        rest: What those are called for which the function has no name.
+        signature: The signature of the function, or None if it is unknown.
+        count: The number of arguments.
+        rest: The base name of arguments for which the function has no name.
     """
     kinds = (inspect.Parameter.POSITIONAL_ONLY, inspect.Parameter.POSITIONAL_OR_KEYWORD)
     parameters = list(signature.parameters.values()) if signature else []
     names = [parameter.name for parameter in parameters if parameter.kind in kinds]
-    rest = next((each.name for each in parameters if each.kind == inspect.Parameter.VAR_POSITIONAL), rest)
+    rest = next((entry.name for entry in parameters if entry.kind == inspect.Parameter.VAR_POSITIONAL), rest)
     return names[:count] + [f"{rest}[{at - len(names)}]" for at in range(len(names), count)]
 
 
 def _open_equinox(
-    function: Callable[..., Any], named: dict[str, Any], statics: dict[str, Any]
+    function: Callable[..., Any], dynamic: dict[str, Any], statics: dict[str, Any]
 ) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the arguments as the reader gave them where `equinox.filter_jit` has sorted them into arrays and others.
+    """Return the user's original arguments if `equinox.filter_jit` split them into arrays and other values.
 
-    What is no array stands in the leaves of one static argument, beside the structure of all.
+    Equinox stores the values that are not arrays in the leaves of one static argument, with the structure of all.
     """
-    called = open_equinox(function, (None, None, statics.get("static")))
-    if called is None:
-        return named, statics
+    inner = open_equinox(function, (None, None, statics.get("static")))
+    if inner is None:
+        return dynamic, statics
     try:
-        arrays = {**named["dynamic_donate"], **named["dynamic_nodonate"]}
+        arrays = {**dynamic["dynamic_donate"], **dynamic["dynamic_nodonate"]}
         _, first, rest = statics["static"]
-        found = {name: _merge(arrays[name], held) for name, held in (("first", first), ("rest", rest))}
-        parameters = [*inspect.signature(called).parameters]
-        given = [found["first"], *found["rest"][0][:-1]]
-        names = [*parameters, *(f"argument {at}" for at in range(len(parameters), len(given)))]
-        pairs = [*zip(names, given, strict=False), *found["rest"][1].items()]
+        groups = {name: _merge(arrays[name], fixed) for name, fixed in (("first", first), ("rest", rest))}
+        parameters = [*inspect.signature(inner).parameters]
+        values = [groups["first"], *groups["rest"][0][:-1]]
+        names = [*parameters, *(f"argument {at}" for at in range(len(parameters), len(values)))]
+        pairs = [*zip(names, values, strict=False), *groups["rest"][1].items()]
     except Exception:  # noqa: BLE001 - another release of Equinox: its own names serve as well
-        return named, statics
+        return dynamic, statics
     opened: dict[str, Any] = {}
-    held: dict[str, Any] = {}
+    fixed: dict[str, Any] = {}
     for name, value in pairs:
         leaves, tree = jax.tree_util.tree_flatten_with_path(value)
         is_array = [hasattr(leaf, "dtype") for _, leaf in leaves]
         opened[name] = jax.tree.unflatten(
             tree, [leaf if is_it else None for is_it, (_, leaf) in zip(is_array, leaves, strict=True)]
         )
-        held |= {
+        fixed |= {
             name + jax.tree_util.keystr(path): leaf
             for is_it, (path, leaf) in zip(is_array, leaves, strict=True)
             if not is_it
         }
-    return opened, held
+    return opened, fixed
 
 
-def _merge(arrays: Any, held: Any) -> Any:
-    leaves, tree = held
+def _merge(arrays: Any, others: Any) -> Any:
+    leaves, tree = others
     return jax.tree.unflatten(
         tree, [there if there is not None else other for there, other in zip(arrays, leaves, strict=False)]
     )
@@ -173,7 +173,7 @@ def _describe(leaf: Any) -> Leaf:
         return Leaf((), kind, weak, "", f"Python {type(leaf).__name__}")
     is_numpy = type(leaf).__module__.partition(".")[0] == "numpy"
     if is_numpy:
-        # As JAX takes it, which is with fewer bits where it is not told to use 64.
+        # JAX converts 64-bit values to 32 bits unless x64 mode is on.
         dtype = jax.dtypes.canonicalize_dtype(dtype)
     weak = bool(getattr(leaf, "weak_type", False))
     return Leaf(tuple(shape), _shorten(dtype), weak, _place(leaf), "NumPy" if is_numpy else "")
@@ -205,47 +205,45 @@ def _name_sharding(sharding: jax.sharding.Sharding) -> str:
 
 
 def _list_nodes(tree: Any, path: str) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the containers of a pytree: the path, what it is, and by name what it holds that is no child.
-
-    None is one too.
-    """
+    """Yield a pytree's containers, including None: the path, the type, and by name the fields that are not children."""
     data = tree.node_data()
     if data is None:
         if tree.num_leaves == 0:
             yield path, "None", {}
         return
-    kind, held = data
+    kind, extra = data
     children = tree.children()
     fields = getattr(kind, "_fields", None)
     names = [f"[{at}]" for at in range(len(children))]
     if kind is type(None):
         yield path, "None", {}
     elif issubclass(kind, dict):
-        keys = held[1] if kind is collections.defaultdict else held
+        keys = extra[1] if kind is collections.defaultdict else extra
         names = [f"[{key!r}]" for key in keys] if len(keys) == len(names) else names
-        # Which keys it has shows in what is inside, but their order does not.
+        # The keys also appear in the children's paths, but their order does not.
         yield path, f"{kind.__name__} {tuple(keys)}" if kind is collections.OrderedDict else kind.__name__, {}
     elif kind in {list, tuple} or fields is not None:
         names = [f".{name}" for name in fields] if fields is not None else names
         yield path, kind.__name__, {}
     else:
-        yield path, kind.__name__, _name_held(kind, held)
+        yield path, kind.__name__, _name_held(kind, extra)
         names = _name_children(kind, names)
     for name, child in zip(names, children, strict=False):
         yield from _list_nodes(child, path + name)
 
 
-def _name_held(kind: type, held: Any) -> dict[str, Any]:
-    """Return what a node of a class of the reader's holds besides its children, by the names of its fields."""
-    fixed = [each.name for each in _list_fields(kind) if not _is_child(each)]
-    parts = held if isinstance(held, tuple) else (held,)
+def _name_held(kind: type, extra: Any) -> dict[str, Any]:
+    """Return the fields of a custom pytree node that are not children, by name."""
+    fixed = [field.name for field in _list_fields(kind) if not _is_child(field)]
+    # A custom node's auxiliary data has no field names, so they are matched by count.
+    parts = extra if isinstance(extra, tuple) else (extra,)
     if len(fixed) == len(parts):
         return dict(zip(fixed, parts, strict=True))
-    return {"": held} if held is not None and held != () else {}
+    return {"": extra} if extra is not None and extra != () else {}
 
 
 def _name_children(kind: type, names: list[str]) -> list[str]:
-    fields = [f".{each.name}" for each in _list_fields(kind) if _is_child(each)]
+    fields = [f".{field.name}" for field in _list_fields(kind) if _is_child(field)]
     return fields if len(fields) == len(names) else names
 
 
@@ -254,13 +252,13 @@ def _list_fields(kind: type) -> tuple[dataclasses.Field[Any], ...]:
 
 
 def _is_child(field: dataclasses.Field[Any]) -> bool:
-    # As Flax, JAX and Equinox have it.
+    # Flax uses the `pytree_node` metadata for this purpose, and JAX and Equinox use `static`.
     return bool(field.metadata.get("pytree_node", True)) and not field.metadata.get("static", False)
 
 
 def number(function: Callable[..., Any]) -> int:
-    """Return the number of a function, which equal functions share and no other has, not even one at its address.
+    """Return a unique number for a function, equal for equal functions and never reused for a later one at its address.
 
-    JAX jits only functions that have a hash and a weak reference.
+    JAX jits only functions that are hashable and can have weak references.
     """
     return _numbers.setdefault(function, next(_count))

@@ -1,4 +1,4 @@
-"""A command line written again: the subject of a question with the options that all questions share."""
+"""Command lines for follow-up questions: a subject with the options that all questions share."""
 
 from __future__ import annotations
 
@@ -12,29 +12,29 @@ _TEXTS, _LISTS = ("args", "args_from", "mesh", "vmap", "only"), ("donate", "stat
 
 
 def write_subject(options: argparse.Namespace, target: str = "") -> str:
-    """Return the subject with the options that all questions share, to be typed again behind another question.
+    """Return the command-line words of the subject and the shared options, to append to another question.
 
     Args:
-        options: The command line.
-        target: The one target that an answer is of, in the place of those that were asked for.
+        options: The parsed command line.
+        target: The one target of the answer, to replace the targets on the command line.
     """
-    asked = [target] if target else options.target if isinstance(options.target, list) else [options.target]
-    targets = [f"--target={name}" for name in asked or () if name]
+    requested = [target] if target else options.target if isinstance(options.target, list) else [options.target]
+    targets = [f"--target={name}" for name in requested or () if name]
     lines_of = [f"--lines-of={options.lines_of}"] * bool(options.lines_of)
     words = [part for word in (*list_call_options(options), *lines_of, *targets) for part in _write_option(word)]
-    # What stands behind a script are its own arguments.
+    # Everything after a script's name is an argument of the script.
     is_script = options.subject[0] == "run"
     return shlex.join([*words, *options.subject] if is_script else [*options.subject, *words])
 
 
 def list_call_options(options: argparse.Namespace) -> list[str]:
-    """Return the options that say how a subject is called, as words of a command line."""
+    """Return the options that define the call of a subject, as words of a command line."""
     words = [f"--{name.replace('_', '-')}={value}" for name in _TEXTS if (value := getattr(options, name))]
     words += [f"--{name}={value}" for name in _LISTS for value in getattr(options, name)]
     return words + ["--grad"] * options.grad
 
 
 def _write_option(word: str) -> list[str]:
-    """Return an option and its value as one types them, in one word only where the value looks like an option."""
+    """Return an option and its value as words, joined with `=` only if the value looks like an option."""
     name, equals, value = word.partition("=")
     return [name, value] if equals and not value.startswith("-") else [word]

@@ -1,6 +1,6 @@
-"""What a program lets JAX trace and compile, noted while it runs: which function, where, with what, and how long.
+"""A listener for the functions that a program makes JAX trace and compile: name, source line, arguments and duration.
 
-Nothing is looked at where JAX finds what it has compiled: only what takes long anyway takes a little longer.
+Cached calls are not examined, so only calls that trace or compile become slightly slower.
 """
 
 from __future__ import annotations
@@ -37,20 +37,20 @@ PHASES = {
     "/jax/core/compile/jaxpr_to_mlir_module_duration": "lowering",
     "/jax/core/compile/backend_compile_duration": "compiling",
 }
-"""The events by which JAX says how long it took, and for what."""
+"""The JAX events that report durations, and the phase that each one measures."""
 
 
 ANY = "*"
-"""Name for whichever function comes first."""
+"""The name that selects the first function of any name."""
 
 
 class ReachedError(BaseException):
-    """Raised where the function that is asked about would be compiled: the script is left there."""
+    """The exception that stops a script when it is about to compile the requested function."""
 
 
 @dataclass
 class _Call:
-    """A call of a jitted function that is under way, with the phases that JAX reported for the function meanwhile."""
+    """A jitted function's call in progress, with the phases that JAX has reported for the function so far."""
 
     function: Any
     args: tuple[Any, ...]
@@ -60,11 +60,11 @@ class _Call:
 
 @dataclass
 class _Record:
-    """A compilation as it comes to be.
+    """A compilation in progress.
 
     Attributes:
-        names: The names by which JAX's events call the function.
-        source: The name and the definition of the function as JAX notes them, or an empty string.
+        names: The names by which JAX's events refer to the function.
+        source: The name and the definition of the function as JAX records them, or an empty string.
     """
 
     names: frozenset[str]
@@ -83,14 +83,14 @@ class _Record:
 
 
 class _State(threading.local):
-    """What this thread is at.
+    """The listener's state in one thread.
 
     Attributes:
-        calls: The calls that are under way, the innermost last.
-        last: The function of the last call that was traced, JAX's record of how it was jitted, what was noted, and
+        calls: The calls in progress, innermost last.
+        last: The function of the last traced call, JAX's record of its `jit` options, the recorded call, and
             `_Record.source`.
-        source: That of the function that is lowered or compiled, or was last.
-        done: When the phases of late began, and how long they took.
+        source: The `_Record.source` of the function that is being lowered or compiled, or was last.
+        done: The start times and durations of recent phases.
     """
 
     def __init__(self) -> None:
@@ -101,15 +101,15 @@ class _State(threading.local):
 
 
 class Watch:
-    """What one program lets JAX compile.
+    """The compilations of one program.
 
     Args:
-        only: The function at which to stop, or an empty string; `ANY` is the first that is none of JAX's own.
-        signed: Whether it is noted what each call was called with, so that two can be compared.
+        only: The function at which to stop, or an empty string; `ANY` is the first function that is not JAX's own.
+        signed: Whether to record the signature of each call, so that two calls can be compared.
     """
 
     def __init__(self, only: str = "", *, signed: bool = False, devices: int = 1) -> None:
-        """Note nothing yet."""
+        """Start with no compilations."""
         self._starting = partial(jax_private.started_on_cpu, partial(targets.starting_environment, devices))
         self.only = only
         self.signed = signed
@@ -122,7 +122,7 @@ class Watch:
 
     @contextmanager
     def watching(self) -> Iterator[None]:
-        """Watch all threads meanwhile. JAX must have been imported."""
+        """Watch all threads during the `with` block. JAX must already be imported."""
         _listen()
         jax_private.hide_frames_of(str(Path(__file__).parent))
         _active.append(self)
@@ -134,31 +134,31 @@ class Watch:
 
     @property
     def compilations(self) -> tuple[Compilation, ...]:
-        """What was traced or compiled, in order."""
+        """The functions that were traced or compiled, in order."""
         return tuple(
             Compilation(
-                each.function,
-                each.defined,
-                each.where,
-                each.own,
-                each.signature,
-                each.counts.get("tracing", 0),
-                each.counts.get("compiling", 0),
-                *(each.seconds.get(phase, 0.0) for phase in PHASES.values()),
+                record.function,
+                record.defined,
+                record.where,
+                record.own,
+                record.signature,
+                record.counts.get("tracing", 0),
+                record.counts.get("compiling", 0),
+                *(record.seconds.get(phase, 0.0) for phase in PHASES.values()),
             )
-            for each in self._records
+            for record in self._records
         )
 
     def hear(self, phase: str, seconds: float, name: str) -> None:
-        """Note what JAX says that a phase took, without the phases inside of it."""
+        """Record the duration of a phase that JAX reports, without the phases nested in it."""
         now, inside = time.perf_counter(), 0.0
-        done = self._state.done
-        while done and done[-1][0] >= now - seconds:
-            inside += done.pop()[1]
-        done.append((now - seconds, seconds))
-        del done[:-_KEPT]
+        phases = self._state.done
+        while phases and phases[-1][0] >= now - seconds:
+            inside += phases.pop()[1]
+        phases.append((now - seconds, seconds))
+        del phases[:-_KEPT]
         alone = max(seconds - inside, 0.0)
-        # JAX may compile another function than the innermost one that is called, such as a gradient's backward pass.
+        # JAX may compile another function than the innermost called one, such as a gradient's backward pass.
         matching = (call for call in reversed(self._state.calls) if _plain(name) in _list_event_names(call.function))
         if call := next(matching, None):
             call.phases.append((phase, alone))
@@ -166,15 +166,15 @@ class Watch:
             self._find_record(phase, name).add(phase, alone)
 
     def _find_record(self, phase: str, name: str) -> _Record:
-        """Return the record of a phase outside of the function's call, as in `lowered.compile()`.
+        """Return the record for a phase outside the function's call, as in `lowered.compile()`.
 
-        That is the last of its name without such a phase, of the function that is lowered or compiled.
+        This is the last record with the name that lacks the phase, preferably of the function at hand.
         """
-        named = [record for record in self._records if _plain(name) in record.names]
-        named = [record for record in named if record.source == self._state.source] or named
-        without = [record for record in named if phase not in record.counts]
-        if without or named:
-            return (without or named)[-1]
+        candidates = [record for record in self._records if _plain(name) in record.names]
+        candidates = [record for record in candidates if record.source == self._state.source] or candidates
+        without = [record for record in candidates if phase not in record.counts]
+        if without or candidates:
+            return (without or candidates)[-1]
         bare = name.removeprefix("jit(").removesuffix(")").removeprefix("jit_")
         self._records.append(_Record(frozenset({_plain(name)}), bare, "", find_current_line(), own=True))
         return self._records[-1]
@@ -192,12 +192,12 @@ class Watch:
             return traced
         if self.signed or is_own(function):
             return traced
-        wanted = bool(self.only) and (self.only == ANY or matches(self.only, function))
-        if record or wanted:
+        is_match = bool(self.only) and (self.only == ANY or matches(self.only, function))
+        if record or is_match:
             from xla_inspect.subject.recorded_jit import note
 
             self.noted.append(note(function, info, args, kwargs, traced))
-        if wanted:
+        if is_match:
             self.reached = self.reached or self.noted[-1]
             raise ReachedError(self.only)
         return traced
@@ -244,11 +244,11 @@ class Watch:
     def _note_inner(
         self, function: Any, info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], traced: Any
     ) -> None:
-        """Note a jitted function that is called as another is traced, as `jax.eval_shape` calls it too."""
+        """Record a jitted function that is called while another is traced, including through `jax.eval_shape`."""
         if self.signed or is_own(function):
             return
         self.inner.add(name_function(function))
-        # A function that is done while a caller of it is traced is only a part of that caller.
+        # A function that finishes while its caller is traced is only a part of that caller.
         is_part = self.only == ANY and any(not is_own(call.function) for call in self._state.calls)
         if self.only and not is_part and not self.inside and (self.only == ANY or matches(self.only, function)):
             from xla_inspect.subject.recorded_jit import note
@@ -260,18 +260,18 @@ class Watch:
 
 
 _KEPT = 64
-"""How many phases of a thread are kept, to be told from those inside of them."""
+"""The number of recent phases to store per thread, so that nested phases can be subtracted."""
 
 _active: list[Watch] = []
 
 
 def _plain(name: str) -> str:
-    # Releases differ in what they write in the place of what no identifier has.
+    # JAX releases differ in the character that replaces those that no identifier can contain.
     return re.sub(r"\W", "_", name)
 
 
 def _list_event_names(function: Any) -> frozenset[str]:
-    """Return the names by which JAX's events may call a jitted function, as `_plain` writes them."""
+    """Return the names by which JAX's events may refer to a jitted function, as `_plain` writes them."""
     name = name_event(function)
     return frozenset(map(_plain, (name, f"jit({name})", f"jit_{name}")))
 

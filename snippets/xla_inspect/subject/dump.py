@@ -1,4 +1,4 @@
-"""A module of a dump taken as a subject: a folder, an archive or a file that XLA wrote, perhaps elsewhere."""
+"""A dumped module as a subject, from a folder, an archive or a file that XLA wrote, possibly on another machine."""
 
 from __future__ import annotations
 
@@ -17,15 +17,15 @@ if TYPE_CHECKING:
 
 
 def is_dump(named: str) -> bool:
-    """Return whether a subject is a dump or a module of one, and no function."""
+    """Return whether a subject names a dump or a module of a dump, and not a function."""
     return dumps.split_dump(named) is not None
 
 
 def open_dump(named: str) -> tuple[dumps.Files, tuple[DumpedModule, ...], str, str]:
-    """Return the files of a dump, its modules, how it is named without a module, and the module's name or nothing.
+    """Return a dump's files, its modules, its path without the module's name, and that name or an empty string.
 
     Raises:
-        InspectError: It cannot be read, or holds no module.
+        InspectError: The dump cannot be read, or has no module.
     """
     split = dumps.split_dump(named)
     if split is None:
@@ -57,25 +57,25 @@ def _open(path: str) -> tuple[dumps.Files, tuple[DumpedModule, ...]]:
 
 
 def read_dump(request: Request) -> Subject:
-    """Return the subject that a module of a dump is, or all of them where the whole is asked about.
+    """Return the subject for a module of a dump, or for all of its modules if the whole dump is requested.
 
     Raises:
-        InspectError: It cannot be read; there is no such module, or several; or it is to be compiled again.
+        InspectError: The dump cannot be read, the module is missing or ambiguous, or an option needs a new compile.
     """
-    named = request.words[0]
-    for option, given in (
+    path_text = request.words[0]
+    for option, value in (
         ("xla", request.xla),
         ("args", request.args),
         ("donate", request.donate),
         ("grad", request.grad),
     ):
-        if given:
-            message = f"{named} is a dump: --{option} would have to compile it again; ask about the function itself"
+        if value:
+            message = f"{path_text} is a dump: --{option} would have to compile it again; ask about the function itself"
             raise InspectError(message)
-    files, modules, path, name = open_dump(named)
+    files, modules, path, name = open_dump(path_text)
     if request.whole:
         if name:
-            message = f"that is asked about a whole dump: {path}, and not {named}"
+            message = f"that is asked about a whole dump: {path}, and not {path_text}"
             raise InspectError(message)
         return Subject(files.title, origin="a dump", modules=modules)
     module = dumps.pick_module(modules, name, path)
@@ -84,10 +84,10 @@ def read_dump(request: Request) -> Subject:
 
 
 def read_module(files: dumps.Files, module: DumpedModule) -> Capture:
-    """Return the capture of a module, with the assembly of a CPU's kernels where it can be had.
+    """Return the capture of a module, with the assembly of a CPU's kernels if it is available.
 
     Raises:
-        InspectError: Its files hold no module, or one that is not understood.
+        InspectError: The files have no module, or one that cannot be parsed.
     """
     capture = dumps.read_capture(files, module, disassemble=compilation.collect_assembly)
     dumps.check_module(files, module, capture)

@@ -1,4 +1,4 @@
-"""What a function that JAX jits is called and where it is defined, and which line of the reader's calls it."""
+"""The names, definitions and calling source lines of functions that JAX jits."""
 
 from __future__ import annotations
 
@@ -14,29 +14,29 @@ from xla_inspect.folders import shorten_path
 
 _OWN = Path(__file__).parents[1]
 _DEEP = 64
-"""How many wrappers a function has at most."""
+"""The maximum number of wrappers around a function."""
 
 _EQUINOX = 3
-"""How many arguments the function has that `equinox.filter_jit` jits."""
+"""The number of arguments of the function that `equinox.filter_jit` jits."""
 
 
 def open_equinox(function: Any, args: tuple[Any, ...]) -> Any:
-    """Return the function that `equinox.filter_jit` calls, which is an argument of the one that it jits, or None."""
+    """Return the user's function inside the function that `equinox.filter_jit` jits, one of its arguments, or None."""
     if getattr(function, "__module__", "") != "equinox._jit" or len(args) != _EQUINOX:
         return None
     import jax
 
     try:
         leaves, tree = args[-1][0]
-        found = jax.tree.unflatten(tree, leaves)
+        inner = jax.tree.unflatten(tree, leaves)
     except Exception:  # noqa: BLE001 - another release of Equinox may hold it otherwise
         return None
-    return found if callable(found) else None
+    return inner if callable(inner) else None
 
 
 def name_function(function: Any) -> str:
-    """Return what the reader calls a function that was jitted: `step`, `Trainer.step`, `<lambda>`, `grad(loss)`."""
-    transforms = [name for each in _list_wrappers(function)[:-1] if (name := _name_transform(each))]
+    """Return the user's name for a jitted function: `step`, `Trainer.step`, `<lambda>`, `grad(loss)`."""
+    transforms = [name for wrapper in _list_wrappers(function)[:-1] if (name := _name_transform(wrapper))]
     name = _name_bare(function)
     for transform in reversed(transforms):
         name = f"{transform}({name})"
@@ -50,33 +50,34 @@ def _name_bare(function: Any) -> str:
 
 
 def name_event(function: Any) -> str:
-    """Return the name that JAX's events and its log give a function that was jitted."""
+    """Return the name of a jitted function in JAX's events and log."""
+    # Partial applications have no `__name__`.
     while not hasattr(function, "__name__") and isinstance(function, functools.partial):
         function = function.func
     return str(getattr(function, "__name__", "<unnamed function>"))
 
 
 def matches(named: str, function: Any) -> bool:
-    """Return whether a reader who writes a name means a function."""
+    """Return whether a name that a user wrote refers to a function."""
     bare = _name_bare(function)
     return named in {name_function(function), bare, bare.rpartition(".")[2], getattr(function, "__name__", "")}
 
 
 def _name_transform(wrapper: Any) -> str:
-    """Return the name of the transformation of JAX's that made a wrapper, such as `value_and_grad`, or none."""
+    """Return the name of the JAX transformation that created a wrapper, such as `value_and_grad`, or ""."""
     code = getattr(wrapper, "__code__", None)
     if code is None or not _is_of_jax(code.co_filename):
         return ""
-    made, nested, _ = code.co_qualname.partition(".<locals>")
-    if made == "api_boundary":
-        # Around most of them is what shortens the tracebacks of their errors.
+    maker, nested, _ = code.co_qualname.partition(".<locals>")
+    if maker == "api_boundary":
+        # Most functions have an extra wrapper that shortens the tracebacks of their errors.
         inner = _read_cell(wrapper)
         return "" if inner is None or inner is wrapper else _name_transform(inner)
-    return made if nested and made.isidentifier() and not made.startswith("_") else ""
+    return maker if nested and maker.isidentifier() and not maker.startswith("_") else ""
 
 
 def _read_cell(function: Any) -> Any:
-    """Return what a function closes over by the name that JAX gives to a function that it wraps, or None."""
+    """Return the closure variable in which JAX stores a wrapped function, or None."""
     names, cells = function.__code__.co_freevars, function.__closure__ or ()
     with suppress(ValueError):
         return next((cell.cell_contents for name, cell in zip(names, cells, strict=True) if name == "fun"), None)
@@ -84,13 +85,13 @@ def _read_cell(function: Any) -> Any:
 
 
 def open_wrappers(function: Any) -> Any:
-    """Return the function under partial applications and wrappers."""
+    """Return the innermost function under partial applications and wrappers."""
     return _list_wrappers(function)[-1]
 
 
 def _list_wrappers(function: Any) -> list[Any]:
-    """Return a function, what it wraps, what that wraps, and so on."""
-    found = [function]
+    """Return a function followed by the functions that it wraps, outermost first."""
+    functions = [function]
     for _ in range(_DEEP):
         if isinstance(function, functools.partial):
             inner = function.func
@@ -102,38 +103,38 @@ def _list_wrappers(function: Any) -> list[Any]:
         if inner is None or inner is function:
             break
         function = inner
-        found.append(inner)
-    return found
+        functions.append(inner)
+    return functions
 
 
 def _look_inside(function: Any) -> Any:
-    """Return the function that another holds, as those do that Flax's transformations and `jax.pmap` jit."""
+    """Return the function stored in a wrapper object, as Flax's transformations and `jax.pmap` use, or None."""
     if inspect.isfunction(function):
         return _read_cell(function) if function.__module__ == "jax._src.pmap" else None
     if inspect.isroutine(function) or isinstance(function, type):
         return None
-    held = getattr(function, "f", None)
-    return held if callable(held) else None
+    inner = getattr(function, "f", None)
+    return inner if callable(inner) else None
 
 
 def find_definition(function: Any) -> str:
-    """Return where a function is defined, as FILE:LINE, or an empty string."""
+    """Return the location of a function's definition as FILE:LINE, or an empty string."""
     inner = open_wrappers(function)
     code = getattr(inner, "__code__", None) or getattr(getattr(type(inner), "__call__", None), "__code__", None)  # noqa: B004 - its code
     return f"{_name_file(code.co_filename)}:{code.co_firstlineno}" if code else ""
 
 
 def is_own(function: Any) -> bool:
-    """Return whether a function is one of JAX's that it jits by itself, such as those of `jax.numpy`.
+    """Return whether JAX itself jits a function, as it does those of `jax.numpy`.
 
-    One that a reader jits is not, though JAX defines it: that is a function under the name by which JAX offers it.
+    A public JAX function that the user jits does not count, although JAX defines it.
     """
     inner = open_wrappers(function)
     code = getattr(inner, "__code__", None)
     if code is None or not _is_of_jax(code.co_filename):
         return False
     if hasattr(function, "lower"):
-        # Jitted already, and once more.
+        # This is a function that was already jitted and is jitted again.
         return False
     module, name = sys.modules.get(getattr(inner, "__module__", "")), getattr(inner, "__name__", "")
     return name.startswith("_") or getattr(module, name, None) is not inner
@@ -147,9 +148,9 @@ def _is_of_jax(file: str) -> bool:
 
 
 def find_current_line() -> str:
-    """Return the innermost line of the reader's own that this thread is in, as FILE:LINE.
+    """Return the innermost source line of the user's code in this thread's stack, as FILE:LINE.
 
-    That is one of no installed package, else of another than JAX.
+    A line outside installed packages is preferred; otherwise it is a line of any package other than JAX.
     """
     frame = sys._getframe(1)  # noqa: SLF001 - documented
     of_package = ""
@@ -177,7 +178,7 @@ def _is_standard(file: str) -> bool:
 
 
 def _name_file(file: str) -> str:
-    """Return a file as one names it from the working folder, or from the folder of installed packages."""
+    """Return a file name relative to the working folder or to the folder of installed packages."""
     parts = Path(file).parts
     for folder in ("site-packages", "dist-packages"):
         if folder in parts and not Path(file).is_relative_to(Path.cwd()):

@@ -1,4 +1,4 @@
-"""What a subject names in the reader's code: the module is imported, and the name looked up in it."""
+"""An importer of the user's modules, with look-up of the names in them."""
 
 from __future__ import annotations
 
@@ -19,25 +19,25 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 FORMS = "FILE.py:FUNCTION, package.module:FUNCTION, `run SCRIPT.py ...`, a dump of XLA's, or a capture that was saved"
-"""The forms of a subject, as errors and the help say them."""
+"""The forms of a subject, for error messages and the help."""
 
 _LISTED = 12
-"""The most functions of a file that a message lists."""
+"""The maximum number of functions that a message lists."""
 
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
 def split_name(named: str) -> tuple[str, str]:
-    """Return the place and the dotted name of `FILE.py:Class.method` or `package.module:function`.
+    """Return the place and the dotted name in `FILE.py:Class.method` or `package.module:function`.
 
     Raises:
-        InspectError: It is of neither form.
+        InspectError: The text has neither form.
     """
     place, colon, name = named.rpartition(":")
     if not colon or not _DOTTED.fullmatch(name) or not (place.endswith(".py") or _DOTTED.fullmatch(place)):
-        # A file without a name is what people forget most.
-        if (meant := respell_subject(named)) != named:
-            message = f"{named!r} is no subject; did you mean {meant}?"
+        # Users most often forget the function's name after a file.
+        if (suggestion := respell_subject(named)) != named:
+            message = f"{named!r} is no subject; did you mean {suggestion}?"
         else:
             hint = f"; which function of it, as in {named}:NAME?" if named.endswith(".py") else ""
             message = f"{named!r} is not {FORMS}{hint}"
@@ -46,7 +46,7 @@ def split_name(named: str) -> tuple[str, str]:
 
 
 def load_place(place: str) -> ModuleType:
-    """Return the module that a file or a dotted name stands for, imported.
+    """Import the module that a file or a dotted name refers to, and return it.
 
     Raises:
         InspectError: There is no such file or module.
@@ -55,19 +55,19 @@ def load_place(place: str) -> ModuleType:
         return load_file(Path(place))
     put_on_path(Path.cwd())
     try:
-        found = importlib.util.find_spec(place)
+        spec = importlib.util.find_spec(place)
     except ModuleNotFoundError as error:
         if not place.startswith(f"{error.name}."):
             raise
-        found = None
-    if found is None:
+        spec = None
+    if spec is None:
         message = f"there is no module {place!r}, from {Path.cwd()}; {_suggest_module(place)}"
         raise InspectError(message)
     return importlib.import_module(place)
 
 
 def _suggest_module(place: str) -> str:
-    """Return which Python file or package of the working folder a module's name comes close to, as a question."""
+    """Return a question that suggests a similarly named Python file or package in the working folder."""
     beside = [path.stem for path in Path.cwd().iterdir() if path.suffix == ".py" or (path / "__init__.py").is_file()]
     if near := list_nearest(place, beside):
         return f"did you mean {near[0]}?"
@@ -75,15 +75,15 @@ def _suggest_module(place: str) -> str:
 
 
 def find_loaded(place: str) -> ModuleType | None:
-    """Return the module of a file that is imported already, under whichever name, or None."""
+    """Return the module of a file that is already imported, under any name, or None."""
     path = str(Path(place).absolute())
     return next((module for module in [*sys.modules.values()] if getattr(module, "__file__", None) == path), None)
 
 
 def load_file(path: Path) -> ModuleType:
-    """Return the module that a file defines, with what is beside it to be imported, as when it is run.
+    """Import a file as if it were run, with its neighbours importable, and return the module.
 
-    A file of a package is imported as part of that, so that it may import relatively.
+    A file in a package is imported as part of the package, so that relative imports work.
 
     Raises:
         InspectError: There is no such file.
@@ -97,13 +97,13 @@ def load_file(path: Path) -> ModuleType:
     if root != path.parent:
         inside = path.relative_to(root).with_suffix("").parts
         return importlib.import_module(".".join(inside[:-1] if inside[-1] == "__init__" else inside))
-    # Under its own name, unless that is another's: a file called json.py is not what others import as json.
-    taken = path.stem in sys.stdlib_module_names or path.stem in sys.modules
-    return execute_file(path, f"_xla_inspect_{path.stem}" if taken else path.stem)
+    # The module gets its own name unless that is in use: a file json.py must not replace the standard library's json.
+    is_taken = path.stem in sys.stdlib_module_names or path.stem in sys.modules
+    return execute_file(path, f"_xla_inspect_{path.stem}" if is_taken else path.stem)
 
 
 def find_root(path: Path) -> Path:
-    """Return the folder that a file is imported from: the one that holds its outermost package, if it has any."""
+    """Return the folder to import a file from: the parent of its outermost package, or the file's own folder."""
     root = path.parent
     while (root / "__init__.py").is_file():
         root = root.parent
@@ -111,10 +111,10 @@ def find_root(path: Path) -> Path:
 
 
 def execute_file(path: Path, name: str) -> ModuleType:
-    """Return the module that a file defines, under a name of our choice.
+    """Execute a file as a module with the given name, and return the module.
 
     Raises:
-        InspectError: It is no Python file.
+        InspectError: The file is not a Python file.
     """
     spec = importlib.util.spec_from_file_location(name, path)
     if spec is None or spec.loader is None:
@@ -131,10 +131,10 @@ def execute_file(path: Path, name: str) -> ModuleType:
 
 
 def put_on_path(folder: Path) -> None:
-    """Let modules of a folder be imported before installed ones, and after those of the standard library.
+    """Make the modules of a folder importable before installed ones, but after the standard library.
 
-    A script's folder comes first of all when Python runs it, and a file `json.py` in it then breaks whoever imports
-    json, this package too.
+    Python itself puts a script's folder first, and then a file `json.py` in it breaks every import of json, including
+    this package's.
     """
     if str(folder) in sys.path:
         return
@@ -144,20 +144,20 @@ def put_on_path(folder: Path) -> None:
 
 
 def find_named(module: ModuleType, name: str, place: str) -> Any:
-    """Return what a dotted name stands for in a module.
+    """Return the object that a dotted name refers to in a module.
 
     Raises:
-        InspectError: There is no such name; the message has those that there are.
+        InspectError: There is no such name; the message lists the names that exist.
     """
     try:
         return reduce(getattr, name.split("."), module)
     except AttributeError as error:
-        held = error.obj
-        public = {key: getattr(held, key, None) for key in getattr(held, "__dict__", {}) if not key.startswith("_")}
+        owner = error.obj
+        public = {key: getattr(owner, key, None) for key in getattr(owner, "__dict__", {}) if not key.startswith("_")}
         functions = sorted(key for key, value in public.items() if callable(value))
         own = [key for key in functions if _is_own(public[key], module)] or functions
-        programs = [*getattr(module, "PROGRAMS", {})] if held is module else []
-        what = name if held is module else f"{name} ({getattr(held, '__name__', type(held).__name__)})"
+        programs = [*getattr(module, "PROGRAMS", {})] if owner is module else []
+        what = name if owner is module else f"{name} ({getattr(owner, '__name__', type(owner).__name__)})"
         message = (
             f"{place} has no function {what!r}; {suggest_name(str(error.name), [*programs, *own][:_LISTED], 'it has')}"
         )
@@ -165,7 +165,7 @@ def find_named(module: ModuleType, name: str, place: str) -> Any:
 
 
 def find_listed(module: ModuleType, name: str) -> str:
-    """Return under which name the PROGRAMS of a file have a function of it, or the function's own name."""
+    """Return the key of a function in a file's PROGRAMS, or the function's own name if it is not there."""
     programs, own = getattr(module, "PROGRAMS", None), getattr(module, name, None)
     entries = programs.items() if isinstance(programs, Mapping) and name not in programs and callable(own) else ()
     pairs = ((key, entry[0] if isinstance(entry, tuple) and entry else entry) for key, entry in entries)

@@ -1,4 +1,4 @@
-"""Models of Flax, Equinox and Haiku as functions of arrays: what a model holds becomes an argument."""
+"""Models of Flax, Equinox and Haiku as functions of arrays, with the model's state as an argument."""
 
 from __future__ import annotations
 
@@ -13,18 +13,18 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 type Call = tuple[Callable[..., Any], tuple[Any, ...]]
-"""A function, and the positional arguments that it is called with."""
+"""A function and its positional arguments."""
 
 
 def as_function(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call | None:
-    """Return the function that a model computes and its arguments, the parameters first, or None for no such model.
+    """Return the function that a model computes and its arguments, parameters first, or None for other objects.
 
-    Parameters that a model would make are not made: their shapes alone are worked out.
+    Parameters that a model would initialize are not computed; only their shapes are.
 
     Args:
         model: Any object.
-        args: The arguments that it is called with.
-        kwargs: Keyword arguments likewise.
+        args: The positional arguments of its call.
+        kwargs: The keyword arguments of its call.
     """
     for find in (_flax_linen, _flax_nnx, _haiku, _equinox):
         if call := find(model, args, kwargs):
@@ -60,9 +60,9 @@ def _flax_nnx(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> C
 
 
 def jit_as_nnx(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Callable[..., Any]:
-    """Return a function as `nnx.jit` has it where it takes an object of `flax.nnx`, such as a module; else itself.
+    """Return a function wrapped in `nnx.jit` if an argument is a `flax.nnx` object; else the function itself.
 
-    `jax.jit` would drop what the function updates in the object, and all that only the updates need.
+    `jax.jit` would discard the function's updates of the object, and with them all computation that only they need.
     """
     nnx = sys.modules.get("flax.nnx")
     if nnx is None or hasattr(function, "lower") or not callable(function):
@@ -85,12 +85,12 @@ def _haiku(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call
         return None
     import jax
 
-    made = jax.eval_shape(lambda: model.init(jax.random.key(0), *_zeros(args), **kwargs))
-    first = made if isinstance(model, haiku.TransformedWithState) else (made,)
+    state = jax.eval_shape(lambda: model.init(jax.random.key(0), *_zeros(args), **kwargs))
+    first = state if isinstance(model, haiku.TransformedWithState) else (state,)
     keys = (jax.random.key(0),) if "rng" in inspect.signature(model.apply).parameters else ()
 
-    def apply(*given: Any, **kwargs: Any) -> Any:
-        return model.apply(*given[: len(first)], *keys, *given[len(first) :], **kwargs)
+    def apply(*values: Any, **kwargs: Any) -> Any:
+        return model.apply(*values[: len(first)], *keys, *values[len(first) :], **kwargs)
 
     return _named(apply, model), (*first, *args)
 
@@ -108,7 +108,7 @@ def _equinox(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Ca
 
 
 def _zeros(args: tuple[Any, ...]) -> Any:
-    """Return arguments with arrays for shapes; under `jax.eval_shape` none of them is made."""
+    """Return arguments with arrays instead of shapes; under `jax.eval_shape`, none of them is allocated."""
     import jax
     import jax.numpy as jnp
 
@@ -137,14 +137,14 @@ def hold_rest(
     static: Collection[int] = (),
     is_array: Callable[[Any], bool] = _is_number,
 ) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return a function of arrays alone, with what else its arguments hold, such as activation functions, held fast.
+    """Return a function of arrays alone, with the other parts of its arguments, such as activation functions, bound.
 
-    Each argument keeps its place: one that holds other things too becomes the list of its arrays.
+    Each argument keeps its position: one that mixes arrays and other values becomes the list of its arrays.
 
     Args:
         function: The function.
         args: Its positional arguments.
-        static: The numbers of those that stay as they are.
+        static: The numbers of the arguments to leave unchanged.
         is_array: Whether a leaf counts as an array.
     """
     import jax
@@ -152,27 +152,27 @@ def hold_rest(
     if hasattr(function, "trace") and hasattr(function, "lower"):
         return function, args
     rest: dict[int, tuple[Any, list[Any]]] = {}
-    given = list(args)
+    traced = list(args)
     for number, argument in enumerate(args):
         leaves, tree = jax.tree.flatten(argument)
         if number in static or all(map(is_array, leaves)):
             continue
         rest[number] = tree, [_ARRAY if is_array(leaf) else leaf for leaf in leaves]
-        given[number] = [leaf for leaf in leaves if is_array(leaf)]
+        traced[number] = [leaf for leaf in leaves if is_array(leaf)]
     if not rest:
         return function, args
 
     def call(*arrays: Any, **kwargs: Any) -> Any:
         whole = list(arrays)
-        for number, (tree, held) in rest.items():
-            left = iter(arrays[number])
-            whole[number] = jax.tree.unflatten(tree, [next(left) if kept is _ARRAY else kept for kept in held])
+        for number, (tree, leaves) in rest.items():
+            remaining = iter(arrays[number])
+            whole[number] = jax.tree.unflatten(tree, [next(remaining) if leaf is _ARRAY else leaf for leaf in leaves])
         return function(*whole, **kwargs)
 
     call.__wrapped__ = function  # type: ignore[attr-defined]  # so that its file and name are the reader's
     call.__name__ = getattr(function, "__name__", type(function).__name__)
-    return call, tuple(given)
+    return call, tuple(traced)
 
 
 _ARRAY = object()
-"""What stands in the place of an array among what is held fast."""
+"""The placeholder for an array among the bound values."""

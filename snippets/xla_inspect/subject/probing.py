@@ -1,4 +1,4 @@
-"""A compile that may end the process of the compiler, tried in another process first."""
+"""A trial compile in a separate process, for compiles that may crash the compiler's process."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _CHECK = re.compile(r"^F\d{4} .*?\] (?P<said>.*)$", re.MULTILINE)
 
 
 def probe(program: Program, target: str, options: Mapping[str, str | int | bool]) -> None:
-    """Do nothing where the compiler survives a compile, whatever else it says of it.
+    """Check that the compiler's process survives a compile, even if the compile fails.
 
     Args:
         program: The program.
@@ -26,19 +26,19 @@ def probe(program: Program, target: str, options: Mapping[str, str | int | bool]
         options: XLA's options by name.
 
     Raises:
-        InspectError: The compiler ended its process; with what it said last.
+        InspectError: The compiler crashed; the message ends with its last line of log.
         TargetUnavailableError: This machine cannot compile for the target.
     """
-    # Not before: a script says how JAX is to start, which is imported with this.
+    # The import is late because a script may configure JAX before JAX is imported.
     from xla_inspect.compilation import lower
 
-    found = targets.find_target(target)
-    call = jax_private.describe_compile(lower(program, found).place(found), options)
+    resolved = targets.find_target(target)
+    call = jax_private.describe_compile(lower(program, resolved).place(resolved), options)
     try:
-        _process().compile(call, found.name)
+        _process().compile(call, resolved.name)
     except InspectError as error:
-        said = _CHECK.search(str(error))
-        message = f"the compiler ended its process{f': {said["said"]}' if said else ''}"
+        match = _CHECK.search(str(error))
+        message = f"the compiler ended its process{f': {match["said"]}' if match else ''}"
         raise InspectError(message) from error
 
 

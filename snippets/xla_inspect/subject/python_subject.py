@@ -1,4 +1,4 @@
-"""A function with its example arguments, or a capture, as Python code asks about it."""
+"""A function with example arguments, or a capture, as the subject of a question from Python code."""
 
 from __future__ import annotations
 
@@ -22,31 +22,32 @@ def take_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
     passes: bool = False,
     reasons: bool = False,
 ) -> Capture:
-    """Return the capture that is asked about; where the compiler gives up, what it left, with `error`.
+    """Return the capture of a subject; if the compiler failed, the partial capture with `error` set.
 
     Args:
         fn: A function, or a capture of it.
-        target: A short name, with a topology where wanted.
+        target: A short name, optionally with a topology.
         example_args: The positional arguments of the function.
         arguments: Other arguments of `capture`, and keyword arguments of the function.
-        lines_of: The package whose lines are named, or an empty string.
-        passes: Whether the module after each pass is kept.
-        reasons: Whether what the compiler says of its reasons is kept.
+        lines_of: The package whose source lines are reported, or an empty string.
+        passes: Whether to store the module after each pass.
+        reasons: Whether to store the compiler's log of its decisions.
 
     Raises:
         TargetUnavailableError: This machine cannot compile for the target.
-        InspectError: No such target, no line of the package, or arguments that do not go together.
+        InspectError: The target does not exist, no line of the package is in the program, or the arguments contradict
+            each other.
     """
     if isinstance(fn, Capture):
         return use_lines_of(lines_of, fn)[0]
-    given = dict(arguments)
-    options = given.pop("options", None)
-    program = describe_program(fn, example_args, given)
+    remaining = dict(arguments)
+    options = remaining.pop("options", None)
+    program = describe_program(fn, example_args, remaining)
     try:
-        made = begin_capture(program, target, options, passes=passes, timed=False, reasons=reasons)()
+        result = begin_capture(program, target, options, passes=passes, timed=False, reasons=reasons)()
     except RuntimeError as error:
-        left: Capture | None = getattr(error, "capture", None)
-        if left is None:
+        partial: Capture | None = getattr(error, "capture", None)
+        if partial is None:
             raise
-        made = left
-    return use_lines_of(lines_of, made)[0]
+        result = partial
+    return use_lines_of(lines_of, result)[0]

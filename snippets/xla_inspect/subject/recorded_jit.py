@@ -1,4 +1,4 @@
-"""A call of a jitted function that a script made, kept so that it can be traced once more for any target."""
+"""A recorded call of a script's jitted function, which can be traced again for any target."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ if TYPE_CHECKING:
 
 
 class Jitted:
-    """A function jitted as a script jitted it, with its static arguments held, and traced under what was set there.
+    """A script's jitted function with its static arguments bound, traced under the script's settings.
 
     Args:
         function: The function that was jitted.
-        info: JAX's record of how.
-        source: What the reader wrote of it.
-        statics: The static arguments: those that were given by position, by their number, and by keyword, by name.
-        before: What JAX traced it to in the script.
+        info: JAX's record of the `jit` options.
+        source: The user's function inside any wrappers.
+        statics: The static arguments: positional ones by number, keyword ones by name.
+        before: The result of the script's own trace.
     """
 
     def __init__(
@@ -36,7 +36,7 @@ class Jitted:
         statics: Mapping[int | str, Any],
         before: Any,
     ) -> None:
-        """Trace nothing yet."""
+        """Store the arguments without tracing."""
         self._before = before, list(map(_abstract, before[1]))
         self.__wrapped__ = open_wrappers(source)
         self.__name__ = name_function(function)
@@ -47,30 +47,30 @@ class Jitted:
         self._meshes = jax_private.read_meshes()
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        """Call it."""
+        """Call the function."""
         with jax_private.entered_settings(self._settings, self._meshes):
             return self._jitted(*self._place(args), **kwargs, **self._named)
 
     def trace(self, *args: Any, **kwargs: Any) -> jax.stages.Traced:
-        """Trace it, as `jax.jit` has it."""
+        """Trace the function, with the interface of `jax.jit`."""
         with jax_private.entered_settings(self._settings, self._meshes):
             try:
                 traced: jax.stages.Traced = self._jitted.trace(*self._place(args), **kwargs, **self._named)
             except Exception:  # noqa: BLE001 - in the script it could be traced
-                # What the script's libraries held ready then, such as Flax's for its modules, is no longer there.
+                # State that the script's libraries set up for the trace, such as Flax's for modules, no longer exists.
                 with jax_private.traced_before(*self._before):
                     traced = self._jitted.trace(*self._place(args), **kwargs, **self._named)
             return traced
 
     def lower(self, *args: Any, **kwargs: Any) -> jax.stages.Lowered:
-        """Trace and lower it, as `jax.jit` has it."""
+        """Trace and lower the function, with the interface of `jax.jit`."""
         lowered: jax.stages.Lowered = self.trace(*args, **kwargs).lower()
         return lowered
 
     def _place(self, args: tuple[Any, ...]) -> list[Any]:
-        given = iter(args)
+        values = iter(args)
         count = len(args) + len(self._statics)
-        return [self._statics[at] if at in self._statics else next(given) for at in range(count)]
+        return [self._statics[at] if at in self._statics else next(values) for at in range(count)]
 
 
 @dataclass(frozen=True)
@@ -78,10 +78,10 @@ class Noted:
     """A function that a script compiles, and one call of it.
 
     Attributes:
-        name: What the reader calls it.
-        call: The call, with shapes in the place of arrays.
-        equations: How many equations it was traced to, those of inner functions too.
-        argument_bytes: How large the arrays are that it was called with.
+        name: The user's name for it.
+        call: The call, with shapes instead of arrays.
+        equations: The number of equations in its jaxpr, including inner functions.
+        argument_bytes: The total size of its array arguments.
     """
 
     name: str
@@ -93,14 +93,14 @@ class Noted:
 def note(
     function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], traced: Any
 ) -> Noted:
-    """Return a call of a jitted function, with shapes in the place of arrays.
+    """Return a record of a jitted function's call, with shapes instead of arrays.
 
     Args:
         function: The function that was jitted.
-        info: JAX's record of how.
+        info: JAX's record of the `jit` options.
         args: Its positional arguments.
         kwargs: Its keyword arguments.
-        traced: What JAX traced it to.
+        traced: The result of JAX's trace.
     """
     positions = find_static(info, len(args))
     by_name = {name: value for name, value in kwargs.items() if name in info.static_argnames}
@@ -108,17 +108,17 @@ def note(
     statics.update(by_name)
     source = open_equinox(function, args) or function
     jitted = Jitted(function, info, source, statics, traced)
-    given = tuple(value for at, value in enumerate(args) if at not in positions)
-    shapes, named = jax.tree.map(
-        _abstract, (given, {name: value for name, value in kwargs.items() if name not in by_name})
+    positional = tuple(value for at, value in enumerate(args) if at not in positions)
+    shapes, keywords = jax.tree.map(
+        _abstract, (positional, {name: value for name, value in kwargs.items() if name not in by_name})
     )
-    leaves = [leaf for leaf in jax.tree.leaves((shapes, named)) if isinstance(leaf, jax.ShapeDtypeStruct)]
+    leaves = [leaf for leaf in jax.tree.leaves((shapes, keywords)) if isinstance(leaf, jax.ShapeDtypeStruct)]
     size = sum(math.prod(leaf.shape) * leaf.dtype.itemsize for leaf in leaves)
-    return Noted(jitted.__name__, Call(jitted, shapes, named), count_equations(traced[0].params["jaxpr"]), size)
+    return Noted(jitted.__name__, Call(jitted, shapes, keywords), count_equations(traced[0].params["jaxpr"]), size)
 
 
 def _abstract(leaf: Any) -> Any:
-    """Return the shape of an array, or of a tracer, with how it lies on its devices; anything else as it is."""
+    """Return the shape and sharding of an array or tracer, and any other value unchanged."""
     if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")) or isinstance(leaf, jax.ShapeDtypeStruct):
         return leaf
     sharding = None if isinstance(leaf, jax.core.Tracer) else getattr(leaf, "sharding", None)
@@ -132,18 +132,19 @@ def _abstract(leaf: Any) -> Any:
 
 
 def count_equations(jaxpr: Any) -> int:
-    """Return how many equations a function was traced to, those of inner functions too, each once."""
-    seen: set[int] = set()
-    left, count = [jaxpr], 0
-    while left:
-        inner = getattr(left[-1], "jaxpr", left[-1])
-        left.pop()
-        if id(inner) in seen:
+    """Return the number of equations in a jaxpr, including inner functions, each counted once."""
+    visited: set[int] = set()
+    stack, count = [jaxpr], 0
+    while stack:
+        inner = getattr(stack[-1], "jaxpr", stack[-1])
+        stack.pop()
+        # A jaxpr that several equations share is counted once.
+        if id(inner) in visited:
             continue
-        seen.add(id(inner))
+        visited.add(id(inner))
         count += len(inner.eqns)
         for equation in inner.eqns:
             for value in equation.params.values():
                 values = value if isinstance(value, tuple | list) else (value,)
-                left += [each for each in values if hasattr(each, "eqns") or hasattr(each, "jaxpr")]
+                stack += [part for part in values if hasattr(part, "eqns") or hasattr(part, "jaxpr")]
     return count

@@ -1,4 +1,4 @@
-"""What the probe is told of a subject: where it lies, with which arguments, and how it is compiled for a target."""
+"""The task description for the release probe: a subject's location, its arguments, and its compile options."""
 
 from __future__ import annotations
 
@@ -27,22 +27,22 @@ if TYPE_CHECKING:
 
 
 _INSTALLED = {"site-packages", "dist-packages", "bin", ".venv"}
-"""Folders of packages of this Python, which are not another release's."""
+"""Folders with this Python's installed packages, which another release must not import."""
 
 
 class ReleaseTask:
-    """A subject as the probe takes it, the same under each release but for the figures of GPUs.
+    """A subject as the release probe needs it, the same for each JAX release except for the GPU data.
 
     Args:
-        request: What is asked about.
+        request: The parsed subject and options.
         target: The short name of a target.
 
     Raises:
-        InspectError: The subject is none that can be compiled anew under another release, or is not there.
+        InspectError: The subject does not exist, or cannot be compiled again with another release.
     """
 
     def __init__(self, request: Request, target: str) -> None:
-        """Find the files of the subject; nothing of the reader's is imported."""
+        """Locate the files of the subject without importing the user's code."""
         self.request = request
         if request.mesh and ":" not in target:
             target = targets.place(target, math.prod(request.mesh.values()))
@@ -58,22 +58,22 @@ class ReleaseTask:
 
     @property
     def file(self) -> str:
-        """The reader's file, or an empty string for a module."""
+        """The user's file, or an empty string for a module."""
         return self.place["file"]
 
     @property
     def paths(self) -> list[str]:
-        """Folders that the reader's code is imported from."""
+        """The folders that the user's code is imported from."""
         own = [self.place["path"], str(Path.cwd())] if not self.file else [self.place["path"]]
-        # Those of the reader's project that Python imports from here, as an editable install adds them.
+        # An editable install adds folders of the user's project to `sys.path`, and the probe needs them too.
         here = [Path(entry).absolute() for entry in sys.path if entry]
-        added = [entry for entry in (*here, self.root / "src") if entry.is_relative_to(self.root) and entry.is_dir()]
-        return list(dict.fromkeys([*own, *(str(each) for each in added if not _INSTALLED & {*each.parts})]))
+        folders = [entry for entry in (*here, self.root / "src") if entry.is_relative_to(self.root) and entry.is_dir()]
+        return list(dict.fromkeys([*own, *(str(folder) for folder in folders if not _INSTALLED & {*folder.parts})]))
 
     @property
     def flags(self) -> dict[str, str]:
-        """Flags of XLA for the whole process."""
-        # Nothing else is held as captures hold it: all releases compile on this machine, as they do for its user.
+        """The XLA flags of the whole process."""
+        # Unlike a capture, the probe fixes no other option: each release compiles as it does for the user here.
         count = max(int(self.target.topology or 1), 8) if self.target.kind == "cpu" else 0
         return {"xla_force_host_platform_device_count": str(count)} if count else {}
 
@@ -81,10 +81,10 @@ class ReleaseTask:
         """Return the task for a release.
 
         Args:
-            environment: The release.
-            folder: Where its dumps and its result go.
-            runs: Whether it is run, and not compiled with dumps.
-            timed: How often it is compiled once more without dumps, for the time alone.
+            environment: The environment of the release.
+            folder: The folder for its dumps and its result.
+            runs: Whether to run the subject instead of compiling it with dumps.
+            timed: The number of further compiles without dumps, to measure the compile time alone.
         """
         request, kind = self.request, self.target.kind
         plain = {**(PINNED[kind] if kind == "gpu" else {}), **request.xla}
@@ -114,7 +114,7 @@ class ReleaseTask:
         }
 
     def _find_place(self, place: str) -> dict[str, str]:
-        """Return the file or the module, the folder that it lies in, and the one that it is imported from."""
+        """Return the file or module, the folder that contains it, and the folder to import it from."""
         if not place.endswith(".py"):
             root = Path.cwd()
             inside = Path(*place.split("."))
@@ -139,8 +139,8 @@ class ReleaseTask:
         if not self.request.args_from:
             return None
         place, name = split_name(self.request.args_from)
-        found = self._find_place(place)
-        return {"file": found["file"], "module": found["module"], "name": name}
+        location = self._find_place(place)
+        return {"file": location["file"], "module": location["module"], "name": name}
 
     def _describe_topology(self, environment: Environment) -> list[Any] | None:
         if self.target.kind == "cpu":
@@ -150,7 +150,7 @@ class ReleaseTask:
 
 
 def _name_kind(request: Request) -> str:
-    """Return what a subject is that is no function, or an empty string."""
+    """Return a description of a subject that is not a function, or an empty string for a function."""
     word = request.words[0]
     kinds = {
         "a script": request.is_script,
@@ -162,5 +162,5 @@ def _name_kind(request: Request) -> str:
 
 
 def list_unknown(task: Mapping[str, Any], result: Mapping[str, Any]) -> list[str]:
-    """Return the reader's own options of XLA that a release does not know."""
+    """Return the user's own XLA options that a release does not know."""
     return [name for name in result.get("options_unknown", ()) if name in task["xla"]]

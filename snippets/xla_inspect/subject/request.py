@@ -1,4 +1,4 @@
-"""What a command line asks about: the subject as it is written there, and how it is to be called."""
+"""The parsed subject of a command line, and the options of its call."""
 
 from __future__ import annotations
 
@@ -11,30 +11,30 @@ if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
 
 KINDS = ("donate", "remat", "batch", "vmem", "schedule")
-"""The kinds of changes that may save memory, or let a program have more of it."""
+"""The kinds of changes that may save memory, or raise a memory limit."""
 
 EFFECTS = ("donate", "pass", "barrier", "layout", "batch", "precision", "sharding", "option", "target")
-"""The kinds of changes that may change what the compiler does to a part of a program."""
+"""The kinds of changes that may affect the compiler's handling of a part of a program."""
 
 
 @dataclass(frozen=True)
 class Request:
-    """What is asked about.
+    """A subject and the options of its call, as given on the command line.
 
     Attributes:
         words: The subject: `FILE.py:FUNCTION`, `package.module:FUNCTION`, a saved capture, or `run` and a script with
             its arguments.
         args: The shapes of positional arguments as text, or an empty string.
-        args_from: The function that makes the arguments, as `FILE.py:FUNCTION`, or an empty string.
-        mesh: Axis names to sizes.
-        donate: Numbers or names of arguments.
-        static: Numbers or names of arguments.
-        grad: Whether the gradient is asked about, by the first argument.
-        vmap: How many examples a batch has that is mapped over, or none for no batch.
-        only: Which function of a script.
-        xla: Options of XLA, name to value.
-        whole: Whether all of a script is asked about, and none of its functions.
-        devices: How many devices the target that was asked for has: as many a script finds.
+        args_from: The function that creates the arguments, as `FILE.py:FUNCTION`, or an empty string.
+        mesh: Axis names and sizes.
+        donate: Numbers or names of the donated arguments.
+        static: Numbers or names of the static arguments.
+        grad: Whether to differentiate the function with respect to the first argument.
+        vmap: The batch size to map the function over, or none for no batch.
+        only: The name of the function to select in a script.
+        xla: Options of XLA by name.
+        whole: Whether the subject is a whole script instead of one of its functions.
+        devices: The number of devices of the requested target, which a script sees.
     """
 
     words: tuple[str, ...]
@@ -52,24 +52,24 @@ class Request:
 
     @property
     def is_script(self) -> bool:
-        """Whether a script is run."""
+        """Whether the subject is a script to run."""
         return self.words[0] == "run"
 
     @property
     def jit_options(self) -> dict[str, tuple[int, ...] | tuple[str, ...]]:
-        """The options of `jax.jit` that say what is donated and static."""
+        """The options of `jax.jit` for donated and static arguments."""
         return {**name_arguments("donate", self.donate), **name_arguments("static", self.static)}
 
     @property
     def file(self) -> str:
-        """The reader's file or module, as it was named."""
+        """The user's file or module, as written on the command line."""
         if self.is_script:
             return next((word for word in self.words[1:] if word != "-m"), "")
         return self.words[0].rpartition(":")[0] or self.words[0]
 
 
 def name_arguments(option: str, arguments: Iterable[int | str]) -> dict[str, tuple[int, ...] | tuple[str, ...]]:
-    """Return the options of `jax.jit` that name arguments: numbers, as text too, and names."""
+    """Return the options of `jax.jit` that select arguments by number, which may be text, or by name."""
     texts = tuple(map(str, arguments))
     numbers = tuple(int(text) for text in texts if text.lstrip("-").isdecimal())
     names = tuple(text for text in texts if not text.lstrip("-").isdecimal())
@@ -77,10 +77,10 @@ def name_arguments(option: str, arguments: Iterable[int | str]) -> dict[str, tup
 
 
 def read_mesh(text: str) -> dict[str, int]:
-    """Return the axes of `data=4,fsdp=64`.
+    """Return the axes in a text such as `data=4,fsdp=64`.
 
     Raises:
-        InspectError: It is of another form.
+        InspectError: The text has another form.
     """
     axes: dict[str, int] = {}
     for part in filter(None, text.split(",")):
@@ -93,10 +93,10 @@ def read_mesh(text: str) -> dict[str, int]:
 
 
 def read_flags(texts: Sequence[str]) -> dict[str, str | int | bool]:
-    """Return the options of `NAME=VALUE` each; `true`, `false` and whole numbers are told from text.
+    """Return the options in `NAME=VALUE` texts, with `true`, `false` and whole numbers converted from text.
 
     Raises:
-        InspectError: One is of another form.
+        InspectError: One text has another form.
     """
     flags: dict[str, str | int | bool] = {}
     for text in texts:
@@ -104,23 +104,23 @@ def read_flags(texts: Sequence[str]) -> dict[str, str | int | bool]:
         if not equals or not name.isidentifier():
             message = f"--xla {text!r}: write an option of XLA with its value, such as xla_gpu_autotune_level=0"
             raise InspectError(message)
-        known: dict[str, str | int | bool] = {"true": True, "false": False}
-        flags[name] = int(value) if value.removeprefix("-").isdecimal() else known.get(value.lower(), value)
+        booleans: dict[str, str | int | bool] = {"true": True, "false": False}
+        flags[name] = int(value) if value.removeprefix("-").isdecimal() else booleans.get(value.lower(), value)
     return flags
 
 
 def split_list(texts: Sequence[str]) -> tuple[str, ...]:
-    """Return the items of options that repeat or hold commas."""
+    """Return the items of options that may repeat and may contain commas."""
     return tuple(item.strip() for text in texts for item in text.split(",") if item.strip())
 
 
 def read_kinds(text: str | None, option: str = "--try", known: tuple[str, ...] = EFFECTS) -> tuple[str, ...]:
-    """Return the kinds of changes that are to be tried.
+    """Return the kinds of changes to try.
 
     Args:
-        text: Kinds with commas between them, or `all`; empty for none.
-        option: The option that they were given with.
-        known: The kinds that there are.
+        text: Kinds separated by commas, or `all`; empty for none.
+        option: The command-line option, for error messages.
+        known: The kinds that exist.
 
     Raises:
         InspectError: There is no such kind.

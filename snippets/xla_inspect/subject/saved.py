@@ -1,4 +1,4 @@
-"""A capture that was saved as JSON, taken as a subject."""
+"""A capture saved as JSON, as a subject."""
 
 from __future__ import annotations
 
@@ -14,15 +14,15 @@ if TYPE_CHECKING:
 
 
 def is_saved(named: str) -> bool:
-    """Return whether a subject is the file of a capture."""
+    """Return whether a subject names a file with a saved capture."""
     return named.endswith(".json") and Path(named).is_file()
 
 
 def read_saved(request: Request) -> Subject:
-    """Return the subject that a saved capture is.
+    """Return the subject for a saved capture.
 
     Raises:
-        InspectError: The file cannot be read, or holds no capture; or it is to be compiled again.
+        InspectError: The file cannot be read, has no capture, or an option needs a new compile.
     """
     path = Path(request.words[0])
     if request.xla:

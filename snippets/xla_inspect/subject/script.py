@@ -1,4 +1,4 @@
-"""A script that runs unchanged, and what it lets JAX compile: `run SCRIPT.py ARGS`, or `run -m package.module ARGS`."""
+"""An unchanged script and the compilations that it starts: `run SCRIPT.py ARGS`, or `run -m package.module ARGS`."""
 
 from __future__ import annotations
 
@@ -29,27 +29,27 @@ if TYPE_CHECKING:
 
 
 def read_script(request: Request) -> Subject:
-    """Return the subject that a script's function is, or what all of a script let JAX compile.
+    """Return the subject for a function in a script, or for all compilations of the script.
 
     Raises:
-        InspectError: There is no such script, it ends with an error status, or nothing of it can be asked about.
+        InspectError: There is no such script, it exits with an error status, or it compiles no suitable function.
     """
     name, words, code, module = _find_code(request)
     watch = Watch(request.only, signed=request.whole, devices=request.devices)
-    begun = time.perf_counter()
+    start = time.perf_counter()
     with _watched(watch), _as_main(module, words), targets.original_environment():
         _run(code, module, name)
-    seconds = time.perf_counter() - begun
+    seconds = time.perf_counter() - start
     jax_private.leave_meshes()
     if request.whole:
         return Subject(name, script=ScriptRun(name, seconds, watch.compilations))
     noted = _choose(request.only, watch, name)
-    others = {each.name for each in watch.noted} - {noted.name}
+    others = {call.name for call in watch.noted} - {noted.name}
     return Subject(noted.name, noted.call, others=tuple(sorted(others)))
 
 
 def _find_code(request: Request) -> tuple[str, list[str], types.CodeType, types.ModuleType]:
-    """Return a script's name, the words that it is told, its code, and the module that it will be, `__main__`."""
+    """Return a script's name, its arguments, its code object, and the module to run it in, `__main__`."""
     words = request.words[1:]
     if not words or words == ("-m",):
         message = "run what? Write run SCRIPT.py and its arguments, or run -m package.module and its arguments"
@@ -103,22 +103,22 @@ def _find_spec(name: str) -> importlib.machinery.ModuleSpec:
 
 
 def _run(code: types.CodeType, module: types.ModuleType, name: str) -> None:
-    """Run a script to its end, or to the function that is asked about.
+    """Run a script to its end, or until it compiles the requested function.
 
     Raises:
-        InspectError: It ends with another exit status than 0.
+        InspectError: The script exits with a status other than 0.
     """
     try:
         exec(code, module.__dict__)  # noqa: S102 - the reader's script is what is asked about
     except ReachedError:
         return
-    except SystemExit as left:
-        status = left.code
-    except BaseException as left:
-        # `os._exit`, which ends no process of ours.
-        if type(left).__name__ != "LeftError":
+    except SystemExit as error:
+        status = error.code
+    except BaseException as error:
+        # `LeftError` replaces `os._exit`, which would end this process.
+        if type(error).__name__ != "LeftError":
             raise
-        status = left.args[0]
+        status = error.args[0]
     else:
         return
     if status not in {None, 0}:
@@ -130,23 +130,23 @@ def _run(code: types.CodeType, module: types.ModuleType, name: str) -> None:
 
 
 def _choose(only: str, watch: Watch, name: str) -> Noted:
-    """Return the function that is asked about.
+    """Return the requested function, or the largest one if none is named.
 
     Raises:
-        InspectError: There is none.
+        InspectError: There is no such function.
     """
-    found = {each.name: each for each in reversed(watch.noted)}
+    calls = {call.name: call for call in reversed(watch.noted)}
     if only:
         if at := watch.reached or watch.inside:
             return at
-        others = sorted({*found, *watch.inner})
+        others = sorted({*calls, *watch.inner})
         message = (
             f"{name} compiles no function {only!r}; {suggest_name(only, others[:_LISTED], 'it compiles')}"
             if others
             else f"{name} jits no function {only!r}, and none else"
         )
         raise InspectError(message)
-    if not found:
+    if not calls:
         ran = bool(watch.compilations)
         message = (
             f"{name} jits no function of its own: what it compiles are operations of JAX that run one by one; put "
@@ -155,7 +155,7 @@ def _choose(only: str, watch: Watch, name: str) -> Noted:
             else f"{name} ran to its end and compiled nothing with JAX: does it call a function that jax.jit made?"
         )
         raise InspectError(message)
-    return max(reversed(watch.noted), key=lambda each: (each.equations, each.argument_bytes))
+    return max(reversed(watch.noted), key=lambda call: (call.equations, call.argument_bytes))
 
 
 _LISTED = 12
@@ -163,10 +163,10 @@ _LISTED = 12
 
 @contextmanager
 def _as_main(module: types.ModuleType, words: list[str]) -> Iterator[None]:
-    """Let a module be the one that runs, and these its words; others still find it so when it has run."""
+    """Make a module `__main__` with the given command-line arguments; it stays in place after the script has run."""
     before, argv, path = sys.modules["__main__"], sys.argv, list(sys.path)
     sys.modules["__main__"], sys.argv = module, words
-    # As Python has it, where `put_on_path` keeps files of the standard library's names out of this package's way.
+    # The script's folder comes first, as in Python; `put_on_path` would put it after the standard library.
     folder = str(Path.cwd() if module.__spec__ else Path(str(module.__file__)).parent)
     sys.path[:] = [folder, *(place for place in path if place != folder)]
     try:
@@ -178,7 +178,7 @@ def _as_main(module: types.ModuleType, words: list[str]) -> Iterator[None]:
 
 @contextmanager
 def _watched(watch: Watch) -> Iterator[None]:
-    """Watch what JAX compiles, from when the script imports it: it reads settings then, which a script may set."""
+    """Watch JAX's compilations from the moment that the script imports it, so that the script's JAX settings apply."""
     with ExitStack() as stack:
 
         def begin() -> None:
@@ -194,7 +194,7 @@ def _watched(watch: Watch) -> Iterator[None]:
 
 
 class _AfterImport(importlib.abc.MetaPathFinder):
-    """What calls a function when a module has been imported.
+    """An import hook that calls a function after a module has been imported.
 
     Args:
         name: The module's name.
@@ -202,12 +202,12 @@ class _AfterImport(importlib.abc.MetaPathFinder):
     """
 
     def __init__(self, name: str, call: Callable[[], None]) -> None:
-        """Wait."""
+        """Store the name and the function."""
         self._name = name
         self._call = call
 
     def find_spec(self, fullname: str, path: Any, target: Any = None) -> importlib.machinery.ModuleSpec | None:
-        """Return the module's own specification, with a loader that calls the function afterwards."""
+        """Return the module's own specification, with a loader that calls the function after the import."""
         if fullname != self._name:
             return None
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)

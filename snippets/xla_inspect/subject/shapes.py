@@ -1,4 +1,4 @@
-"""Arguments as one writes them in a shell: `f32[64,128], i32[]`, each a shape with its type, as HLO prints it."""
+"""Arguments in shell notation: `f32[64,128], i32[]`, each a type and a shape as HLO prints them."""
 
 from __future__ import annotations
 
@@ -28,18 +28,18 @@ _KEY = "key"
 
 
 def read_shapes(text: str) -> tuple[jax.ShapeDtypeStruct, ...]:
-    """Return the arguments that a text lists.
+    """Return the arguments that a text lists, as abstract shapes.
 
     Args:
-        text: Such as `f32[64,128], i32[], key[]`; names of NumPy (`float32`) serve as well, and `key` is a PRNG key.
+        text: Such as `f32[64,128], i32[], key[]`; NumPy's names (`float32`) also work, and `key` is a PRNG key.
 
     Raises:
-        InspectError: It is not such a list, or JAX has no such type.
+        InspectError: The text is not such a list, or JAX has no such type.
     """
     import jax
     import jax.numpy as jnp
 
-    found: list[Any] = []
+    arguments: list[Any] = []
     position = 0
     while position < len(text):
         match = _ARGUMENT.match(text, position)
@@ -48,24 +48,24 @@ def read_shapes(text: str) -> tuple[jax.ShapeDtypeStruct, ...]:
             raise InspectError(message)
         sizes = tuple(int(size) for size in match["dimensions"].split(",") if size.strip())
         if match["dtype"] == _KEY:
-            found.append(jax.ShapeDtypeStruct(sizes, jax.eval_shape(lambda: jax.random.key(0)).dtype))
+            arguments.append(jax.ShapeDtypeStruct(sizes, jax.eval_shape(lambda: jax.random.key(0)).dtype))
         else:
-            found.append(jax.ShapeDtypeStruct(sizes, _find_type(match["dtype"], jnp)))
+            arguments.append(jax.ShapeDtypeStruct(sizes, _find_type(match["dtype"], jnp)))
         position = match.end()
         if position < len(text):
             if text[position] != ",":
                 message = f"--args {text!r}: a comma is missing at character {position + 1}"
                 raise InspectError(message)
             position += 1
-    return tuple(found)
+    return tuple(arguments)
 
 
 def _find_type(name: str, jnp: Any) -> Any:
-    known = _NAMES.get(name, name)
-    if match := _FLOAT8.fullmatch(known):
-        known = f"float{name[1]}_{match[1]}"
+    full_name = _NAMES.get(name, name)
+    if match := _FLOAT8.fullmatch(full_name):
+        full_name = f"float{name[1]}_{match[1]}"
     try:
-        return jnp.dtype(getattr(jnp, known, known))
+        return jnp.dtype(getattr(jnp, full_name, full_name))
     except TypeError:
         message = (
             f"--args: JAX has no type {name!r}; there are f32, bf16, f16, f64, i32, u8, pred, c64, f8e4m3fn, key, ..."

@@ -1,4 +1,4 @@
-"""A program that one asks about, and its captures: compiled when a question needs them, each once."""
+"""The program that a question is about, and its captures, each compiled once when a question needs it."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ _PACKAGE = Path(__file__).parents[1]
 
 @dataclass(frozen=True)
 class Call:
-    """A function and what it is called with.
+    """A function and the arguments of one call.
 
     Attributes:
         function: The function.
         args: Its positional arguments: shapes, arrays, or pytrees of them.
         kwargs: Its keyword arguments.
-        settings: Options of `jax.jit`, `mesh` and `specs`, as `capture` takes them.
-        file: The reader's file, which lines are told of where the function is one that this package put around theirs.
+        settings: Options of `jax.jit`, `mesh` and `specs`, as in `capture`.
+        file: The user's file, for source lines if the function is a wrapper by this package.
     """
 
     function: Callable[..., Any]
@@ -47,7 +47,7 @@ class Call:
 
     @property
     def devices(self) -> int:
-        """How many devices its mesh, or the shardings of its arguments, spread it over."""
+        """The number of devices of its mesh, or of the shardings of its arguments."""
         if mesh := self.settings.get("mesh"):
             return math.prod(mesh.values())
         import jax
@@ -57,24 +57,24 @@ class Call:
 
 
 class Subject:
-    """What is asked about.
+    """The program, dump or script that a question is about.
 
     Args:
-        name: What answers call it.
-        call: The function and its arguments; None for a capture that was saved.
-        saved: Captures that were saved, by target.
-        others: Names of what else could have been asked about, such as the other functions that a script compiles.
-        options: Options of XLA that it is compiled with.
-        script: What all of a script let JAX compile, where that is asked about.
-        origin: What a subject without a call is.
-        axes: The axes of the mesh with their sizes, of a subject without a call.
-        modules: All modules of a dump, where that is asked about.
-        lines_of: The package whose lines captures have, or an empty string for the reader's own.
+        name: The name in answers.
+        call: The function and its arguments; None for a saved capture.
+        saved: Saved captures by target.
+        others: Names of alternative subjects, such as the other functions that a script compiles.
+        options: Options of XLA to compile with.
+        script: All compilations of a script, if the question is about the whole script.
+        origin: A description of a subject without a call.
+        axes: The mesh axes and their sizes, for a subject without a call.
+        modules: All modules of a dump, if the question is about the whole dump.
+        lines_of: The package whose source lines captures report, or an empty string for the user's own.
 
     Attributes:
-        is_timed: Whether captures say how long they took to make.
-        around_tracing: Entered while the program is traced.
-        failures: The errors that kept targets from being answered for, by target.
+        is_timed: Whether captures include the durations of the compile.
+        around_tracing: A context manager to enter while the program is traced.
+        failures: The errors that prevented an answer, by target.
     """
 
     def __init__(  # noqa: PLR0913 - what any kind of subject is
@@ -91,7 +91,7 @@ class Subject:
         modules: Sequence[DumpedModule] = (),
         lines_of: str = "",
     ) -> None:
-        """Compile nothing yet."""
+        """Store the arguments without compiling."""
         self.is_timed = True
         self.around_tracing: Callable[[], AbstractContextManager[None]] = nullcontext
         self.failures: dict[str, Exception] = {}
@@ -108,10 +108,10 @@ class Subject:
         self._programs: dict[str, Program] = {}
 
     def name_target(self, target: str) -> str:
-        """Return a target with as many devices as the program is spread over, where it names no topology itself.
+        """Return a target with as many devices as the program uses, unless the name already has a topology.
 
         Raises:
-            InspectError: There is no such target, or the table has no grid of so many devices.
+            InspectError: There is no such target, or the table has no grid with so many devices.
         """
         if self.call is None or ":" in target or (targets.find_target(target).base == "cpu" and self.call.devices == 1):
             return target
@@ -128,74 +128,75 @@ class Subject:
         code: bool = True,
         **settings: Any,
     ) -> Capture:
-        """Return the capture for a target; where the compiler gives up, what it left until then, with `error`.
+        """Return the capture for a target; if the compiler failed, the partial capture with `error` set.
 
         Args:
             target: A short name, see `name_target`.
-            passes: Whether it has to hold the module after each pass.
-            timed: Whether it has to tell which passes ran, and how long each took.
-            reasons: Whether it has to hold what the compiler says of its reasons.
-            machine: Whether it has to hold a TPU's programs below HLO, or the machine code of a GPU's kernels.
-            code: Whether it has to hold the generated code, and the places of the jaxpr.
-            **settings: Options of `capture` in the place of the call's own.
+            passes: Whether the capture must have the module after each pass.
+            timed: Whether the capture must list the passes that ran and their durations.
+            reasons: Whether the capture must have the compiler's log of its decisions.
+            machine: Whether the capture must have a TPU's programs below HLO, or a GPU's machine code.
+            code: Whether the capture must have the generated code and the jaxpr's source locations.
+            **settings: Options of `capture` that override the call's own.
 
         Raises:
             TargetUnavailableError: This machine cannot compile for the target.
-            InspectError: No such target; arguments, mesh and target do not go together; or no line of the package.
+            InspectError: The target does not exist; the arguments, mesh and target contradict each other; or no source
+                line of the package is in the program.
         """
-        asked = {"passes": passes, "timed": timed, "reasons": reasons, "machine": machine, "code": code}
-        (made,) = use_lines_of(self.lines_of, self._capture(target, settings, asked))
-        return made if self.is_timed else made.retold(times=Times())
+        parts = {"passes": passes, "timed": timed, "reasons": reasons, "machine": machine, "code": code}
+        (result,) = use_lines_of(self.lines_of, self._capture(target, settings, parts))
+        return result if self.is_timed else result.retold(times=Times())
 
     def capture_most(
         self, target: str, wanted: Sequence[str], **settings: Any
     ) -> tuple[Capture, dict[str, InspectError]]:
-        """Return a capture that holds as much of what is wanted as can be had, and why it is without the rest.
+        """Return a capture with as many of the wanted parts as are available, and the reasons for the missing parts.
 
         Args:
             target: A short name, see `name_target`.
-            wanted: Parts by the names that `capture` takes; one may fail where another does not.
+            wanted: Parts, named as the arguments of `capture`; one may fail although another succeeds.
             **settings: As in `capture`.
 
         Raises:
-            InspectError: As in `capture`, without any of them.
+            InspectError: The capture fails even without any of the parts.
         """
         wanted = wanted if self.call else ()
         for parts in (wanted, *((name,) for name in reversed(wanted) if len(wanted) > 1)):
             try:
-                made = self.capture(target, **dict.fromkeys(parts, True), **settings)
+                result = self.capture(target, **dict.fromkeys(parts, True), **settings)
             except InspectError as error:
                 refusal = error
             else:
-                return made, {name: refusal for name in wanted if name not in parts}
+                return result, {name: refusal for name in wanted if name not in parts}
         return self.capture(target, **settings), dict.fromkeys(wanted, refusal)
 
-    def _capture(self, target: str, settings: dict[str, Any], asked: Mapping[str, bool]) -> Capture:
+    def _capture(self, target: str, settings: dict[str, Any], parts: Mapping[str, bool]) -> Capture:
         if self.call is None:
             if target in self.saved and not settings:
                 return self.saved[target]
             message = f"{self.name} holds the capture for {', '.join(self.saved)}, and not for {target}"
             raise InspectError(message)
-        named = self.name_target(target)
+        device_target = self.name_target(target)
         options = {**self.options, **settings.pop("options", {})} or None
         try:
-            return begin_capture(self.program(**settings), named, options, **asked)()
+            return begin_capture(self.program(**settings), device_target, options, **parts)()
         except RuntimeError as error:
-            left: Capture | None = getattr(error, "capture", None)
-            if left is None:
+            partial_capture: Capture | None = getattr(error, "capture", None)
+            if partial_capture is None:
                 raise
-            return left
+            return partial_capture
 
     def program(self, **settings: Any) -> Program:
-        """Return the program, traced once for all targets."""
+        """Return the program, which is traced once for all targets."""
         if self.call is None:
             message = f"{self.name} is {self.origin}: there is no program to compile again"
             raise InspectError(message)
         key = repr(sorted(settings.items()))
         if key not in self._programs:
-            given = {**self.call.settings, **settings, **self.call.kwargs}
+            arguments = {**self.call.settings, **settings, **self.call.kwargs}
             try:
-                program = describe_program(self.call.function, self.call.args, given)
+                program = describe_program(self.call.function, self.call.args, arguments)
             except ValueError as error:
                 message = f"{self.name}: {error}"
                 raise InspectError(message) from error

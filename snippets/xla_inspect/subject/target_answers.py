@@ -1,4 +1,4 @@
-"""A question asked of a subject for each of several targets."""
+"""A question about one subject, answered for several targets."""
 
 from __future__ import annotations
 
@@ -16,25 +16,25 @@ if TYPE_CHECKING:
 def answer_each[T](
     subject: Subject, targets: Sequence[str], ask: Callable[[str], T], *, can_refuse: bool = False
 ) -> Iterator[T]:
-    """Yield the answer for each target, as it is known; an error of one is kept in `subject.failures`.
+    """Yield the answer for each target as soon as it is available, and store errors in `subject.failures`.
 
     Args:
-        subject: What is asked about.
+        subject: The subject of the question.
         targets: The targets.
-        ask: What answers for one.
-        can_refuse: Whether an `InspectError`, as where one compiler lacks a name, is printed after the other answers.
+        ask: Returns the answer for one target.
+        can_refuse: Whether to print an `InspectError`, such as for a missing name, after the other answers.
     """
     refused: list[InspectError] = []
     answered = False
     for target in targets:
-        named = target if subject.call is None else subject.name_target(target)
+        resolved = target if subject.call is None else subject.name_target(target)
         try:
-            answer = ask(named)
+            answer = ask(resolved)
         except Exception as error:
             if len(targets) == 1:
                 raise
             if can_refuse and isinstance(error, InspectError):
-                refused.append(InspectError(f"{named}: {error}"))
+                refused.append(InspectError(f"{resolved}: {error}"))
             else:
                 subject.failures[target] = error
         else:

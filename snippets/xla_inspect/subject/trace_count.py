@@ -1,4 +1,4 @@
-"""How often JAX traces one function for several calls of it, which run nowhere, and by what the calls differ."""
+"""The number of times that JAX traces one function for several calls, and the differences between the calls."""
 
 from __future__ import annotations
 
@@ -18,15 +18,17 @@ _OF_JIT = ("static_argnums", "static_argnames", "donate_argnums", "donate_argnam
 
 
 def watch_calls(call: Call, others: Sequence[tuple[Any, ...]]) -> ScriptRun:
-    """Return what JAX traces for a call and for further ones with other arguments, as one function that is jitted once.
+    """Trace a function for one call and for further calls with other arguments, without running it.
+
+    The function is jitted once for all calls. Returns the record of JAX's traces.
 
     Args:
-        call: The first call. A function that is jitted already keeps its own options.
+        call: The first call. A function that is already jitted keeps its own options.
         others: The positional arguments of each further call: arrays, shapes, numbers, or pytrees of them.
     """
     import jax
 
-    # It imports JAX, and a dump is asked about without.
+    # This import loads JAX, which questions about a dump do not need.
     from xla_inspect.compilation import run_fresh
 
     targets.settle()
@@ -36,7 +38,7 @@ def watch_calls(call: Call, others: Sequence[tuple[Any, ...]]) -> ScriptRun:
     watch = Watch(signed=True)
 
     def work() -> None:
-        # What was traced before, in this process, is not found again under a value that nobody had.
+        # A setting with a unique value keeps JAX from reusing traces made earlier in this process.
         with targets.find_occasion()(object()), watch.watching():
             for args in (call.args, *others):
                 jitted.trace(*args, **call.kwargs)

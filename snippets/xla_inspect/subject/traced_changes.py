@@ -1,4 +1,4 @@
-"""What can be changed of a program while it is traced, its code left as it is: scans, barriers, precision."""
+"""Changes to a program while it is traced, without editing its code: scans, barriers, constraints, precision."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 @contextmanager
 def _traced_anew() -> Iterator[None]:
-    """Let functions be traced again that JAX has traced before, and once more afterwards."""
+    """Clear JAX's caches of traced functions before and after the `with` block."""
     import jax
 
     jax.clear_caches()
@@ -29,7 +29,7 @@ def _traced_anew() -> Iterator[None]:
 
 @contextmanager
 def checkpoint_scans() -> Iterator[None]:
-    """Let each scan that is traced compute its body again in the backward pass."""
+    """Make each traced scan recompute its body in the backward pass."""
     import jax
 
     scan = jax.lax.scan
@@ -44,7 +44,7 @@ def checkpoint_scans() -> Iterator[None]:
 
 @contextmanager
 def without_barriers() -> Iterator[None]:
-    """Let each `optimization_barrier` that is traced hand its operands on, those of `jax.checkpoint` too."""
+    """Replace each traced `optimization_barrier`, including those of `jax.checkpoint`, with its operands."""
     import jax
 
     def hand_on(*operands: Any, **_: Any) -> list[Any]:
@@ -56,7 +56,7 @@ def without_barriers() -> Iterator[None]:
 
 @contextmanager
 def without_constraints() -> Iterator[None]:
-    """Let each `with_sharding_constraint` that is traced hand its value on."""
+    """Replace each traced `with_sharding_constraint` with its operand."""
     import jax
 
     constrain = jax.lax.with_sharding_constraint
@@ -70,10 +70,10 @@ def without_constraints() -> Iterator[None]:
 
 
 def at_precision(precision: str) -> Callable[[], AbstractContextManager[None]]:
-    """Return what lets each matmul that is traced be of a precision, where the program names none.
+    """Return a context manager that sets the precision of traced matmuls for which the program sets none.
 
     Args:
-        precision: As `jax.default_matmul_precision` takes it.
+        precision: As in `jax.default_matmul_precision`.
     """
 
     @contextmanager
@@ -82,7 +82,7 @@ def at_precision(precision: str) -> Callable[[], AbstractContextManager[None]]:
 
         before = jax.config.jax_default_matmul_precision
         with _traced_anew():
-            # The option of a `with` statement would not reach the thread that traces.
+            # A `with` statement's setting is thread-local, so it would not reach the thread that traces.
             jax.config.update("jax_default_matmul_precision", precision)
             try:
                 yield
@@ -93,7 +93,7 @@ def at_precision(precision: str) -> Callable[[], AbstractContextManager[None]]:
 
 
 def checkpoint(function: Any) -> Callable[[], AbstractContextManager[None]]:
-    """Return what lets a function of the reader's compute its values again in the backward pass."""
+    """Return a context manager that makes a user function recompute its values in the backward pass."""
 
     @contextmanager
     def apply() -> Iterator[None]:
@@ -115,7 +115,7 @@ def checkpoint(function: Any) -> Callable[[], AbstractContextManager[None]]:
 
 @contextmanager
 def replaced(function: Any, other: Any) -> Iterator[None]:
-    """Let modules that are loaded have another function wherever they hold one."""
+    """Replace a function in every loaded module that refers to it."""
     with ExitStack() as patches:
         for module in list(sys.modules.values()):
             if getattr(module, "__file__", None):

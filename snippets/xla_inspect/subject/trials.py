@@ -1,4 +1,4 @@
-"""Changes of a program that can be tried, made while it is traced or compiled and without a change of its code."""
+"""Changes to a program that can be tried at trace time or compile time, without editing its code."""
 
 from __future__ import annotations
 
@@ -29,23 +29,23 @@ if TYPE_CHECKING:
     from xla_inspect.subject.subject import Call
 
 NEEDED = re.compile("^import$|copy-insertion|layout-assignment|partition|shardy|copies")
-"""Passes without which a program is wrong, or none that can be run."""
+"""Passes that a program needs to be correct or to be executable."""
 
 SIZES = (0.5, 4, 16)
-"""By how much the batch is multiplied where a part of a program is asked about; a batch of one and of eight too."""
+"""Factors for the batch size in questions about a part of a program, in addition to batches of 1 and 8."""
 
 OPTIONS: Mapping[str, tuple[str, ...]] = {
     "cpu": ("xla_cpu_copy_insertion_use_region_analysis=true", "xla_cpu_use_fusion_emitters=false"),
     "gpu": ("xla_gpu_enable_triton_gemm=false",),
 }
-"""Options of XLA that change what is most asked about, by the kind of target."""
+"""XLA options that affect frequently asked questions, by kind of target."""
 
 RISKY = frozenset({"layout", "option", "pass", "sharding"})
-"""Kinds of changes over which a compiler may end its process."""
+"""Kinds of changes that may crash the compiler's process."""
 
 DISABLE = "xla_disable_hlo_passes"
 MOST = 3
-"""So many functions are tried."""
+"""The maximum number of functions to try."""
 
 _ORDER = re.compile(r"\{([\d,]+)")
 
@@ -55,12 +55,12 @@ class Trial:
     """A change that can be tried.
 
     Attributes:
-        change: What is changed, in words.
+        change: The change in words.
         subject: The program with the change.
-        applied: What has to surround its tracing.
+        applied: A context manager to enter while the program is traced.
         kind: The kind of change.
-        options: Options of XLA that it is compiled with besides.
-        target: The target that it is compiled for, or an empty string for the one that was asked about.
+        options: Additional options of XLA.
+        target: The target to compile for, or an empty string for the requested target.
     """
 
     change: str
@@ -71,14 +71,14 @@ class Trial:
     target: str = ""
 
     def capture(self, target: str) -> Capture:
-        """Return the capture of the program with the change, without its passes.
+        """Return the capture of the changed program, without its passes.
 
         Args:
-            target: The target that was asked about.
+            target: The requested target.
 
         Raises:
             TargetUnavailableError: This machine cannot compile for the target.
-            InspectError: The change does not fit the program, or the compiler ends its process over it.
+            InspectError: The change does not fit the program, or the compiler crashes because of it.
         """
         with self.applied():
             if self.kind in RISKY:
@@ -91,14 +91,14 @@ class Trial:
 def list_trials(
     subject: Subject, kinds: Iterable[str], capture: Capture, *, passes: Iterable[str] = (), asked: bool = False
 ) -> Iterator[Trial]:
-    """Yield the changes that a program offers.
+    """Yield the changes that are possible for a program.
 
     Args:
         subject: The program.
-        kinds: Which to list, of `KINDS` and `EFFECTS`.
-        capture: What it was compiled to: where memory is saved for the backward pass says which functions to try.
-        passes: Passes that can be left out.
-        asked: Whether a part of the program is asked about, where more of a batch and less donated tell too.
+        kinds: The kinds to list, from `KINDS` and `EFFECTS`.
+        capture: The program's capture; the values that it saves for the backward pass select functions to checkpoint.
+        passes: Passes that can be disabled.
+        asked: Whether the question is about a part of the program, for which more batches and fewer donations matter.
     """
     if subject.call is None:
         return
@@ -117,25 +117,25 @@ def list_trials(
         "option": lambda: _list_options(subject, capture),
         "target": lambda: _list_targets(subject, capture),
     }
-    wanted = {*kinds}
-    for kind in filter(wanted.__contains__, listed):
-        for each in listed[kind]():
-            trial = each if isinstance(each, Trial) else Trial(each[0], _anew(subject, each[1]))
+    chosen = {*kinds}
+    for kind in filter(chosen.__contains__, listed):
+        for change in listed[kind]():
+            trial = change if isinstance(change, Trial) else Trial(change[0], _anew(subject, change[1]))
             yield replace(trial, kind=kind)
 
 
 def _find_wanted(call: Call, capture: Capture) -> Mapping[int, Collection[tuple[int, ...]]]:
-    """Return in which orders of dimensions the compiler wants arguments, as its log says, the most major first."""
+    """Return the dimension orders that the compiler prefers for arguments, from its log, most major dimension first."""
     entry = capture.unoptimized_module.entry
     if len(entry.parameters) != len(call.args):
         return {}
-    numbers = {each.name: each.parameter_number for each in entry.parameters}
-    wanted: dict[int, list[tuple[int, ...]]] = {}
+    numbers = {parameter.name: parameter.parameter_number for parameter in entry.parameters}
+    orders: dict[int, list[tuple[int, ...]]] = {}
     for decision in read_reasons(capture).of("layout"):
         number, order = numbers.get(decision.instruction), _ORDER.search(decision.words)
         if decision.kind == "copied-for-layout" and number is not None and order:
-            wanted.setdefault(number, []).append(tuple(map(int, reversed(order[1].split(",")))))
-    return wanted
+            orders.setdefault(number, []).append(tuple(map(int, reversed(order[1].split(",")))))
+    return orders
 
 
 def _list_options(subject: Subject, capture: Capture) -> Iterator[Trial]:
@@ -147,7 +147,7 @@ def _list_options(subject: Subject, capture: Capture) -> Iterator[Trial]:
 
 
 def _list_limits(subject: Subject, capture: Capture) -> Iterator[Trial]:
-    """Yield a higher limit of a TPU's VMEM, where the program needs more than there is."""
+    """Yield a higher limit of a TPU's VMEM if the program needs more than there is."""
     refusal = find_refusal(capture)
     for name, kib in (refusal.vmem_options if refusal else {}).items():
         change = f"a limit of {kib >> 10} MiB of VMEM (--xla {name}={kib})"
@@ -155,7 +155,7 @@ def _list_limits(subject: Subject, capture: Capture) -> Iterator[Trial]:
 
 
 def _list_schedulers(subject: Subject, capture: Capture) -> Iterator[Trial]:
-    """Yield the option that orders instructions for little memory, which XLA has for a CPU alone."""
+    """Yield the option that schedules instructions for low memory use, which XLA has only for the CPU."""
     if find_target(capture.target).kind == "cpu" and SCHEDULER[0] not in capture.options:
         change = f"the order of instructions that needs least memory (--xla {'='.join(SCHEDULER)})"
         yield Trial(change, subject, options=dict([SCHEDULER]))
@@ -164,9 +164,9 @@ def _list_schedulers(subject: Subject, capture: Capture) -> Iterator[Trial]:
 def _list_passes(subject: Subject, capture: Capture, passes: Iterable[str]) -> Iterator[Trial]:
     for name in dict.fromkeys(passes):
         if name and not NEEDED.search(name):
-            # What is switched off for a capture's own sake, or by the reader, stays so.
-            held = (pin_options(find_target(capture.target)).get(DISABLE), subject.options.get(DISABLE), name)
-            options = {DISABLE: ",".join(str(each) for each in held if each)}
+            # Passes that the capture itself or the user disabled must stay disabled.
+            disabled = (pin_options(find_target(capture.target)).get(DISABLE), subject.options.get(DISABLE), name)
+            options = {DISABLE: ",".join(str(name_part) for name_part in disabled if name_part)}
             yield Trial(f"without the pass {name}", subject, options=options)
 
 
@@ -196,42 +196,43 @@ def _list_targets(subject: Subject, capture: Capture) -> Iterator[Trial]:
 
 
 def _list_remats(subject: Subject, call: Call, capture: Capture) -> Iterator[Trial]:
-    """Yield jax.checkpoint around the body of each scan, and around each function in which much is saved."""
+    """Yield `jax.checkpoint` around the body of each scan, and around each function that saves many bytes."""
     if "scan" in capture.jaxpr:
         change = "jax.checkpoint around the body of each jax.lax.scan"
         yield Trial(change, _anew(subject), traced_changes.checkpoint_scans)
-    seen: set[str] = set()
+    names: set[str] = set()
     for frames in _list_chains(capture.own):
         for frame in frames:
             name = frame.function.rpartition(".")[2]
-            found = _find_function(name, frame)
-            if found is None or name in seen or found is inspect.unwrap(call.function):
+            function = _find_function(name, frame)
+            # The function itself is not checkpointed: that would recompute the whole program.
+            if function is None or name in names or function is inspect.unwrap(call.function):
                 continue
-            seen.add(name)
+            names.add(name)
             change = f"jax.checkpoint around {name} ({frame.file.rpartition('/')[2]})"
-            yield Trial(change, _anew(subject), traced_changes.checkpoint(found))
-            if len(seen) == MOST:
+            yield Trial(change, _anew(subject), traced_changes.checkpoint(function))
+            if len(names) == MOST:
                 return
 
 
 def _list_chains(capture: Capture) -> Iterator[tuple[Frame, ...]]:
-    """Yield the call chains, in the reader's files, of what is saved for the backward pass, the largest first."""
+    """Yield the call chains, in the user's files, of the values saved for the backward pass, largest first."""
     from xla_inspect.analysis import list_held
 
-    for held in list_held(capture):
-        if held.role == "saved" and held.maker is not None:
-            chain = capture.frames.get(held.maker.instruction.stack_frame or 0, ())
+    for value in list_held(capture):
+        if value.role == "saved" and value.maker is not None:
+            chain = capture.frames.get(value.maker.instruction.stack_frame or 0, ())
             yield tuple(frame for frame in chain if frame.file in capture.sources)
 
 
 def _find_function(name: str, frame: Frame) -> Any:
-    """Return the function of a module that is loaded whose code a frame is in, or None where it is no module's own."""
+    """Return the function of a loaded module whose code contains a frame, or None if it is not at module level."""
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
         if file and f"/{Path(file).as_posix()}".endswith(f"/{frame.file}"):
-            found = vars(module).get(name)
-            if inspect.isfunction(found):
-                return found
+            candidate = vars(module).get(name)
+            if inspect.isfunction(candidate):
+                return candidate
     return None
 
 

@@ -1,8 +1,8 @@
-"""Compile programs under the JAX that is installed here, and leave what came of it in folders; stands alone.
+"""A self-contained program that compiles functions with the installed JAX and writes the results to folders.
 
     python -I -c "..." JOB.json
 
-The interpreter of each release's own environment runs this package, so it imports nothing but JAX, keeps to what JAX
-has offered for years, and to Python 3.9. What it leaves is read by the Python that started it. Its modules name each
-other relatively, since the package stands by itself there.
+The interpreter of each release's environment runs this package. It therefore imports nothing but JAX, uses only
+long-standing JAX features, and supports Python 3.9. The parent process reads the results. The modules import each
+other relatively, because the package is not installed there.
 """

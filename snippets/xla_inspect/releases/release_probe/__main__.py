@@ -1,4 +1,4 @@
-"""Do the tasks of a job."""
+"""The main program, which does the tasks of a job."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ LARGE = 1 << 20
 
 
 def main() -> None:
-    """Do the tasks of a job that have no result yet; each says the folder for what comes of it."""
+    """Do the tasks of a job that have no result yet; each task names the folder for its results."""
     job = json.loads(Path(sys.argv[1]).read_text(encoding="utf-8"))
     flags = {name: value for name, value in job["flags"].items() if is_known(name)}
     os.environ["XLA_FLAGS"] = " ".join(f"--{name}={value}" for name, value in flags.items())
@@ -41,7 +41,7 @@ def main() -> None:
                 outcome = time_runs(task) if task.get("runs") else compile_task(task, folder, begin)
             except Exception as error:  # noqa: BLE001 - whatever a release says is what is reported
                 outcome = {**describe(error, task), "stage": STAGE[0]}
-        # The whole or none, whenever this process ends.
+        # The file is renamed into place, so it is complete even if this process is killed.
         unfinished = folder / "result.json.tmp"
         unfinished.write_text(json.dumps(outcome), encoding="utf-8")
         unfinished.replace(result)
@@ -49,26 +49,26 @@ def main() -> None:
 
 
 STAGE = ["loading"]
-"""What is done at the moment, so that who started this process knows it when the compiler ends it."""
+"""The current stage, so that the parent process knows it if the compiler crashes."""
 
 
 def begin(stage: str) -> None:
-    """Say what is done from now on."""
+    """Report the stage that starts now."""
     STAGE[0] = stage
     say({"stage": stage})
 
 
 def say(message: Mapping[str, str]) -> None:
-    """Tell the process that started this one."""
+    """Send a message to the parent process."""
     print(json.dumps(message), file=TOLD, flush=True)
 
 
 TOLD = os.fdopen(os.dup(1), "w")
-"""The standard output as it was: what the reader's code prints goes with the log."""
+"""The original standard output; output of the user's code goes to the log."""
 
 
 def is_known(flag: str) -> bool:
-    """Return whether this release's XLA knows a flag: it ends the process at one that it does not know."""
+    """Return whether this release's XLA knows a flag, because XLA ends the process at an unknown flag."""
     spec = importlib.util.find_spec("jaxlib")
     folders = list(spec.submodule_search_locations or []) if spec else []
     for path in (path for folder in folders for path in Path(folder).rglob("*") if path.suffix in {".so", ".dylib"}):
@@ -80,13 +80,13 @@ def is_known(flag: str) -> bool:
 
 
 def put_on_path(folder: str) -> None:
-    """Let modules of a folder be imported before installed ones, and after those of the standard library."""
+    """Make the modules of a folder importable before installed ones, but after the standard library."""
     at = next((at for at, place in enumerate(sys.path) if "site-packages" in place), len(sys.path))
     sys.path.insert(at, folder)
 
 
 def check_libtpu() -> None:
-    """Stop where another environment's libtpu would be loaded: its results would be those of another release."""
+    """Stop if another environment's libtpu would be loaded, because its results would belong to another release."""
     import jax  # noqa: F401 - it decides which is loaded
 
     path = os.environ.get("TPU_LIBRARY_PATH", "")
@@ -96,7 +96,7 @@ def check_libtpu() -> None:
 
 @contextmanager
 def logged(path: Path) -> Iterator[None]:
-    """Let what the process prints, and compilers write to its standard error themselves, go to a file."""
+    """Redirect the output of this process and of the compilers to a file."""
     sys.stdout.flush()
     sys.stderr.flush()
     file = os.open(str(path), os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
@@ -115,7 +115,7 @@ def logged(path: Path) -> Iterator[None]:
 
 
 def describe(error: BaseException, task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the kind of an error, the first line of what it says, and the line of the reader's file it came from."""
+    """Return an error's type, the first line of its message, and the line of the user's file that it came from."""
     first = next((line.strip() for line in str(error).splitlines() if line.strip()), "")
     place, step = "", error.__traceback__
     while step is not None:

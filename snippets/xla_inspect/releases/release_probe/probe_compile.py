@@ -1,4 +1,4 @@
-"""A program traced, lowered and compiled for a target with its dumps, or run."""
+"""Tracing, lowering and compilation of a program for a target with dumps, or runs of the program."""
 
 from __future__ import annotations
 
@@ -21,11 +21,11 @@ if TYPE_CHECKING:
 
 UNKNOWN_OPTION = re.compile(r"No such compile option: '([^']*)'")
 MOST_SECONDS, MOST_RUNS, FEWEST_RUNS = 5.0, 30, 3
-"""For how long a program is run for and how often at most, and how often at least, where its time is asked for."""
+"""Limits of timed runs: the total seconds, the maximum number of runs, and the minimum number."""
 
 
 def abstract(leaf: Any) -> Any:
-    """Return the shape and dtype of an array, and anything else as it is."""
+    """Return the shape and dtype of an array, and any other value unchanged."""
     import jax
 
     if isinstance(leaf, jax.ShapeDtypeStruct) or not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")):
@@ -34,7 +34,7 @@ def abstract(leaf: Any) -> Any:
 
 
 def find_devices(task: Mapping[str, Any]) -> Sequence[Any]:
-    """Return the devices of a task's target: this machine's CPU, or those of a topology that need not be here."""
+    """Return the devices of a task's target: this machine's CPU, or those of a topology that need not be present."""
     import jax
 
     devices: Sequence[Any]
@@ -48,36 +48,36 @@ def find_devices(task: Mapping[str, Any]) -> Sequence[Any]:
     return devices
 
 
-def jit(called: Called) -> tuple[Any, dict[str, Any]]:
-    """Return the function jitted, and what of its settings is about a mesh."""
+def jit(call: Called) -> tuple[Any, dict[str, Any]]:
+    """Return the jitted function, and the settings that concern a mesh."""
     import jax
 
-    settings = dict(called.settings)
+    settings = dict(call.settings)
     around: dict[str, Any] = {name: settings.pop(name) for name in ("mesh", "specs") if name in settings}
     options: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()
     }
-    jitted = called.function if hasattr(called.function, "lower") else jax.jit(called.function, **options)
+    jitted = call.function if hasattr(call.function, "lower") else jax.jit(call.function, **options)
     return jitted, around
 
 
 def compile_task(task: Mapping[str, Any], folder: Path, begin: Callable[[str], None]) -> dict[str, Any]:
-    """Trace, lower and compile a program, leave the dumps in a folder, and return what else is to be known of it.
+    """Trace, lower and compile a program, write the dumps to a folder, and return the other results.
 
     Args:
         task: The task.
-        folder: Where the dumps go.
-        begin: Hears what is begun.
+        folder: The folder for the dumps.
+        begin: Called with the name of each stage when it starts.
     """
     import jax
 
     with suppress(AttributeError):
         jax.config.update("jax_hlo_source_file_canonicalization_regex", re.escape(task["root"] + os.sep))
-    called = load(task)
+    call = load(task)
     devices = find_devices(task)
     begin("tracing")
-    jitted, around = jit(called)
-    args, kwargs = jax.tree_util.tree_map(abstract, (called.args, called.kwargs))
+    jitted, around = jit(call)
+    args, kwargs = jax.tree_util.tree_map(abstract, (call.args, call.kwargs))
     enter: Any = lambda: jax.default_device(devices[0])  # noqa: E731 - a mesh takes its place below
     if around.get("mesh"):
         if task["kind"] == "cpu":
@@ -92,30 +92,30 @@ def compile_task(task: Mapping[str, Any], folder: Path, begin: Callable[[str], N
     lowering = time.perf_counter() - started - tracing
     jaxpr = traced.jaxpr if traced is not None else None
     begin("compiling")
-    started, spent = time.perf_counter(), time.process_time()
-    compiled, dropped = compile_with_dumps(lowered, {**task["options"], "xla_dump_to": str(folder / "dumps")})
-    compiling, spent = time.perf_counter() - started, time.process_time() - spent
+    started, processor = time.perf_counter(), time.process_time()
+    executable, dropped = compile_with_dumps(lowered, {**task["options"], "xla_dump_to": str(folder / "dumps")})
+    compiling, processor = time.perf_counter() - started, time.process_time() - processor
     for _ in range(task.get("timed", 0)):
-        # Without dumps, which take time of their own, and anew: JAX keeps what it compiled.
+        # The timed compile writes no dumps, and it starts with empty caches because JAX stores its compilations.
         jax.clear_caches()
         with enter():
             again = jitted.lower(*args, **kwargs)
-        begun = time.process_time()
+        start = time.process_time()
         compile_with_dumps(again, task["plain_options"])
-        spent = min(spent, time.process_time() - begun)
-    counted, forms = count_equations(jaxpr)
+        processor = min(processor, time.process_time() - start)
+    primitives, forms = count_equations(jaxpr)
     return {
         "jaxpr": str(jaxpr) if jaxpr is not None else "",
-        "primitives": counted,
+        "primitives": primitives,
         "parameters": forms,
         "stablehlo": lowered.as_text(),
         "operations": list_operations(lowered),
-        "memory": read_memory(compiled),
-        "cost": read_cost(compiled),
+        "memory": read_memory(executable),
+        "cost": read_cost(executable),
         "options_unknown": dropped,
         "seconds": [tracing, lowering, compiling],
-        # That of all threads, and so little different on a busy machine.
-        "processor_seconds": spent,
+        # Processor time covers all threads, and varies little on a busy machine.
+        "processor_seconds": processor,
     }
 
 
@@ -125,7 +125,7 @@ def spread(
     specs: Any,
     devices: Sequence[Any],
 ) -> tuple[tuple[Any, ...], Any]:
-    """Return examples that lie on a mesh of devices, and what enters the mesh to lower under."""
+    """Return examples sharded over a mesh of devices, and a context manager for the mesh to lower under."""
     import jax
 
     sharding = jax.sharding
@@ -151,34 +151,34 @@ def spread(
 
 
 def compile_with_dumps(lowered: Any, options: Mapping[str, Any]) -> tuple[Any, list[str]]:
-    """Compile with dumps, without the options that this release does not know; return it and their names.
+    """Compile with dumps, without options that this release does not know; return the executable and these options.
 
-    Some releases fail over an executable for a device that is not here when the compiler is done: then there is none.
+    Some releases fail to create an executable for a device that is not present; the executable is then None.
     """
-    asked, dropped = dict(options), list[str]()
+    remaining, dropped = dict(options), list[str]()
     while True:
         try:
-            return lowered.compile(compiler_options=asked), dropped
+            return lowered.compile(compiler_options=remaining), dropped
         except Exception as error:
             unknown = UNKNOWN_OPTION.search(str(error))
-            if unknown and unknown.group(1) in asked:
-                asked.pop(unknown.group(1))
+            if unknown and unknown.group(1) in remaining:
+                remaining.pop(unknown.group(1))
                 dropped.append(unknown.group(1))
                 continue
-            dumps = Path(asked.get("xla_dump_to", ""))
-            # What a compiler says itself is a RuntimeError.
+            dumps = Path(remaining.get("xla_dump_to", ""))
+            # Compiler errors are RuntimeErrors.
             if isinstance(error, RuntimeError) or not any(dumps.glob("*after_optimizations.txt")):
                 raise
             return None, dropped
 
 
 def time_runs(task: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the seconds that each of some runs of a program takes on this machine's CPU, compiled as users have it."""
+    """Return the duration in seconds of each of several runs on this machine's CPU, compiled with default options."""
     import jax
     import numpy as np
 
-    called = load(task)
-    jitted, around = jit(called)
+    call = load(task)
+    jitted, around = jit(call)
     if around.get("mesh"):
         return {"failed": "a program over several devices is not timed: the CPU only simulates them"}
 
@@ -192,21 +192,21 @@ def time_runs(task: Mapping[str, Any]) -> dict[str, Any]:
         return jax.numpy.asarray(numbers).astype(leaf.dtype)
 
     seconds: list[float] = []
-    spent = time.perf_counter()
-    compiled = None
-    while len(seconds) <= FEWEST_RUNS or (len(seconds) < MOST_RUNS and time.perf_counter() - spent < MOST_SECONDS):
+    start = time.perf_counter()
+    executable = None
+    while len(seconds) <= FEWEST_RUNS or (len(seconds) < MOST_RUNS and time.perf_counter() - start < MOST_SECONDS):
         if len(seconds) > 1 and seconds[-1] > MOST_SECONDS:
             break
-        # Each run has arguments of its own, since they may be donated.
-        args, kwargs = jax.tree_util.tree_map(fill, (called.args, called.kwargs))
-        if compiled is None:
-            compiled = jitted.lower(*args, **kwargs).compile() if not _has_statics(called) else jitted
+        # Each run gets new arguments, because they may be donated.
+        args, kwargs = jax.tree_util.tree_map(fill, (call.args, call.kwargs))
+        if executable is None:
+            executable = jitted.lower(*args, **kwargs).compile() if not _has_statics(call) else jitted
         args, kwargs = jax.block_until_ready((args, kwargs))
         started = time.perf_counter()
-        jax.block_until_ready(compiled(*args, **kwargs))
+        jax.block_until_ready(executable(*args, **kwargs))
         seconds.append(time.perf_counter() - started)
     return {"runs": seconds[1:], "median": statistics.median(seconds[1:])}
 
 
-def _has_statics(called: Called) -> bool:
-    return any(name.startswith("static") for name in called.settings) or hasattr(called.function, "lower")
+def _has_statics(call: Called) -> bool:
+    return any(name.startswith("static") for name in call.settings) or hasattr(call.function, "lower")

@@ -1,4 +1,4 @@
-"""What a lowered and compiled program tells of itself, as the releases of several years have it."""
+"""Properties of lowered and compiled programs, from the interfaces of several years of JAX releases."""
 
 from __future__ import annotations
 
@@ -10,8 +10,8 @@ if TYPE_CHECKING:
 
 
 def count_equations(jaxpr: Any) -> tuple[dict[str, int], dict[str, list[str]]]:
-    """Return how often each primitive occurs, those of inner jaxprs too, and the names of its parameters."""
-    counted: Counter[str] = Counter()
+    """Return the number of occurrences of each primitive, including inner jaxprs, and the names of its parameters."""
+    counts: Counter[str] = Counter()
     parameters: dict[str, set[str]] = {}
     waiting = [jaxpr]
     while waiting:
@@ -20,35 +20,35 @@ def count_equations(jaxpr: Any) -> tuple[dict[str, int], dict[str, list[str]]]:
             waiting += part
         elif hasattr(part, "eqns"):
             for equation in part.eqns:
-                counted[equation.primitive.name] += 1
+                counts[equation.primitive.name] += 1
                 parameters.setdefault(equation.primitive.name, set()).update(equation.params)
                 waiting += equation.params.values()
         elif hasattr(part, "jaxpr"):
             waiting.append(part.jaxpr)
-    return dict(sorted(counted.items())), {name: sorted(keys) for name, keys in sorted(parameters.items())}
+    return dict(sorted(counts.items())), {name: sorted(keys) for name, keys in sorted(parameters.items())}
 
 
 def list_operations(lowered: Any) -> dict[str, list[str]]:
-    """Return each kind of operation of the lowered module with how often it occurs first, then its attributes."""
-    counted: Counter[str] = Counter()
+    """Return, for each kind of operation in the lowered module, its number of occurrences and its attributes."""
+    counts: Counter[str] = Counter()
     attributes: dict[str, set[str]] = {}
     waiting = [lowered.compiler_ir("stablehlo").operation]
     while waiting:
         operation = waiting.pop()
-        counted[operation.name] += 1
+        counts[operation.name] += 1
         attributes.setdefault(operation.name, set()).update(_name_attributes(operation.attributes))
         waiting += [inner.operation for region in operation.regions for block in region for inner in block]
-    return {name: [str(number), *sorted(attributes[name])] for name, number in sorted(counted.items())}
+    return {name: [str(number), *sorted(attributes[name])] for name, number in sorted(counts.items())}
 
 
 def _name_attributes(attributes: Any) -> Iterator[str]:
-    """Yield the names of an operation's attributes: iterating gives pairs, or names, by the release."""
+    """Yield the names of an operation's attributes; iteration gives pairs or names, depending on the release."""
     for attribute in attributes:
         yield attribute if isinstance(attribute, str) else str(attribute.name)
 
 
 def read_memory(compiled: Any) -> dict[str, int] | None:
-    """Return the bytes that the executable says it needs, by what for; None where the release cannot say."""
+    """Return the executable's memory statistics in bytes, or None if the release has none."""
     if compiled is None:
         return None
     try:
@@ -69,13 +69,13 @@ def read_memory(compiled: Any) -> dict[str, int] | None:
 
 
 def read_cost(compiled: Any) -> dict[str, float] | None:
-    """Return the executable's cost analysis, or None where it has none (as on a GPU that is not there)."""
+    """Return the executable's cost analysis, or None if it has none (as on a GPU that is not present)."""
     if compiled is None:
         return None
     try:
-        counted = compiled.cost_analysis()
+        costs = compiled.cost_analysis()
     except Exception:  # noqa: BLE001 - whatever a release says is what is reported
         return None
-    if isinstance(counted, list):
-        counted = counted[0] if counted else None
-    return {name: float(counted[name]) for name in ("flops", "transcendentals") if name in counted} if counted else None
+    if isinstance(costs, list):
+        costs = costs[0] if costs else None
+    return {name: float(costs[name]) for name in ("flops", "transcendentals") if name in costs} if costs else None

@@ -1,4 +1,4 @@
-"""The function that a task names, found in the reader's code with its arguments, and called as the options say."""
+"""The function of a task, imported from the user's code with its arguments, and called as the options say."""
 
 from __future__ import annotations
 
@@ -15,31 +15,31 @@ if TYPE_CHECKING:
 
 
 class Called:
-    """A function, what it is called with, and how: options of `jax.jit`, mesh and specs."""
+    """A function with its arguments and settings: options of `jax.jit`, mesh and specs."""
 
     def __init__(
         self, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any], settings: Mapping[str, Any]
     ) -> None:
-        """Keep them."""
+        """Store the arguments."""
         self.function, self.args, self.kwargs, self.settings = function, args, dict(kwargs), dict(settings)
 
 
 def load(task: Mapping[str, Any]) -> Called:
-    """Return what a task is about, found in the reader's code, called as the options say."""
-    called = find(task)
-    function, args = called.function, called.args
+    """Return the subject of a task from the user's code, with the options of the call applied."""
+    call = find(task)
+    function, args = call.function, call.args
     if task.get("vmap"):
         function, args = map_over(function, args, task["vmap"])
     if task.get("grad"):
         function = differentiate(function)
-    settings = {**called.settings, **task.get("jit", {})}
+    settings = {**call.settings, **task.get("jit", {})}
     if task.get("mesh"):
         settings["mesh"] = task["mesh"]
-    return Called(function, args, called.kwargs, settings)
+    return Called(function, args, call.kwargs, settings)
 
 
 def find(task: Mapping[str, Any]) -> Called:
-    """Return the function that a task names, or one that its file lists, with its arguments."""
+    """Return the function that a task names, or an entry of its file's PROGRAMS, with its arguments."""
     module, name = load_module(task), task["name"]
     listed = getattr(module, "PROGRAMS", {})
     if name in listed:
@@ -54,22 +54,22 @@ def find(task: Mapping[str, Any]) -> Called:
     if task.get("layout"):
         settings = dict(module.LAYOUTS[task["layout"]])
     if task.get("args") is not None:
-        return Called(function, tuple(make_shape(*each) for each in task["args"]), {}, settings)
+        return Called(function, tuple(make_shape(*shape) for shape in task["args"]), {}, settings)
     if task.get("args_from"):
-        made = make_arguments(task)
-        return Called(function, made if isinstance(made, tuple) else (made,), {}, settings)
+        arguments = make_arguments(task)
+        return Called(function, arguments if isinstance(arguments, tuple) else (arguments,), {}, settings)
     return Called(function, tuple(getattr(module, "EXAMPLE", ())), getattr(module, "EXAMPLE_KWARGS", {}), settings)
 
 
 def load_module(task: Mapping[str, Any]) -> ModuleType:
-    """Return the module of a task: a file's, under its own name unless that is another's, or one of a package."""
+    """Import and return a task's module: a file under its own name unless that is in use, or a module of a package."""
     if not task["file"]:
         return importlib.import_module(task["module"])
     if task["module"]:
         return importlib.import_module(task["module"])
     path = Path(task["file"])
-    taken = path.stem in sys.modules or path.stem in getattr(sys, "stdlib_module_names", ())
-    name = f"_xla_inspect_{path.stem}" if taken else path.stem
+    is_taken = path.stem in sys.modules or path.stem in getattr(sys, "stdlib_module_names", ())
+    name = f"_xla_inspect_{path.stem}" if is_taken else path.stem
     spec = importlib.util.spec_from_file_location(name, str(path))
     assert spec and spec.loader  # noqa: PT018, S101 - it is a Python file
     module = importlib.util.module_from_spec(spec)
@@ -79,7 +79,7 @@ def load_module(task: Mapping[str, Any]) -> ModuleType:
 
 
 def make_shape(dtype: str, sizes: Sequence[int]) -> Any:
-    """Return an argument of a type and a shape, where `key` is a PRNG key."""
+    """Return an abstract argument with a type and a shape, where `key` is a PRNG key."""
     import jax
     import jax.numpy as jnp
 
@@ -89,7 +89,7 @@ def make_shape(dtype: str, sizes: Sequence[int]) -> Any:
 
 
 def make_arguments(task: Mapping[str, Any]) -> Any:
-    """Return the shapes of what a function of the reader's makes."""
+    """Return the shapes of the values that a user function returns."""
     import jax
 
     source = {**task, **task["args_from"]}
@@ -97,12 +97,12 @@ def make_arguments(task: Mapping[str, Any]) -> Any:
     try:
         return jax.eval_shape(make)
     except TypeError:
-        # What is no array is told from the shapes of arrays only where the function runs.
+        # `jax.eval_shape` rejects results that are not arrays, so the function has to run.
         return make()
 
 
 def map_over(function: Any, args: tuple[Any, ...], size: int) -> tuple[Any, tuple[Any, ...]]:
-    """Return a function mapped over a batch of a size, and its arguments with that dimension before theirs."""
+    """Return a function mapped over a batch dimension, and its arguments with that dimension in front."""
     import jax
     import jax.numpy as jnp
 
@@ -113,11 +113,11 @@ def map_over(function: Any, args: tuple[Any, ...], size: int) -> tuple[Any, tupl
 
 
 def differentiate(function: Any, refuse: Callable[[str], Exception] = ValueError) -> Any:
-    """Return the gradient of a function by its first argument, of the sum where its result is no single number.
+    """Return the gradient of a function with respect to its first argument; a result that is not a scalar is summed.
 
     Args:
         function: The function.
-        refuse: What makes the error of a function without a result of floats, given what is wrong.
+        refuse: Creates the error for a function without a float result, from a description of the problem.
     """
     import jax
     import jax.numpy as jnp
@@ -129,7 +129,7 @@ def differentiate(function: Any, refuse: Callable[[str], Exception] = ValueError
             kinds = ", ".join(sorted({str(jnp.result_type(leaf)) for leaf in results})) or "nothing"
             why = f"returns {kinds}; a gradient needs a result of floats"
             raise refuse(why)
-        # A loss is a number; of anything else the sum is differentiated.
+        # A scalar loss is differentiated directly; any other result is summed first.
         if len(results) == 1 and not jnp.shape(floats[0]):
             return floats[0]
         return sum(jnp.sum(leaf) for leaf in floats)
