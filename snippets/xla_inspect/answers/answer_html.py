@@ -38,6 +38,7 @@ def write_page(answers: Iterable[Tellable], title: str, missing: Mapping[str, st
         missing: The reasons for missing information, by the name of a field of the capture.
     """
     body = "\n".join(map(write_fragment, answers))
+    # The missing parts concern all answers of the page, so they come last.
     body += f"\n<p>{_write_text(tell_absences(missing))}</p>" if missing else ""
     return (
         f'<!doctype html>\n<html lang="en"><meta charset="utf-8"><meta name="viewport" content="width=device-width">'
@@ -68,6 +69,7 @@ def _write(part: Part) -> str:
 
 def _write_text(text: str) -> str:
     """Return a paragraph as HTML, with the text between backticks as code."""
+    # The text is escaped first, so that the tags of the code remain.
     return _CODE.sub(r"<code>\1</code>", escape(text))
 
 

@@ -27,6 +27,7 @@ def write_json(answer: Answer, missing: Mapping[str, str] | None = None) -> str:
         missing: The reasons for missing information, by the name of a field of the capture.
     """
     record = asdict(answer)  # type: ignore[call-overload]  # each answer is a dataclass
+    # A complete capture has no such key, so its records do not change.
     record |= {"absent": dict(missing)} if missing else {}
     return json.dumps({"format": FORMAT, "holds": answer.holds, **record}, indent=2, ensure_ascii=False)
 

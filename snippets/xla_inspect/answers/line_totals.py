@@ -57,6 +57,7 @@ def sum_scopes(rows: Sequence[tuple[str, str, float]]) -> tuple[LineTotal, ...]:
     Args:
         rows: The line, the scope and the amount of each launch, value or collective.
     """
+    # The text does not matter here, so launches without a line count as one line.
     lines = sum_lines((where, "", amount) for where, _, amount in rows)
     whole = sum(line.amount for line in lines)
     if not whole or lines[0].amount < MOST * whole:

@@ -77,10 +77,12 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
             worst = max(worst, status)
             rows += [Checked(**row) for row in result.get("rows", ())]
             new_records |= {key: Record.read(record, key) for key, record in result.get("records", {}).items()}
+    # After a failure, the records would be incomplete.
     if options.update and not worst:
         # Records of programs that the file no longer has are dropped, unless only one program was checked.
         write_records(place, new_records, keep=bool(options.only))
     report = BudgetReport(str(options.file), tuple(rows), len(new_records))
+    # If every program failed, its error was already printed.
     if rows or not worst:
         question.print_answers([report], str(options.file), options, out)
     return worst or choose_status(report)
@@ -88,6 +90,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
 
 def choose_status(report: BudgetReport) -> int:
     """Return the exit status of a report; the most severe one if several apply."""
+    # The order is that of severity: an unknown value, the user's change, a missing target, the compiler's change.
     if report.list_rows("unknown"):
         return command_list.BAD_INPUT
     broken = report.list_rows("broken")
@@ -110,6 +113,7 @@ def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[i
     status = child_process.run_apart(words, child_options, folder=options.file.absolute().parent)
     if result.is_file():
         return status, json.loads(result.read_text(encoding="utf-8"))
+    # A file that ends Python with status 0 looks like a success, but there is no result.
     if status == command_list.OK:
         print_note(f"{budget.name}: the process ended without a result; does {budget.subject} end Python?")
     return status or command_list.BAD_INPUT, {}
@@ -119,6 +123,7 @@ def _run_one(budget: Budget, records: dict[str, Record], options: argparse.Names
     """Check one program in this process, and write the result to a file."""
     request = Request((budget.subject,), devices=max(map(count_devices, budget.targets)), **budget.call)
     subject = question.read_subject(request, options.load_limit)
+    # Times differ between machines and runs, so no budget depends on them.
     subject.is_timed = False
     rows, new_records = check_budget(budget, subject, records, update=options.update)
     data = {"rows": list(map(asdict, rows)), "records": {key: record.to_json() for key, record in new_records.items()}}

@@ -90,6 +90,7 @@ def complete(words: Sequence[str]) -> list[str]:
         return [*others[:1], "--help"]
     if first in {*list_questions(), "-h", "--help", "--version"}:
         return [*words]
+    # A word with a dot, a colon or a slash is a subject, and the default command applies to it.
     if first.startswith("-") or first == "run" or re.search(r"[.:/\\]", first) or Path(first).exists():
         return ["summary", *words]
     commands = [*list_questions(), "help"]
@@ -157,6 +158,7 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
             return PIPE_CLOSED
         from xla_inspect.commands import user_code
 
+        # Without a file of the user, the error is one of this package, so its traceback is useful.
         if getattr(options, "debug", not file):
             traceback.print_exception(error)
         print_note(user_code.explain_user_error(error, file or options.command))

@@ -154,6 +154,7 @@ def _read(words: Sequence[str]) -> dict[str, Capture]:
 
 def _read_change(text: str) -> tuple[str, ...]:
     """Return the value of a `--with` option as words of a command line."""
+    # XLA's own flags begin with `--xla_`; all other options are those of this command.
     if text.startswith("--") and not text.startswith("--xla_"):
         return tuple(shlex.split(text))
     if not _OPTION.fullmatch(text):
@@ -174,6 +175,7 @@ def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture |
         if side.revision or side.more:
             message = f"{words[0]} is a saved result, which cannot be compiled again; pass the function instead"
             raise InspectError(message)
+        # A saved capture and a module of a dump have exactly one target.
         (capture,) = _read(words).values()
         if side.target and capture.target.partition(":")[0] not in {side.target.partition(":")[0], "unknown"}:
             message = f"{words[0]} is a capture for {capture.target}, not for {side.target}"
@@ -181,6 +183,7 @@ def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture |
         return capture
     if side.revision:
         words, working, paths = revisions.check_out(words, side.revision, folder)
+    # Each side runs in its own process, so that two versions of a module do not share Python's import cache.
     file = folder / "side.xla.json"
     target = ("--target", side.target) if side.target else ()
     line = ["show", "--stage", "capture", "-o", str(file), *_repeat(options), *target, *side.more, *words]

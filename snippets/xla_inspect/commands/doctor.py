@@ -109,6 +109,7 @@ def admits(bounds: str, version: str) -> bool:
             "!=": left != right,
             "~=": left >= right and left[: len(other) - 1] == right[: len(other) - 1],
         }
+        # An unknown sign, such as `===`, is treated as satisfied.
         if not holds.get(bound["sign"], True):
             return False
     return True

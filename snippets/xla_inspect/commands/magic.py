@@ -53,6 +53,7 @@ def load_ipython_extension(shell: Any) -> None:  # noqa: ANN401 - IPython's, whi
         return run_magic(shell, line, cell)
 
     shell.register_magic_function(xla, "line_cell", "xla")
+    # Loading the extension again must not add the transformation a second time.
     if _open_bodiless not in shell.input_transformers_cleanup:
         shell.input_transformers_cleanup.append(_open_bodiless)
 
@@ -81,6 +82,7 @@ def run_magic(shell: Any, line: str, cell: str | None = None) -> Shown | None:  
         # The parser has already printed the help or an error.
         pass
     finally:
+        # The arguments of a call may be large arrays, so they must not stay in memory.
         question.CALLS.clear()
     return None
 
@@ -104,12 +106,14 @@ def _answer(shell: Any, words: list[str], cell: str | None) -> Shown | None:  # 
         command, *others = command_line.complete(words or ["summary"])
         words = [command, ast.unparse(call), *others]
     options = command_line.parse(words)
+    # Without a call there is nothing to inspect, so the words are an ordinary command line.
     if call is None:
         command_line.main(words)
         return None
     exec(compile(ast.Module(before, []), file, "exec"), shell.user_ns)  # noqa: S102 - the user's own cell
     function, args, kwargs = (_evaluate(part, file, shell.user_ns) for part in _split_call(call))
     text = ast.unparse(call)
+    # A later line may contain only the name of the function, which then means its last call.
     _calls[ast.unparse(call.func)] = text
     question.CALLS[text] = Call(function, tuple(args), kwargs)
     if options.command in command_list.APART:
@@ -117,6 +121,7 @@ def _answer(shell: Any, words: list[str], cell: str | None) -> Shown | None:  # 
             f"{options.command} needs a file: write the cell to a file with %%writefile, and pass FILE.py:FUNCTION"
         )
         raise InspectError(message)
+    # Only answers have a form for a notebook. Other output is printed.
     if options.command not in QUESTIONS or options.json or options.html:
         command_line.run_here(words)
         return None
@@ -129,6 +134,7 @@ def _answer(shell: Any, words: list[str], cell: str | None) -> Shown | None:  # 
 def _join_call(words: Sequence[str]) -> tuple[list[str], ast.Call | None]:
     """Return the words of a line with its call as one word, and the call, or None if there is none."""
     for start in range(len(words)):
+        # The longest text that parses is the call, since its arguments may contain calls too.
         for end in range(len(words), start, -1):
             text = " ".join(words[start:end])
             with suppress(SyntaxError, ValueError):
@@ -154,6 +160,7 @@ def _split_cell(tree: ast.Module) -> list[Any]:
 def _split_call(call: ast.Call) -> tuple[ast.expr, ast.expr, ast.expr]:
     """Return the expressions of a call's function, positional arguments and keyword arguments."""
     keywords = ast.Dict(
+        # A key of None stands for `**keywords`, as Python itself represents it in a dict display.
         keys=[ast.Constant(keyword.arg) if keyword.arg else None for keyword in call.keywords],
         values=[keyword.value for keyword in call.keywords],
     )

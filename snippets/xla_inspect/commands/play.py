@@ -42,6 +42,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
         if not 0 < getattr(options, f"limit_{name}") < float("inf"):
             message = f"--limit-{name}: pass a number of seconds above 0"
             raise InspectError(message)
+    # Without an option, the limit depends on the memory of this machine.
     memory = read_size(options.limit_memory) if options.limit_memory else choose_memory()
     limits = Limits(options.limit_code, options.limit_compile, memory)
     return serve(options.file, limits, options.port, out, is_opened=not options.no_browser)

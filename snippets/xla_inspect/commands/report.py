@@ -59,7 +59,9 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     beside = read_beside(options.beside)
     subject = question.read_subject(request, options.load_limit)
     subject.lines_of = options.lines_of
+    # A subject's name may contain characters that a file name cannot have.
     path = options.output or Path(re.sub(r"[^\w.-]+", "_", subject.name) + ".html")
+    # An existing file is reported before the compilation, which may take minutes.
     check_output(path, force=options.force)
     targets, missing = question.choose_targets(USUAL, subject, options.target)
     contents = tuple(name for name in KEPT if not getattr(options, f"no_{name}"))
@@ -69,6 +71,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
         raise InspectError("\n".join(gaps))
     if reason := explain_no_assembly():
         gaps += [f"{name} has no assembly: {reason}" for name in captures if find_entry(name).kind == "cpu"]
+    # The report compares the memory with and without donation.
     donated = capture_all(subject, tuple(captures), {})[0] if request.donate else None
     write_file(path, write_report(captures, donated, beside=beside))
     out.writelines(f"{line}\n" for line in (*missing, *gaps))
@@ -109,6 +112,7 @@ def capture_all(
             for name, error in refusals.items():
                 reason = error.reason if isinstance(error, TargetUnavailableError) else error
                 lacking.append(f"{key} lacks {KEPT[name]}: {reason}")
+        # An error in the input affects every target. Other errors may affect only this one.
         except InspectError:
             raise
         except RuntimeError as error:

@@ -94,6 +94,7 @@ def explain_user_error(error: BaseException, file: str) -> str:
     name = type(error).__name__
     lines = (error.msg if isinstance(error, SyntaxError) else _print(error)).strip().splitlines()
     text = lines[0] if lines else ""
+    # A missing GPU library is no error of the user's code, so it has its own message.
     if _ABSENT.search(text):
         return _explain_absence(place, text)
     refusal = analysis.read_refusal(text)

@@ -93,6 +93,7 @@ def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
     kernels = () if kind == "tpu" else describe_kernels(capture)
     below = describe_below(capture)
     launches_with_code = {name for kernel in kernels for name in kernel.launches}
+    # One kernel's code may serve several launches.
     launches_with_code |= {name for kernel in below for name in kernel.launches}
     return MachineCode(
         program=capture.program,
@@ -101,6 +102,7 @@ def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
         kind=kind,
         kernels=kernels,
         below=below,
+        # With the code of one chosen kernel, all other launches would seem to have none.
         without_code=() if kernel else _list_launches_without_code(capture, launches_with_code),
         shown=max(shown, len(kernels)) if full else shown,
         is_full=full,

@@ -104,6 +104,7 @@ def find_exchanges(program: str, capture: Capture, axes: Mapping[str, int]) -> E
     if capture.after:
         devices = stage.devices
         exchanges = list(_Finding(capture, mesh).list_exchanges())
+    # Without an optimized module, only the mesh shows the number of devices.
     elif mesh is not None:
         devices = mesh.size
     exchanges.sort(key=lambda exchange: -exchange.total_bytes)

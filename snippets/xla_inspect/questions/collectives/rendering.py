@@ -37,6 +37,7 @@ def render(exchanges: Exchanges) -> Iterator[Part]:
     if exchanges.error and not exchanges.exchanges:
         yield f"{subject} does not compile, so its collectives are unknown: {shorten(exchanges.error, 600)}"
         return
+    # An earlier module does not show if later passes will add collectives.
     if not exchanges.exchanges and not exchanges.stage.is_final and exchanges.devices > 1:
         yield f"{subject}: no collectives yet. {_tell_later(exchanges)}"
         return
@@ -139,6 +140,7 @@ def _describe_row(same: Sequence[Exchange]) -> str:
         explanation = "; ".join(filter(None, (arguments, origin)))
     else:
         explanation = ": ".join(filter(None, (origin, ", ".join(filter(None, (arguments, because))))))
+    # Reasons are stored in lower case, since other answers use them inside a sentence.
     explanation = f"{explanation[0].upper()}{explanation[1:]}"
     return f"{first} {shapes}{scope}{f', line {lines}' if lines else ''}{inferred}. {explanation}."
 

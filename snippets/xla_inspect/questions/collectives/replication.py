@@ -100,6 +100,7 @@ def find_replication(capture: Capture, mesh: Mesh | None) -> Replication | None:
     if len(wholes) != len(parts) or len(results[0]) != len(results[1]):
         return None
     pairs = list(zip(wholes, parts, strict=True))
+    # A value whose shape partitioning did not change is stored in full on each device.
     alike = [part for whole, part in pairs if whole.shape.dimensions == part.shape.dimensions]
     replicated_results = [part for whole, part in zip(*results, strict=True) if whole.dimensions == part.dimensions]
     copies = _count_copies(capture, mesh, pairs)

@@ -97,6 +97,7 @@ class WrittenProgram:
                     exact.append(name_argument(parameter))
                 if len(dimensions) > 1 and sorted(dimensions) == sorted(source.shape.dimensions):
                     likely.append(name_argument(parameter))
+        # The shape of the gradient itself is better evidence than that of the product.
         names = _choose(exact or likely, (source.op_name or "").split("/"))
         return names if 0 < len(names) <= _MOST_SHAPES else ()
 
@@ -105,6 +106,7 @@ class WrittenProgram:
         if source is None:
             return "", "", ""
         operands = self.flow.module.operands(source)
+        # JAX writes a sharding constraint as a custom call named `Sharding`.
         constraint = source if source.custom_call_target == "Sharding" else None
         sharding = self._find_held(operands[0] if constraint is not None and operands else source)
         for use, _ in self.flow.find_uses(source) if constraint is None else ():
@@ -122,6 +124,7 @@ class WrittenProgram:
 
         def list_before(current: Instruction) -> Iterator[Instruction]:
             origin = self.flow.find_origin(current, whole=True)
+            # A value that only passes through tuples or loops continues at its origin.
             before = (origin,) if origin is not current else self.flow.module.operands(current)
             return (operand for operand in before if operand.shape.is_array and operand.shape.size == value.shape.size)
 

@@ -104,6 +104,7 @@ def _measure(capture: Capture) -> Iterable[LineCount]:
     for value in list_held(capture):
         if value.line is not None:
             yield _count(capture, ROLES[value.role], value.line.file, value.line.number, value.size)
+        # An argument comes from no line, so its name identifies it.
         elif value.role == "argument":
             yield _count(capture, f"argument {value.name}", "", 0, value.size)
 

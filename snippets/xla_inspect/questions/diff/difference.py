@@ -77,6 +77,7 @@ class Amount:
             return ""
         by = self.right - self.left
         sign = "+" if by > 0 else "-"
+        # A percentage of more than 10,000 % is hard to read, and one of zero is undefined.
         share = f" ({by / self.left:+.0%})" if self.left and abs(by) < _LARGEST_PERCENTAGE * self.left else ""
         return f"{sign}{self.show(abs(by))}{share}"
 

@@ -54,6 +54,7 @@ def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> D
     kernels = tuple([launch for launch in of if launch.launch.role == "kernel"] for of in launches)
     lines = compare_tallies(tally(left), tally(right))
     kinds = tuple(Counter(launch.launch.kind for launch in of) for of in kernels)
+    # Without launches, the instructions are counted by opcode instead.
     if not has_launches and left.after and right.after:
         kinds = tuple(_count_opcodes(of) for of in (left, right))
     amounts = _count(left, right, launches) if has_launches else _count_instructions(left, right)
@@ -98,6 +99,7 @@ def _are_comparable(left: Capture, right: Capture, stages: tuple[Stage, Stage]) 
 def _compare_code(left: Capture, right: Capture) -> tuple[bool | None, str]:
     """Return whether the compiler received the same program, or None if unknown, and the form of the comparison."""
     if left.stablehlo and right.stablehlo:
+        # The name of the module is that of the function and has no effect on the code.
         return _NAME.sub("", left.stablehlo) == _NAME.sub("", right.stablehlo), "StableHLO"
     if not (left.before and right.before):
         return None, ""

@@ -126,7 +126,7 @@ def _describe_model(capture: Capture) -> str:
     """Return the limits of the least times, or the reason why there are none, and the origin of a GPU's tiles."""
     hardware = find_hardware(capture.target)
     model = f"{STATEMENT} {hardware.gap}".strip() if hardware else explain_absence(capture.target)
-    # Only fusions of nested matmuls for Triton have tiles that autotuning could change.
+    # Only Triton's fusions of nested matmuls have tiles whose origin has to be explained.
     tiles = explain_tiles(capture.options) if _TILED in capture.after else ""
     return f"{model} The tiles of matmuls are {tiles}." if tiles else model
 

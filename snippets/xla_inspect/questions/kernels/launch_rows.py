@@ -238,6 +238,7 @@ def _describe(
     symbol = thunk.symbol if thunk else ""
     resources = registers.get(symbol)
     shared = thunk.shared_memory if thunk else None
+    # The occupancy depends on the registers, which only the assembled code shows.
     occupancy = _find_occupancy(capture, thunk, resources) if thunk and resources else None
     return LaunchRow(
         name=launch.name,

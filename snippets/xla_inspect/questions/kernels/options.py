@@ -105,6 +105,7 @@ def _ask_trace(subject: Subject, targets: Sequence[str], options: argparse.Names
         message = "--label needs a profile to label; pass the profile with --trace FILE"
         raise InspectError(message)
     if options.label:
+        # An existing file is reported before a large profile is read.
         check_output(options.label, force=options.force)
     source = traces.open_trace(options.trace)
     log.info("reading %s", source.path)

@@ -165,7 +165,9 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
         memory.arguments + memory.outputs - memory.aliased + memory.temporaries
     )
     refusal = find_refusal(capture)
+    # Only an error about main memory has the bytes that the whole program needs.
     is_main = refusal is not None and refusal.space == HBM
+    # The limit in the compiler's message takes precedence over the size in the table of hardware.
     available = (refusal.limit_bytes if refusal and is_main else None) or find_available(capture.target)
     # A failed compilation has no memory plan, but the compiler's message has the bytes that it needed.
     needed_bytes = needed_bytes or (refusal.needed_bytes if refusal and is_main else None) or 0

@@ -63,6 +63,7 @@ def _try_changes(subject: Subject, target: str, kinds: Sequence[str], capture: C
             text = f"{type(error).__name__}: {error}".partition("\n")[0]
             yield package.MemoryTrial(trial.change, None, None, text)
         else:
+            # A change may free main memory but still exceed an on-chip memory.
             note = use.refusal.sentence if use.refusal and use.refusal.space != analysis.HBM else ""
             yield package.MemoryTrial(trial.change, use.needed_bytes or None, use.fits, note)
 

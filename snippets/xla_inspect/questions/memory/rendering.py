@@ -50,6 +50,7 @@ def render(use: MemoryUse) -> Iterator[Part]:
     yield from _tell_roles(use)
     if use.scopes:
         yield tell_scopes(use.scopes, "bytes", format_bytes, "values")
+    # Some padding is unavoidable, so only large amounts are shown.
     padded = [row for row in use.rows if row.padding_bytes > max(0.2 * row.bytes, 0.01 * use.needed_bytes)]
     if padded:
         yield Table(
@@ -96,6 +97,7 @@ def _say(use: MemoryUse) -> str:
     if use.refusal is not None and use.refusal.space != HBM:
         return f"{use.program} does not compile for {title(use.target)}: {use.refusal.sentence}."
     subject = f"{use.stage.join(use.program)} on {title(use.target)}"
+    # Global shapes would overstate the memory of one device.
     if use.stage.shapes != "of one device":
         return _say_global(use)
     if use.gap:

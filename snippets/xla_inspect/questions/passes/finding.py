@@ -123,6 +123,7 @@ def explain_passes(  # noqa: PLR0913 - the subject and the amount of detail
         changes: Whether to list the passes that changed the module.
     """
     times = capture.times
+    # If the phases of the compiler are unknown, its time counts as one phase.
     phases = {"tracing": times.tracing, "lowering": times.lowering, **(times.phases or {"compiling": times.compiling})}
     total, stage = times.tracing + times.lowering + times.compiling, find_stage(capture)
     return CompileTimes(

@@ -47,6 +47,7 @@ def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -
         raise InspectError(message)
 
     def answer(target: str) -> Answer:
+        # Dumping the module after each pass takes time, so it is done only on request.
         capture = subject.capture(target, passes=options.changes, timed=True)
         limit = {"limit": 0} if options.all else {}
         return package.explain_passes(

@@ -92,6 +92,7 @@ def count_parts(capture: Capture, depth: int) -> tuple[ProgramPart, ...]:
     counts["before"].update(_name_instructions(capture, capture.unoptimized_module, depth))
     if capture.after:
         counts["after"].update(_name_instructions(capture, capture.module, depth))
+    # Numbered layers are one part, so that the table stays short for deep models.
     joined = join_alike(part for stage in STAGES for part in counts[stage])
     members = Counter(joined.values())
     totals = {stage: Counter[str]() for stage in STAGES}

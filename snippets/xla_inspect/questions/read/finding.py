@@ -133,12 +133,14 @@ def describe_dump(module: DumpedModule, capture: Capture, left_out: Mapping[str,
         asked: The dump and the module, as on the command line.
     """
     filled = [field.name for field in fields(capture) if field.name in NAMES and getattr(capture, field.name)]
+    # An incomplete part is listed with its reason instead.
     there = [name for field, name in NAMES.items() if field in filled and field not in capture.missing]
     return DumpContents(
         program=module.name,
         asked=asked,
         target=capture.target,
         hardware=module.title,
+        # One file may provide several parts of a capture.
         files=len({*module.files.values()}),
         bytes=module.bytes,
         passes=module.passes,

@@ -69,6 +69,7 @@ def explain_recompiles(run: ScriptRun, at_most: int | None = None, *, is_timed: 
         is_timed: Whether the answer contains times.
     """
     if not is_timed:
+        # Times differ between runs, so they are removed before they determine the order of the functions.
         run = replace(run, seconds=0.0, compilations=tuple(map(_forget_times, run.compilations)))
     functions, own = read_calls(run.compilations)
     return Recompiles(run.script, run.seconds, functions, own, at_most)

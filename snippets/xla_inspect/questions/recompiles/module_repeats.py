@@ -125,6 +125,7 @@ def _compare(modules: Sequence[DumpedModule]) -> Iterator[RepeatedModule]:
 
 
 def _tell(before: tuple[str, ...], now: tuple[str, ...]) -> str:
+    # The positions of two lists of different lengths do not correspond.
     if len(before) != len(now):
         return f"{plural(len(before), 'argument')} became {len(now)}"
     changes = [

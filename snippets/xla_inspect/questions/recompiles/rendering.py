@@ -118,6 +118,7 @@ def _list_causes(run: Recompiles, again: Sequence[TracedFunction]) -> Iterator[T
         grouped: dict[tuple[str, ...], list[TracedCall]] = defaultdict(list)
         for call in function.calls[1:]:
             first = call.differences[0]
+            # The first difference is the most important one, so it decides the group.
             grouped[(call.where, first.kind, first.argument)].append(call)
         for (where, *_), calls in sorted(
             grouped.items(), key=lambda item: (-sum(call.seconds for call in item[1]), -len(item[1]))
@@ -135,6 +136,7 @@ def _list_causes(run: Recompiles, again: Sequence[TracedFunction]) -> Iterator[T
     omitted = rows[_ROWS:]
     title = "Causes of recompilation" + (f": {_ROWS} of {len(rows)}; --json lists all" if omitted else "")
     columns = ("function", "calls", "time", "line and difference")
+    # Without times, their column would be empty.
     visible = [at for at in range(len(columns)) if run.is_timed or columns[at] != "time"]
     cells = tuple(tuple(row[at] for at in visible) for row in rows[:_ROWS])
     yield Table(tuple(columns[at] for at in visible), cells, (1, 2) if run.is_timed else (1,), title)

@@ -66,6 +66,7 @@ def explain_release_change(
         compared = compare_captures(old, new, releases)
     except UNREADABLE:
         pass
+    # These two questions have no counts by line, so the generated code is compared.
     if change.question in {"code", "run-time"}:
         kernel = _find_kernel(old, new)
         what = (f"The kernel with the largest difference is `{kernel}`",) if kernel else ()
@@ -98,6 +99,7 @@ def _find_place(question: str, compared: Difference) -> tuple[str, str, tuple[st
         "memory": compared.memory,
         "collectives": compared.collectives,
     }.get(question, ())
+    # Among changes of the same size, those with a known line are more useful.
     ordered = sorted(changes, key=lambda change: (-abs(change.right - change.left), not change.file))
     show = format_bytes if question == "memory" else str
     what = tuple(f"{change.what}: {show(change.left)} -> {show(change.right)}" for change in ordered[:_FEW])

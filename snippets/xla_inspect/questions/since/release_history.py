@@ -106,6 +106,7 @@ class ReleaseChange:
     @property
     def cause(self) -> str:
         """The pass that causes the change, or the stage from which the compilations differ."""
+        # The pass that creates the subject of the question explains more than the first pass that differs.
         if self.stage == "pass" or self.maker:
             return f"pass {self.maker or self.blamed}"
         return {"lowering": "different lowering in JAX", "unknown": "unknown cause"}.get(self.stage, self.stage)

@@ -97,6 +97,7 @@ def _say_unchanged(history: ReleaseHistory) -> str:
     varied = {
         titles.get(title, title) for title, show in COLUMNS.items() if len({show(row) for row in measured} - {""}) > 1
     }
+    # A difference below the threshold of its question is reported, but it is not a change.
     small = [name for name in history.questions if name in varied and name in LEAST]
     same = tuple(name for name in history.questions if name not in small)
     parts = [f"no difference in {_join(same)}"] if same else []
@@ -109,6 +110,7 @@ def _tabulate(history: ReleaseHistory) -> Table:
     for change in history.changes:
         questions.setdefault(change.after, []).append(change.question)
     columns = dict(COLUMNS)
+    # Most programs run on one device, where the column would contain only zeros.
     if not any(row.collectives for row in history.rows):
         del columns["collectives"]
     if "compile-time" in history.questions:

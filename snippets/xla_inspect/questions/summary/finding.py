@@ -145,6 +145,7 @@ def _summarize(capture: Capture) -> TargetSummary:
     has_launches = memory.stage.has_launches
     return TargetSummary(
         target=capture.target,
+        # Before fusion, the instructions are not launches and must not count as kernels.
         kernels=len(kernels) if has_launches else None,
         kinds=dict(kinds.most_common()),
         copies=sum(launch.launch.role == "copy" for launch in launches) if has_launches else None,

@@ -89,6 +89,7 @@ def _tell_scopes(summary: Summary, sort: str) -> Iterator[Table]:
 
 
 def _advise(summary: Summary) -> Iterator[Hint]:
+    # Without a command line, there is no command to suggest.
     if summary.asked:
         if any(target.error for target in summary.targets) or any(target.temporary_bytes for target in summary.targets):
             yield Hint("To see the memory by line:", suggest("memory", summary.asked))

@@ -33,6 +33,7 @@ def describe_value(
     if value is None:
         return ""
     first = findings[0]
+    # A pass may have replaced the value with a new instruction of the same operation.
     final = evidence.histories.finally_is(evidence.histories.locate(value)[0]) or _find_same(evidence, value)
     is_answered = value.name in first.names or _is_about(evidence, selection, first, final)
     is_line = bool(selection.lines) and not selection.statements

@@ -224,6 +224,7 @@ class Why(Answer):
     @property
     def is_pair(self) -> bool:
         """True if the question is about two parts of the program."""
+        # The words of a single part may also contain a comma.
         return "," in self.what and self.findings[0].kind in {"apart", "together", "removed"}
 
     def with_trials(self, trials: Iterable[WhyTrial], untried: Iterable[str] = ()) -> Why:

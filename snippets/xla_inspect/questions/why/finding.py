@@ -147,6 +147,7 @@ class WhyFinder:
         launch, neighbour = self._choose_pair(first_launches, second_launches)
         about = {launch: self._find_in(first, {launch}), neighbour: self._find_in(second, {neighbour})}
         finding = explain_boundary(self.evidence, launch, neighbour, about)
+        # Each part may have several kernels, and their other boundaries are also explained.
         others = tuple(
             explain_boundary(self.evidence, a, b)
             for a in first_launches

@@ -27,6 +27,7 @@ def write_clause(reason: Reason, first: str, second: str) -> str:
     """
     if costs := _COSTS.search(reason.sentence) if reason.kind == "costs-when-fused" else None:
         fused, apart = (f"{float(costs[name]):.3g}" for name in ("fused", "apart"))
+        # Two different estimates must not look equal because of rounding.
         if fused == apart:
             fused, apart = (f"{float(costs[name]):.5g}" for name in ("fused", "apart"))
         return f"its cost model estimates {fused} µs for the fused kernel and {apart} µs for two"

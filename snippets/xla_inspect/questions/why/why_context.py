@@ -230,6 +230,7 @@ class Evidence:
         except HloSyntaxError:
             return ""
         for allocation, value in assignment.values():
+            # An index denotes an element of a tuple, not the value itself.
             if value.instruction != name or value.index:
                 continue
             sharing = list(
@@ -237,6 +238,7 @@ class Evidence:
                     neighbor.instruction
                     for neighbor in allocation.values
                     if neighbor.instruction != name
+                    # Values share memory only if their ranges of bytes overlap.
                     and neighbor.offset < value.offset + value.size
                     and value.offset < neighbor.offset + neighbor.size
                 )
@@ -252,6 +254,7 @@ class Evidence:
         if line is None:
             return ""
         starts = [at for at, (text, place) in enumerate(lines) if place == (line.file, line.number) and " = " in text]
+        # One line may have several statements, and the name of the primitive selects the right one.
         primitive = re.split(r"[\[(]", (instruction.op_name or "").rpartition("/")[2])[0]
         at = next((at for at in starts if primitive and primitive in lines[at][0]), starts[0] if starts else None)
         if at is None:
@@ -259,6 +262,7 @@ class Evidence:
         words = [lines[at][0].strip()]
         for text, _ in lines[at + 1 : at + _MOST_LINES]:
             whole = " ".join(words)
+            # A statement of a jaxpr may continue over several lines until its brackets are closed.
             if whole.count("[") <= whole.count("]"):
                 break
             words.append(text.strip())

@@ -281,6 +281,7 @@ def _explain_protection(
     readers = [
         user for user in (*others, *users) if user not in writers and user.opcode not in _CONTROL and not user.is_root
     ]
+    # A tuple or another copy does not explain why the value must be preserved.
     readers = [user for user in readers if user.opcode not in {"tuple", "copy"}]
     names = list(dict.fromkeys(evidence.name_value(user) for user in readers))[:2]
     reading = f"{' and '.join(names)} also {'reads' if len(names) == 1 else 'read'} it" if names else ""

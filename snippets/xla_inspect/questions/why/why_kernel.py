@@ -80,6 +80,7 @@ def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
     is_product = hero.opcode in {"dot", "convolution"} or "gemm" in (emitter or "") or bool(matmul)
     what = name_form(launch) or f"a {launch.kind} {'fusion' if is_fusion(launch.instruction) else 'kernel'}"
     lines = {where for where in (evidence.show_line(part).where for part in parts) if where}
+    # The parts include the fusion instruction itself.
     count = len(parts) - is_fusion(launch.instruction)
     if count > 1:
         what += f" of {plural(count, 'instruction')} from {plural(len(lines), 'line')}"

@@ -162,6 +162,7 @@ def _explain_distance(
     middle = [evidence.name(launch) for launch in path[1:-1]]
     runs = "runs" if len(middle) == 1 else "run"
     between = " and ".join((", ".join(middle[:-1]), middle[-1]) if len(middle) > 1 else middle)
+    # A long list of kernels would hide the cause, which follows it.
     if len(middle) > _MOST_BETWEEN:
         between = plural(len(middle), "kernel")
     messages = tuple(dict.fromkeys(reason for source in (cause, *causes) for reason in source.messages))
@@ -289,6 +290,7 @@ def _find_path(evidence: Evidence, first: Launch, second: Launch) -> tuple[Launc
             for reader in evidence.kernels.readers(path[-1]):
                 if reader == end:
                     return (*path, reader)
+                # The bound limits the search, since a longer path would not explain anything.
                 if reader not in visited and len(path) < _MOST:
                     visited.add(reader)
                     waiting.append((*path, reader))

@@ -100,6 +100,7 @@ def find_replacement(histories: Histories, instruction: Instruction) -> Instruct
 
     It is the operand that the users of the removed instruction have after the pass, followed through later passes.
     """
+    # Each replacement is from a later state, so there are at most as many as states.
     for _ in histories.states:
         number, place = histories.locate(instruction)
         if (final := histories.finally_is(number)) is not None:
@@ -118,6 +119,7 @@ def _find_successor(before: PassState, after: PassState, old: Instruction) -> In
     now = {number: candidate for candidate, number in after.numbers.items()}
     for user in before.module.users(old):
         new = now.get(before.numbers[user])
+        # If a user changed its number of operands, their positions no longer correspond.
         if new is not None and len(new.operands) == len(user.operands):
             return after.module.operands(new)[user.operands.index(old.name)]
     if not old.is_root or old.computation != before.module.entry.name:
@@ -142,6 +144,7 @@ def _find_applied(evidence: Evidence, decisions: list[Decision], place: int) -> 
         last = chain[-1].decision
         if later.decision.run != last.run or len(chain) == _STEPS:
             break
+        # The next rewrite of the chain starts from the instruction that the last one created.
         if last.others and later.decision.instruction == last.others[0]:
             chain.append(later)
     return chain
@@ -177,11 +180,13 @@ def write_expression(module: Module, instruction: Instruction, depth: int = _DEP
         depth: The number of nested operations to write out. Deeper operands are written as names.
     """
     if instruction.opcode == "constant":
+        # A large constant would make the expression unreadable.
         literal = instruction.literal or ""
         return literal if len(literal) <= _LONG else instruction.name
     if instruction.opcode == "parameter":
         return instruction.op_name or instruction.name
     operands = module.operands(instruction)
+    # A broadcast adds no operation that a reader of the expression would miss.
     if instruction.opcode == "broadcast" and operands:
         return write_expression(module, operands[0], depth)
     if not depth:
@@ -189,6 +194,7 @@ def write_expression(module: Module, instruction: Instruction, depth: int = _DEP
     inner = [write_expression(module, operand, depth - 1) for operand in operands]
     sign = _OPERATORS.get(instruction.opcode)
     if sign and len(inner) == 2:  # noqa: PLR2004 - a binary operator
+        # A side with an operator of its own needs parentheses.
         sides = [f"({side})" if " " in side else side for side in inner]
         return f"{sides[0]} {sign} {sides[1]}"
     return f"{instruction.opcode}({', '.join(inner)})"

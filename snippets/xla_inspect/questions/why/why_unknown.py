@@ -43,5 +43,6 @@ def list_gaps(evidence: Evidence, trouble: str = "", kinds: Sequence[str] = ()) 
     if not capture.log:
         yield f"There are no compiler messages: {trouble}" if trouble else NO_REASONS
         return
+    # Only a pass without messages that could have made this decision is of interest.
     topics = {_TOPICS[kind] for kind in kinds if kind in _TOPICS}
     yield from (text for topic, text in evidence.reasons.silent.items() if topic in topics)
