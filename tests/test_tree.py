@@ -61,7 +61,7 @@ def test_the_top_level_folders_are_the_agreed_ones() -> None:
     assert tops - FOLDERS == set()
 
 
-def test_what_is_generated_is_not_tracked() -> None:
+def test_generated_files_are_not_tracked() -> None:
     command = ["git", "-c", "safe.directory=*", "ls-files", "--cached", "--ignored", "--exclude-standard"]
     result = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True)
     assert result.stdout == ""

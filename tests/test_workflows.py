@@ -81,7 +81,7 @@ def test_an_audit_finds_nothing() -> None:
     assert audit(*EXAMPLES) == []
 
 
-def test_what_the_checkers_find_is_heard(tmp_path: Path) -> None:
+def test_the_checkers_report_planted_errors(tmp_path: Path) -> None:
     """Each is a program whose words are read: here both find a fault that is planted."""
     path = tmp_path / ".github" / "workflows" / "main.yml"
     path.parent.mkdir(parents=True)
@@ -130,7 +130,7 @@ def test_no_job_has_a_right_that_is_not_its_own(path: Path) -> None:
 
 
 @pytest.mark.parametrize("path", WORKFLOWS, ids=NAMES)
-def test_what_compiles_cannot_write(path: Path) -> None:
+def test_jobs_that_compile_cannot_write(path: Path) -> None:
     """A job that installs packages or runs pages has a token that can only read."""
     compiling = re.compile(
         r"scripts/(?:ci/)?(?:test|update|peers|drift|portable|publish build|package build|newest try)\b"
@@ -187,7 +187,7 @@ def find_needs(jobs: dict[str, Any], name: str) -> set[str]:
     return direct.union(*(find_needs(jobs, job) for job in direct))
 
 
-def test_what_may_publish_installs_nothing_but_a_uv_pinned_by_its_content() -> None:
+def test_publishing_jobs_install_only_a_pinned_uv() -> None:
     for path in WORKFLOWS:
         for job in load(path)["jobs"].values():
             if "id-token" in job["permissions"]:
@@ -195,7 +195,7 @@ def test_what_may_publish_installs_nothing_but_a_uv_pinned_by_its_content() -> N
                 assert commands <= {"scripts/ci/package publish", "scripts/ci/publish pages"}
 
 
-def test_what_is_published_is_built_without_a_cache_that_others_could_have_written() -> None:
+def test_published_builds_use_no_shared_cache() -> None:
     for name in ("publish.yml", "release.yml"):
         assert "actions/cache" not in (GITHUB / "workflows" / name).read_text(encoding="utf-8")
 
@@ -219,7 +219,7 @@ esac
         ("success", "", ""),
     ],
 )
-def test_what_a_budget_check_found_is_shown_as_code_whatever_stands_in_it(
+def test_the_output_of_a_budget_check_is_shown_as_code(
     conclusion: str, known_text: str, comment: str, tmp_path: Path
 ) -> None:
     workflow = next(path for path in EXAMPLES if "comment" in path.name)

@@ -115,7 +115,7 @@ ROWS = "<tr><td><code>add</code></td></tr>" * 9
         (ROWS, '<p id="a">One</p><img src="data:,">', ["image-alt"]),
     ],
 )
-def test_one_text_that_is_faint_is_found_among_many_that_are_alike(
+def test_one_faint_text_is_found_among_many_similar_ones(
     browser: Browser, row: str, after: str, rules: list[str]
 ) -> None:
     page = browser.new_page(viewport={"width": WIDE, "height": 900})

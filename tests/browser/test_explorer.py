@@ -37,9 +37,7 @@ def printed(instruction: Instruction) -> str:
 
 @pytest.mark.long("otherwise the captures of the H100 stand for all", but=["h100"])
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_line_of_python_lights_the_instructions_of_the_captures_own_map(
-    show: Show, block: Captures, target: str
-) -> None:
+def test_a_line_of_python_highlights_its_instructions(show: Show, block: Captures, target: str) -> None:
     program = block[target]
     states = list(follow_passes(program))
     opened = show(block, f"x=report&target={target}&view=after")
@@ -61,9 +59,7 @@ def test_a_line_of_python_lights_the_instructions_of_the_captures_own_map(
 
 @pytest.mark.long("otherwise the captures of the H100 stand for all", but=["h100"])
 @pytest.mark.parametrize("target", TARGETS)
-def test_the_keyboard_steps_through_the_passes_and_the_diff_is_that_of_the_comparison(
-    show: Show, layer: Captures, target: str
-) -> None:
+def test_the_keyboard_steps_through_passes_with_the_correct_diff(show: Show, layer: Captures, target: str) -> None:
     opened = show(layer, f"x=report&target={target}&view=passes&pass=0")
     passes = opened.page.get_by_role("listbox")
     passes.focus()
@@ -92,7 +88,7 @@ def test_the_keyboard_steps_through_the_passes_and_the_diff_is_that_of_the_compa
     assert opened.page.locator('[aria-selected="true"] b').inner_text() == "as imported"
 
 
-def test_what_a_pass_removed_stands_where_it_stood(show: Show, layer: Captures) -> None:
+def test_removed_instructions_are_shown_at_their_old_place(show: Show, layer: Captures) -> None:
     states = list(follow_passes(layer["h100"]))
     number = next(number for number, state in enumerate(states) if state.name == "algsimp" and state.change.removed)
     before, after = states[number - 1].module.entry, states[number].module.entry
@@ -160,7 +156,7 @@ def test_donation_can_be_switched_on(show: Show) -> None:
     assert opened.page.locator(".group .named").first.inner_text().startswith("Arguments")
 
 
-def test_an_instruction_names_its_call_chain_or_what_it_is_known_through(show: Show, block: Captures) -> None:
+def test_an_instruction_shows_its_call_chain_or_the_source_of_its_line(show: Show, block: Captures) -> None:
     program = block["tpu-v5e"]
     lines = find_lines(program, program.module)
     opened = show(block, "x=report&target=tpu-v5e&view=after")
@@ -187,7 +183,7 @@ def name(box: str) -> str:
     return box[1:]
 
 
-def test_the_boxes_of_the_graph_are_the_launches_and_open_to_what_they_hold(show: Show, block: Captures) -> None:
+def test_the_boxes_of_the_graph_are_launches_and_open_to_their_instructions(show: Show, block: Captures) -> None:
     capture = block["h100"]
     opened = show(block, "x=report&target=h100&view=graph")
     names = [name(text) for text in opened.page.locator(".box summary b").all_inner_texts()]

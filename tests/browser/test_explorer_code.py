@@ -58,7 +58,7 @@ def test_a_tpus_kernel_shows_its_bundles_on_the_readers_own_machine(show: Show, 
     assert opened.page.locator(".shares").first.is_visible()
 
 
-def test_ptx_and_sass_are_lit_together_by_the_assemblers_own_lines(show: Show, attention: Captures) -> None:
+def test_ptx_and_sass_are_highlighted_together_by_the_assemblers_lines(show: Show, attention: Captures) -> None:
     details = describe_details(attention["h100"], code=True)
     code = describe_capture(attention["h100"], code=True)["code"]
     kernel = code["kernels"][0]
@@ -82,9 +82,7 @@ def test_ptx_and_sass_are_lit_together_by_the_assemblers_own_lines(show: Show, a
     assert opened.page.locator(".source .akin").count() == len(kernel["places"])
 
 
-def test_hlo_of_a_kernel_stands_beside_its_code_and_belongs_to_python_line_by_line(
-    show: Show, attention: Captures
-) -> None:
+def test_the_hlo_of_a_kernel_is_next_to_its_code_and_linked_to_python(show: Show, attention: Captures) -> None:
     opened = show(attention, "x=report&target=tpu-v5e&view=code")
     fold = opened.page.locator(".kernel").first
     fold.locator("summary").first.click()
@@ -114,7 +112,7 @@ def test_an_instruction_leads_to_its_code_and_the_code_back_to_it(show: Show, at
     assert opened.page.locator(".pane .line.chosen").inner_text() == text
 
 
-def test_a_line_of_python_lights_its_kernels(show: Show, attention: Captures) -> None:
+def test_a_line_of_python_highlights_its_kernels(show: Show, attention: Captures) -> None:
     data = describe_capture(attention["h100"], code=True)
     opened = show(attention, "x=report&target=h100&view=code")
     file, line = data["places"][data["code"]["kernels"][0]["places"][0]]
@@ -126,7 +124,7 @@ def test_a_line_of_python_lights_its_kernels(show: Show, attention: Captures) ->
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_a_chosen_instruction_tells_what_the_compiler_decided_and_leads_to_the_pass(
+def test_a_chosen_instruction_shows_the_compilers_decisions_with_links_to_passes(
     show: Show, attention: Captures, target: str
 ) -> None:
     reasons = describe_details(attention[target])["reasons"]
@@ -153,9 +151,7 @@ def test_a_chosen_instruction_tells_what_the_compiler_decided_and_leads_to_the_p
     assert opened.page.locator('[aria-selected="true"]').get_attribute("data-pass") == str(state)
 
 
-def test_resting_on_an_instruction_tells_its_reasons_and_leaving_takes_them_back(
-    show: Show, attention: Captures
-) -> None:
+def test_hovering_over_an_instruction_shows_its_reasons(show: Show, attention: Captures) -> None:
     reasons = describe_details(attention["h100"])["reasons"]["about"]
     opened = show(attention, "x=report&target=h100&view=after")
     panel = opened.page.locator(".reasons")
@@ -170,7 +166,7 @@ def test_resting_on_an_instruction_tells_its_reasons_and_leaving_takes_them_back
     panel.get_by_text("Rest on an instruction").wait_for()
 
 
-def test_code_and_reasons_are_read_only_when_they_are_asked_for(show: Show, attention: Captures) -> None:
+def test_code_and_reasons_are_loaded_on_demand(show: Show, attention: Captures) -> None:
     opened = show(attention, "x=report&target=h100&view=code")
     opened.page.evaluate("""() => {
       globalThis.fetched = 0
@@ -187,7 +183,7 @@ def test_code_and_reasons_are_read_only_when_they_are_asked_for(show: Show, atte
     assert opened.page.evaluate("globalThis.fetched") == 1
 
 
-def test_details_that_do_not_come_are_said_and_asked_for_again(show: Show, attention: Captures) -> None:
+def test_missing_details_are_reported_and_requested_again(show: Show, attention: Captures) -> None:
     opened = show(attention, "x=report&target=h100&view=after")
     opened.page.evaluate("""() => {
       const whole = globalThis.DecompressionStream

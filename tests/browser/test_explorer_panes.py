@@ -87,7 +87,7 @@ def test_a_link_leads_to_both_panes(show: Show, layer: Captures) -> None:
     assert [side(opened, number).locator(".pane").inner_text() for number in (0, 1)] == pane_texts
 
 
-def test_matched_instructions_are_chosen_together_and_the_share_is_said(show: Show, layer: Captures) -> None:
+def test_matched_instructions_are_chosen_together_with_their_share(show: Show, layer: Captures) -> None:
     opened = show(layer, "x=report&target=h100&view=before&target2=tpu-v5e&view2=before")
     matched = opened.page.locator(".matched")
     matched.get_by_text("matched").wait_for()
@@ -116,7 +116,7 @@ def test_panes_scroll_together(show: Show, block: Captures) -> None:
     assert opened.page.evaluate(f"[...{INSIDE}.querySelectorAll('.side .pane')].map(it => it.scrollTop)") == tops
 
 
-def test_a_saved_capture_stands_beside_the_program(layer: Captures, show: Show, tmp_path: Path) -> None:
+def test_a_saved_capture_is_shown_next_to_the_program(layer: Captures, show: Show, tmp_path: Path) -> None:
     saved = tmp_path / "old.json"
     saved.write_text(replace(layer["h100"], program="before").to_json(), encoding="utf-8")
     beside = report.read_beside([str(saved)])
@@ -152,13 +152,13 @@ def test_passes_are_stepped_by_buttons_and_keys_and_played(show: Show, layer: Ca
     assert chosen.get_attribute("data-pass") == stopped
 
 
-def test_who_asked_for_less_motion_is_not_played_to(show: Show, layer: Captures) -> None:
+def test_reduced_motion_disables_playing(show: Show, layer: Captures) -> None:
     opened = show(layer, "x=report&target=h100", reduced_motion="reduce")
     opened.page.get_by_role("button", name="Next pass").wait_for()
     assert not opened.page.get_by_role("button", name="Play").is_visible()
 
 
-def test_enter_goes_to_the_pass_that_was_found_and_a_question_mark_tells_the_keys(show: Show, layer: Captures) -> None:
+def test_enter_goes_to_the_found_pass_and_a_question_mark_lists_the_keys(show: Show, layer: Captures) -> None:
     opened = show(layer, "x=report&target=h100&view=passes&pass=0")
     search_box = opened.page.get_by_role("searchbox")
     search_box.fill("fusion")
@@ -210,7 +210,7 @@ def test_borders_are_moved_by_pointer_and_by_keys_and_remembered(show: Show, lay
     assert all(abs(old["width"] - new["width"]) < 2 for old, new in zip(widths, again, strict=True) if old and new)
 
 
-def test_the_text_that_is_taken_away_is_the_module_that_is_shown(show: Show, layer: Captures) -> None:
+def test_the_saved_text_is_the_shown_module(show: Show, layer: Captures) -> None:
     states = list(follow_passes(layer["h100"]))
     number = next(at for at, state in enumerate(states) if "fusion" in (state.name or ""))
     opened = show(layer, f"x=report&target=h100&view=passes&pass={number}")
@@ -222,7 +222,7 @@ def test_the_text_that_is_taken_away_is_the_module_that_is_shown(show: Show, lay
 
 
 @pytest.mark.parametrize("width", [1280, 390])
-def test_pictures_show_what_is_shown(show: Show, layer: Captures, width: int) -> None:
+def test_saved_pictures_match_the_view(show: Show, layer: Captures, width: int) -> None:
     opened = show(layer, "x=report&target=h100&view=after", viewport={"width": width, "height": 900})
     name, svg = take(opened, "SVG")
     assert name == "layer.h100.after.svg"
@@ -240,7 +240,7 @@ def test_pictures_show_what_is_shown(show: Show, layer: Captures, width: int) ->
     assert abs(wide - 2 * box["width"]) <= 2
 
 
-def test_the_command_that_is_taken_away_names_both_targets(show: Show, layer: Captures) -> None:
+def test_the_copied_command_names_both_targets(show: Show, layer: Captures) -> None:
     opened = show(layer, BOTH)
     side(opened, 1).locator(".line").first.wait_for()
     opened.page.get_by_text("Save or copy").click()

@@ -77,7 +77,7 @@ def open_graph(show: Show, name: str, target: str, **options: object) -> Opened:
 
 @pytest.mark.long("otherwise a small program and a long one stand for all", but=["attention-long", "layer"])
 @pytest.mark.parametrize("name", gallery.PROGRAMS)
-def test_no_label_lies_on_another_or_leaves_its_window(show: Show, name: str) -> None:
+def test_labels_do_not_overlap_or_leave_their_window(show: Show, name: str) -> None:
     captures = compile_piece(name)
     opened = show(captures)
     faults = {}
@@ -167,7 +167,7 @@ def test_dragging_the_ground_moves_the_graph(show: Show) -> None:
 
 
 @pytest.mark.parametrize("view", [*VIEWS, "code"])
-def test_words_stand_behind_a_question_mark_that_says_so(show: Show, view: str) -> None:
+def test_explanations_are_behind_a_labeled_question_mark(show: Show, view: str) -> None:
     opened = show(compile_piece("attention"), f"x=report&target=h100&view={view}")
     ask = opened.pane.get_by_role("button", name="What")
     words = opened.pane.locator(".help").first

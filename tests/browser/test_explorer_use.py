@@ -25,7 +25,7 @@ VIEWS = ("jaxpr", "stablehlo", "before", "passes", "after", "code", "graph", "bu
 pytestmark = pytest.mark.usefixtures("all_targets")
 
 
-def test_a_link_leads_to_the_same_state_and_back_to_the_one_before(show: Show, block: Captures) -> None:
+def test_a_link_opens_the_same_state_and_back_returns_to_the_previous_one(show: Show, block: Captures) -> None:
     opened = show(block, "x=report&target=cpu&view=passes&pass=0")
     number = next(n for n, text in enumerate(block["cpu"].source.splitlines(), 1) if "softmax" in text)
     opened.choose("h100")
@@ -48,7 +48,7 @@ def test_a_link_leads_to_the_same_state_and_back_to_the_one_before(show: Show, b
     assert opened.page.locator('.choice.target input[value="h100"]').is_checked()
 
 
-def test_another_target_keeps_the_line_and_the_pass(show: Show, layer: Captures) -> None:
+def test_changing_the_target_keeps_the_line_and_the_pass(show: Show, layer: Captures) -> None:
     opened = show(layer, "x=report&target=h100&view=passes&pass=algsimp")
     number = next(n for n, text in enumerate(layer["cpu"].source.splitlines(), 1) if "return jax" in text)
     opened.choose_line(f"{layer['cpu'].source_file}:{number}")
@@ -162,7 +162,7 @@ def test_every_view_can_be_used_with_the_keyboard(show: Show, layer: Captures) -
         assert opened.inside("return root.activeElement?.closest('.pane') !== null"), view
 
 
-def test_a_page_of_the_site_fetches_the_explorer_when_asked_and_says_so_when_it_cannot(open_page: Opener) -> None:
+def test_a_page_fetches_the_explorer_on_demand_and_reports_failures(open_page: Opener) -> None:
     page = open_page("pipeline/index.html")
     fetched = "performance.getEntriesByType('resource').map(({ name }) => name)"
     assert [name for name in page.evaluate(fetched) if "/assets/explorer/" in name] == []

@@ -33,12 +33,12 @@ def left(page: Page) -> list[str]:
     return names
 
 
-def test_every_opcode_is_there_until_one_types(page: Page) -> None:
+def test_all_opcodes_are_shown_without_a_filter(page: Page) -> None:
     assert sorted(left(page)) == sorted(OPCODES)
     assert page.locator(".filter [role=status]").inner_text() == ""  # an aria-live region, polite
 
 
-def test_typing_leaves_what_matches_every_word_and_says_how_many(page: Page) -> None:
+def test_typing_filters_by_every_word_and_shows_the_count(page: Page) -> None:
     page.get_by_label("Filter").fill("RAGGED all-to-all")
     assert left(page) == ["ragged-all-to-all"]
     assert page.locator(".filter [role=status]").inner_text() == f"1 of {len(OPCODES)} opcodes"
@@ -53,7 +53,7 @@ def test_a_category_and_a_call_are_found_too(page: Page) -> None:
     assert left(page) == ["all-reduce"]
 
 
-def test_what_nothing_matches_leaves_nothing_and_says_so(page: Page) -> None:
+def test_a_filter_without_matches_is_reported(page: Page) -> None:
     page.get_by_label("Filter").fill("<b>frobnicate</b>")
     assert left(page) == []
     assert page.locator(".filter [role=status]").inner_text() == f"0 of {len(OPCODES)} opcodes"
@@ -104,7 +104,7 @@ def list_shown(page: Page) -> list[str]:
     return names
 
 
-def test_passes_that_changed_nothing_are_in_a_fold_that_opens_where_something_in_it_is_found(passes: Page) -> None:
+def test_the_fold_of_quiet_passes_opens_if_it_contains_a_match(passes: Page) -> None:
     pass_table = tomllib.loads(TABLE.read_text(encoding="utf-8"))["passes"]
     before = list_shown(passes)
     assert "algsimp" in before
@@ -129,7 +129,7 @@ def test_a_link_to_a_pass_in_the_fold_shows_it(open_page: Opener) -> None:
     assert page.locator("#float-normalization-s4").evaluate("row => row.getBoundingClientRect().top < innerHeight")
 
 
-def test_what_a_page_says_of_a_pass_is_shown_on_hover(open_page: Opener) -> None:
+def test_the_sentence_of_a_pass_is_shown_on_hover(open_page: Opener) -> None:
     page = open_page("simplification/index.html")
     page.locator("a.term", has_text="algsimp").first.hover()
     tip = page.get_by_role("tooltip")

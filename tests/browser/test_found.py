@@ -66,7 +66,7 @@ def test_the_sitemap_lists_every_page(site: Site) -> None:
     assert listed == pages
 
 
-def test_a_page_is_described_for_whoever_links_to_it(site: Site, page_path: str) -> None:
+def test_a_page_has_a_description_for_links(site: Site, page_path: str) -> None:
     text = (site.folder / page_path).read_text(encoding="utf-8")
     metadata = {
         name: html.unescape(says)
@@ -82,7 +82,7 @@ def test_a_page_is_described_for_whoever_links_to_it(site: Site, page_path: str)
     }
 
 
-def test_a_page_lies_beside_its_html_as_markdown_whose_links_lead_somewhere(site: Site, page_path: str) -> None:
+def test_each_page_has_a_markdown_file_with_valid_links(site: Site, page_path: str) -> None:
     if page_path == "404.html":
         return
     path = (site.folder / page_path).with_suffix(".md")
@@ -95,7 +95,7 @@ def test_a_page_lies_beside_its_html_as_markdown_whose_links_lead_somewhere(site
     assert [link for link in sorted(links) if not leads_somewhere(path, link)] == []
 
 
-def test_the_list_of_pages_names_a_text_for_each(site: Site) -> None:
+def test_the_list_of_pages_links_a_text_for_each(site: Site) -> None:
     listed = re.findall(
         r"^- \[[^\]]+\]\(([^)]+)\): \S", (site.folder / "llms.txt").read_text(encoding="utf-8"), re.MULTILINE
     )

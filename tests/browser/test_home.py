@@ -49,7 +49,7 @@ def test_the_first_screen_holds_promise_function_graphs_and_buttons(open_page: O
     assert page.locator(".reading-time").count() == 0
 
 
-def test_pointing_at_an_operation_lights_what_came_of_it_in_all_graphs(open_page: Opener) -> None:
+def test_hovering_over_an_operation_highlights_its_results_in_all_graphs(open_page: Opener) -> None:
     page = open_page(HOME)
     operation = page.locator(".marked .operation", has_text="jnp.exp")
     number = operation.get_attribute("data-of")
@@ -60,7 +60,7 @@ def test_pointing_at_an_operation_lights_what_came_of_it_in_all_graphs(open_page
     assert page.locator(".linked .lit").count() == 0
 
 
-def test_the_focus_on_a_line_lights_all_of_its_operations(open_page: Opener) -> None:
+def test_focusing_a_line_highlights_all_of_its_operations(open_page: Opener) -> None:
     page = open_page(HOME)
     line = page.locator(".marked .line").first
     line.focus()
@@ -70,7 +70,7 @@ def test_the_focus_on_a_line_lights_all_of_its_operations(open_page: Opener) -> 
     assert {lit_chip for graph in page.locator(".origins").all() for lit_chip in lit_chips(graph)} == numbers
 
 
-def test_the_focus_on_a_box_lights_the_python_that_it_came_from(open_page: Opener) -> None:
+def test_focusing_a_box_highlights_its_python(open_page: Opener) -> None:
     page = open_page(HOME)
     box = page.locator(".origins.gpu .launch").first
     box.focus()
@@ -125,7 +125,7 @@ def test_a_link_to_a_program_opens_it_on_the_explorers_page(open_page: Opener) -
 
 
 @pytest.mark.parametrize("path", [HOME, EXPLORER])
-def test_without_javascript_there_is_a_way_on(open_page: Opener, path: str) -> None:
+def test_without_javascript_the_links_remain(open_page: Opener, path: str) -> None:
     page = open_page(path, java_script_enabled=False)
     assert page.locator("article a[href*='gallery']").first.is_visible()
     assert page.locator("select").count() == 0 or not page.locator("select").first.is_visible()

@@ -91,7 +91,7 @@ def find_dead(folder: Path, pages: Iterable[str]) -> list[str]:
     return sorted(f"{page}: {target}" for page, target in links if not leads_somewhere(folder / page, target))
 
 
-def test_every_link_leads_to_a_page_and_a_place(site: Site) -> None:
+def test_every_link_has_a_target_page_and_anchor(site: Site) -> None:
     """Those in HTML that a block printed too, which MkDocs does not read."""
     assert find_dead(site.folder, [page for page in site.html if page != "404.html"]) == []
 
@@ -129,7 +129,7 @@ def test_a_report_is_valid(validate: Validate, layer: Captures, tmp_path: Path) 
         ("<h1>a</h1><h3>b</h3>", "heading-level"),
     ],
 )
-def test_what_is_not_valid_is_found(validate: Validate, tmp_path: Path, planted: str, rule: str) -> None:
+def test_invalid_html_is_found(validate: Validate, tmp_path: Path, planted: str, rule: str) -> None:
     path = tmp_path / "page.html"
     path.write_text(FRAME.format(planted), encoding="utf-8")
     assert [fault.split(": ")[1] for fault in validate([path])] == [rule]

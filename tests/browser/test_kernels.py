@@ -46,9 +46,7 @@ def test_the_table_holds_the_launches_with_their_lines(show: Show, block: Captur
 
 @pytest.mark.long("otherwise the captures of the H100 stand for all", but=["h100"])
 @pytest.mark.parametrize("target", ["h100", "tpu-v5e"])
-def test_a_dot_is_reached_and_pressed_with_the_keyboard_and_says_what_it_is(
-    show: Show, block: Captures, target: str
-) -> None:
+def test_a_dot_is_usable_by_keyboard_and_has_a_label(show: Show, block: Captures, target: str) -> None:
     opened = show(block, f"x=report&target={target}&view=kernels")
     dots = opened.page.locator(".dot")
     dots.first.wait_for()
@@ -87,7 +85,7 @@ def test_a_line_chosen_in_the_table_is_chosen_in_the_python_and_in_other_views(s
     assert opened.page.locator(".launches tr.lit").count() > 0
 
 
-def test_the_model_says_that_it_is_one_and_the_cpu_why_it_has_none(show: Show, block: Captures) -> None:
+def test_the_model_is_labeled_and_the_cpu_explains_its_absence(show: Show, block: Captures) -> None:
     opened = show(block, "x=report&target=h100&view=kernels")
     assert STATEMENT in opened.page.locator(".model").inner_text()
     opened.choose("cpu")

@@ -36,11 +36,11 @@ def left(page: Page) -> list[str]:
     return names
 
 
-def test_every_claim_is_there_until_one_types(page: Page) -> None:
+def test_all_claims_are_shown_without_a_filter(page: Page) -> None:
     assert sorted(left(page)) == sorted(claim.id for claim in CLAIMS)
 
 
-def test_typing_leaves_the_claims_that_match_every_word_and_says_how_many(page: Page) -> None:
+def test_typing_filters_claims_by_every_word_and_shows_the_count(page: Page) -> None:
     page.get_by_label("Filter").fill("H100 scatter")
     assert left(page) == ["koutput-is-scatter"]
     assert page.locator(".filter [role=status]").inner_text() == f"1 of {len(CLAIMS)} claims"
@@ -62,7 +62,7 @@ def test_a_claim_has_an_address_and_its_check_another(open_page: Opener) -> None
     wait_until(page, "Math.abs(document.getElementById('checks-fusion').getBoundingClientRect().top) < 120")
 
 
-def test_a_verdict_is_said_in_words_and_not_by_colour_alone(page: Page) -> None:
+def test_a_verdict_is_shown_as_text_and_not_only_by_color(page: Page) -> None:
     rows = page.eval_on_selector_all(
         ".entry", "rows => rows.map(row => [row.id, row.querySelector('.verdict').innerText])"
     )

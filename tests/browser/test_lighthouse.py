@@ -27,7 +27,7 @@ def find_failures(run_node: RunNode, chromium: str, addresses: list[str]) -> dic
     return {address: failures for address, failures in failures_by_page.items() if failures}
 
 
-def test_every_page_has_full_marks(site: Site, chromium: str, run_node: RunNode) -> None:
+def test_every_page_has_full_scores(site: Site, chromium: str, run_node: RunNode) -> None:
     """But the page that stands for missing ones, which search engines are not to list."""
     failures = find_failures(run_node, chromium, [f"{site.address}/{path}" for path in site.html if path != "404.html"])
     assert failures == {}
@@ -47,7 +47,7 @@ PLANTED = {
 }
 
 
-def test_what_lacks_marks_is_found(chromium: str, run_node: RunNode, tmp_path: Path) -> None:
+def test_a_page_without_full_scores_is_found(chromium: str, run_node: RunNode, tmp_path: Path) -> None:
     for name, body in PLANTED.items():
         (tmp_path / f"{name}.html").write_text(PAGE.format(body), encoding="utf-8")
     with serve(tmp_path) as planted:

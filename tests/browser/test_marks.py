@@ -86,7 +86,7 @@ def test_axe_finds_nothing_in_a_check_that_stands_open(open_anew: Anew, look: Lo
     assert judge(page, OPEN) == []
 
 
-def test_a_mark_is_large_enough_to_be_met(open_anew: Anew) -> None:
+def test_a_mark_is_large_enough_to_tap(open_anew: Anew) -> None:
     boxes = [mark.bounding_box() for mark in open_anew(CHAPTER).locator("article > p .checked").all()]
     assert [box for box in boxes if box is None or box["width"] < 24 or box["height"] < 24] == []
     assert len(boxes) > 5

@@ -49,7 +49,7 @@ def test_on_a_phone_the_drawer_shows_every_group(open_page: Opener, path: str) -
     assert page.evaluate("document.documentElement.scrollWidth") <= PHONE
 
 
-def test_no_name_of_the_navigation_is_cut_off_or_stands_twice(open_page: Opener) -> None:
+def test_names_in_the_navigation_are_complete_and_unique(open_page: Opener) -> None:
     page = open_page(CHAPTER, viewport=DESK)
     links = page.locator(".groups ul:not(.on-page) > li > a")
     names = links.all_text_contents()

@@ -29,7 +29,7 @@ def test_a_notebook_is_a_small_page(site: Site, notebook: str) -> None:
 
 
 @pytest.mark.long("otherwise one search and one notebook stand for all", but=["practice/hlo"])
-def test_a_notebook_can_be_taken_away(site: Site, open_page: Opener, notebook: str) -> None:
+def test_a_notebook_can_be_downloaded(site: Site, open_page: Opener, notebook: str) -> None:
     """It is valid and has no output; each of its cells has a name of its own."""
     page = open_page(f"{notebook}/")
     with page.expect_download() as waiting:
@@ -43,7 +43,7 @@ def test_a_notebook_can_be_taken_away(site: Site, open_page: Opener, notebook: s
     assert sum(cell.source.startswith("%%exercise") for cell in downloaded.cells) > 0
 
 
-def test_nothing_is_served_but_the_page_and_what_is_taken_away(site: Site) -> None:
+def test_only_the_page_and_its_downloads_are_served(site: Site) -> None:
     """The Python file stays where it is; the programs that a page offers to edit lie together."""
     offered = site.folder / "assets" / "programs"
     assert [path.name for path in site.folder.rglob("*.py") if path.parent != offered] == []

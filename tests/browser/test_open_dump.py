@@ -53,7 +53,7 @@ def tell(answer: Answer) -> str:
     return unescape(re.sub(r"<[^>]*>", "", write_fragment(answer)))
 
 
-def test_nothing_of_the_reader_is_fetched_until_somebody_reaches_for_it(dump_anew: Opened, dump_site: Site) -> None:
+def test_the_dump_reader_is_fetched_on_demand(dump_anew: Opened, dump_site: Site) -> None:
     dump_anew.page.wait_for_load_state("networkidle")
     before = len(dump_site.sent)
     fetched = [request.url for request in dump_anew.requests if "pyodide" in request.url or "reader" in request.url]
@@ -64,7 +64,7 @@ def test_nothing_of_the_reader_is_fetched_until_somebody_reaches_for_it(dump_ane
     assert dump_anew.page.locator(".working [role=status]").inner_text() == "The reader is ready."
 
 
-def test_the_table_is_that_of_the_tool(dump_page: Opened, dump: Path) -> None:
+def test_the_table_matches_the_tools_output(dump_page: Opened, dump: Path) -> None:
     dump_page.give(dump)
     expected = [
         [module.key, module.title or title(module.target), str(module.passes), str(module.kernels)]
@@ -76,7 +76,7 @@ def test_the_table_is_that_of_the_tool(dump_page: Opened, dump: Path) -> None:
     assert dump_page.page.locator(".modules caption").inner_text().startswith("dump: 2 modules, ")
 
 
-def test_each_question_is_answered_as_the_tool_answers_it(dump_page: Opened, dump: Path) -> None:
+def test_each_question_has_the_same_answer_as_in_the_tool(dump_page: Opened, dump: Path) -> None:
     dump_page.give(dump)
     files = Files.from_folder(dump)
     module = next(module for module in list_modules(files) if "total" in module.name)
@@ -102,9 +102,7 @@ def test_the_explorer_steps_through_the_passes_of_one_module_after_the_other(dum
 
 
 @pytest.mark.parametrize("ending", ["zip", "gztar"])
-def test_an_archive_is_read_as_the_folder_that_it_holds(
-    dump_page: Opened, dump: Path, tmp_path: Path, ending: str
-) -> None:
+def test_an_archive_is_read_like_its_folder(dump_page: Opened, dump: Path, tmp_path: Path, ending: str) -> None:
     dump_page.give(dump)
     rows = dump_page.rows()
     dump_page.give(Path(shutil.make_archive(str(tmp_path / "packed"), ending, dump)))
@@ -200,7 +198,7 @@ def test_the_keyboard_chooses_a_dump_opens_a_module_and_changes_views(dump_anew:
 
 
 @pytest.mark.parametrize(("scheme", "width"), [("light", WIDE), ("dark", PHONE)])
-def test_everyone_can_use_it_and_nothing_scrolls_sideways(
+def test_the_page_is_accessible_and_does_not_scroll_sideways(
     dump_page: Opened, dump: Path, scheme: Literal["light", "dark"], width: int
 ) -> None:
     page = dump_page.page

@@ -39,7 +39,7 @@ REFUSED = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_is_no_dump_is_refused_in_words_and_the_page_goes_on(dump_page: Opened, name: str) -> None:
+def test_an_invalid_dump_is_rejected_with_a_message_and_the_page_still_works(dump_page: Opened, name: str) -> None:
     content, message = REFUSED[name]
     dump_page.give({"name": name, "mimeType": "application/octet-stream", "buffer": content})
     assert message in dump_page.refused
@@ -49,7 +49,7 @@ def test_what_is_no_dump_is_refused_in_words_and_the_page_goes_on(dump_page: Ope
     assert dump_page.page.locator(".module h2").inner_text() == "jit_add"
 
 
-def test_nothing_stays_of_the_dump_before_one_that_is_refused(dump_page: Opened, dump: Path) -> None:
+def test_a_rejected_dump_clears_the_previous_one(dump_page: Opened, dump: Path) -> None:
     dump_page.give(dump)
     assert dump_page.rows()
     dump_page.give({"name": "notes.txt", "mimeType": "text/plain", "buffer": b"nothing of XLA's\n"})
@@ -57,18 +57,18 @@ def test_nothing_stays_of_the_dump_before_one_that_is_refused(dump_page: Opened,
     assert "is a text without an HLO module" in dump_page.refused
 
 
-def test_a_folder_with_nothing_in_it_is_refused(dump_page: Opened) -> None:
+def test_an_empty_folder_is_rejected(dump_page: Opened) -> None:
     dump_page.page.evaluate("openDump.take([])")
     assert "There is no file in this folder" in dump_page.refused
 
 
-def test_what_hlo_says_wrong_is_told_with_its_line(dump_page: Opened) -> None:
+def test_an_hlo_syntax_error_is_reported_with_its_line(dump_page: Opened) -> None:
     wrong = HLO.replace("add(x, x)", "add(x, nowhere)")
     dump_page.give({"name": "wrong.hlo", "mimeType": "text/plain", "buffer": wrong.encode()})
     assert re.search(r"line 5, column \d+", dump_page.refused)
 
 
-def test_names_are_shown_as_text_whatever_they_hold(dump_page: Opened) -> None:
+def test_names_are_escaped(dump_page: Opened) -> None:
     evil = "<img src=x onerror=document.title=1>"
     text = HLO.replace("jit_add", "jit_<b>add</b>").replace("add(x, x)", f'add(x, x), metadata={{op_name="{evil}"}}')
     dump_page.give({"name": f"{evil}.hlo", "mimeType": "text/plain", "buffer": text.encode()})
@@ -79,7 +79,7 @@ def test_names_are_shown_as_text_whatever_they_hold(dump_page: Opened) -> None:
     assert dump_page.page.title().startswith("Open a dump")
 
 
-def test_what_is_stopped_can_be_asked_for_again(dump_anew: Opened, dump: Path) -> None:
+def test_a_stopped_question_can_be_asked_again(dump_anew: Opened, dump: Path) -> None:
     page = dump_anew.page
     dump_anew.give(dump)
     page.evaluate("() => { openDump.open(openDump.table.modules[0]); openDump.cancel.click() }")
@@ -93,7 +93,7 @@ def test_what_is_stopped_can_be_asked_for_again(dump_anew: Opened, dump: Path) -
     assert dump_anew.faults == []
 
 
-def test_after_a_large_dump_the_next_gets_memory_of_its_own(dump_anew: Opened, dump: Path) -> None:
+def test_memory_is_released_after_a_large_dump(dump_anew: Opened, dump: Path) -> None:
     dump_anew.give(dump)
     (first,) = dump_anew.page.workers
     dump_anew.give(dump)
@@ -105,13 +105,13 @@ def test_after_a_large_dump_the_next_gets_memory_of_its_own(dump_anew: Opened, d
     assert len(dump_anew.rows()) == 2
 
 
-def test_a_page_without_python_says_what_brings_it(dump_anew: Opened) -> None:
+def test_a_page_without_python_names_the_command_to_fetch_it(dump_anew: Opened) -> None:
     dump_anew.page.route("**/parts.json", lambda route: route.fulfill(json={"missing": "`some command` brings it."}))
     dump_anew.page.locator(".drop-zone").hover()
     dump_anew.page.locator(".refused", has_text="`some command` brings it.").wait_for()
 
 
-def test_a_reader_that_did_not_come_is_asked_for_again(dump_anew: Opened, dump: Path) -> None:
+def test_a_failed_fetch_of_the_reader_is_repeated(dump_anew: Opened, dump: Path) -> None:
     dump_anew.page.route("**/pyodide.asm.wasm", lambda route: route.abort())
     dump_anew.page.locator("input[name=folder]").set_input_files(dump)
     dump_anew.page.locator(".refused:not([hidden])").wait_for()

@@ -71,9 +71,7 @@ ASK = """async elsewhere => {
 }"""
 
 
-def test_nothing_that_a_page_came_to_hold_could_reach_another_host(
-    site: Site, browser: Browser, tmp_path: Path
-) -> None:
+def test_the_policy_blocks_injected_requests_to_other_hosts(site: Site, browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "404.html").write_text("", encoding="utf-8")
     blocked: list[str] = []
     page = browser.new_page()
@@ -86,7 +84,7 @@ def test_nothing_that_a_page_came_to_hold_could_reach_another_host(
     assert len(blocked) >= 5
 
 
-def test_a_page_that_is_opened_from_a_disk_has_its_looks(site: Site, browser: Browser) -> None:
+def test_a_page_opened_from_disk_has_its_styles(site: Site, browser: Browser) -> None:
     page = browser.new_page()
     page.goto((site.folder / CHAPTER).as_uri())
     page.evaluate("document.fonts.ready")

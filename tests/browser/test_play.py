@@ -21,7 +21,7 @@ BESIDE = "word => xlaExplorer.playground.explorer.second?.model?.data.jaxpr.some
 SHOWN = "() => xlaExplorer.playground.explorer.state"
 
 
-def test_what_is_typed_is_compiled_after_a_pause_and_shown(page: Page) -> None:
+def test_typed_code_is_compiled_after_a_pause_and_shown(page: Page) -> None:
     assert " tanh" in opcodes(page)
     waiting: list[Route] = []
     page.route("**/describe", lambda route: waiting.append(route), times=1)  # noqa: PLW0108 - marked by Playwright
@@ -43,7 +43,7 @@ def test_the_first_result_opens_on_the_pass_that_fuses_most(page: Page) -> None:
     )
 
 
-def test_the_last_result_stays_until_the_next_is_there(page: Page) -> None:
+def test_the_last_result_stays_until_the_next_is_ready(page: Page) -> None:
     page.evaluate("() => xlaExplorer.playground.explorer.show({ view: 'kernels' })")
     write(page, "return jnp.tanh(h)", "return jnp.tanh(h")
     page.locator('#problems li[data-kind="syntax"]').wait_for()
@@ -64,7 +64,7 @@ def test_the_last_result_stays_until_the_next_is_there(page: Page) -> None:
         ("return jnp.tanh(h)", "return int(h[0, 0])", "tracing", 9, "traced"),
     ],
 )
-def test_a_fault_stands_at_its_line_in_the_margin_and_in_the_list(  # noqa: PLR0913, PLR0917 - a row of the table
+def test_an_error_is_shown_at_its_line_and_in_the_list(  # noqa: PLR0913, PLR0917 - a row of the table
     page: Page, old: str, new: str, kind: str, line: int, words: str
 ) -> None:
     write(page, old, new)
@@ -121,7 +121,7 @@ def test_sizes_are_edited_as_text_by_slider_and_by_keyboard(page: Page) -> None:
     wait_until(page, f"() => ({SHAPES})().includes('f32[16,32]')")
 
 
-def test_shapes_that_do_not_fit_are_told(page: Page) -> None:
+def test_mismatched_shapes_are_reported(page: Page) -> None:
     page.locator("summary", has_text="Arguments").click()
     page.get_by_label("Shapes of the arguments").fill("x: f32[16,32], w: f32[31,8]")
     fault = page.locator("#problems li")
@@ -148,7 +148,7 @@ def test_a_click_donates_maps_and_differentiates(page: Page) -> None:
     assert "f32[8,16,32]" in page.evaluate(SHAPES)
 
 
-def test_an_edit_is_shown_beside_the_one_before_and_the_original_and_its_text_against_theirs(page: Page) -> None:
+def test_an_edit_is_compared_with_the_previous_one_and_the_original(page: Page) -> None:
     write(page, "jnp.tanh", "jnp.cos")
     settle(page)
     write(page, "jnp.cos", "jnp.exp")
@@ -178,9 +178,7 @@ def test_an_example_asks_its_question_and_leaves_the_edits_before_it_among_the_e
     assert "jnp.sinh" in page.evaluate(TEXT)
 
 
-def test_edits_are_there_again_after_the_page_was_closed_and_the_files_text_is_a_click_away(
-    server: Playground, context: BrowserContext
-) -> None:
+def test_edits_are_restored_and_the_files_text_can_be_reloaded(server: Playground, context: BrowserContext) -> None:
     page = open_play(server, context)
     write(page, "jnp.tanh", "jnp.cosh")
     page.close()
@@ -191,9 +189,7 @@ def test_edits_are_there_again_after_the_page_was_closed_and_the_files_text_is_a
     assert page.evaluate(TEXT) == PROGRAM
 
 
-def test_without_the_bundle_a_plain_editor_does_the_same_and_says_so(
-    server: Playground, context: BrowserContext
-) -> None:
+def test_a_plain_editor_replaces_a_missing_bundle(server: Playground, context: BrowserContext) -> None:
     context.route("**/codemirror.js", lambda route: route.fulfill(body="", content_type="text/javascript"))
     page = open_play(server, context)
     assert "plain editor" in page.locator("#editor .plain").inner_text()
@@ -206,7 +202,7 @@ def test_without_the_bundle_a_plain_editor_does_the_same_and_says_so(
     assert area.evaluate("it => it.value.slice(it.selectionStart, it.selectionEnd)") == "    return h @ x"
 
 
-def test_a_run_is_stopped_and_what_was_there_stays(page: Page) -> None:
+def test_a_stopped_run_keeps_the_last_result(page: Page) -> None:
     write(page, "def layer", "import time\n\ntime.sleep(8)\n\n\ndef layer")
     page.locator(".times .waiting, .times .compiling").first.wait_for()
     page.get_by_role("button", name="Stop").click()
@@ -216,7 +212,7 @@ def test_a_run_is_stopped_and_what_was_there_stays(page: Page) -> None:
     settle(page)
 
 
-def test_the_page_asks_no_other_host(server: Playground, context: BrowserContext) -> None:
+def test_the_page_sends_no_request_to_another_host(server: Playground, context: BrowserContext) -> None:
     hosts: list[str] = []
     context.on("request", lambda request: hosts.append(request.url))
     open_play(server, context)

@@ -16,7 +16,7 @@ __all__ = ["context", "page"]  # fixtures
 
 
 @pytest.mark.parametrize("link", ["play=%%%", "play=AAAA", "play=", "play=" + "A" * 600_000])
-def test_a_link_that_holds_nothing_is_told_and_nothing_is_lost(page: Page, link: str) -> None:
+def test_an_empty_link_is_reported_and_keeps_the_edits(page: Page, link: str) -> None:
     write(page, "jnp.tanh", "jnp.cosh")
     page.evaluate("link => { location.hash = link }", link)
     expect(page.locator(".notice.broken")).to_contain_text("cannot be opened")
@@ -85,7 +85,7 @@ def test_an_opening_menu_keeps_the_focus_in_its_field(page: Page) -> None:
         ("Copy the command", "xla-inspect "),
     ],
 )
-def test_what_is_copied_is_of_the_code_in_the_editor(page: Page, item: str, words: str) -> None:
+def test_copied_text_matches_the_editor(page: Page, item: str, words: str) -> None:
     write(page, "jnp.tanh", "jnp.sinh")
     settle(page)
     page.locator("summary", has_text="Share").click()
@@ -97,7 +97,7 @@ def test_what_is_copied_is_of_the_code_in_the_editor(page: Page, item: str, word
         assert "jnp.sinh" in text
 
 
-def test_the_file_is_downloaded_as_it_is_in_the_editor(page: Page) -> None:
+def test_the_downloaded_file_matches_the_editor(page: Page) -> None:
     write(page, "jnp.tanh", "jnp.sinh")
     page.locator("summary", has_text="Share").click()
     with page.expect_download() as download:

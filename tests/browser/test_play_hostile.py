@@ -118,14 +118,14 @@ def page(unguarded: Browser, evil: Evil) -> Page:
     return opened
 
 
-def test_what_the_playgrounds_own_page_sends_runs_and_is_heard_of(playground: Playground, evil: Evil) -> None:
+def test_code_from_the_playgrounds_own_page_runs_and_is_detected(playground: Playground, evil: Evil) -> None:
     """Otherwise that nothing ran would say nothing."""
     playground.compile(evil.code("own"))
     assert "own" in evil.ran
 
 
 @pytest.mark.parametrize("name", ATTEMPTS)
-def test_an_attempt_of_another_site_runs_and_reads_nothing(
+def test_an_attack_from_another_site_runs_and_reads_nothing(
     playground: Playground, evil: Evil, page: Page, name: str
 ) -> None:
     reply = page.evaluate("name => attempt(name)", name)
@@ -140,9 +140,7 @@ def test_an_attempt_of_another_site_runs_and_reads_nothing(
     assert playground.describe("x = 1").status == 200
 
 
-def test_a_name_that_leads_here_gives_another_site_no_part_of_the_page(
-    playground: Playground, unguarded: Browser
-) -> None:
+def test_dns_rebinding_gives_another_site_no_access(playground: Playground, unguarded: Browser) -> None:
     for host in ("evil.test", "localhost.evil.test"):
         opened = unguarded.new_context().new_page()
         try:

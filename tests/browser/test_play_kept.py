@@ -64,7 +64,7 @@ def test_two_windows_lose_neither_text(server: Playground, context: BrowserConte
     ]
 
 
-def test_a_server_that_ends_is_told_and_one_that_begins_again_is_used(browser: Browser, tmp_path: Path) -> None:
+def test_an_ended_server_is_reported_and_a_restarted_one_is_used(browser: Browser, tmp_path: Path) -> None:
     (tmp_path / "layer.py").write_text(PROGRAM)
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))

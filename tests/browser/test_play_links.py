@@ -35,7 +35,7 @@ def test_a_page_that_this_machine_serves_opens_the_playground_by_a_link(
         opened.value.wait_for_selector(".cm-content")
 
 
-def test_code_of_a_link_is_shown_and_runs_only_when_its_reader_says_so(
+def test_code_from_a_link_runs_only_after_confirmation(
     server: Playground, browser: Browser, context: BrowserContext
 ) -> None:
     page = open_play(server, context)
@@ -90,7 +90,7 @@ OVER = """() => xlaExplorer.playground.run?.isDone || document.querySelector("#p
     ],
     ids=lambda program: repr(program)[:40],
 )
-def test_a_link_of_anything_breaks_nothing(server: Playground, context: BrowserContext, program: object) -> None:
+def test_an_arbitrary_link_breaks_nothing(server: Playground, context: BrowserContext, program: object) -> None:
     page = open_play(server, context)
     pack = """async program => {
       const text = JSON.stringify(program && typeof program === "object" && !Array.isArray(program)

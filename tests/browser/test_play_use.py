@@ -100,7 +100,7 @@ def widths(page: Page) -> tuple[int, int]:
 
 @pytest.mark.long("otherwise one link, one end and one look stand for all", but=["light-1280", "dark-390"])
 @pytest.mark.parametrize(("scheme", "width"), LOOKS)
-def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
+def test_the_playground_is_accessible_and_does_not_overflow(
     server: Playground, browser: Browser, scheme: str, width: int
 ) -> None:
     context = browser.new_context(
@@ -141,7 +141,7 @@ def test_axe_finds_nothing_and_nothing_runs_out_of_the_page(
     assert violations == [], "\n".join(violations)
 
 
-def test_who_wants_less_motion_sees_none(server: Playground, browser: Browser) -> None:
+def test_reduced_motion_is_respected(server: Playground, browser: Browser) -> None:
     context = browser.new_context(reduced_motion="reduce")
     page = open_play(server, context)
     type_at_start(page, "# a remark\n")

@@ -81,7 +81,7 @@ def test_a_click_on_the_picture_opens_it(chapter: Site, browser: Browser) -> Non
     page.close()
 
 
-def test_the_picture_is_told_in_words(chapter: Site, browser: Browser) -> None:
+def test_the_picture_has_a_description(chapter: Site, browser: Browser) -> None:
     page = visit(chapter, browser)
     first, second = page.get_by_role("img").all()
     assert (first.get_attribute("aria-label") or "").startswith("layer on NVIDIA H100: ")
@@ -112,13 +112,13 @@ def test_it_fits_a_phone_and_its_text_can_be_read(chapter: Site, browser: Browse
 
 
 @pytest.mark.parametrize("scheme", SCHEMES)
-def test_nothing_of_it_shuts_anybody_out(chapter: Site, browser: Browser, scheme: str) -> None:
+def test_the_poster_is_accessible(chapter: Site, browser: Browser, scheme: str) -> None:
     page = visit(chapter, browser, scheme)
     assert judge(page, ".explorer") == []
     page.close()
 
 
-def test_without_scripts_the_picture_is_there(chapter: Site, browser: Browser) -> None:
+def test_the_picture_is_shown_without_scripts(chapter: Site, browser: Browser) -> None:
     page = visit(chapter, browser, java_script_enabled=False)
     assert page.get_by_role("img").count() == 2
     assert "It needs JavaScript." in page.locator(".what").inner_text()

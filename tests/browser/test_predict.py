@@ -36,7 +36,7 @@ def count(page: Page, place: int = 0) -> str:
     return question(page, place).locator(".predict-count").inner_text()
 
 
-def test_choices_are_buttons_and_nothing_is_told_before_a_guess(asked_page: Page) -> None:
+def test_choices_are_buttons_and_the_answer_is_hidden_before_a_guess(asked_page: Page) -> None:
     assert question(asked_page).get_by_role("button").all_inner_texts() == ["CPU", "NVIDIA H100", "TPU v5e"]
     assert [fold.is_visible() for fold in asked_page.locator(".predict details").all()] == [False] * 8
     assert question(asked_page).get_by_role("status").inner_text() == ""
@@ -71,7 +71,7 @@ def test_the_keyboard_alone_suffices(asked_page: Page) -> None:
     assert asked_page.evaluate("location.hash") == "#listing"
 
 
-def test_the_first_guess_is_kept_and_others_only_read(asked_page: Page) -> None:
+def test_only_the_first_guess_is_stored(asked_page: Page) -> None:
     guess(asked_page, 0, "TPU v5e")
     guess(asked_page, 0, "CPU")
     guess(asked_page, 2, "large")
@@ -82,7 +82,7 @@ def test_the_first_guess_is_kept_and_others_only_read(asked_page: Page) -> None:
     assert count(asked_page, 1) == "2 of 3 predicted, 1 right"
 
 
-def test_a_guess_is_forgotten_once_the_question_or_its_key_is_another(asked_page: Page) -> None:
+def test_a_guess_is_deleted_if_the_question_or_key_changes(asked_page: Page) -> None:
     guess(asked_page, 0, "TPU v5e")
     guess(asked_page, 1, "2")
     digest = question(asked_page).get_attribute("data-digest")
@@ -95,7 +95,7 @@ def test_a_guess_is_forgotten_once_the_question_or_its_key_is_another(asked_page
     assert count(asked_page) == "1 of 3 predicted, 1 right"
 
 
-def test_home_offers_to_read_on_where_one_was_and_forgets_when_asked(asked_page: Page, asked_address: str) -> None:
+def test_home_offers_to_continue_reading_and_can_forget(asked_page: Page, asked_address: str) -> None:
     asked_page.goto(f"{asked_address}/{HOME}")
     place = asked_page.locator("#continue")
     assert "Asked & answered" in place.inner_text()
@@ -122,7 +122,7 @@ def test_home_offers_to_read_on_where_one_was_and_forgets_when_asked(asked_page:
     assert place.is_hidden()
 
 
-def test_who_comes_first_to_home_is_offered_nothing(asked_context: BrowserContext, asked_address: str) -> None:
+def test_a_first_visit_to_home_has_no_offer(asked_context: BrowserContext, asked_address: str) -> None:
     page = asked_context.new_page()
     page.goto(f"{asked_address}/{HOME}")
     assert page.locator("#continue").is_hidden()
@@ -136,7 +136,7 @@ STRANGE = {
 
 
 @pytest.mark.parametrize("stored", ["<b>", [], STRANGE], ids=["text", "list", "strange"])
-def test_what_is_kept_is_text_and_leads_nowhere_else(asked_page: Page, asked_address: str, stored: object) -> None:
+def test_stored_data_is_escaped_and_cannot_link_elsewhere(asked_page: Page, asked_address: str, stored: object) -> None:
     asked_page.evaluate("kept => localStorage.setItem('/.reading', JSON.stringify(kept))", stored)
     asked_page.goto(f"{asked_address}/{HOME}")
     assert asked_page.locator("#continue img").count() == 0
@@ -163,7 +163,7 @@ def test_without_javascript_each_choice_is_a_fold(asked_page: Page) -> None:
     indirect=["asked_context"],
     ids=["wide", "wide, guessed", "phone", "phone, guessed"],
 )
-def test_everyone_can_use_it_and_it_fits(asked_page: Page, guessed: Literal[True, False]) -> None:
+def test_the_question_is_accessible_and_fits_a_phone(asked_page: Page, guessed: Literal[True, False]) -> None:
     if guessed:
         for place in range(3):
             question(asked_page, place).get_by_role("button").first.click()

@@ -115,7 +115,7 @@ def read_code(recorded: Site) -> str:
     return code
 
 
-def test_it_opens_by_itself_where_it_says_with_all_programs_and_targets(page: Page) -> None:
+def test_the_explorer_opens_automatically_with_all_programs_and_targets(page: Page) -> None:
     page.locator('[aria-selected="true"]', has_text="priority-fusion").wait_for()
     assert page.locator('select[name="program"] option').all_inner_texts() == ["A layer", "GELU"]
     assert page.locator('select[name="target"] option').count() == 3
@@ -125,7 +125,7 @@ def test_it_opens_by_itself_where_it_says_with_all_programs_and_targets(page: Pa
     assert "program=gelu" in page.url
 
 
-def test_only_what_is_looked_at_is_fetched(recorded: Site, browser: Browser) -> None:
+def test_only_viewed_data_is_fetched(recorded: Site, browser: Browser) -> None:
     recorded.sent.clear()
     window = browser.new_page()
     window.goto(recorded.address)
@@ -136,7 +136,7 @@ def test_only_what_is_looked_at_is_fetched(recorded: Site, browser: Browser) -> 
 
 
 @pytest.mark.parametrize("view", ["graph", "buffers", "kernels"])
-def test_a_view_that_is_not_open_at_first_comes_when_it_is_chosen(page: Page, view: str) -> None:
+def test_a_view_is_fetched_when_it_is_chosen(page: Page, view: str) -> None:
     page.get_by_role("listbox").wait_for()
     addresses: list[str] = []
     page.on("request", lambda request: addresses.append(request.url.rpartition("/")[2]))
@@ -155,7 +155,7 @@ def test_a_line_of_python_is_counted_in_the_views_that_come_later(page: Page) ->
     assert int(graph_count.inner_text()) > 0
 
 
-def test_what_a_second_pane_needs_comes_when_it_is_asked_for_or_says_that_it_did_not(page: Page) -> None:
+def test_the_data_of_a_second_pane_is_fetched_on_demand_or_reported_missing(page: Page) -> None:
     page.get_by_role("listbox").wait_for()
     page.route("**/more.js", lambda route: route.abort())
     page.get_by_role("button", name="Compare").focus()
@@ -171,7 +171,7 @@ def test_what_a_second_pane_needs_comes_when_it_is_asked_for_or_says_that_it_did
     page.get_by_role("region", name="Result beside").wait_for()
 
 
-def test_an_old_link_to_a_program_leads_to_it(recorded: Site, page: Page) -> None:
+def test_an_old_link_to_a_program_still_works(recorded: Site, page: Page) -> None:
     page.goto("about:blank")
     page.goto(f"{recorded.address}/#x=gelu&target=tpu-v5e&view=kernels")
     page.locator(".pane.kernels").wait_for()
@@ -181,7 +181,7 @@ def test_an_old_link_to_a_program_leads_to_it(recorded: Site, page: Page) -> Non
     assert page.locator('select[name="target"]').input_value() == "cpu"
 
 
-def test_what_does_not_come_is_said_and_asked_for_again(recorded: Site, browser: Browser) -> None:
+def test_a_failed_fetch_is_reported_and_repeated(recorded: Site, browser: Browser) -> None:
     window = browser.new_page()
     window.route("**/*.json", lambda route: route.abort())
     window.goto(recorded.address)
@@ -198,7 +198,7 @@ def test_what_does_not_come_is_said_and_asked_for_again(recorded: Site, browser:
     window.close()
 
 
-def test_it_says_how_far_a_file_is(page: Page) -> None:
+def test_the_progress_of_a_file_is_shown(page: Page) -> None:
     answer = page.evaluate("""async () => {
       const bytes = new TextEncoder().encode(JSON.stringify({ a: "x".repeat(200000) }))
       const told = []
@@ -215,7 +215,7 @@ def test_it_says_how_far_a_file_is(page: Page) -> None:
     assert answer[-1].startswith("Loading CPU: 99 %")
 
 
-def test_recorded_code_brings_its_stages_and_other_code_says_where_it_is_compiled(recorded: Site, page: Page) -> None:
+def test_recorded_code_has_its_stages_and_other_code_an_explanation(recorded: Site, page: Page) -> None:
     page.get_by_role("listbox").wait_for()
     name, _ = find_index(recorded)
     code = read_code(recorded)
@@ -264,7 +264,7 @@ def test_the_playground_runs_on_recorded_captures(recorded: Site, playground: Pa
     assert playground.locator("#problems li").count() == 0
 
 
-def test_an_edit_of_what_was_recorded_says_where_it_is_compiled(playground: Page) -> None:
+def test_an_edit_of_recorded_code_explains_where_to_compile_it(playground: Page) -> None:
     playground.locator("#explorer .pane").first.wait_for()
     playground.evaluate(
         "() => xlaExplorer.playground.editor.replace(xlaExplorer.playground.editor.text.replace('relu', 'gelu'))"

@@ -47,7 +47,7 @@ def list_missed(page: Page, queries: Iterable[tuple[str, list[str]]]) -> dict[st
     return {words: results[words] for words, pages in queries if not set(results[words]) & set(pages)}
 
 
-def test_what_readers_type_leads_to_a_page_that_answers_among_the_first_three(open_page: Opener) -> None:
+def test_each_query_finds_an_answering_page_among_the_first_three(open_page: Opener) -> None:
     queries = [*QUERIES["shown"].items(), *QUERIES["held"].items()]
     assert (len(QUERIES["shown"]), len(queries)) == (20, 40)
     missed = list_missed(open_page(""), queries)
@@ -67,7 +67,7 @@ def test_a_word_of_a_few_letters_finds_no_longer_word(open_page: Opener) -> None
     assert [title for title in titles if "outfeed" in title] == []
 
 
-def test_what_is_shown_of_a_section_are_whole_sentences_with_the_words_marked(open_page: Opener, site: Site) -> None:
+def test_excerpts_of_sections_are_whole_sentences_with_marked_words(open_page: Opener, site: Site) -> None:
     entries = json.loads((site.folder / "search" / "search_index.json").read_text(encoding="utf-8"))["docs"]
     sentences = {html.unescape(text) for entry in entries for text in re.findall(r"<p>(.*?)</p>", entry["text"])}
     page = open_page("")
@@ -81,7 +81,7 @@ def test_what_is_shown_of_a_section_are_whole_sentences_with_the_words_marked(op
     assert page.locator(".md-search-result__article mark").count() > 0
 
 
-def test_where_only_a_list_of_words_has_what_was_typed_the_section_is_shown_as_it_begins(open_page: Opener) -> None:
+def test_a_match_in_a_word_list_shows_the_start_of_the_section(open_page: Opener) -> None:
     item = {"location": "a/", "text": "<sub>scores <mark>positions</mark></sub>"}
     page = open_page("")
     state = page.evaluate(
@@ -108,9 +108,7 @@ def test_where_only_a_list_of_words_has_what_was_typed_the_section_is_shown_as_i
         ("  ", ""),
     ],
 )
-def test_the_worker_is_asked_for_words_that_say_something_whole_words_first(
-    open_page: Opener, typed: str, query: str
-) -> None:
+def test_the_query_omits_stop_words_and_prefers_whole_words(open_page: Opener, typed: str, query: str) -> None:
     page = open_page("")
     ask = "async (typed) => (await import(new URL('assets/search.js', document.baseURI))).ask(typed)"
     assert page.evaluate(ask, typed) == query

@@ -39,7 +39,7 @@ def test_the_first_use_of_each_term_and_each_opcode_is_a_link_to_its_entry(asked
     ]
 
 
-def test_a_term_can_be_told_from_the_text_around_it_without_colour(asked_page: Page) -> None:
+def test_a_term_is_distinguished_without_color(asked_page: Page) -> None:
     lines = asked_page.eval_on_selector_all("a.term", "all => all.map(one => getComputedStyle(one).textDecorationLine)")
     assert set(lines) == {"underline"}
 
@@ -114,7 +114,7 @@ def test_without_javascript_it_is_a_link(asked_page: Page) -> None:
     asked_page.wait_for_url("**/glossary/#kernel")
 
 
-def test_the_sentences_are_fetched_once_and_not_before_they_are_wanted(asked_page: Page) -> None:
+def test_explanations_of_terms_are_fetched_once_on_demand(asked_page: Page) -> None:
     fetched: list[str] = []
     asked_page.on("request", lambda request: fetched.append(request.url.rpartition("/")[2]))
     asked_page.reload()
@@ -125,7 +125,7 @@ def test_the_sentences_are_fetched_once_and_not_before_they_are_wanted(asked_pag
     assert fetched.count("terms.json") == 1
 
 
-def test_where_the_sentences_cannot_be_had_a_term_is_a_link(asked_page: Page) -> None:
+def test_a_term_is_a_plain_link_if_explanations_are_missing(asked_page: Page) -> None:
     asked_page.route("**/terms.json", lambda route: route.abort())
     with asked_page.expect_event("requestfailed"):
         term(asked_page).hover()
@@ -144,7 +144,7 @@ def test_where_the_sentences_cannot_be_had_a_term_is_a_link(asked_page: Page) ->
     indirect=True,
     ids=["wide", "phone"],
 )
-def test_everyone_can_use_it_and_it_stays_in_the_window(asked_page: Page) -> None:
+def test_the_explanation_is_accessible_and_stays_in_the_window(asked_page: Page) -> None:
     for link in asked_page.locator("a.term").all():
         link.hover()
         tip(asked_page).wait_for()

@@ -20,7 +20,7 @@ LINE = (
 )
 
 
-def test_the_parts_of_every_line_of_real_modules_are_that_line_again(captures: Captures) -> None:
+def test_the_parts_of_every_line_of_real_modules_form_the_line(captures: Captures) -> None:
     for capture in captures.values():
         for text in (capture.before, capture.after):
             lines = [line.strip() for line in text.splitlines() if re.match(r"\s+(?:ROOT )?%", line)]
@@ -68,7 +68,7 @@ def test_a_long_attribute_is_cut_and_counted() -> None:
     assert "(223 characters)" in html
 
 
-def test_what_is_no_instruction_is_refused() -> None:
+def test_a_line_that_is_not_an_instruction_is_rejected() -> None:
     with pytest.raises(HloSyntaxError):
         anatomy.annotate_instruction("ENTRY %main {")
 
@@ -99,7 +99,7 @@ def test_each_part_of_a_shape_says_what_it_means(text: str, meanings: list[str])
 
 
 @pytest.mark.parametrize(("space", "word"), [("VMEM", "VMEM"), ("SEMAPHORE_MEM", "semaphores"), ("SMEM", "SMEM")])
-def test_memories_of_a_tpu_have_the_numbers_that_jax_gives_them(space: str, word: str) -> None:
+def test_tpu_memory_spaces_have_jaxs_numbers(space: str, word: str) -> None:
     shape = parse_shape(f"f32[8]{{0:T(128)S({MemorySpace[space].color})}}")
     (memory,) = (part for part in anatomy.split_shape(shape) if part.name == "memory")
     assert word in memory.meaning

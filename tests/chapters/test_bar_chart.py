@@ -35,7 +35,7 @@ def test_bars_count_launches_and_bytes(captures: Captures) -> None:
         assert f"<title>layer, {name}: {moved}</title>" in bar_chart.chart_traffic({"layer": captures})
 
 
-def test_values_of_one_buffer_stand_in_one_lane() -> None:
+def test_values_of_one_buffer_are_in_one_lane() -> None:
     picture = buffer_slots.draw_slots({"A": (1, 2), "<B>": (1, 3), "D": (3, 5)}, {"A": 0, "<B>": 1, "D": 0}, "Shared")
     boxes = re.findall(r'<rect x="([\d.]+)" y="(\d+)" width="([\d.]+)"', picture)
     assert [y for _, y, _ in boxes] == [
@@ -54,7 +54,7 @@ def test_a_timeline_names_the_kinds_of_memory_it_draws(captures: Captures) -> No
     assert kinds == ["parameter", "output", "temporary"]
 
 
-def test_nothing_to_draw_draws_nothing() -> None:
+def test_empty_data_draws_nothing() -> None:
     assert "<rect" not in bar_chart.chart_bars({}, "Nothing", "things")
     assert "<rect" not in bar_chart.chart_bars({"a": {"cpu": 0}}, "Nothing", "things")
     assert "<path" not in chart_instructions(Captures({}, {"cpu": "no"}, ("cpu",)))

@@ -19,7 +19,7 @@ def read_texts(svg: str) -> str:
     return " ".join(html.unescape(text) for text in re.findall(r"<text[^>]*>(.*?)</text>", svg))
 
 
-def test_a_kernel_stands_above_those_that_read_it_with_the_words_that_keep_them_apart() -> None:
+def test_a_kernel_is_above_its_readers_with_the_reason_between_them() -> None:
     program = capture(remember.remember, *remember.EXAMPLE, target="cpu", reasons=True)
     (mean, *_), after = list_kernels_of_lines(program, "mean = "), {*list_kernels_of_lines(program, "std = ", "z = (y")}
     names = [mean, *(kernel.name for kernel in list_kernels(program) if kernel.name in after - {mean})]
@@ -34,14 +34,14 @@ def test_a_kernel_stands_above_those_that_read_it_with_the_words_that_keep_them_
     assert "&lt;two&gt; kernels" in picture
 
 
-def test_a_kernel_that_none_reads_has_no_reason_below_it() -> None:
+def test_a_kernel_without_readers_has_no_reason_below_it() -> None:
     program = capture(remember.remember, *remember.EXAMPLE, target="cpu", reasons=True)
     (alike,) = list_kernels_of_lines(program, "alike = ")
     assert find_readers(program, [alike]) == {alike: []}
     assert read_texts(draw_boundaries(program, [alike], "one")).split() == [alike]
 
 
-def test_a_name_that_the_program_lacks_is_refused() -> None:
+def test_an_unknown_kernel_name_is_rejected() -> None:
     program = capture(remember.remember, *remember.EXAMPLE, target="cpu", reasons=True)
     with pytest.raises(KeyError, match=r"fusion\.9000"):
         draw_boundaries(program, ["fusion.9000"], "none")

@@ -33,6 +33,6 @@ def test_sharing_in_order_is_as_good_as_any_plan(spans: tuple[tuple[int, int], .
     assert list_plans(ranges, slot_count - 1) == []
 
 
-def test_nothing_needs_no_buffer() -> None:
+def test_no_values_need_no_buffer() -> None:
     assert share_buffers({}) == {}
     assert most_live({}) == ()

@@ -85,7 +85,7 @@ def test_bundles_are_counted_by_program_and_generation(captures: Captures) -> No
     )
 
 
-def test_steps_are_told_in_words_with_the_size_that_each_left(kernel: BundledKernel) -> None:
+def test_steps_are_described_with_the_remaining_size(kernel: BundledKernel) -> None:
     loud, whole = bundle_picture.table_steps(kernel), bundle_picture.table_steps(kernel, silent=True)
     assert len(whole.splitlines()) == 2 + len(kernel.stages)
     assert 10 < len(loud.splitlines()) < len(whole.splitlines())
@@ -93,12 +93,12 @@ def test_steps_are_told_in_words_with_the_size_that_each_left(kernel: BundledKer
     assert f"| the finished bundles | {kernel.size} bundles |" in loud
 
 
-def test_operations_are_told_by_unit(kernel: BundledKernel) -> None:
+def test_operations_are_grouped_by_unit(kernel: BundledKernel) -> None:
     table = bundle_picture.table_operations(kernel)
     assert [int(number) for number in re.findall(r"\| (\d+) \|", table)] == sorted(kernel.units.values(), reverse=True)
 
 
-def test_the_bundles_are_shown_where_that_is_allowed_and_else_how_to_see_them(kernel: BundledKernel) -> None:
+def test_bundles_are_shown_if_allowed_or_else_the_command_for_them(kernel: BundledKernel) -> None:
     command = "xla-inspect show attention.py:attention --stage code --target tpu-v5e --kernel fusion.37"
     hidden = bundle_picture.show_bundles(kernel, command, allowed=False)
     assert hidden == f"`{command}` prints the {kernel.size} bundles of fusion.37 on your own machine.\n"
@@ -121,7 +121,7 @@ def test_no_table_or_picture_holds_the_text_of_a_bundle(captures: Captures, kern
     assert " ;; " not in tables
 
 
-def test_a_bundle_is_shown_in_its_parts_where_that_is_allowed_and_else_in_words(kernel: BundledKernel) -> None:
+def test_a_bundle_is_shown_in_parts_if_allowed_or_else_described(kernel: BundledKernel) -> None:
     bundle = next(busy_bundle for busy_bundle in kernel.bundles if busy_bundle.units.get("push"))
     html = bundle_picture.show_bundle(kernel, bundle, allowed=True)
     hidden = bundle_picture.show_bundle(kernel, bundle, allowed=False)
@@ -132,8 +132,6 @@ def test_a_bundle_is_shown_in_its_parts_where_that_is_allowed_and_else_in_words(
     assert [slot.operation for slot in bundle.slots if slot.operation in hidden] == []
 
 
-def test_bundles_are_counted_exactly_however_many_there_are(
-    monkeypatch: pytest.MonkeyPatch, captures: Captures
-) -> None:
+def test_any_number_of_bundles_is_counted_exactly(monkeypatch: pytest.MonkeyPatch, captures: Captures) -> None:
     monkeypatch.setattr(bundle_picture, "count_bundles", lambda _: 12_345)
     assert "12,345</td>" in bundle_picture.matrix_bundles({"attention": ("Attention", captures)})

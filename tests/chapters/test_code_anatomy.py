@@ -73,7 +73,7 @@ def test_the_parts_of_each_line_of_real_code_are_that_line(target: str) -> None:
         ("BRANDNEW R8 ;", "an instruction that the table does not list"),
     ],
 )
-def test_what_a_mnemonic_does_comes_from_the_table_of_its_machine(line: str, meaning: str) -> None:
+def test_the_meaning_of_a_mnemonic_comes_from_its_table(line: str, meaning: str) -> None:
     (part,) = (piece for piece in code_anatomy.split_code("sass", line) if piece.name == "mnemonic")
     assert part.meaning.startswith(meaning)
 
@@ -85,7 +85,7 @@ def test_parts_of_one_name_have_one_number_and_one_entry() -> None:
     assert 'aria-label="An instruction of SASS and its parts"' in html
 
 
-def test_what_comes_from_code_is_escaped() -> None:
+def test_text_from_code_is_escaped() -> None:
     html = code_anatomy.annotate_code("llvm", "%a = load <8 x float>, ptr %b")
     assert "&lt;8 x float&gt;" in html
     assert "<8 x" not in html

@@ -27,7 +27,7 @@ def ways(programs: Mapping[str, Captures]) -> dict[str, Way]:
     return list_ways(programs, {name: records.read(name) for name in NAMES})
 
 
-def test_each_way_says_what_runs_for_each_program(ways: dict[str, Way]) -> None:
+def test_each_compiler_row_lists_the_launches_for_each_program(ways: dict[str, Way]) -> None:
     assert [list(way.runs) for way in ways.values()] == [list(given.SHAPES)] * len(ways)
     assert ways["TVM"].runs["layer"] == ("fused_matmul_add_relu",)
 
@@ -41,7 +41,7 @@ def test_the_rows_of_xla_are_what_was_compiled_for_each_target(
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_a_gpus_programs_with_a_matmul_are_tunable_and_no_other_targets_are(ways: dict[str, Way]) -> None:
+def test_only_gpu_programs_with_a_matmul_are_tunable(ways: dict[str, Way]) -> None:
     assert ways["XLA, NVIDIA H100"].tunable == {"layer", "classify", "mlp_block"}
     assert {label for label, way in ways.items() if way.tunable} == {"XLA, NVIDIA H100"}
 

@@ -16,7 +16,7 @@ def test_the_command_names_the_readers_file_and_the_fold_has_what_it_prints_here
     assert "layer on" in folded
 
 
-def test_of_two_subjects_the_second_is_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_second_of_two_subjects_is_another_file(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(console, "show_command", lambda *_, **__: "")
     assert "xla-inspect diff your_file.py:your_function your_other_file.py:your_function\n" in console.show_question(
         f"diff {LAYER} snippets/programs/mlp.py:mlp"

@@ -12,7 +12,7 @@ from xla_inspect.hlo import parse_shape
 
 
 @pytest.mark.parametrize("order", ["2,1,0", "0,1,2", "1,0,2", "2,0,1"])
-def test_without_tiles_an_element_lies_where_numpy_puts_it(order: str) -> None:
+def test_without_tiles_an_element_has_numpys_position(order: str) -> None:
     shape = parse_shape(f"f32[3,4,5]{{{order}}}")
     major_to_minor = [int(number) for number in order.split(",")][::-1]
     # NumPy numbers the elements of an array whose axes stand in that order; seen in the shape's own order again.
@@ -21,7 +21,7 @@ def test_without_tiles_an_element_lies_where_numpy_puts_it(order: str) -> None:
     assert [place_element(index, shape) for index in np.ndindex(3, 4, 5)] == expected.ravel().tolist()
 
 
-def test_a_tiled_element_lies_where_the_documentation_says() -> None:
+def test_a_tiled_element_has_the_documented_position() -> None:
     # https://openxla.org/xla/tiled_layout: element (2, 3) of f32[3,5] in tiles of 2 x 2 has the linear index 17.
     assert place_element((2, 3), parse_shape("f32[3,5]{1,0:T(2,2)}")) == 17
 
@@ -40,7 +40,7 @@ def test_padding_is_what_the_tile_rounds_up() -> None:
     assert share_of_padding(shape) == 1 - (100 * 200) / (128 * 200)
 
 
-def test_orders_are_weighed_with_the_same_tiles() -> None:
+def test_orders_are_compared_with_the_same_tiles() -> None:
     shape = parse_shape("f32[100,200]{0,1:T(8,128)}")
     assert weigh_orders(shape) == {(0, 1): 4 * 128 * 200, (1, 0): 4 * 104 * 256}
 

@@ -9,7 +9,7 @@ DRAWN = draw_exchange(
 )
 
 
-def test_writers_stand_before_what_they_write_and_readers_after_it() -> None:
+def test_writers_are_before_their_value_and_readers_after_it() -> None:
     names = ["JAX", "StableHLO", "XLA", "IREE"]
     assert sorted(names, key=lambda name: DRAWN.index(f"<b>{name}</b>")) == names
 

@@ -63,7 +63,7 @@ def test_only_a_fusion_that_is_built_around_an_operation_has_a_centre(target: st
     assert marked == centres
 
 
-def test_a_drawing_says_what_it_shows_without_being_seen(captures: Captures) -> None:
+def test_a_drawing_has_a_text_description(captures: Captures) -> None:
     drawing = arrange_drawings(draw_fusion(captures["tpu-v5e"], "fusion", "relu(x @ w + b)"))
     assert 'aria-label="kOutput on TPU v5e: convolution, add, maximum"' in drawing
     assert "f32[64,256]" in drawing

@@ -34,14 +34,14 @@ def test_the_rows_of_a_later_group_lie_on_a_band_of_their_height() -> None:
     assert re.findall(r'<rect class="band"[^>]* height="(\d+)"', picture) == [str(jaxpr_arcs.ROW)]
 
 
-def test_the_drawing_says_in_words_what_it_shows() -> None:
+def test_the_drawing_has_a_description() -> None:
     assert jaxpr_arcs.describe_arcs(STEPS) == (
         "1 input and 4 equations, 1 of which has no effect on the results; "
         "1 value of 8 bytes in total stored for a later group"
     )
 
 
-def test_nothing_leaves_the_drawing() -> None:
+def test_everything_stays_inside_the_drawing() -> None:
     picture = jaxpr_arcs.draw_arcs(
         [JaxprStep("input", "", 0), *(JaxprStep("add", "", 4, (index,)) for index in range(40))], ""
     )

@@ -52,7 +52,7 @@ def test_a_program_has_the_least_occupancy_of_its_kernels(programs: dict[str, Ca
     )
 
 
-def test_the_cpus_kernels_are_told_by_the_width_of_their_vectors() -> None:
+def test_the_cpus_kernels_are_listed_with_their_vector_widths() -> None:
     program = capture(layer.layer, *layer.EXAMPLE, target="cpu", passes=False, reasons=True)
     table = kernel_tables.table_vectors({"layer": program})
     (kernel,) = describe_kernels(program)

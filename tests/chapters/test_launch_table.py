@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Captures
 
 
-def test_each_launch_stands_beside_its_expressions(captures: Captures) -> None:
+def test_each_launch_is_listed_with_its_expressions(captures: Captures) -> None:
     table = show_origins(captures["cpu"])
     product, rest = table.split("broadcast&#95;maximum&#95;fusion")
     assert "<code>x @ w</code>: dot" in product

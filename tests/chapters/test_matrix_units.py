@@ -25,7 +25,7 @@ if TYPE_CHECKING:
         (["vunpack.c.l.e4m3.bf16", "vunpack.c.l.s8.bf16"], "vunpack", {"bf16": 2}),
     ],
 )
-def test_an_operation_counts_for_the_type_that_it_makes(
+def test_an_operation_counts_for_its_result_type(
     monkeypatch: pytest.MonkeyPatch, operations: list[str], mnemonic: str, expected_counts: dict[str, int]
 ) -> None:
     kernels = [

@@ -48,7 +48,7 @@ def catalog() -> OpcodeCatalog:
         ("domain", "nowhere"),
     ],
 )
-def test_each_way_to_an_opcode_is_told_from_the_others(catalog: OpcodeCatalog, opcode: str, reach: Reach) -> None:
+def test_each_origin_of_an_opcode_is_distinguished(catalog: OpcodeCatalog, opcode: str, reach: Reach) -> None:
     assert catalog.reach(opcode) == reach
 
 
@@ -58,14 +58,14 @@ def test_counts_are_of_what_a_target_has(catalog: OpcodeCatalog) -> None:
     assert "or" in catalog.opcodes_at("cpu", "before") & catalog.opcodes_at("cpu")
 
 
-def test_what_needs_a_missing_target_says_so_in_place_of_a_smaller_number(catalog: OpcodeCatalog) -> None:
+def test_a_count_that_needs_a_missing_target_is_marked(catalog: OpcodeCatalog) -> None:
     with pytest.raises(TargetUnavailableError):
         catalog.opcodes_at("h100")
     with pytest.raises(TargetUnavailableError):
         catalog.reached_by("call")
 
 
-def test_a_card_holds_the_call_the_line_and_what_became_of_it(catalog: OpcodeCatalog) -> None:
+def test_a_card_shows_call_line_and_result(catalog: OpcodeCatalog) -> None:
     cards = list_cards("element-wise", catalog)
     card = cards[cards.index('id="op-or"') :].partition("</details>")[0]
     assert "JAX call: <code>i | j</code>." in card
@@ -78,7 +78,7 @@ def test_a_card_links_to_the_specification(catalog: OpcodeCatalog) -> None:
     assert 'href="https://openxla.org/stablehlo/spec#logistic"' in list_cards("element-wise", catalog)
 
 
-def test_what_the_table_says_is_shown_as_it_is(catalog: OpcodeCatalog) -> None:
+def test_text_of_the_table_is_escaped(catalog: OpcodeCatalog) -> None:
     cards = list_cards("structure", catalog)
     assert "One &amp; only." in cards
     assert "Because of <code>a &lt; b</code>." in cards

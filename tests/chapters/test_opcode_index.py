@@ -33,21 +33,21 @@ def test_inside_a_called_function_the_expression_is_that_of_the_call() -> None:
     assert sightings["round-nearest-even"]["cpu"]["before"].expression == "jnp.round(x)"
 
 
-def test_what_a_compiler_takes_away_names_the_pass(control: Sightings) -> None:
+def test_a_removed_opcode_names_the_pass(control: Sightings) -> None:
     stages = control["opt-barrier"]["cpu"]
     assert list(stages) == ["before"]
     assert stages["before"].removed_by == "cse_barrier_expander"
     assert stages["before"].made_by == ""
 
 
-def test_what_a_compiler_adds_names_the_pass(control: Sightings) -> None:
+def test_an_added_opcode_names_the_pass(control: Sightings) -> None:
     stages = control["fusion"]["cpu"]
     assert list(stages) == ["after"]
     assert stages["after"].made_by != ""
     assert stages["after"].removed_by == ""
 
 
-def test_an_opcode_is_there_at_each_stage_that_has_it_and_no_other_is(control: Sightings) -> None:
+def test_an_opcode_is_listed_exactly_at_its_stages(control: Sightings) -> None:
     function, example = opcodes.PROGRAMS["control"]
     one = capture(function, *example)
     for stage, module in (("before", one.unoptimized_module), ("after", one.module)):
@@ -62,7 +62,7 @@ def test_a_partitioned_program_keeps_its_expressions_and_drops_the_topology() ->
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_what_exists_only_between_two_passes_is_found_there() -> None:
+def test_an_opcode_between_two_passes_is_found() -> None:
     function, example = opcodes_across_devices.PROGRAMS["collectives"]
     sightings = find_sightings([("collectives", capture(function, *example, target="tpu-v5e:2x2", mesh={"i": 4}))], {})
     assert list(sightings["all-gather-start"]["tpu-v5e"]) == ["between"]

@@ -52,19 +52,19 @@ def test_each_launch_is_a_box_with_its_operations(one: Captures) -> None:
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_what_the_compiler_brought_in_has_no_operation(one: Captures) -> None:
+def test_an_instruction_added_by_the_compiler_has_no_operation(one: Captures) -> None:
     assert boxes(draw(one, "tpu-v5e"))["copy-start"] == []
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_bytes_stand_below_each_box(one: Captures) -> None:
+def test_bytes_are_below_each_box(one: Captures) -> None:
     made_texts = [text.text for text in draw(one, "cpu").iter("text") if text.get("class") == "made"]
     assert made_texts == ["512 KiB", "512 B", "512 B", "512 KiB"]
 
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("module", [softmax, layernorm])
-def test_nothing_leaves_the_picture_and_no_two_boxes_lie_on_each_other(module: object) -> None:
+def test_boxes_stay_inside_the_picture_without_overlaps(module: object) -> None:
     function = getattr(module, module.__name__.rpartition(".")[2])  # type: ignore[attr-defined]
     captures = capture_all(function, *module.EXAMPLE)  # type: ignore[attr-defined]
     for target in captures:
@@ -81,6 +81,6 @@ def test_nothing_leaves_the_picture_and_no_two_boxes_lie_on_each_other(module: o
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_those_who_do_not_see_it_are_told_what_a_box_holds(one: Captures) -> None:
+def test_a_box_has_a_text_description(one: Captures) -> None:
     labels = [box.get("aria-label") for box in draw(one, "h100").iter("g") if box.get("class") == "launch"]
     assert labels == ["triton_softmax.2: reduce, subtract, exponential, reduce, divide; makes 512 KiB"]

@@ -23,7 +23,7 @@ def gathers() -> Capture:
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_an_exchange_that_is_waited_for_has_a_place_of_its_own(gathers: Capture) -> None:
+def test_a_synchronous_collective_has_its_own_place(gathers: Capture) -> None:
     schedule = overlap_picture.read_schedule(gathers)
     waited = [(start, end) for _, start, end in schedule.exchanges if end - start == 1]
     assert waited == [(0, 1), (1, 2), (2, 3)]
@@ -31,7 +31,7 @@ def test_an_exchange_that_is_waited_for_has_a_place_of_its_own(gathers: Capture)
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_an_exchange_with_start_and_done_spans_what_stands_between(gathers: Capture) -> None:
+def test_an_asynchronous_collective_spans_the_kernels_in_between(gathers: Capture) -> None:
     schedule = overlap_picture.read_schedule(gathers)
     (span,) = [(start, end) for _, start, end in schedule.exchanges if end - start > 1]
     between = [place for place, _ in schedule.kernels if span[0] <= place < span[1]]
@@ -51,7 +51,7 @@ def test_kernels_are_boxes_and_exchanges_bars_on_one_scale(gathers: Capture) -> 
     assert "a &lt;row&gt;: 1 of 4 exchanges overlapped by kernels" in picture
 
 
-def test_a_program_that_exchanges_nothing_is_refused() -> None:
+def test_a_program_without_collectives_is_rejected() -> None:
     alone = capture(jnp.sin, jax.ShapeDtypeStruct((8,), jnp.float32), target="cpu")
     with pytest.raises(ValueError, match="no computation with both collectives and kernels"):
         overlap_picture.read_schedule(alone)

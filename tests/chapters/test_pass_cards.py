@@ -63,7 +63,7 @@ def test_a_kind_of_target_says_whether_all_of_it_runs_the_pass_and_whether_it_ch
     }
 
 
-def test_how_often_it_changed_something_is_said_by_target(catalog: pass_cards.PassCatalog) -> None:
+def test_the_number_of_changes_is_shown_by_target(catalog: pass_cards.PassCatalog) -> None:
     definitions = re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", card(catalog, "algsimp"))
     assert definitions == [
         ("CPU", "changed 1 of 2 programs, in 2 of 4 runs"),
@@ -76,7 +76,7 @@ def test_how_often_it_changed_something_is_said_by_target(catalog: pass_cards.Pa
     assert "<dl>" not in card(catalog, "a b")
 
 
-def test_a_change_that_the_text_does_not_show_is_told_so(catalog: pass_cards.PassCatalog) -> None:
+def test_a_change_not_visible_in_the_text_is_marked(catalog: pass_cards.PassCatalog) -> None:
     use = PassUse(4, 4, ["layer", "mlp"], [])
     changed_records = {**catalog.seen, "algsimp": PassRecord("algsimp", {"cpu": use}, ["all"])}
     quiet = pass_cards.PassCatalog(catalog.rows, changed_records, catalog.titles, TARGETS, catalog.usual)
@@ -113,7 +113,7 @@ def test_passes_are_ranked_by_programs_and_told_apart_by_kind(catalog: pass_card
     assert catalog.count_programs("late", ["cpu", "h200"]) == ["", "0"]
 
 
-def test_the_search_finds_the_words_of_what_changed_something_and_of_no_other(catalog: pass_cards.PassCatalog) -> None:
+def test_the_search_finds_only_passes_with_changes(catalog: pass_cards.PassCatalog) -> None:
     assert pass_cards.list_entries(catalog) == [
         ("algsimp", "", "algsimp"),
         ("late", "", "late"),
@@ -122,7 +122,7 @@ def test_the_search_finds_the_words_of_what_changed_something_and_of_no_other(ca
     ]
 
 
-def test_a_fold_holds_the_entries_and_an_entry_that_stands_twice_has_one_address(
+def test_an_entry_listed_twice_has_one_address(
     catalog: pass_cards.PassCatalog,
 ) -> None:
     fold = pass_cards.fold_cards("2 & more", catalog.quiet(), catalog)

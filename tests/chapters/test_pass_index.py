@@ -76,7 +76,7 @@ def test_the_smallest_change_of_a_pass_is_its_example(program: Capture) -> None:
     assert passes["trim"].uses["cpu"].shows == ["large", "small"]
 
 
-def test_what_only_numbers_a_name_anew_is_no_change_that_the_text_shows(program: Capture) -> None:
+def test_renumbering_is_not_a_visible_change(program: Capture) -> None:
     captures = rewrite(program, "ROOT %y.2 = f32[8] negate(%x.1)", ("rename", "ROOT %y.3 = f32[8] negate(%x.1)"))
     record = find_passes({"one": captures}, ["cpu"])["rename"]
     assert record.uses["cpu"].programs == ["one"]
@@ -86,7 +86,7 @@ def test_what_only_numbers_a_name_anew_is_no_change_that_the_text_shows(program:
     assert record.example.summary == "only names changed (1 instruction)"
 
 
-def test_of_a_config_that_changed_only_what_differs_is_shown(program: Capture) -> None:
+def test_only_the_different_part_of_a_config_is_shown(program: Capture) -> None:
     line = "ROOT %y.2 = f32[8] negate(%x.1), backend_config={}"
     old = line.replace("{}", '{"kept":1,"inner":{"same":2,"size":3}}')
     new = line.replace("{}", '{"kept":1,"inner":{"same":2,"size":4}}')
@@ -106,7 +106,7 @@ def test_further_lines_are_counted_and_targets_that_are_not_asked_for_have_no_ex
     assert (record.example, record.uses["cpu"].shows, record.uses["cpu"].changes) == (None, [], 1)
 
 
-def test_what_the_compiler_writes_under_no_name_of_a_pass_is_left_out(program: Capture) -> None:
+def test_dumps_without_a_pass_name_are_left_out(program: Capture) -> None:
     captures = rewrite(program, "ROOT %y.2 = f32[8] negate(%x.1)", ("pipeline-start", "ROOT %y.2 = f32[8] abs(%x.1)"))
     captures = Captures({"cpu": replace(captures["cpu"], runs=(PassRun("all", "dce", changed=False),))}, {}, ("cpu",))
     assert find_passes({"one": captures}, ["cpu"]).keys() == {"dce"}

@@ -57,7 +57,7 @@ def test_a_question_whose_words_ask_for_the_other_extreme_is_refused(
     assert prediction.ask_which("Which differs?", {"cpu": 1, "h100": 2}, pick=pick, see="#a")
 
 
-def test_choices_are_in_an_order_that_does_not_tell_the_key() -> None:
+def test_the_order_of_choices_does_not_reveal_the_key() -> None:
     assert [says for says, *_ in read(prediction.ask_which("Which?", KERNELS, see="#x"))] == [
         "CPU",
         "NVIDIA H100",
@@ -111,7 +111,7 @@ def test_a_wrong_value_is_followed_by_its_owner() -> None:
         ),
     ],
 )
-def test_none_one_and_many_have_the_right_noun(unit: str, values: str) -> None:
+def test_counts_of_zero_one_and_many_have_the_right_noun(unit: str, values: str) -> None:
     question = prediction.ask_which("Which?", {"a": 0, "b": 1, "c": 2}, unit=unit, see="#x")
     assert f"The values are {values}." in question
 
@@ -153,7 +153,7 @@ def test_a_wrong_reason_leads_to_the_right_one() -> None:
     ids=["tie", "one", "none", "no other", "no reason", "two reasons", "one reason", "number", "numbers", "elsewhere"],
 )
 @pytest.mark.usefixtures("all_targets")
-def test_a_question_without_one_answer_fails_and_says_what_to_do(
+def test_a_question_without_a_unique_answer_fails_with_a_remedy(
     ask: Callable[[], str], error: type[Exception], message: str
 ) -> None:
     with pytest.raises(error, match=re.escape(message)):
@@ -166,7 +166,7 @@ def test_where_a_target_is_missing_a_question_that_needs_it_is_a_gap(monkeypatch
         prediction.ask_which("Q?", {"cpu": 1}, see="#x")
 
 
-def test_everything_is_escaped_but_what_stands_between_backticks_is_code() -> None:
+def test_everything_is_escaped_and_text_in_backticks_is_code() -> None:
     bad = "<b>&*_`x<`"
     for html in (
         prediction.ask_which(bad, {bad: 1, "b": 2}, see="#x", because=bad, unit=bad),
@@ -179,7 +179,7 @@ def test_everything_is_escaped_but_what_stands_between_backticks_is_code() -> No
         assert html.count("\n") == 1
 
 
-def test_another_text_or_key_is_another_question() -> None:
+def test_a_different_text_or_key_makes_a_different_question() -> None:
     html = prediction.ask_which("Which?", KERNELS, see="#x")
     changed_html = prediction.ask_which("Which?", {**KERNELS, "cpu": 9}, see="#x")
     assert find_attribute(html, "id") == find_attribute(changed_html, "id")

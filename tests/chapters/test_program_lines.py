@@ -10,7 +10,7 @@ from xla_inspect import capture
 from xla_inspect.analysis import list_kernels
 
 
-def test_a_changed_line_does_something_else_and_the_others_stay_where_they_were() -> None:
+def test_a_changed_line_takes_effect_and_other_lines_keep_their_numbers() -> None:
     changed_function = change_line(remember.remember, "z / 16", "z - 16")
     before, after = (
         capture(function, *remember.EXAMPLE, passes=False) for function in (remember.remember, changed_function)
@@ -29,7 +29,7 @@ def test_a_program_itself_stays_as_it_is() -> None:
 
 
 @pytest.mark.parametrize(("old", "new"), [("not there", "x"), ("z", "x"), ("y = x @ w", "y = x @ w\n    y = y + 1")])
-def test_what_does_not_name_a_part_of_one_line_is_refused(old: str, new: str) -> None:
+def test_an_ambiguous_or_missing_text_is_rejected(old: str, new: str) -> None:
     with pytest.raises(ValueError, match="must occur once in remember, and it occurs"):
         change_line(remember.remember, old, new)
 

@@ -24,7 +24,7 @@ def test_the_rule_stands_at_one_and_a_line_goes_from_quartile_to_quartile() -> N
     assert f"H{LEFT + width:.1f}" in DRAWN
 
 
-def test_who_listens_hears_every_ratio_and_no_text_is_taken_for_html() -> None:
+def test_the_description_lists_every_ratio_and_texts_are_escaped() -> None:
     label = re.search(r'aria-label="(.*?)"', DRAWN)
     assert label
     assert label[1] == "times &amp; again. a &lt; b: half 0.50, eight 8.0, one 1.0"

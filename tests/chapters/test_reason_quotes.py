@@ -81,7 +81,7 @@ def test_each_known_message_is_shown_whole_with_the_names_in_it_as_code(decision
             assert decision.instruction in coded
 
 
-def test_what_no_table_explains_is_shown_with_what_it_is_about() -> None:
+def test_an_unexplained_message_is_shown_with_its_instruction() -> None:
     html = quote_reasons({"tpu-v5e": REFUSED})
     assert not re.search(r"[*`]", html)
     page = read_html(html)
@@ -94,7 +94,7 @@ def test_what_no_table_explains_is_shown_with_what_it_is_about() -> None:
     assert "<a " not in html
 
 
-def test_what_is_said_of_several_runs_is_shown_once() -> None:
+def test_a_message_of_several_runs_is_shown_once() -> None:
     again = replace(REFUSED, run=9, line=13)
     other = replace(REFUSED, words="another reason")
     assert quote_reasons({"tpu-v5e": [REFUSED, again, other]}) == quote_reasons({"tpu-v5e": [REFUSED, other]})
@@ -114,7 +114,7 @@ def test_a_variant_of_a_program_is_named_as_it_is() -> None:
     assert page[0].get("data-lane") is None
 
 
-def test_words_outside_of_passes_say_so() -> None:
+def test_messages_outside_of_passes_are_marked() -> None:
     html = quote_reasons({"cpu": replace(REFUSED, pass_name="", pipeline="", run=-1)})
     assert "outside the passes <b" in html
 

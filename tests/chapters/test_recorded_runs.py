@@ -67,12 +67,12 @@ def test_a_change_in_a_file_that_it_depends_on_runs_it_again(
     assert (tmp_path / "log").read_text(encoding="utf-8") == "ran ran "
 
 
-def test_what_json_cannot_hold_is_refused_with_the_functions_name(load: Callable[..., object]) -> None:
+def test_a_result_that_is_not_json_is_rejected_with_the_functions_name(load: Callable[..., object]) -> None:
     with pytest.raises(InspectError, match=r"recorded_main\.unprintable returns a value that JSON cannot represent"):
         recorded_runs.recall_run(load(COUNT, "STEP = 1").unprintable)
 
 
-def test_a_function_that_stands_in_no_module_is_refused() -> None:
+def test_a_function_outside_of_a_module_is_rejected() -> None:
     with pytest.raises(InspectError, match="needs a function of a module"):
         recorded_runs.recall_run(lambda: 1)
 

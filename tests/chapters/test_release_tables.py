@@ -47,7 +47,7 @@ def test_an_update_of_libtpu_alone_is_called_so_and_has_an_address_of_its_own() 
     assert sorted([after, before], key=lambda release: release.order) == [before, after]
 
 
-def test_counts_are_told_with_their_signs_what_came_first() -> None:
+def test_counts_have_signs_and_additions_come_first() -> None:
     text = release_tables.say_counts({"reduce": -1, "fusion kLoop": 2})
     assert text == "+2 <code>fusion kLoop</code>, &minus;1 <code>reduce</code>"
 
@@ -63,7 +63,7 @@ def test_rows_beyond_the_first_few_are_folded_and_counted() -> None:
     assert '??? listing "3 more rows"' in shown
 
 
-def test_what_does_not_hold_is_listed_by_page_and_escaped() -> None:
+def test_failed_checks_are_listed_by_page_and_escaped() -> None:
     disagreements = [
         Disagreement("docs/fusion.md", 10, "check", "a < b", "AssertionError: <class 'int'>"),
         Disagreement("docs/fusion.md", 12, "value", "f(x)", "KeyError: 'x'"),

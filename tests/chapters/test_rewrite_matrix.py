@@ -63,7 +63,7 @@ def test_a_history_may_start_late(captures: Captures) -> None:
     assert "// as imported" not in rewrite_matrix.show_steps(captures["cpu"], 1, 0)
 
 
-def test_what_no_pass_removed_has_no_history(captures: Captures) -> None:
+def test_a_kept_instruction_has_no_history_of_removal(captures: Captures) -> None:
     with pytest.raises(ValueError, match="they are still in the module"):
         rewrite_matrix.show_rewrite(captures["cpu"], KEPT)
 

@@ -35,7 +35,7 @@ def test_every_look_is_explained() -> None:
     ]
 
 
-def test_a_box_of_a_kind_that_nothing_explains_is_refused_by_name() -> None:
+def test_a_box_of_an_unknown_kind_is_rejected_by_name() -> None:
     with pytest.raises(ValueError, match="unknown kind of box: other; the kinds are kernel, launch"):
         draw_strips({"row": [StripBox("x", "other")]}, KINDS, "")
 

@@ -31,6 +31,6 @@ def test_a_part_is_drawn_to_the_scale_of_the_whole(halved: Capture) -> None:
     assert block == pytest.approx((whole[0] / 2**0.5, whole[1] / 2), abs=0.1)
 
 
-def test_shapes_are_said(halved: Capture) -> None:
+def test_shapes_are_labeled(halved: Capture) -> None:
     labels = html.unescape(shard_picture.draw_shards({"way": halved}, "Parts", names=("x", "y")))
     assert "Parts. way: x: 16×256 of 64×256, y: 16×128 of 64×256" in labels  # noqa: RUF001 - the sign between sizes

@@ -35,7 +35,7 @@ def test_the_same_outcome_is_no_step(layers: Captures) -> None:
     assert (step.has_other_launches, step.has_other_passes, step.is_regridded) == (False, False, False)
 
 
-def test_another_grid_of_the_same_launches_is_other_sizes(layers: Captures) -> None:
+def test_the_same_launches_with_another_grid_differ_in_size(layers: Captures) -> None:
     old = layers["h100"]
     new = replace(old, thunks=(replace(old.thunks[0], grid=(1, 1, 1)), *old.thunks[1:]))
     assert compare_targets(old, new).is_regridded

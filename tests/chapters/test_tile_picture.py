@@ -17,7 +17,7 @@ def test_tiles_cover_the_array_and_are_numbered_as_memory_has_them() -> None:
     assert "Elements of 16,000 bytes occupy 24,576 bytes." in picture
 
 
-def test_a_column_major_matrix_is_drawn_as_it_lies() -> None:
+def test_a_column_major_matrix_is_drawn_in_memory_order() -> None:
     picture = tile_picture.draw_tiles(parse_shape("f32[200,20]{0,1:T(8,128)}"))
     assert "20 of 24 rows and 200 of 256 columns" in picture
 
@@ -30,6 +30,6 @@ def test_the_array_fills_its_share_of_the_drawing() -> None:
 
 
 @pytest.mark.parametrize("text", ["f32[8]{0:T(256)}", "f32[8,8]{1,0}", "f32[]"])
-def test_what_is_no_tiled_matrix_is_refused_by_name(text: str) -> None:
+def test_a_shape_other_than_a_tiled_matrix_is_rejected(text: str) -> None:
     with pytest.raises(ValueError, match=r"cannot draw f32\["):
         tile_picture.draw_tiles(parse_shape(text))

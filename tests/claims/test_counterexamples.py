@@ -264,7 +264,7 @@ def survivors(claims: list[Claim], change: Callable[[pytest.MonkeyPatch], None])
     return same
 
 
-def test_every_check_fails_in_a_world_that_is_otherwise(all_targets: None) -> None:
+def test_every_check_fails_in_an_altered_world(all_targets: None) -> None:
     del all_targets
     surviving = [claim for claim in read_claims() if claim.check]
     for world in WORLDS:

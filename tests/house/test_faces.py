@@ -24,7 +24,7 @@ def _read_once() -> Iterator[None]:
         yield
 
 
-def test_nobody_reaches_past_the_face_of_a_room() -> None:
+def test_no_import_bypasses_a_packages_exports() -> None:
     past = [
         f"{imported.place} takes {imported.name} from {imported.module}, past the face of {room}"
         for imported in package_graph.list_imports()
@@ -35,7 +35,7 @@ def test_nobody_reaches_past_the_face_of_a_room() -> None:
     assert past == []
 
 
-def test_what_is_taken_from_a_room_is_what_it_exports() -> None:
+def test_every_imported_name_is_exported_by_its_package() -> None:
     faces, modules = package_graph.list_packages(), package_graph.list_modules()
     unknown = []
     for imported in package_graph.list_imports():
@@ -51,12 +51,12 @@ def test_what_is_taken_from_a_room_is_what_it_exports() -> None:
     assert unknown == []
 
 
-def test_everything_that_a_room_exports_is_documented() -> None:
+def test_every_exported_name_is_documented() -> None:
     public = [(room, name) for room, names in package_graph.list_packages().items() for name in sorted(names)]
     assert [f"{room}.{name}" for room, name in public if not package_graph.find_docstring(room, name)] == []
 
 
-def test_everything_that_a_room_exports_is_used_outside_of_it() -> None:
+def test_every_exported_name_is_used_outside_of_its_package() -> None:
     faces = package_graph.list_packages()
     used_names = {
         (imported.module, imported.name)
@@ -88,7 +88,7 @@ def test_no_two_modules_have_one_name_but_the_parts_of_a_question() -> None:
     assert not PARTS & names.keys()
 
 
-def test_a_deep_import_and_an_idle_name_are_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_deep_import_and_an_unused_export_are_detected(monkeypatch: pytest.MonkeyPatch) -> None:
     """The conditions that the tests above check do occur."""
     import_list = list(package_graph.list_imports())
     assert {"docs", "scripts", "snippets", "tests"} == {use.place.partition("/")[0] for use in import_list}
@@ -97,4 +97,4 @@ def test_a_deep_import_and_an_idle_name_are_seen(monkeypatch: pytest.MonkeyPatch
     deep = package_graph.Import("docs/x.md:1", ROOT / "docs" / "x.md", "xla_inspect.hlo.parser", "parse_module")
     monkeypatch.setattr(package_graph, "list_imports", lambda: [*import_list, deep])
     with pytest.raises(AssertionError, match=r"docs/x.md:1 takes parse_module from xla_inspect.hlo.parser, past"):
-        test_nobody_reaches_past_the_face_of_a_room()
+        test_no_import_bypasses_a_packages_exports()

@@ -63,7 +63,7 @@ def test_every_contract_is_kept(tmp_path: Path) -> None:
     assert (result.returncode, result.stdout.splitlines()[-1].partition(",")[2]) == (0, " 0 broken.")
 
 
-def test_imports_against_the_way_are_named_with_both_modules(tmp_path: Path) -> None:
+def test_imports_against_the_contracts_are_reported_with_both_modules(tmp_path: Path) -> None:
     copy(tmp_path)
     for module, imported in PLANTED:
         folder = "scripts" if module.startswith("livepage") else "snippets"
@@ -107,6 +107,6 @@ ENTRY main {
 """
 
 
-def test_what_reads_asks_and_draws_runs_on_the_standard_library_alone() -> None:
+def test_reading_answering_and_drawing_need_only_the_standard_library() -> None:
     result = subprocess.run([sys.executable, "-c", ALONE], input=HLO, capture_output=True, text=True, check=False)
     assert (result.stderr, result.stdout) == ("", "['doubled'] <figure True\n")

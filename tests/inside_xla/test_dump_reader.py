@@ -45,7 +45,7 @@ def give(files: dict[str, bytes], requests: list[int]) -> tuple[str, Callable[[i
     return json.dumps([[name, len(content)] for name, content in files.items()]), read
 
 
-def test_of_a_large_dump_the_beginnings_are_read_and_no_more() -> None:
+def test_only_the_beginnings_of_a_large_dump_are_read() -> None:
     large = HLO.encode() + b"// filler\n" * 1_000_000
     names = ("before_optimizations", "0001.a.after_b.before_c", "cpu_after_optimizations")
     files = {f"dump/module_0000.jit_add.{name}.txt": large for name in names}
@@ -58,7 +58,7 @@ def test_of_a_large_dump_the_beginnings_are_read_and_no_more() -> None:
     assert sum(requests) < len(large) / 10
 
 
-def test_a_module_is_read_and_asked_about_without_a_folder() -> None:
+def test_a_module_is_read_and_queried_without_a_folder() -> None:
     messages: list[str] = []
     reader = DumpReader(messages.append)
     reader.open(
@@ -76,7 +76,7 @@ def test_a_module_is_read_and_asked_about_without_a_folder() -> None:
         reader.answer("kernels")
 
 
-def test_an_archive_is_searched_and_not_read_whole() -> None:
+def test_an_archive_is_read_partially() -> None:
     packed = io.BytesIO()
     with zipfile.ZipFile(packed, "w") as archive:
         archive.writestr("dump/module_0000.jit_add.cpu_after_optimizations.txt", HLO)
@@ -104,7 +104,7 @@ def test_a_file_of_the_page_is_searched_as_any_file() -> None:
         (KeyError("x"), "KeyError: 'x'", True),
     ],
 )
-def test_what_went_wrong_is_told_and_a_fault_of_the_reader_is_called_one(
+def test_errors_are_reported_and_internal_errors_marked(
     monkeypatch: pytest.MonkeyPatch, error: Exception, message: str, *, is_fault: bool
 ) -> None:
     monkeypatch.setattr(sys, "last_exc", error, raising=False)

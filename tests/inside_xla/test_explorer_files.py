@@ -47,7 +47,7 @@ def test_the_data_that_a_page_names_is_published_and_published_again(
         assert published.samefile(staged / NAME) == links
 
 
-def test_what_was_not_used_for_longest_goes_and_what_the_site_needs_stays(
+def test_the_least_recently_used_data_is_evicted_unless_needed(
     staged: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     now = time.time()
@@ -60,17 +60,17 @@ def test_what_was_not_used_for_longest_goes_and_what_the_site_needs_stays(
 
 
 @pytest.mark.usefixtures("staged")
-def test_data_that_was_removed_is_named_with_what_to_do(tmp_path: Path) -> None:
+def test_removed_data_is_reported_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(PluginError, match=rf"lacks {NAME}, which kept pages name; remove .cache/pages too"):
         explorer_files.publish_explorer([PAGE], tmp_path / "site")
 
 
-def test_a_site_without_explorers_gets_nothing_of_them(tmp_path: Path) -> None:
+def test_a_site_without_explorers_gets_none_of_their_files(tmp_path: Path) -> None:
     explorer_files.publish_explorer(["<p>No explorer.</p>"], tmp_path)
     assert list(tmp_path.iterdir()) == []
 
 
-def test_what_no_page_names_any_longer_goes_from_the_site(staged: Path, tmp_path: Path) -> None:
+def test_data_that_no_page_uses_is_removed_from_the_site(staged: Path, tmp_path: Path) -> None:
     """As after an edit, when the folder of the site is not made anew."""
     other = NAME.replace("0", "a")
     for name in (NAME, other):

@@ -17,7 +17,7 @@ class Capture:
         self.target, self.options, self.versions = target, options or {}, VERSIONS
 
 
-def test_captures_are_found_in_what_holds_them() -> None:
+def test_captures_are_found_in_containers() -> None:
     capture = Capture("cpu")
     for container in (capture, [capture], {"a": {"b": (capture,)}}):
         assert describe_makers([container]) == ["CPU with jax 1 and jaxlib 2"]
@@ -43,7 +43,7 @@ def test_a_gpus_captures_state_the_origin_of_their_tiles(options: dict[str, int]
     ]
 
 
-def test_what_a_dump_holds_has_no_makers_that_are_known() -> None:
+def test_a_capture_from_a_dump_has_no_known_makers() -> None:
     dumped = Capture("h100")
     dumped.versions = {}
     assert describe_makers([dumped, Capture("cpu")]) == ["CPU with jax 1 and jaxlib 2"]

@@ -39,7 +39,7 @@ def read_parts(site: Path) -> dict[str, object]:
     return parts
 
 
-def test_all_that_the_page_fetches_is_published_and_published_again(python: Path, tmp_path: Path) -> None:
+def test_all_fetched_files_are_published_repeatedly(python: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     for _ in range(2):
         publish_dump_page([PAGE], site)
@@ -54,7 +54,7 @@ def test_all_that_the_page_fetches_is_published_and_published_again(python: Path
     assert len([*(site / "assets" / "open-dump").glob("reader-*.zip")]) == 1
 
 
-def test_a_page_without_python_is_told_which_command_brings_it(python: Path, tmp_path: Path) -> None:
+def test_a_page_without_python_names_the_command_that_fetches_it(python: Path, tmp_path: Path) -> None:
     site = tmp_path / "site"
     publish_dump_page([PAGE], site)
     (python / PYODIDE.files[0]).write_bytes(b"damaged")
@@ -66,6 +66,6 @@ def test_a_page_without_python_is_told_which_command_brings_it(python: Path, tmp
     assert [*(site / "assets").glob("pyodide*")] == []
 
 
-def test_a_site_without_such_a_page_has_nothing_of_it(tmp_path: Path) -> None:
+def test_a_site_without_the_dump_page_has_none_of_its_files(tmp_path: Path) -> None:
     publish_dump_page(["<p>Another page</p>"], tmp_path / "site")
     assert not (tmp_path / "site").exists()

@@ -84,7 +84,7 @@ def test_a_program_of_no_page_opens_nothing(playgrounds: Playgrounds) -> None:
 @pytest.mark.parametrize(
     "environ", [{"HTTP_HOST": "example.com:8000"}, {"HTTP_HOST": ""}, {"HTTP_SEC_FETCH_SITE": "cross-site"}]
 )
-def test_another_site_or_machine_opens_nothing_and_hears_the_command(
+def test_another_site_or_machine_opens_nothing_and_gets_the_command(
     playgrounds: Playgrounds, environ: dict[str, str]
 ) -> None:
     playgrounds.link(PLACE)
@@ -93,11 +93,11 @@ def test_another_site_or_machine_opens_nothing_and_hears_the_command(
     assert text.endswith(f"xla-inspect play {PROGRAM}")
 
 
-def test_what_is_no_link_to_a_playground_is_answered_by_the_site(playgrounds: Playgrounds) -> None:
+def test_other_links_are_answered_by_the_site(playgrounds: Playgrounds) -> None:
     assert ask(playgrounds, "/fusion/") == (200, {}, "the site")
 
 
-def test_a_playground_that_does_not_start_is_told(tmp_path: Path) -> None:
+def test_a_playground_that_does_not_start_is_reported(tmp_path: Path) -> None:
     playground_server = begin(tmp_path)  # where there is no such program
     playground_server.link(PLACE)
     status, _, text = ask(playground_server, f"/play/{PROGRAM}")

@@ -47,7 +47,7 @@ def place(title: str, name: str, url: str = "fusion/") -> str:
     return program_places.add_places(f"<p>Before.</p>{html}<p>After.</p>", url)
 
 
-def test_a_listing_says_which_command_opens_its_program() -> None:
+def test_a_listing_shows_the_command_that_opens_its_program() -> None:
     html = place("snippets/programs/attention.py", "attention")
     assert "xla-inspect play attention.py:attention<" in html
     assert 'href="../assets/programs/attention.py" download' in html
@@ -59,23 +59,23 @@ def test_a_place_names_program_file_and_function() -> None:
     assert marks == {"program": "layer", "file": "snippets/programs/layer.py", "function": "layer"}
 
 
-def test_of_a_file_with_many_programs_the_listed_one_is_opened() -> None:
+def test_the_listed_program_of_a_file_is_opened() -> None:
     html = place("from snippets/programs/buffers.py", "rows_by_scan")
     assert "xla-inspect play buffers.py:rows_by_scan<" in html
 
 
-def test_the_place_stands_behind_the_fold_of_the_rest_of_the_file() -> None:
+def test_the_edit_link_follows_the_fold_of_the_file() -> None:
     fold = '\n<details class="listing">\n<summary>The whole file, 20 lines</summary>\n<p>It.</p></details>'
     html = LISTING.format(title="snippets/programs/layer.py", name="layer") + fold
     assert program_places.add_places(html, "fusion/").startswith(html + '\n<div class="program-edit"')
 
 
 @pytest.mark.parametrize("title", ["snippets/programs/cache_keys.py", "snippets/peers/torch/layers.py", "a.py"])
-def test_what_is_no_program_for_the_compiler_gets_no_place(title: str) -> None:
+def test_code_that_is_not_compiled_gets_no_edit_link(title: str) -> None:
     assert "program-edit" not in place(title, "work")
 
 
-def test_a_place_is_closed_and_holds_no_other_of_its_kind() -> None:
+def test_an_edit_link_contains_no_nested_element() -> None:
     """The search removes the element up to its first closing tag, so it must not contain another one."""
     match = re.search(r'<div class="program-edit".*?</div>', place("snippets/programs/gelu.py", "gelu"), re.DOTALL)
     assert match is not None
@@ -93,7 +93,7 @@ def test_a_place_is_closed_and_holds_no_other_of_its_kind() -> None:
     assert opened == []
 
 
-def test_every_program_of_the_site_opens_from_what_a_reader_takes_away(tmp_path: Path) -> None:
+def test_every_program_of_the_site_opens_from_its_download(tmp_path: Path) -> None:
     """In a folder that holds nothing else, and in a process that has the package alone."""
     page = "".join(f'<div class="program-edit" data-program="{name}"></div>' for name in PROGRAMS)
     program_places.publish_programs([page], tmp_path / "site")
@@ -143,7 +143,7 @@ def test_a_bundle_is_the_same_at_each_build() -> None:
     assert program_places.bundle("train_step") == program_places.bundle("train_step")
 
 
-def test_what_no_page_offers_any_longer_goes_from_the_site(tmp_path: Path) -> None:
+def test_downloads_that_no_page_offers_are_removed(tmp_path: Path) -> None:
     pages = [unescape(place(f"snippets/programs/{name}.py", name)) for name in ("gelu", "layer")]
     program_places.publish_programs(pages, tmp_path)
     program_places.publish_programs(pages[:1], tmp_path)

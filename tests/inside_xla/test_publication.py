@@ -23,7 +23,7 @@ def test_bundles_are_not_published_unless_a_maintainer_says_so(monkeypatch: pyte
     assert publication.may_show_bundles() is True
 
 
-def test_a_page_that_asks_runs_again_when_the_setting_is_another(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_page_that_reads_the_setting_runs_again_if_it_changes(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(project, "root", publication.SETTINGS.parents[2])
     with Watch() as watch:
         publication.may_show_bundles()

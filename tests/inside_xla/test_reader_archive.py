@@ -40,7 +40,7 @@ def test_the_archive_is_the_same_whenever_it_is_made(archive: bytes, monkeypatch
     assert pack() == archive
 
 
-def test_it_holds_files_of_the_project_under_their_own_names(archive: bytes, root: Path) -> None:
+def test_the_archive_contains_project_files_under_their_names(archive: bytes, root: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(archive)) as packed:
         names = packed.namelist()
         assert names == [*list_files()]
@@ -50,14 +50,14 @@ def test_it_holds_files_of_the_project_under_their_own_names(archive: bytes, roo
             assert packed.read(name) == (top / name).read_bytes()
 
 
-def test_it_holds_no_room_that_a_browser_cannot_have() -> None:
+def test_the_archive_contains_no_package_unavailable_in_browsers() -> None:
     rooms = {name.split("/")[1] for name in list_files() if name.startswith("xla_inspect/") and name.count("/") > 1}
     allowed = {name.rpartition(".")[2] for name in reader_archive.read_rooms()}
     assert rooms <= allowed | {"targets"}
     assert {"analysis", "answers", "dumps", "hlo", "report"} <= rooms
 
 
-def test_what_is_packed_runs_with_the_standard_library_alone(archive: bytes, tmp_path: Path) -> None:
+def test_the_archive_runs_with_the_standard_library_alone(archive: bytes, tmp_path: Path) -> None:
     with zipfile.ZipFile(io.BytesIO(archive)) as packed:
         packed.extractall(tmp_path)
     command = [sys.executable, "-I", "-S", "-c", READ, str(tmp_path)]

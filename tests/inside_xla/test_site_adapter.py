@@ -75,7 +75,7 @@ def test_without_the_project_the_first_cell_fetches_it_and_an_exercise_is_marked
     assert (tmp_path / "inside-xla" / "snippets" / "practice" / "jaxpr" / "follow.py").is_file()
 
 
-def test_without_an_address_to_fetch_from_the_first_cell_says_what_to_do(bare: Path, tmp_path: Path) -> None:
+def test_the_first_cell_without_an_address_gives_instructions(bare: Path, tmp_path: Path) -> None:
     result = run(bare, first_cell(""), tmp_path)
     assert "open this notebook in the project's environment: `uv run --with jupyterlab" in result.stdout + result.stderr
 
@@ -87,7 +87,7 @@ def test_in_the_projects_environment_the_first_cell_fetches_nothing(tmp_path: Pa
     assert not (tmp_path / "inside-xla").exists()
 
 
-def test_a_page_that_prints_a_jaxpr_prints_text_wherever_the_build_runs() -> None:
+def test_a_printed_jaxpr_is_plain_text_in_any_build() -> None:
     code = "from inside_xla import site_adapter; import jax; print(jax.config.jax_pprint_use_color)"
     environment = {**os.environ, "JAX_PPRINT_USE_COLOR": "1", "PYTHONPATH": str(ROOT / "scripts")}
     ran = subprocess.run([sys.executable, "-c", code], env=environment, capture_output=True, text=True, check=True)
@@ -95,7 +95,7 @@ def test_a_page_that_prints_a_jaxpr_prints_text_wherever_the_build_runs() -> Non
 
 
 @pytest.mark.parametrize("first", ["import jax", "import xla_inspect, jax"])
-def test_what_is_kept_of_a_page_is_found_whoever_imported_jax_before(first: str) -> None:
+def test_a_stored_page_is_found_for_any_earlier_import_of_jax(first: str) -> None:
     assert describe_machine(after=first) == describe_machine(after="")
 
 

@@ -23,7 +23,7 @@ def test_every_entry_of_the_glossary_and_every_opcode_is_there() -> None:
     assert opcodes == {opcode: f"op-{opcode}" for opcode in OPCODES}
 
 
-def test_every_pass_is_there_by_its_anchor_but_what_is_an_opcode_too() -> None:
+def test_every_pass_that_is_not_an_opcode_is_a_term() -> None:
     table = tomllib.loads((DOCS / term_list.PASS_TABLE).read_text(encoding="utf-8"))["passes"]
     passes = [term for term in TERMS if term.page == term_list.PASSES]
     assert {*table} - {term.code for term in passes} == {*table} & OPCODES == {"fusion"}
@@ -32,7 +32,7 @@ def test_every_pass_is_there_by_its_anchor_but_what_is_an_opcode_too() -> None:
     assert {term.page for term in TERMS if term.is_rare} == {term_list.PASSES}
 
 
-def test_each_says_one_sentence_of_plain_text() -> None:
+def test_each_term_has_one_sentence_of_plain_text() -> None:
     sentences = {term.name: term.says for term in TERMS}
     # A computed value would stand there as its expression.
     assert {
@@ -84,7 +84,7 @@ def test_a_page_may_be_without_passes(monkeypatch: pytest.MonkeyPatch) -> None:
     assert {term.page for term in term_list.choose(TERMS, "jaxpr.md")} == {term_list.GLOSSARY, term_list.OPERATIONS}
 
 
-def test_each_rule_is_for_a_page_and_a_term_that_there_are() -> None:
+def test_each_rule_names_an_existing_page_and_term() -> None:
     rules = term_list.read_rules()
     for page in (*rules["without"], *rules["other"]):
         assert (DOCS / page).is_file(), page

@@ -51,7 +51,7 @@ def test_a_builder_without_hooks_gets_the_same_page(site: Site) -> None:
     assert _convert(site, body).replace('"highlight"', '"language-python highlight"') == html
 
 
-def test_a_failing_page_raises_where_nobody_listens(site: Site) -> None:
+def test_a_failing_page_raises_without_a_listener(site: Site) -> None:
     """So that such a builder stops, naming page and line."""
     site.write({"docs/a.md": PAGE.replace("== 1234", "== 1235")})
     body = (site.root / "docs" / "a.md").read_text().split("---\n")[2]
@@ -70,7 +70,7 @@ def test_one_converter_may_render_page_after_page(site: Site) -> None:
 
 
 @pytest.mark.parametrize("opens", ['??? note "A fold"', '=== "A tab"', "- an item"])
-def test_html_that_is_indented_stands_in_no_paragraph(site: Site, opens: str) -> None:
+def test_indented_html_is_not_in_a_paragraph(site: Site, opens: str) -> None:
     """A browser closes a `<p>` at a `<figure>` or a `<div>`, and the `</p>` after it closes nothing."""
     figure = "<figure><svg><title>*a*\nb</title></svg><figcaption>c</figcaption></figure>"
     text = f"# A\n\n{opens}\n\n    {figure.replace(chr(10), chr(10) + '    ')}\n\n    *So* it <b>is</b>.\n"

@@ -55,7 +55,7 @@ def compare(site: Site, elsewhere: other_machine.Twin, name: str) -> list[str]:
 
 
 @pytest.mark.parametrize("name", SHOWN)
-def test_what_is_of_the_moment_or_the_machine_is_named_by_its_line(
+def test_values_of_the_moment_or_machine_are_reported_with_their_line(
     shared_site: Site, elsewhere: other_machine.Twin, name: str
 ) -> None:
     line = 4 if name == "value" else 7
@@ -64,5 +64,5 @@ def test_what_is_of_the_moment_or_the_machine_is_named_by_its_line(
 
 
 @pytest.mark.parametrize("name", KEPT)
-def test_what_is_the_same_everywhere_passes(shared_site: Site, elsewhere: other_machine.Twin, name: str) -> None:
+def test_stable_values_pass(shared_site: Site, elsewhere: other_machine.Twin, name: str) -> None:
     assert compare(shared_site, elsewhere, name) == []

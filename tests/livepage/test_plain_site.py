@@ -108,6 +108,6 @@ def test_a_check_that_fails_on_a_plain_site_fails_the_build_with_page_and_line(f
     assert "docs/numbers.md:13: AssertionError: left was 15, right was 16" in result.stderr
 
 
-def test_the_plain_site_really_finds_none_of_this_project(folder: Path) -> None:
+def test_the_plain_site_cannot_import_this_project(folder: Path) -> None:
     (folder / "docs/words.md").write_text('# Words\n\n```python exec="on"\nimport jax\n```\n', encoding="utf-8")
     assert "docs/words.md:4: ModuleNotFoundError: jax is not for this site" in build(folder).stderr

@@ -46,7 +46,7 @@ def list_users() -> list[Path]:
     return [ROOT / name for name in listed if (ROOT / name).is_file()]
 
 
-def test_a_room_is_entered_by_what_it_exports_alone() -> None:
+def test_packages_of_the_engine_use_only_each_others_exports() -> None:
     broken = []
     for path in list_users():
         name = path.relative_to(ROOT).as_posix()
@@ -59,7 +59,7 @@ def test_a_room_is_entered_by_what_it_exports_alone() -> None:
 
 
 @pytest.mark.parametrize("room", ROOMS)
-def test_what_a_room_exports_is_documented_and_used_outside(room: str) -> None:
+def test_exports_of_engine_packages_are_documented_and_used(room: str) -> None:
     exported = importlib.import_module(f"livepage.{room}")
     users = [path for path in list_users() if f"scripts/livepage/{room}/" not in path.as_posix()]
     used_names = {member for path in users for module, member in list_imports(path) if module == room}
@@ -69,7 +69,7 @@ def test_what_a_room_exports_is_documented_and_used_outside(room: str) -> None:
     assert [thing.__name__ for thing in documented if not inspect.getdoc(thing)] == []
 
 
-def test_the_engine_says_no_word_of_what_its_pages_are_about() -> None:
+def test_the_engine_does_not_mention_compilers() -> None:
     files = [path for path in ENGINE.rglob("*") if path.suffix in {".py", ".j2"}]
     mentions = [
         f"{path.relative_to(ROOT)}: {name_match[0]}"
@@ -84,7 +84,7 @@ STATE = {"_guards", "_inside", "_listeners", "_site", "_watches", "project"}
 """The project, the state between MkDocs' events, and what audit hooks, which nobody can remove, report to."""
 
 
-def test_what_a_module_holds_that_changes_is_a_cache_or_one_of_six() -> None:
+def test_mutable_module_state_is_a_cache_or_listed() -> None:
     mutable_names = set()
     for path in ENGINE.rglob("*.py"):
         for node in ast.parse(path.read_text(encoding="utf-8")).body:

@@ -105,7 +105,7 @@ def texts(answer: workers.Answer | None) -> list[str]:
     return [outcome.text for outcome in answer.outcomes]
 
 
-def test_the_page_that_is_asked_for_comes_and_those_after_it_are_kept_by_then(
+def test_the_requested_page_comes_first_and_later_ones_are_prepared(
     pool: Callable[..., workers.Workers],
 ) -> None:
     pages = pool(a=PAGE.format(number=1), b=PAGE.format(number=2), c=PAGE.format(number=3))
@@ -170,7 +170,7 @@ def test_the_processes_end_with_a_build_that_is_stopped(
     assert not (site.root / "site/built.json").exists()
 
 
-def test_a_strict_build_that_is_to_be_quiet_still_fails_for_a_page(tooled: Callable[..., Site]) -> None:
+def test_a_quiet_strict_build_still_fails(tooled: Callable[..., Site]) -> None:
     site = tooled(a='```python check="Four"\nfour = 3\nassert four == 4\n```\n')
     command = [sys.executable, "-m", "mkdocs", "build", "--strict", "--quiet"]
     result = subprocess.run(command, cwd=site.root, check=False, capture_output=True, text=True)
@@ -197,7 +197,7 @@ def await_true(is_so: Callable[[], bool], *, longest: float = 60) -> None:
         time.sleep(0.05)
 
 
-def test_what_a_page_logs_in_its_process_is_heard_of(
+def test_log_messages_of_a_worker_are_forwarded(
     pool: Callable[..., workers.Workers], caplog: pytest.LogCaptureFixture
 ) -> None:
     reading = PAGE.format(number=1).replace("print(", "import time; time.time(); print(")

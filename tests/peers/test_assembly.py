@@ -30,7 +30,7 @@ layer:
 """
 
 
-def test_it_is_the_innermost_that_multiplies_without_directives() -> None:
+def test_the_working_loop_is_the_innermost_with_a_multiplication() -> None:
     assert inner_loop(CODE).split() == [
         ".LBB0_2:",
         "mulps",
@@ -52,5 +52,5 @@ def test_a_multiplication_of_one_or_several_numbers_counts(line: str) -> None:
 
 
 @pytest.mark.parametrize("line", ["\timulq\t$4, %rax", "\tmulsd\t%xmm0, %xmm1", "\taddps\t%xmm0, %xmm1", ".LBB0_2:"])
-def test_one_of_addresses_or_of_wider_numbers_does_not(line: str) -> None:
+def test_address_and_integer_multiplications_do_not_count(line: str) -> None:
     assert not is_multiplication(line)

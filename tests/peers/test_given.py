@@ -19,7 +19,7 @@ PROGRAMS = list(given.SHAPES)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_a_program_takes_what_the_one_of_its_name_takes(name: str) -> None:
+def test_a_peer_program_takes_the_arguments_of_its_namesake(name: str) -> None:
     example = importlib.import_module(f"programs.{name}").EXAMPLE
     assert [item.shape for item in example] == list(given.SHAPES[name].values())
 
@@ -44,7 +44,7 @@ def test_jax_gives_the_results_that_all_are_compared_with(name: str) -> None:
     ],
     ids=["a little off", "no number", "another shape"],
 )
-def test_a_wrong_result_is_refused(name: str, result: NDArray[np.float64], message: str) -> None:
+def test_a_wrong_result_is_rejected(name: str, result: NDArray[np.float64], message: str) -> None:
     with pytest.raises(given.WrongResultError, match=message):
         given.check(name, result)
 
@@ -58,12 +58,12 @@ def test_the_stablehlo_is_what_this_jax_exports(name: str) -> None:
 
 
 @pytest.mark.parametrize("peer", records.names())
-def test_a_record_is_of_the_numbers_that_are_given_now(peer: str) -> None:
+def test_a_record_belongs_to_the_current_inputs(peer: str) -> None:
     assert records.read(peer).given == given.digest()
 
 
 @pytest.mark.parametrize("peer", records.names())
-def test_a_record_speaks_of_all_programs(peer: str) -> None:
+def test_a_record_contains_all_programs(peer: str) -> None:
     record = records.read(peer)
     assert list(record.kernels) == PROGRAMS
     assert record.error_below == dict.fromkeys(PROGRAMS, given.BOUND)

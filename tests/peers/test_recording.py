@@ -38,12 +38,12 @@ def test_a_text_is_recorded_without_blanks_at_its_ends_and_with_its_numbers(text
         ('cpu_features = "+avx512f,+sse4.2,+fma,+cmov"', "a list of CPU features"),
     ],
 )
-def test_what_is_left_of_the_machine_is_refused_with_its_line(line: str, what: str) -> None:
+def test_traces_of_the_machine_are_rejected_with_their_line(line: str, what: str) -> None:
     with pytest.raises(UnfitTextError, match=f"iree: layer/flow, line 2: holds {what}"):
         Recording("iree").text("layer/flow", f"first\n{line}")
 
 
-def test_what_differs_from_run_to_run_is_replaced_on_demand() -> None:
+def test_varying_text_is_replaced_on_request() -> None:
     recording = Recording("torch")
     recording.text("layer", "# AOT ID: ['3_inference']", replace={r"\d+_inference": "N_inference"})
     assert recording.texts == {"layer": ["# AOT ID: ['N_inference']"]}

@@ -51,7 +51,7 @@ def test_a_text_takes_one_line_of_the_file_for_each_of_its_lines(folder: Path) -
     assert '   "first",' in lines
 
 
-def test_what_decides_on_a_record_is_its_folder_and_what_that_imports(folder: Path) -> None:
+def test_a_record_depends_on_its_folder_and_its_imports(folder: Path) -> None:
     names = {path.relative_to(folder).as_posix() for path in records.list_sources(folder / "small")}
     assert names == {"small/run.py", "small/notes.txt", "shared.py", "files/__init__.py", "files/layer.mlir"}
 
@@ -68,12 +68,12 @@ def test_a_change_in_any_of_these_makes_the_record_stale(folder: Path, name: str
     )
 
 
-def test_a_change_elsewhere_does_not(folder: Path) -> None:
+def test_a_change_elsewhere_keeps_the_record_valid(folder: Path) -> None:
     (folder / "unrelated.py").write_text("changed = True\n", encoding="utf-8")
     assert records.read("small", folder).peer == "small"
 
 
-def test_line_ends_of_another_system_do_not(folder: Path) -> None:
+def test_other_line_ends_keep_the_record_valid(folder: Path) -> None:
     (folder / "shared.py").write_bytes(b"from peers.files import read\r\n")
     assert records.read("small", folder).peer == "small"
 

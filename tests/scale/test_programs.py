@@ -60,7 +60,7 @@ def test_a_program_traces_and_what_it_is_donated_comes_back_in_the_same_form(nam
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_how_arguments_are_sharded_is_said_of_each_of_them(name: str) -> None:
+def test_every_argument_has_a_sharding(name: str) -> None:
     _, program = PROGRAMS[name]
     is_spec = {"is_leaf": lambda leaf: isinstance(leaf, jax.sharding.PartitionSpec)}
     for spec, example in zip(program.arguments.get("specs", ()), program.example, strict=False):

@@ -123,7 +123,7 @@ def test_a_uv_of_another_content_is_refused(clone: Path) -> None:
     assert not (clone / ".uv" / "bin" / "uv").exists()
 
 
-def test_what_publishes_the_package_is_the_uv_that_was_fetched_and_none_on_the_path(clone: Path) -> None:
+def test_publishing_uses_only_the_fetched_uv(clone: Path) -> None:
     make_program(clone / "bare" / "uv", "#!/bin/sh\necho the one on PATH\n")
     make_program(
         clone / "bare" / "python3", BARE_PYTHON.format(pip=0).replace("#!/bin/sh\\n", "#!/bin/sh\\necho $1\\n")
@@ -159,7 +159,7 @@ def test_a_port_that_is_none_is_refused_before_anything_is_built(clone: Path, po
     assert bash.stderr == f"serve: --port needs a number from 1 to 65535, not '{port}'.\n"
 
 
-def test_where_uv_cannot_fetch_python_it_is_said_what_to_install(clone: Path) -> None:
+def test_an_unfetchable_python_is_reported_with_a_remedy(clone: Path) -> None:
     make_program(clone / "good" / "uv", '#!/bin/sh\n[ "$1 $2" = "python dir" ]\n')
     with socket.create_server(("127.0.0.1", 0)) as server:
         free = str(server.getsockname()[1])

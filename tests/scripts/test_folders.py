@@ -20,7 +20,7 @@ def list_commands() -> list[Path]:
     return sorted(path for path in SCRIPTS.rglob("*") if path.is_file() and not path.suffix)
 
 
-def test_what_people_type_stands_in_front_and_all_else_in_a_folder() -> None:
+def test_user_commands_are_at_the_top_and_the_rest_in_folders() -> None:
     assert {path.name for path in list_commands() if path.parent == SCRIPTS} == TYPED
     assert {path.parent.name for path in list_commands()} - {SCRIPTS.name} < FOLDERS
 

@@ -141,7 +141,7 @@ def judge(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Judge:
     return check
 
 
-def test_what_was_affirmed_is_not_complained_of(judge: Judge) -> None:
+def test_an_affirmed_sentence_is_not_reported(judge: Judge) -> None:
     assert judge(PAGE) == []
 
 
@@ -324,7 +324,7 @@ def test_the_command_shows_sentence_and_check_side_by_side_and_records_what_is_a
     assert judge(PAGE) != []
 
 
-def test_a_value_backs_no_clause_without_one(judge: Judge) -> None:
+def test_a_value_supports_no_clause_without_a_value(judge: Judge) -> None:
     text = textwrap.dedent(PAGE) + "\nThe H100 makes `= 2 + 3` of it, and the CPU is twice as slow.\n"
     prose = read_sentences("docs/page.md", text)
     [pair] = affirm.affirm(prose, lambda _: False, {})

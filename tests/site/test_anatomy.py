@@ -45,7 +45,7 @@ def test_a_chapter_that_shows_a_gpu_says_at_its_foot_that_nothing_was_tuned(page
     assert "H100" not in re.sub(r"<[^>]*>", " ", text) or not foot or "without a GPU: tiles of matmuls are" in foot
 
 
-def test_a_question_stands_above_what_answers_it(page: Path) -> None:
+def test_a_question_is_above_its_answer(page: Path) -> None:
     """The link of a question leads to a place below it, or to the section that contains it."""
     html = render(page)
     questions = [*QUESTION.finditer(html)]

@@ -39,5 +39,5 @@ def test_with_one_a_page_can_be_edited_and_reported() -> None:
     assert links["Report an issue"] == f"{REPOSITORY}/issues/new?title=Fusion"
 
 
-def test_where_there_is_no_feed_none_is_named() -> None:
+def test_a_site_without_a_feed_links_none() -> None:
     assert "Feed" not in link_texts("", feed=False)

@@ -77,7 +77,7 @@ def find_moved(place: str, text: str) -> list[str]:
     ]
 
 
-def test_no_link_leads_to_where_something_was() -> None:
+def test_no_link_leads_to_a_moved_page() -> None:
     assert [line for place, text in read_texts() for line in find_moved(place, text)] == []
 
 

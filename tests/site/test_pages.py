@@ -38,7 +38,7 @@ def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
 
 
 @pytest.mark.long("the strict build has run every page")
-def test_a_page_holds_what_it_claims(page: Path) -> None:
+def test_the_checks_of_a_page_pass(page: Path) -> None:
     """Run a page; a failure is named by page and line, as in the build."""
     build = Build()
     html, failures = render_one.render_page(page, ROOT, build)
@@ -55,7 +55,7 @@ def test_a_page_holds_what_it_claims(page: Path) -> None:
 
 
 @pytest.mark.long("the strict build has run every page")
-def test_a_page_that_runs_again_comes_to_the_same(page: Path) -> None:
+def test_a_second_run_of_a_page_gives_the_same_result(page: Path) -> None:
     """As under `mkdocs serve` after an edit, in a process in which JAX remembers what it compiled."""
     build = Build()
     render_one.render_page(page, ROOT, build)
@@ -84,7 +84,7 @@ def test_a_page_shows_nothing_of_the_moment_or_the_machine(page: Path, elsewhere
 
 
 @pytest.mark.long("the strict build has run every page")
-def test_a_notebook_holds_what_it_claims(notebook: Path) -> None:
+def test_the_checks_of_a_notebook_pass(notebook: Path) -> None:
     """Run a notebook, unless it is kept; every check, prediction and exercise of it is on its page."""
     html, failures = render_one.render_page(notebook, ROOT)
     if failures:

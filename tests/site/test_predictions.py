@@ -267,7 +267,7 @@ def try_questions(codes: list[str], monkeypatch: pytest.MonkeyPatch) -> Trial:
 
 @pytest.mark.long("each page that asks runs three times")
 @pytest.mark.usefixtures("all_targets")
-def test_what_the_compilers_did_decides_each_answer_of_a_page(asking: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_captures_decide_each_answer_of_a_page(asking: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     codes = read_code(asking)
     trial = try_questions(codes, monkeypatch)
     print(f"{asking.name}: {trial.asked} questions, {trial.asked - len(trial.same)} follow the captures alone")  # noqa: T201

@@ -173,7 +173,7 @@ def test_two_builds_are_the_same_byte_for_byte(built_site: Path, clone: Path) ->
     assert compare(built_site, clone) == []
 
 
-def test_what_is_kept_of_all_pages_is_what_a_new_run_comes_to(built_site: Path, clone: Path) -> None:
+def test_stored_pages_equal_a_new_run(built_site: Path, clone: Path) -> None:
     differences = compare(built_site, clone)
     again = run_in(clone.parent, "-m", "mkdocs", "build", "--strict")
     assert (differences, again.returncode, "(0 run)" in again.stderr) == ([], 0, True), again.stderr

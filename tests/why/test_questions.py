@@ -32,13 +32,13 @@ def capture(name: str) -> Capture:
 
 @each_question
 @pytest.mark.usefixtures("all_targets")
-def test_what_is_asked_about_is_there(question: Question) -> None:
+def test_the_effect_in_question_exists(question: Question) -> None:
     assert question.shows(capture(question.name))
 
 
 @pytest.mark.parametrize("question_and_change", CHANGES.values(), ids=CHANGES)
 @pytest.mark.usefixtures("all_targets")
-def test_what_is_said_to_remove_it_does(question_and_change: tuple[Question, dict[str, Any]]) -> None:
+def test_the_listed_change_removes_the_effect(question_and_change: tuple[Question, dict[str, Any]]) -> None:
     question, change = question_and_change
     changed_capture = question.capture_changed(change)
     assert changed_capture.error == ""

@@ -162,40 +162,40 @@ def copy(builds: Builds, tmp_path: Path, make_site: Callable[[Path], Site]) -> B
     ],
     ids=lambda value: value.strip() or "nothing",
 )
-def test_a_change_of_anything_that_a_page_read_lets_it_run(copy: Builds, name: str, old: str, new: str) -> None:
+def test_a_change_of_any_input_of_a_page_runs_it_again(copy: Builds, name: str, old: str, new: str) -> None:
     copy.edit(name, old, new)
     assert "(1 run)" in copy.run()
     assert "(0 run)" in copy.run()
 
 
 @pytest.mark.parametrize("name", ["docs/asked.txt", "docs/gone.txt"])
-def test_a_file_that_a_page_asked_for_lets_it_run_when_it_comes_or_goes(copy: Builds, name: str) -> None:
+def test_adding_or_removing_a_requested_file_runs_the_page_again(copy: Builds, name: str) -> None:
     path = copy.site.root / name
     path.unlink() if path.exists() else path.touch()
     assert "(1 run)" in copy.run()
     assert "(0 run)" in copy.run()
 
 
-def test_a_file_that_joins_a_folder_which_a_page_lists_lets_it_run(copy: Builds) -> None:
+def test_a_new_file_in_a_listed_folder_runs_the_page_again(copy: Builds) -> None:
     (copy.site.root / "docs/data/more.json").write_text("[]", encoding="utf-8")
     assert "(1 run)" in copy.run()
 
 
 @pytest.mark.long("otherwise a text, a module and a file stand for all inputs", but=["XLA_FLAGS"])
 @pytest.mark.parametrize("variable", ["CHOICE", "ASKED", "XLA_FLAGS", "JAX_ENABLE_X64"])
-def test_a_variable_that_a_page_or_a_compiler_reads_lets_it_run(copy: Builds, variable: str) -> None:
+def test_a_variable_read_by_a_page_or_compiler_runs_it_again(copy: Builds, variable: str) -> None:
     value = {"XLA_FLAGS": "--xla_cpu_enable_fast_math=false"}.get(variable, "1")
     assert "(1 run)" in copy.run(**{variable: value})
     assert "(0 run)" in copy.run(**{variable: value})
     assert "(0 run)" in copy.run()
 
 
-def test_a_variable_that_a_page_only_hands_on_lets_none_run(copy: Builds) -> None:
+def test_a_variable_that_is_only_passed_on_runs_no_page(copy: Builds) -> None:
     assert "(0 run)" in copy.run(HANDED="on")
 
 
 @pytest.mark.parametrize("name", ["docs/a.md", "part.md", "snippets/unread.py", "docs/other.txt"])
-def test_prose_and_what_no_page_reads_let_none_run(copy: Builds, name: str) -> None:
+def test_prose_and_unread_files_run_no_page(copy: Builds, name: str) -> None:
     path = copy.site.root / name
     old = path.read_text(encoding="utf-8") if path.exists() else ""
     path.write_text(old.replace("Prose", "Poetry").replace("Included", "Concluded") or "X = 1\n", encoding="utf-8")
@@ -204,7 +204,7 @@ def test_prose_and_what_no_page_reads_let_none_run(copy: Builds, name: str) -> N
     assert ("Poetry" in page, "Concluded" in page) == (name == "docs/a.md", name == "part.md")
 
 
-def test_everything_runs_where_that_is_asked_for(copy: Builds) -> None:
+def test_everything_runs_on_request(copy: Builds) -> None:
     assert "(1 run)" in copy.run(LIVE="all")
     assert "(1 run)" in copy.run(LIVE="all")
     assert "(0 run)" in copy.run()
@@ -223,7 +223,7 @@ def test_everything_runs_where_that_is_asked_for(copy: Builds) -> None:
         ("print(open({outside!r}).read())", "the file outside.txt, which lies outside the project"),
     ],
 )
-def test_nothing_is_kept_of_a_page_that_reads_what_nobody_can_hold(
+def test_a_page_with_unstable_inputs_is_not_stored(
     site: Site, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, code: str, what: str
 ) -> None:
     elsewhere = tmp_path / "elsewhere"
@@ -242,7 +242,7 @@ def test_nothing_is_kept_of_a_page_that_reads_what_nobody_can_hold(
     assert not page_store.seems_kept("docs/a.md")
 
 
-def test_a_page_that_hands_on_the_whole_environment_is_kept_for_the_next_build(copy: Builds) -> None:
+def test_a_page_that_passes_on_the_environment_is_stored(copy: Builds) -> None:
     copy.edit("docs/a.md", "env={**handed,", "env={**os.environ,")
     assert "(1 run)" in copy.run()
     assert "(0 run)" in copy.run()
@@ -262,7 +262,7 @@ def test_a_page_depends_on_each_file_of_the_engine_also_where_names_are_alike(
     assert outcomes.hash_common("read", "keep") != before
 
 
-def test_a_page_leaves_the_process_as_it_was(site: Site) -> None:
+def test_a_page_leaves_the_process_unchanged(site: Site) -> None:
     before = os.stat, type(os.environ)
     asking = "import os\nprint(os.stat.__name__, type(os.environ).__name__)"
     site.write({"docs/a.md": f'# A\n\n```python exec="on"\n{asking}\n```\n'})

@@ -56,7 +56,7 @@ def test_a_file_that_a_page_includes_counts_as_the_page(twice: Site, converted: 
     assert "Another part." in twice.html("first")
 
 
-def test_an_anchor_that_goes_is_missed_by_a_page_that_was_not_converted(twice: Site, converted: list[str]) -> None:
+def test_a_removed_anchor_is_reported_for_an_unconverted_page(twice: Site, converted: list[str]) -> None:
     twice.write({"docs/second.md": SECOND.replace("#there", "#elsewhere")})
     assert [line for line in twice.build() if "docs/first.md:3" in line and "#there" in line] != []
     assert converted == ["second.md"]

@@ -104,7 +104,7 @@ def test_a_notebook_is_a_page_and_runs_again_only_when_it_must(lab: Site, monkey
     assert "newer" in lab.html("lab")
 
 
-def test_what_a_reader_takes_away_runs_elsewhere(lab: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_downloaded_notebook_runs_elsewhere(lab: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """It is opened from the repository that the configuration names, and its links lead to the site."""
     monkeypatch.setenv("REPO_URL", "https://github.com/someone/project")
     monkeypatch.setenv("SITE_URL", "https://example.org/xla/")
@@ -164,7 +164,7 @@ def test_a_process_that_ends_before_the_first_cell_is_started_again(lab: Site, l
     assert (lab.root / "snippets/starts").read_text(encoding="utf-8") == "xxx"
 
 
-def test_a_mark_that_cannot_be_read_is_told(site: Site) -> None:
+def test_an_unreadable_mark_is_reported(site: Site) -> None:
     site.write({"docs/lab.py": "# %% [markdown]\n# # Lab\n\n# %% {fold}\n1\n"})
     (problem,) = site.build()
     assert problem.startswith("docs/lab.py:4: this begins no cell: write `# %%`")
@@ -194,7 +194,7 @@ NONE = '# %% [markdown]\n# # Lab\n\n# %% check="It is so."\nx = 1\n'
 
 
 @pytest.mark.usefixtures("all_targets")  # as in test_checks
-def test_a_check_of_a_notebook_fails_as_that_of_a_page(site: Site) -> None:
+def test_a_check_of_a_notebook_fails_like_one_of_a_page(site: Site) -> None:
     """With its line, the values compared and those of the loop; also when it checks nothing."""
     site.write({"docs/checks.py": CHECKS, "docs/empty.py": EMPTY, "docs/none.py": NONE})
     assert sorted(site.build()) == [

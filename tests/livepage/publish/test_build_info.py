@@ -45,7 +45,7 @@ def root(site: Site, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 @pytest.mark.usefixtures("root")
-def test_what_is_counted_is_what_the_build_runs(site: Site) -> None:
+def test_the_counts_match_the_build(site: Site) -> None:
     [page] = [page for page in build_info.list_pages() if page.name == "page.md"]
     assert site.build() == []
     source, _ = site.last.sources["docs/page.md"]

@@ -67,7 +67,7 @@ CARDS = """
     """
 
 
-def test_what_a_block_hands_over_stands_for_its_elements(site: Site) -> None:
+def test_entries_of_a_block_replace_its_elements(site: Site) -> None:
     site.write({"docs/a.md": CARDS.format(a=1, b=2), "docs/b.md": CARDS.format(a="x", b="y")})
     assert site.build() == []
     index = json.loads((site.root / "site" / "search" / "search_index.json").read_text(encoding="utf-8"))
@@ -82,7 +82,7 @@ def test_what_a_block_hands_over_stands_for_its_elements(site: Site) -> None:
     ]
 
 
-def test_an_entry_that_is_none_fails_at_its_block(site: Site) -> None:
+def test_an_invalid_entry_fails_at_its_block(site: Site) -> None:
     site.write({"docs/a.md": '# A\n\n```python exec="on"\nsearch_entries = [("id",)]\n```\n'})
     [failure] = site.build()
     assert failure.startswith("docs/a.md:3: TypeError: SearchEntry.__init__() missing 2 required")
@@ -93,7 +93,7 @@ def test_a_term_is_an_entry_of_its_own() -> None:
     assert index(terms)["tracer"] == ("tracer", "<p>What stands in for an array.</p>")
 
 
-def test_a_section_has_whole_sentences_and_of_those_that_say_little_new_each_word_once() -> None:
+def test_a_section_keeps_whole_sentences_and_new_words_of_the_others() -> None:
     section = (
         "<p>A fusion is one kernel. Later the scheduler decides, the scheduler.</p>"
         "<p>An allocation outlives neither program, executable nor device.</p>"
@@ -106,7 +106,7 @@ def test_a_section_has_whole_sentences_and_of_those_that_say_little_new_each_wor
     )
 
 
-def test_what_a_section_above_said_is_not_kept_again_but_how_each_begins_is() -> None:
+def test_repeated_sentences_are_dropped_except_at_the_start_of_a_section() -> None:
     sentence = "Every allocation outlives its executable."
     entries_found = index(f'<h2 id="a">A</h2><p>{sentence}</p><h2 id="b">B</h2><p>It begins.</p><p>{sentence}</p>')
     assert (entries_found["a"][1], entries_found["b"][1]) == (f"<p>{sentence}</p>", "<p>It begins.</p>")
@@ -120,12 +120,12 @@ def test_names_in_tables_count_once_a_page_and_instructions_have_no_number() -> 
     assert (entries_found["a"][1], entries_found["b"][1]) == ("<sub>loop_fusion</sub>", "<p>Again.</p>")
 
 
-def test_what_a_page_holds_cannot_leave_the_text_it_is_in() -> None:
+def test_text_of_a_page_is_escaped_in_the_index() -> None:
     entries_found = index('<h2 id="a">A</h2><p>An <code>f32[8]&lt;script&gt;</code> type.</p>')
     assert entries_found["a"][1] == "<p>An f32[8]&lt;script&gt; type.</p>"
 
 
-def test_an_entry_ranks_as_it_was_handed_over() -> None:
+def test_an_entry_keeps_its_given_rank() -> None:
     entries = [SearchEntry("all-gather", "all-gather", "", 4.5), SearchEntry("kept", "Kept", "")]
     items: list[dict[str, object]] = [{"location": f"cards/#{entry.id}"} for entry in entries]
     items.append({"location": "other/#all-gather"})
@@ -133,7 +133,7 @@ def test_an_entry_ranks_as_it_was_handed_over() -> None:
     assert [item.get("boost") for item in items] == [4.5, None, None]
 
 
-def test_what_readers_type_for_a_section_leads_to_it_and_a_section_that_is_gone_is_named() -> None:
+def test_queries_lead_to_their_section_and_missing_sections_are_reported() -> None:
     items: list[dict[str, object]] = [{"location": "cards/"}, {"location": "cards/#a"}, {"location": "other/#a"}]
     ranked = rank(items, "cards/", [], {"": ["card"], "a": ["OOM", "out of memory"], "b": ["lost"]})
     assert [item.get("tags") for item in items] == [["card"], ["OOM", "out of memory"], None]
@@ -145,7 +145,7 @@ def test_words_for_a_section_that_no_page_has_fail_the_build(site: Site) -> None
     assert site.build() == ["docs/data/search.toml: a.md has no section 'here' to find"]
 
 
-def test_a_page_that_grows_with_each_release_is_found_by_how_its_sections_begin() -> None:
+def test_a_growing_page_is_indexed_by_the_start_of_its_sections() -> None:
     page = '<h2 id="a">A</h2><p>It begins so.</p><p>Words that nobody ever uttered anywhere follow.</p>'
     page += "<p>Unheard.</p>"
     assert "Unheard" in to_index(page)

@@ -47,7 +47,7 @@ def test_each_page_has_a_card_of_the_size_that_is_asked_for(published: Site) -> 
 
 
 @needs_browser
-def test_a_card_is_drawn_again_when_its_page_says_something_else_and_not_before(published: Site) -> None:
+def test_a_card_is_redrawn_only_if_its_page_changes(published: Site) -> None:
     published.build()
     first = {file.name for file in (published.root / ".cache" / "cards").iterdir()}
     published.log.clear()
@@ -90,7 +90,7 @@ def test_a_card_shows_the_first_drawing_of_the_page_without_its_caption() -> Non
     assert "Inside &lt;XLA&gt;" in card
 
 
-def test_a_page_may_say_which_figure_its_card_shows() -> None:
+def test_a_page_can_choose_the_figure_of_its_card() -> None:
     assert 'id="second"' in social_cards.write_card(page(FIGURES, card="roofline"), "", "Inside XLA")
     assert "<table>" in social_cards.write_card(page(FIGURES, card="table"), "", "Inside XLA")
 

@@ -88,7 +88,7 @@ def test_headings_links_listings_summaries_and_what_is_drawn_stay_as_they_are(co
     "around", ["<p>{}</p>", "<ul><li>{}</li></ul>", "<dl><dd>{}</dd></dl>", '<p class="answer">{}</p>']
 )
 @pytest.mark.parametrize("outside", ["{}", "<details class='question'><summary>Answer</summary>{}</details>"])
-def test_prose_is_what_markdown_writes(around: str, outside: str) -> None:
+def test_only_markdown_prose_is_linked(around: str, outside: str) -> None:
     content = outside.format(around.format("A fusion"))
     assert link(content) == content.replace("fusion", "[fusion](glossary/#fusion)")
 
@@ -125,7 +125,7 @@ def test_another_value_and_one_that_is_no_prose_stay_as_they_are(content: str) -
     assert link(content, (*TERMS, RARE)) == content
 
 
-def test_what_the_author_has_linked_is_linked_no_second_time() -> None:
+def test_a_term_linked_by_the_author_is_not_linked_again() -> None:
     content = '<p>See <a href="../glossary/#fusion">what that is</a>: a fusion.</p>'
     assert link(content) == content
 
@@ -161,7 +161,7 @@ def test_the_sentences_stand_in_one_file_by_address(adapter: _Terms, tmp_path: P
     }
 
 
-def test_pages_are_stale_once_there_is_another_term_and_not_when_one_says_something_else(adapter: _Terms) -> None:
+def test_pages_are_stale_after_a_new_term_and_not_after_a_new_definition(adapter: _Terms) -> None:
     assert not term_links.are_stale(TERMS)
     adapter.terms = (Term("fusion", "glossary.md", "fusion", "Another.", FUSION.words), *TERMS[1:])
     assert not term_links.are_stale(TERMS)

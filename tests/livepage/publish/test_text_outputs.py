@@ -67,7 +67,7 @@ def read(site: Site, name: str) -> str:
     return (site.root / "site" / name).read_text(encoding="utf-8")
 
 
-def test_a_page_lies_beside_its_html_as_markdown_with_what_the_build_printed(site_build: Site) -> None:
+def test_each_page_has_a_markdown_file_with_printed_output(site_build: Site) -> None:
     text = read(site_build, "deep/fusion/index.md")
     assert "description:" not in text
     assert "An answer with 42 values.\n" in text
@@ -77,7 +77,7 @@ def test_a_page_lies_beside_its_html_as_markdown_with_what_the_build_printed(sit
     assert "livepage" not in text
 
 
-def test_what_only_this_markdown_knows_is_written_so_that_any_reader_shows_it(site_build: Site) -> None:
+def test_special_markdown_is_written_in_portable_form(site_build: Site) -> None:
     text = read(site_build, "deep/fusion/index.md")
     assert "**A fold**\n\n[Inside](../../index.md)\n" in text
     assert "```text\n{kept: so} [x](index.md)\n```" in text
@@ -86,7 +86,7 @@ def test_what_only_this_markdown_knows_is_written_so_that_any_reader_shows_it(si
     assert "drawn" not in text
 
 
-def test_links_lead_from_one_text_to_the_other_and_to_its_anchors(site_build: Site) -> None:
+def test_links_between_texts_and_to_anchors_work(site_build: Site) -> None:
     text = read(site_build, "deep/fusion/index.md")
     assert re.findall(r"\]\((.*?)\)", text) == [
         "../../index.md#way", "#kinds", "https://example.org/a.md", "../../index.md", "index.md"
@@ -98,7 +98,7 @@ def test_links_lead_from_one_text_to_the_other_and_to_its_anchors(site_build: Si
     )
 
 
-def test_the_list_of_pages_says_what_each_is_about(site_build: Site) -> None:
+def test_the_list_of_pages_describes_each_page(site_build: Site) -> None:
     assert "- [Fusion](deep/fusion/index.md): What this page is about.\n" in read(site_build, "llms.txt")
 
 

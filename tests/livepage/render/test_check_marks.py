@@ -71,7 +71,7 @@ def build(site: Site, text: str) -> str:
 
 
 @pytest.mark.parametrize("place", PLACES)
-def test_a_mark_stands_at_the_end_of_what_its_check_stands_behind(site: Site, place: str) -> None:
+def test_a_mark_is_at_the_end_of_the_text_that_its_check_supports(site: Site, place: str) -> None:
     text, hosts = PLACES[place]
     reader = _Hosts()
     html = build(site, text.replace("{a}", CHECK.format("a")))

@@ -21,14 +21,14 @@ PAGE = """
     """
 
 
-def test_a_page_says_at_its_foot_what_made_its_captures(site: Site) -> None:
+def test_the_foot_of_a_page_lists_the_makers_of_its_captures(site: Site) -> None:
     site.write({"docs/a.md": PAGE, "docs/b.md": "# B\n\n`= 1`\n"})
     assert site.build() == []
     assert site.html("a").count('<p class="made">Made when this page was built: CPU with jax 1.</p>') == 1
     assert 'class="made"' not in site.html("b")
 
 
-def test_a_kept_page_says_it_too(site: Site) -> None:
+def test_the_foot_of_a_stored_page_lists_the_makers_too(site: Site) -> None:
     site.write({"docs/a.md": PAGE})
     site.build()
     site.write({"docs/a.md": textwrap.dedent(PAGE).replace("It is so.", "It is not.")})

@@ -74,9 +74,7 @@ def read_text(page: str) -> str:
 
 
 @pytest.mark.parametrize("name", SAME)
-def test_a_documented_option_does_what_it_does_without_this_engine(
-    site: Site, name: str, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_documented_option_has_its_documented_effect(site: Site, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(site.root)
     site.write({"docs/a.md": f"# A\n\n{SAME[name]}\n"})
     pages, failures = site.render("a")
@@ -86,7 +84,7 @@ def test_a_documented_option_does_what_it_does_without_this_engine(
     assert expected != "A"
 
 
-def test_all_of_them_stand_on_one_page_that_a_strict_build_takes(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_all_options_work_together_on_one_page(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(site.root)
     text = "# A\n\n" + "\n\n".join(SAME.values()) + "\n"
     site.write({"docs/a.md": text})

@@ -149,7 +149,7 @@ def warnings(shared_site: Site) -> Iterator[list[str]]:
     sys.path.remove(snippets)
 
 
-def test_references_that_are_defined_or_no_references_are_left_alone(site: Site) -> None:
+def test_defined_references_and_other_brackets_are_unchanged(site: Site) -> None:
     text = """
         # A
 
@@ -186,14 +186,14 @@ def test_no_traceback_reaches_a_page(shared_site: Site, warnings: list[str]) -> 
 @pytest.mark.parametrize(
     "name", sorted(set(TRAPS) - {"dead", "dead_in_block", "made_in_block", "dead_anchor", "raw_html"})
 )
-def test_the_tests_see_what_the_build_sees(shared_site: Site, warnings: list[str], name: str) -> None:
+def test_tests_and_build_report_the_same_traps(shared_site: Site, warnings: list[str], name: str) -> None:
     """Only links to other pages need the whole site."""
     assert warnings
     _, failures = shared_site.render(name)
     assert TRAPS[name][1] in "\n".join(map(str, failures))
 
 
-def test_an_unknown_compiler_flag_leaves_page_and_line(site: Site) -> None:
+def test_an_unknown_compiler_flag_is_reported_with_page_and_line(site: Site) -> None:
     """XLA ends the process of the page without a word to Python; the build still tells where."""
     text = f"""
         # A

@@ -98,7 +98,7 @@ def test_numbers_and_text_are_shown_for_reading(site: Site) -> None:
     assert re.findall(r'"value">(.*?)<', site.html("shown")) == ["1,234,567", "True", "0.5", "plain", "(1, 2)"]
 
 
-def test_a_value_that_stands_for_more_says_it_on_hover_and_focus(site: Site) -> None:
+def test_a_rounded_value_shows_its_exact_value_on_hover_and_focus(site: Site) -> None:
     value_class = 'class Size(str):\n    exact = "65,536 bytes & more"'
     site.write(
         {"docs/a.md": f'# A\n\n```python exec="on"\n{value_class}\n```\n\nIt takes `= Size("64 KiB")`, `= 1`.\n'}

@@ -41,7 +41,7 @@ for found in (Found("layer", "h100", "HloModule" * 90),):
         ),
     ],
 )
-def test_a_failing_assert_says_what_it_compared(site: Site, code: str, message: str) -> None:
+def test_a_failing_assert_reports_the_compared_values(site: Site, code: str, message: str) -> None:
     """Plain asserts, evaluated once, their values in the report."""
     site.write({"docs/a.md": f'# A\n\n```python check="It holds"\n{code}\n```\n'})
     _, failures = site.render("a")
@@ -144,7 +144,7 @@ def test_asserts_of_a_module_count_as_those_of_the_check_that_calls_it(
     assert ("def" in page) == (not expected), "what a check opens shows the function that asserts"
 
 
-def test_where_a_target_is_missing_a_check_may_wait_for_it(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_check_can_be_postponed_if_a_target_is_missing(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(page_session, "has_every_target", lambda: False)
     site.write({"docs/a.md": '# A\n\n```python check="One kernel"\nfor kernels in []:\n    assert kernels == 1\n```\n'})
     assert site.render("a")[1] == []

@@ -80,7 +80,7 @@ def test_an_unknown_name_is_no_gap_where_nothing_is_missing(site: Site) -> None:
     assert "docs/gaps.md:14: NameError: name 'never' is not defined" in site.build()
 
 
-def test_what_a_cut_block_would_have_set_is_not_what_an_earlier_one_did(site: Site) -> None:
+def test_a_variable_of_a_cut_block_does_not_keep_its_earlier_value(site: Site) -> None:
     page = PAGE.replace('print("shown before")', 'print("shown before")\n    never = 2', 1)
     again = page.replace(
         "    Value `= never`",

@@ -69,7 +69,7 @@ LEFT = {
 
 
 @pytest.mark.parametrize("name", REFUSED)
-def test_what_a_block_must_not_do_is_refused(site: Site, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_forbidden_actions_of_a_block_are_rejected(site: Site, name: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(site.root)
     code, line, message = REFUSED[name]
     site.write({"docs/a.md": f"# A\n\n{BLOCK}\n{code}\n```\n"})
@@ -80,7 +80,7 @@ def test_what_a_block_must_not_do_is_refused(site: Site, name: str, monkeypatch:
 
 
 @pytest.mark.parametrize("name", LEFT)
-def test_what_a_page_leaves_behind_is_named_and_undone(site: Site, name: str) -> None:
+def test_leftover_changes_of_a_page_are_reported_and_undone(site: Site, name: str) -> None:
     import jax
 
     def take() -> list[object]:
@@ -98,7 +98,7 @@ def test_what_a_page_leaves_behind_is_named_and_undone(site: Site, name: str) ->
     assert "left_behind" not in dir(__builtins__)
 
 
-def test_what_is_put_back_or_lies_in_a_cache_is_nobodys_business(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_restored_and_cached_state_is_not_reported(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(site.root)
     monkeypatch.setenv("XLA_INSPECT_CACHE", str(site.root / "captures"))
     code = """

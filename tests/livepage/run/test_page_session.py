@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 BLOCK = '```python exec="on"'
 
 
-def test_what_a_block_writes_is_shown_wherever_it_prints_from(site: Site) -> None:
+def test_output_of_a_block_is_shown_for_every_way_of_printing(site: Site) -> None:
     """Functions of modules and `sys.stdout` count; stderr stays out of the page."""
     site.write(
         {
@@ -81,7 +81,7 @@ def test_every_page_that_uses_a_changed_module_runs_again(site: Site) -> None:
     assert ["newer" in site.html(name) for name in ("a", "b")] == [True, True]
 
 
-def test_a_failing_page_runs_again_and_heals(site: Site) -> None:
+def test_a_failing_page_runs_again_and_recovers(site: Site) -> None:
     """A failure is never kept."""
     site.write({"docs/a.md": f"# A\n\n{BLOCK}\nimport helper\nprint(helper.X)\n```\n", "snippets/helper.py": "Y = 1\n"})
     assert len(site.build(serve=True)) == 1
@@ -90,7 +90,7 @@ def test_a_failing_page_runs_again_and_heals(site: Site) -> None:
     assert "healed" in site.html("a")
 
 
-def test_a_failure_that_follows_from_another_is_not_told(site: Site) -> None:
+def test_a_consequential_failure_is_not_reported(site: Site) -> None:
     """The first error of a page is the one to repair."""
     site.write({"docs/a.md": f"# A\n\n{BLOCK}\nx = 1 / 0\n```\n\n`= x`\n\n{BLOCK}\nprint(x)\n```\n"})
     assert site.build() == ["docs/a.md:4: ZeroDivisionError: division by zero"]

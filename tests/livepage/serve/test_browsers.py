@@ -75,7 +75,7 @@ def test_a_build_of_all_pages_reloads_every_browser(served: Served, browser: Bro
     assert served.whole == 1
 
 
-def test_while_a_page_is_built_the_others_are_at_hand(
+def test_other_pages_are_available_during_the_build_of_a_page(
     served: Served, browser: Browser, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     started, end = threading.Event(), threading.Event()
@@ -96,7 +96,7 @@ def test_while_a_page_is_built_the_others_are_at_hand(
     assert [bool(answer.result(timeout=8)) for answer in waiting] == [True] * 3
 
 
-def test_a_page_that_comes_is_found_without_an_edit(served: Served, browser: Browser) -> None:
+def test_a_new_page_is_found_without_an_edit(served: Served, browser: Browser) -> None:
     home = browser.open("")
     served.put("docs/third.md", "# Third\n")
     assert home.result(timeout=8)

@@ -110,7 +110,7 @@ def arrive(monkeypatch: pytest.MonkeyPatch) -> tuple[PagesPending, list[str]]:
 
 
 @pytest.mark.long("authors alone see it; otherwise a sentence and a block are edited")
-def test_a_page_that_fails_says_so_in_its_place_until_it_is_mended(serve: Callable[[dict[str, str]], Server]) -> None:
+def test_a_failing_page_shows_its_error_until_it_is_fixed(serve: Callable[[dict[str, str]], Server]) -> None:
     server = serve({"docs/bad.md": FAILING, "docs/worse.md": FAILING})
     page = server.get("bad/", "did not run")
     assert "waiting" not in page
@@ -125,7 +125,7 @@ def test_a_page_that_fails_says_so_in_its_place_until_it_is_mended(serve: Callab
     server.get("bad/", "mended is done")
 
 
-def test_an_anchor_that_is_still_to_come_is_not_missed_and_one_that_never_comes_is(
+def test_a_pending_anchor_is_not_reported_and_a_missing_one_is(
     serve: Callable[[dict[str, str]], Server],
 ) -> None:
     printing = PAGE.format(name="one").replace(

@@ -113,9 +113,7 @@ def test_only_the_edited_page_is_converted(served: Served, monkeypatch: pytest.M
     assert converted == ["news.md", "reader.md"]  # which counts the letters of others
 
 
-def test_pages_that_somebody_wants_are_built_again_in_one_rebuild(
-    served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_requested_pages_are_rebuilt_together(served: Served, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages_built: list[str] = []
     build_page = rebuild._build  # noqa: SLF001 - the step that each page takes
     monkeypatch.setattr(
@@ -149,7 +147,7 @@ def test_a_page_that_is_edited_while_others_are_built_comes_first(
     assert pages_built == ["news.md", "index.md", "second.md", "reader.md"]
 
 
-def test_a_strict_server_says_what_would_fail_a_build(served: Served) -> None:
+def test_a_strict_server_reports_errors_of_a_strict_build(served: Served) -> None:
     served.replace("docs/first.md", "6 * 7", "6 / 0")
     assert [line for line in served.look() if "ZeroDivisionError" in line] != []
 

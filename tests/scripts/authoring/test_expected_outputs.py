@@ -77,7 +77,7 @@ def test_a_program_of_the_gallery_is_compiled_for_all_of_its_targets() -> None:
     assert expected_outputs.list_targets("product") == ["cpu", "h100", "tpu-v5e"]
 
 
-def test_what_a_target_refuses_is_said_in_its_words() -> None:
+def test_a_rejection_by_a_target_is_recorded_with_its_message() -> None:
     if reason := expected_outputs.find_obstacle("tpu-v5e"):
         pytest.skip(f"tpu-v5e: {reason}")
     member = expected_outputs.Member(

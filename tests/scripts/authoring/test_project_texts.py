@@ -10,7 +10,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_of_a_script_its_texts_are_asked_about_and_not_its_comments(tmp_path: Path) -> None:
+def test_texts_of_a_script_are_checked_and_comments_are_not(tmp_path: Path) -> None:
     (tmp_path / "docs/assets").mkdir(parents=True)
     text = '// Not "one of the four texts".\nshow("one of two panes", `${count(it)} of it are left out`, "a b")\n'
     (tmp_path / "docs/assets/page.js").write_text(text, encoding="utf-8")

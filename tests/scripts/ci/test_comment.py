@@ -106,7 +106,7 @@ def test_the_comment_of_an_earlier_run_is_rewritten_and_nobody_elses(service: Se
     assert "compiles to what it did before" in body
 
 
-def test_where_nothing_changed_and_nothing_was_said_nothing_is_said(service: Service) -> None:
+def test_no_comment_is_posted_without_changes(service: Service) -> None:
     assert service.post("").stdout == "comment: nothing to say on #7: no output changed\n"
     assert service.written == []
 

@@ -25,5 +25,5 @@ def test_the_gate_opens_only_when_every_job_succeeded() -> None:
     assert run().returncode == 1
 
 
-def test_how_each_job_ended_is_said() -> None:
+def test_the_result_of_each_job_is_printed() -> None:
     assert run(pages="success", programs="skipped").stdout == "success    pages\nskipped    programs\n"

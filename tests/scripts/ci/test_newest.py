@@ -21,15 +21,15 @@ pytestmark = pytest.mark.long("maintainers and continuous integration alone run 
 PROJECT = (ROOT / "pyproject.toml").read_text(encoding="utf-8")
 FAILED = """\
 =================================== FAILURES ===================================
-____________________ test_a_page_holds_what_it_claims[fusion.md] ____________________
+____________________ test_the_checks_of_a_page_pass[fusion.md] ____________________
 docs/fusion.md:42: AssertionError: left was 3, right was 4
 docs/practice/hlo.py:7: KeyError: 'a | b'
 =========================== short test summary info ============================
-FAILED tests/site/test_pages.py::test_a_page_holds_what_it_claims[fusion.md]
+FAILED tests/site/test_pages.py::test_the_checks_of_a_page_pass[fusion.md]
 """
 
 
-def test_what_moves_together_is_pinned_by_the_project() -> None:
+def test_the_packages_that_move_together_are_pinned() -> None:
     assert set(newest.read_pins(PROJECT)) == set(newest.MOVED)
 
 
@@ -59,7 +59,7 @@ def to_numbers(version: str) -> list[int]:
     return [int(part) for part in version.split(".")]
 
 
-def test_where_the_pins_are_the_newest_nothing_is_left(tmp_path: Path) -> None:
+def test_newest_pins_need_no_change(tmp_path: Path) -> None:
     """Run as the workflow runs it, in a copy whose pins are what the registry answers with."""
     copy_scripts(tmp_path)
     text = newest.move(PROJECT, newest.resolve(newest.read_pins(PROJECT)))

@@ -96,7 +96,7 @@ def test_the_wheel_holds_the_licence(wheel: Path) -> None:
     assert archive.read(name) == (ROOT / "LICENSE").read_bytes()
 
 
-def test_what_the_registry_shows_starts_with_how_to_install_it_and_names_each_extra(wheel: Path) -> None:
+def test_the_package_description_starts_with_installation_and_lists_extras(wheel: Path) -> None:
     archive = ZipFile(wheel)
     [name] = [name for name in archive.namelist() if name.endswith("/METADATA")]
     metadata = message_from_bytes(archive.read(name))
@@ -151,7 +151,7 @@ def test_captures_go_where_the_users_system_keeps_caches(run, tmp_path: Path) ->
     assert [bool(re.fullmatch(r"\.cache/xla_inspect/\w{64}\.gz", name)) for name in home_files] == [True, True]
 
 
-def test_a_missing_disassembler_is_told_by_name_with_the_line_to_type(run) -> None:  # noqa: ANN001
+def test_a_missing_disassembler_is_reported_with_the_install_command(run) -> None:  # noqa: ANN001
     result = run("xla-inspect", "show", "model.py:layer", "--stage", "code")
     assert (result.returncode, "(llvm)" in result.stdout, "(asm)" in result.stdout) == (0, True, False)
     advice = "no assembly: capstone and pyelftools not installed; run `pip install 'xla-inspect[asm]'`"
@@ -161,7 +161,7 @@ def test_a_missing_disassembler_is_told_by_name_with_the_line_to_type(run) -> No
     )
 
 
-def test_exercises_that_are_not_there_are_told_and_others_are_marked(run) -> None:  # noqa: ANN001
+def test_missing_exercises_are_reported_and_others_are_marked(run) -> None:  # noqa: ANN001
     result = run("python", "-m", "xla_inspect.main", "--check")
     assert (result.returncode, result.stdout) == (2, "")
     assert "there are no exercises in practice" in result.stderr
@@ -194,9 +194,7 @@ def test_help_imports_no_jax_and_nothing_that_is_heavy() -> None:
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("release", ["0.10.2", "0.11.2"])
-def test_beside_an_older_jax_it_leaves_that_alone_and_compiles_for_each_kind_of_target(
-    release: str, wheel: Path, tmp_path: Path
-) -> None:
+def test_it_works_with_an_installed_older_jax(release: str, wheel: Path, tmp_path: Path) -> None:
     place = tmp_path / "env"
     python = place / ("Scripts" if os.name == "nt" else "bin") / "python"
     (tmp_path / "model.py").write_text(MODEL, encoding="utf-8")

@@ -110,14 +110,14 @@ def test_reading_times_and_a_small_search_index_are_made_of_what_was_built(folde
         ("deep/other.md#there", "deep/nowhere.md", "nowhere.md"),
     ],
 )
-def test_a_page_that_fails_or_leads_nowhere_stops_the_build(folder: Path, old: str, new: str, says: str) -> None:
+def test_a_failing_page_or_dead_link_stops_the_build(folder: Path, old: str, new: str, says: str) -> None:
     change(folder, old, new)
     code, message = build(folder)
     assert code != 0 or message != []
     assert says in "\n".join(message)
 
 
-def test_what_is_broken_though_nothing_was_logged_is_found(folder: Path) -> None:
+def test_errors_without_log_messages_are_found(folder: Path) -> None:
     assert build(folder) == (0, [])
     home, other = folder / "site" / "index.html", folder / "site" / "deep" / "other" / "index.html"
     text = home.read_text(encoding="utf-8")
@@ -135,7 +135,7 @@ def test_what_is_broken_though_nothing_was_logged_is_found(folder: Path) -> None
     assert "links in printed HTML: 1 lead out of the site" in portable.list_missing(folder)
 
 
-def test_what_a_compiler_logs_of_a_program_is_no_complaint() -> None:
+def test_a_compiler_log_message_is_not_an_error() -> None:
     logged = """\
 E1126 05:05:14.528623   12389 config_assigner.cc:536] Could not get config for HLO: %fusion = f32[4] fusion(%x), calls=
 (param: f32[4]) -> f32[4] {

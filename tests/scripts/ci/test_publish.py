@@ -232,7 +232,7 @@ def test_two_versions_that_are_published_at_once_are_both_kept(tmp_path: Path) -
     assert git(here, "show", "origin/gh-pages:versions.json") == '["0.2"]'
 
 
-def test_what_cannot_be_joined_is_refused_and_what_was_pushed_stays(tmp_path: Path) -> None:
+def test_an_unmergeable_bundle_is_rejected_and_the_branch_stays(tmp_path: Path) -> None:
     here = begin(tmp_path)
     first, second = (bundle(tmp_path, name, **{"versions.json": name}) for name in ("first", "second"))
     assert push(here, first).returncode == 0
@@ -243,7 +243,7 @@ def test_what_cannot_be_joined_is_refused_and_what_was_pushed_stays(tmp_path: Pa
     assert git(here, "show", "origin/gh-pages:versions.json") == "first"
 
 
-def test_what_is_deployed_is_the_branch_as_it_is_with_the_files_that_are_looked_for_at_the_root(tmp_path: Path) -> None:
+def test_the_deployment_is_the_branch_plus_root_files(tmp_path: Path) -> None:
     here = begin(tmp_path)
     result = run(here, "publish", "pages")
     assert (result.returncode, result.stderr) == (0, "")

@@ -53,7 +53,7 @@ def test_the_front_matter_of_a_page_can_be_read(page: Path) -> None:
     assert bool(meta.get_data(text)[1]) == (page.suffix == ".md" and text.startswith("---\n"))
 
 
-def test_what_readers_read_is_spelt_right() -> None:
+def test_user_visible_text_is_spelled_correctly() -> None:
     result = spell()
     assert (result.returncode, result.stdout) == (0, "")
 
@@ -110,14 +110,14 @@ def test_a_sentence_that_goes_on_in_the_next_line_is_found(find: Find) -> None:
     assert (number, what) == (3, "the sentence goes on in the next line, join them: 'runs.'")
 
 
-def test_what_stands_in_a_notebook_is_checked_too(tmp_path: Path) -> None:
+def test_text_in_a_notebook_is_checked(tmp_path: Path) -> None:
     path = tmp_path / "docs" / "page.py"
     path.parent.mkdir()
     path.write_text("# %% [markdown]\n# # Title\n#\n# One. Two.\n\n# %%\nx = 1\n# One. Two.\n", encoding="utf-8")
     assert [(finding.file, finding.line) for finding in style.check_style(path, tmp_path)] == [("docs/page.py", 4)]
 
 
-def test_mending_gives_each_sentence_its_line_and_leaves_all_else() -> None:
+def test_fixing_puts_each_sentence_on_its_line_and_changes_nothing_else() -> None:
     text = (
         "# A. B\n\n* One. `Two`. Three.\n1. Four (4). Five.\n\n    Six. Seven.\n\n| a. B | c |\n\n```text\nX. Y\n```\n"
     )
@@ -128,7 +128,7 @@ def test_mending_gives_each_sentence_its_line_and_leaves_all_else() -> None:
     assert style.mend(style.mend(text)) == style.mend(text)
 
 
-def test_what_stands_in_a_fold_is_checked_too(find: Find) -> None:
+def test_text_in_a_fold_is_checked(find: Find) -> None:
     assert [line for line, _ in find('??? question "Answer"\n\n    One runs. Another waits.\n')] == [3]
 
 

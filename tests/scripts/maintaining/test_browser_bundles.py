@@ -54,13 +54,13 @@ def test_each_file_is_on_record_and_none_is_tracked(bundle: BrowserBundle, root:
     assert {name for name in addresses if not name.startswith("/.cache/")} <= ignored
 
 
-def test_what_lies_there_is_what_is_on_record(bundle: BrowserBundle) -> None:
+def test_the_files_match_the_record(bundle: BrowserBundle) -> None:
     if not bundle.paths[0].exists():
         pytest.skip(f"{bundle.title} was not made: scripts/maintaining/browser-bundles makes it")
     assert bundle.is_made()
 
 
-def test_the_licences_of_what_the_editor_holds_lie_beside_it() -> None:
+def test_the_licenses_of_the_editor_are_next_to_it() -> None:
     editor = BUNDLES["editor"]
     if not editor.paths[1].exists():
         pytest.skip("the playground's editor was not made: scripts/maintaining/browser-bundles makes it")
@@ -71,7 +71,7 @@ def test_the_licences_of_what_the_editor_holds_lie_beside_it() -> None:
     ] == []
 
 
-def test_what_comes_out_otherwise_is_refused_and_not_written(
+def test_a_different_build_result_is_rejected_and_not_written(
     bundle: BrowserBundle, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     monkeypatch.setattr(browser_bundle, "install_packages", lambda *_: tmp_path)
@@ -85,7 +85,7 @@ def test_what_comes_out_otherwise_is_refused_and_not_written(
 
 
 @pytest.mark.parametrize(("options", "status"), [([], 1), (["--if-possible"], 0)])
-def test_one_that_cannot_be_made_is_said_and_the_others_are_made(
+def test_a_failing_bundle_is_reported_and_the_others_are_built(
     monkeypatch: pytest.MonkeyPatch,
     tmp_path: Path,
     capsys: pytest.CaptureFixture[str],

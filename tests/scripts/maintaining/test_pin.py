@@ -86,13 +86,13 @@ def list_asked() -> list[str]:
 
 
 @pytest.mark.parametrize("requirement_text", list_asked())
-def test_what_the_wheel_asks_for_is_a_range_with_two_ends_that_holds_the_pin(requirement_text: str) -> None:
+def test_requirements_of_the_wheel_are_ranges_that_contain_the_pin(requirement_text: str) -> None:
     requirement = Requirement(requirement_text)
     assert sorted(specifier.operator for specifier in requirement.specifier) == ["<", ">="]
     assert requirement.specifier.contains(PINS[requirement.name])
 
 
-def test_what_builds_the_package_is_pinned_too() -> None:
+def test_build_requirements_are_pinned() -> None:
     assert read_build_pins(PROJECT).keys() > {"hatchling", "packaging", "pathspec", "pluggy"}
 
 

@@ -40,7 +40,7 @@ def run(*arguments: str) -> subprocess.CompletedProcess[str]:
 
 
 @pytest.mark.skipif(shutil.which("nvidia-smi") is not None, reason="this machine has a GPU")
-def test_without_a_gpu_it_says_so_and_writes_nothing(tmp_path: Path) -> None:
+def test_without_a_gpu_nothing_is_written(tmp_path: Path) -> None:
     out = tmp_path / "times.json"
     ended = run("--out", str(out), "layer")
     assert ended.returncode == NO_GPU
@@ -60,7 +60,7 @@ def test_no_times_of_a_gpu_are_recorded_that_nobody_measured() -> None:
         assert device["versions"]["jax"]
 
 
-def test_what_the_profiler_of_this_cpu_saw_is_what_the_capture_launches(tmp_path: Path) -> None:
+def test_the_cpu_profile_matches_the_launches_of_the_capture(tmp_path: Path) -> None:
     out = tmp_path / "times.json"
     stamps.write_sealed(out, "scripts/measure", {"jax": "1.0"}, {"h100": {"kept": True}})
     ended = run("--platform", "cpu", "--runs", "3", "--out", str(out), "layer")
@@ -125,7 +125,7 @@ def test_the_kernels_of_an_instruction_are_one_launch() -> None:
     ]
 
 
-def test_of_a_gpu_only_the_streams_count(tmp_path: Path) -> None:
+def test_only_the_streams_of_a_gpu_count(tmp_path: Path) -> None:
     host = Event("1", "0", "call", "a", "jit_layer", 1, 2)
     stream, other = (Event("2", "0", "symbol", op, module, 1, 2) for op, module in (("a", "jit_layer"), ("b", "jit_x")))
     again = Event("2", "1", "symbol", "a", "jit_layer", 1, 2)

@@ -28,6 +28,6 @@ def test_a_measurement_says_what_it_took_when_and_where() -> None:
         assert cost["processor seconds"] > 0
 
 
-def test_it_was_measured_of_the_version_that_is_pinned() -> None:
+def test_the_pinned_version_was_measured() -> None:
     """Another version has other costs of installation: `scripts/peers --costs NAME` measures them."""
     assert stamps.list_aged(stamps.read_sealed(FILE)["versions"]) == []

@@ -34,7 +34,7 @@ def read() -> dict[str, Any]:
     return rows
 
 
-def test_what_was_measured_are_rows_of_the_benchmark_and_each_says_what_it_is() -> None:
+def test_the_measurements_are_labeled_rows_of_the_benchmark() -> None:
     for name, measured in read().items():
         row = ROWS[name]
         labels = [measured[part] for part in ("title", "program", "target", "mesh")]
@@ -70,7 +70,7 @@ def cost(**figures: float) -> dict[str, float]:
         ("show --stage passes", {"answering": 3.0}, None),
     ],
 )
-def test_a_bar_that_is_not_held_is_told(command: str, figures: dict[str, float], fault: str | None) -> None:
+def test_an_exceeded_limit_is_reported(command: str, figures: dict[str, float], fault: str | None) -> None:
     faults = scale.list_faults({"costs": {"bare": cost(), command: cost(**figures)}})
     assert faults == ([fault] if fault else [])
 

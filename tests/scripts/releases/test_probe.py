@@ -60,7 +60,7 @@ def release(here: Here, messages: list[str]) -> Release:
     return compacting.compact(here, TASKS, {})
 
 
-def test_what_the_probe_finds_is_what_a_capture_finds(release: Release) -> None:
+def test_the_probe_gives_the_same_result_as_a_capture(release: Release) -> None:
     outcome, captured = release.programs["layer"].outcomes["cpu"], capture(layer.layer, *layer.EXAMPLE)
     assert outcome.count("kernel") == sum(outcome.launches.values()) == len(list_kernels(captured))
     assert outcome.instructions == sum(captured.module.opcode_counts().values())
@@ -72,7 +72,7 @@ def test_what_the_probe_finds_is_what_a_capture_finds(release: Release) -> None:
 
 
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
-def test_a_release_is_told_what_captures_tell_their_compiler(target: str, tmp_path: Path) -> None:
+def test_a_release_gets_the_same_compiler_options_as_captures(target: str, tmp_path: Path) -> None:
     (task,) = measuring.list_tasks(["layer"], [target])
     probe_task = measuring.build_probe_task(task, {}, tmp_path)
     kind = task["kind"]
@@ -90,7 +90,7 @@ def test_it_lists_the_passes_that_ran_and_not_those_that_are_switched_off(releas
     assert "cpu-parallel-task-assigner" not in release.passes["cpu"]
 
 
-def test_what_is_measured_is_not_measured_again(here: Here, messages: list[str]) -> None:
+def test_a_measured_program_is_not_measured_again(here: Here, messages: list[str]) -> None:
     assert any("1 of 1 (cpu)" in line for line in messages)
     heard: list[str] = []
     measuring.measure_release(here, TASKS, heard.append)
@@ -201,7 +201,7 @@ def test_public_names_are_those_that_a_module_defines_or_gives_on() -> None:
     assert not {"xla_computation", "partial", "np"} & set(exported["jax"])
 
 
-def test_a_page_is_run_and_what_does_not_hold_is_told_with_line_and_sentence(tmp_path: Path) -> None:
+def test_failed_checks_of_a_page_are_reported_with_line_and_sentence(tmp_path: Path) -> None:
     page = ROOT / "docs" / "planted.md"
     text = '# Planted\n\n```python check="Two and two are five"\nassert 2 + 2 == 5\n```\n\nIt is `= 1 // 0`.\n'
     (tmp_path / "docs").mkdir()
@@ -243,7 +243,7 @@ def test_an_error_of_a_page_names_no_folder_of_the_machine() -> None:
     ]
 
 
-def test_a_sentence_that_became_false_is_told_by_page_and_line(release: Release) -> None:
+def test_a_false_sentence_is_reported_by_page_and_line(release: Release) -> None:
     old = Disagreement("docs/fusion.md", 10, "check", "It always was false", "AssertionError")
     new = Disagreement("docs/fusion.md", 97, "check", "One kernel", "AssertionError: left was 2, right was 1")
     step = Drift(

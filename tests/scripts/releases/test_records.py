@@ -101,7 +101,7 @@ def test_a_record_without_the_code_of_a_program_lacks_that_where_code_is_compare
     assert [task["base"] for task in lacking] == list(measuring.CODED)
 
 
-def test_what_is_measured_anew_takes_the_place_of_what_was_known_and_nothing_else() -> None:
+def test_a_new_measurement_replaces_only_its_own_entry() -> None:
     tasks = measuring.list_tasks(["layer"], ["cpu", "tpu-v5e"])
     latest = newest()
     layer = latest.programs["layer"]

@@ -48,7 +48,7 @@ SCALAR = field(2, 11)  # the ShapeProto of f32[]
 PARAMETER = field(1, b"x") + field(2, b"parameter") + field(3, SCALAR)
 
 
-def test_a_module_alone_and_one_within_an_hlo_proto_or_a_snapshot_are_read_alike() -> None:
+def test_a_module_is_read_alone_and_inside_an_hlo_proto_or_a_snapshot() -> None:
     alone = serialize("custom calls")
     within = field(1, alone)
     snapshot = field(1, within)
@@ -58,7 +58,7 @@ def test_a_module_alone_and_one_within_an_hlo_proto_or_a_snapshot_are_read_alike
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_the_memory_plan_is_that_which_was_dumped(corpus: Corpus, target: str) -> None:
+def test_the_memory_plan_matches_the_dump(corpus: Corpus, target: str) -> None:
     paths = sorted(corpus.wait(target).glob("*/*-buffer-assignment.txt"))
     for path in paths:
         proto = path.with_name(path.name.replace("-buffer-assignment.txt", ".hlo.pb"))
@@ -171,7 +171,7 @@ BROKEN = {
 
 
 @pytest.mark.parametrize("name", BROKEN)
-def test_bytes_that_are_no_module_are_refused_with_what_they_are_or_where_they_break(name: str) -> None:
+def test_invalid_bytes_are_rejected_with_their_kind_or_the_place_of_the_error(name: str) -> None:
     data, why = BROKEN[name]
     start = time.process_time()
     with pytest.raises(InspectError) as refused:
@@ -182,7 +182,7 @@ def test_bytes_that_are_no_module_are_refused_with_what_they_are_or_where_they_b
     assert time.process_time() - start < 2
 
 
-def test_a_chain_of_asynchronous_instructions_takes_time_in_proportion_to_its_length() -> None:
+def test_a_chain_of_asynchronous_instructions_takes_linear_time() -> None:
     updates = [
         field(1, b"u%d" % number)
         + field(2, b"async-update")
@@ -196,7 +196,7 @@ def test_a_chain_of_asynchronous_instructions_takes_time_in_proportion_to_its_le
     assert time.process_time() - start < 4
 
 
-def test_mutated_modules_are_read_or_refused_and_nothing_else() -> None:
+def test_mutated_modules_are_read_or_rejected() -> None:
     chance = random.Random(7)  # noqa: S311 - no secret
     whole = [serialize(name) for name in TEXTS]
     readable = 0

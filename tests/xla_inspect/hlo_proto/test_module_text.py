@@ -57,7 +57,7 @@ def protos(folder: Path) -> list[Path]:
 
 
 @pytest.mark.parametrize("target", TARGETS)
-def test_every_dumped_proto_has_the_text_that_was_dumped_beside_it(corpus: Corpus, target: str) -> None:
+def test_every_dumped_proto_gives_the_text_of_its_dump(corpus: Corpus, target: str) -> None:
     paths = protos(corpus.wait(target))
     different = [
         path.name

@@ -27,12 +27,12 @@ def test_names_of_the_file_are_looked_up() -> None:
 @pytest.mark.parametrize(
     "text", ["x: print(1)", "y: f32[2]", "x: f32[2], x: f32[2]", "x: f32[2] f32[3]", "x: {f32[2]}", ",", "x: q7[2]"]
 )
-def test_what_is_no_argument_is_refused(text: str) -> None:
+def test_an_invalid_argument_is_rejected(text: str) -> None:
     with pytest.raises(InspectError):
         read_arguments(text, call, {})
 
 
-def test_what_is_written_is_read_again() -> None:
+def test_written_arguments_round_trip() -> None:
     text = "x: f32[64,128], n: {a: [pred[2], (i8[], 3)]}, params: key[2]"
     args, kwargs = read_arguments(text, call, {})
     assert write_arguments(args, kwargs, call) == text

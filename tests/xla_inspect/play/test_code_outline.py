@@ -38,13 +38,13 @@ def test_programs_by_name_can_be_chosen() -> None:
     assert answer["chosen"] == "a b"
 
 
-def test_a_fault_of_syntax_has_its_place() -> None:
+def test_a_syntax_error_has_its_place() -> None:
     (error,) = outline("def f(x):\n    return (\n")["errors"]
     assert error["line"] == 2
 
 
 @pytest.mark.parametrize("code", ["(" * 20_000, "x = '\ud800'", "\0", "return 1"])
-def test_what_python_cannot_read_is_an_error(code: str) -> None:
+def test_unparsable_python_is_an_error(code: str) -> None:
     assert outline(code)["errors"]
 
 

@@ -96,7 +96,7 @@ def test_it_compiles(name: str, target: str) -> None:
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("name", EXAMPLES)
-def test_the_answer_takes_less_of_what_the_question_is_about(name: str) -> None:
+def test_the_solution_reduces_the_quantity_in_question(name: str) -> None:
     example, measure = EXAMPLES[name], MEASURES[name]
     before = measure(compile_code(example, example["code"], example["target"]))
     after = measure(compile_code(example, answer(example), example["target"], ANSWERS[name].get("donate", "")))
@@ -104,7 +104,7 @@ def test_the_answer_takes_less_of_what_the_question_is_about(name: str) -> None:
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_the_first_is_three_kernels_on_the_h100_as_it_says_and_one_after_the_answer() -> None:
+def test_the_first_example_has_three_kernels_and_its_solution_one() -> None:
     example = EXAMPLES["softmax_rows"]
     kernel_counts = [count_kernels(compile_code(example, code, "h100")) for code in (example["code"], answer(example))]
     assert kernel_counts == [3, 1]

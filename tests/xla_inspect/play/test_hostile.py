@@ -90,7 +90,7 @@ def test_the_edit_is_answered_and_so_is_the_next(playground: Playground, name: s
     assert playground.process.poll() is None
 
 
-def test_no_process_is_left_of_code_that_starts_others(playground: Playground) -> None:
+def test_processes_started_by_code_are_ended(playground: Playground) -> None:
     code = "import subprocess\nsubprocess.Popen(['sleep', '98765'])\n" + NEXT.format("9")
     assert list_answers(playground.compile(code).events) == {"result"}
     end = time.monotonic() + LONGEST

@@ -54,14 +54,14 @@ def is_left_as_it_was(server: Playground) -> Iterator[None]:
     ids=lambda body: repr(body[:40]),
 )
 @pytest.mark.parametrize("path", PATHS[1:])
-def test_what_is_no_request_is_answered_as_data(server: Playground, path: str, body: bytes) -> None:
+def test_an_invalid_request_gets_a_json_answer(server: Playground, path: str, body: bytes) -> None:
     answer = send(server, post(server, path, body))
     assert server.token.encode() not in answer
     assert b"Traceback" not in answer
     assert status(answer) in {200, 400, 404, 413, 415, 422}
 
 
-def test_every_field_of_a_compile_may_be_of_a_wrong_kind(server: Playground) -> None:
+def test_a_field_of_a_wrong_type_is_rejected(server: Playground) -> None:
     for name in ASKED:
         for value in (None, 3, [], "", "x" * 100_000, {"x": {}}):
             answer = send(server, post(server, "/compile", json.dumps({**ASKED, name: value}).encode()))
@@ -69,27 +69,27 @@ def test_every_field_of_a_compile_may_be_of_a_wrong_kind(server: Playground) -> 
             assert b"Traceback" not in answer, (name, value)
 
 
-def test_a_body_of_more_than_a_megabyte_is_refused(server: Playground) -> None:
+def test_a_body_of_more_than_a_megabyte_is_rejected(server: Playground) -> None:
     assert refused(server, send(server, post(server, "/describe", b'{"code": "' + b"x" * (1 << 20) + b'"}')))
     assert refused(server, send(server, head(server, "POST /describe HTTP/1.1", Content_Length=str(1 << 40))))
 
 
 @pytest.mark.parametrize("length", [None, "-1", "0x10", "9" * 400, "5, 5", "٣"])
-def test_a_length_that_is_none_is_refused(server: Playground, length: str | None) -> None:
+def test_an_invalid_length_is_rejected(server: Playground, length: str | None) -> None:
     raw = head(server, "POST /describe HTTP/1.1", Content_Length=None)
     if length is not None:
         raw = raw.replace(b"\r\n\r\n", b"\r\nContent-Length: " + length.encode() + b"\r\n\r\n")
     assert refused(server, send(server, raw + b'{"code": ""}', half_closed=True))
 
 
-def test_two_lengths_and_a_chunked_body_are_refused(server: Playground) -> None:
+def test_two_lengths_and_chunked_bodies_are_rejected(server: Playground) -> None:
     body = b'{"code": ""}'
     for also in (b"Content-Length: 3\r\n", b"Transfer-Encoding: chunked\r\n"):
         raw = post(server, "/describe", body).replace(b"Content-Length", also + b"Content-Length", 1)
         assert refused(server, send(server, raw))
 
 
-def test_one_request_hidden_in_another_is_not_answered(server: Playground) -> None:
+def test_a_request_hidden_in_another_is_not_answered(server: Playground) -> None:
     """The bytes after a rejected body must not be read as another request."""
     hidden = head(server, "GET /start HTTP/1.1")
     for outer in (
@@ -101,7 +101,7 @@ def test_one_request_hidden_in_another_is_not_answered(server: Playground) -> No
         assert send(server, outer).count(b"HTTP/1.") == 1
 
 
-def test_requests_one_behind_the_other_are_answered_in_turn_or_not_at_all(server: Playground) -> None:
+def test_pipelined_requests_are_answered_in_order_or_not_at_all(server: Playground) -> None:
     one = head(server, "GET /start HTTP/1.1", Connection="keep-alive")
     answer = send(server, one * 5 + head(server, "GET /start HTTP/1.1"))
     assert 1 <= answer.count(b"HTTP/1.") <= 6
@@ -121,11 +121,11 @@ def test_requests_one_behind_the_other_are_answered_in_turn_or_not_at_all(server
     ],
     ids=lambda raw: repr(raw[:30]),
 )
-def test_what_is_not_http_is_outlived(server: Playground, raw: bytes) -> None:
+def test_the_server_survives_other_protocols(server: Playground, raw: bytes) -> None:
     assert server.token.encode() not in send(server, raw, half_closed=True)
 
 
-def test_a_connection_that_says_nothing_holds_nobody_up(server: Playground) -> None:
+def test_a_silent_connection_blocks_nobody(server: Playground) -> None:
     with contextlib.ExitStack() as stack:
         for _ in range(200):
             stack.enter_context(socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE))
@@ -134,7 +134,7 @@ def test_a_connection_that_says_nothing_holds_nobody_up(server: Playground) -> N
         assert time.monotonic() - start < PATIENCE
 
 
-def test_bodies_that_come_a_byte_at_a_time_hold_nobody_up(server: Playground) -> None:
+def test_bodies_sent_byte_by_byte_block_nobody(server: Playground) -> None:
     body = json.dumps({"code": CODE}).encode()
 
     def send_slowly() -> None:
@@ -165,7 +165,7 @@ def count_settled(server: Playground) -> int:
     return counts[-1]
 
 
-def test_who_leaves_before_the_answer_leaves_nothing_running(server: Playground) -> None:
+def test_a_client_that_disconnects_leaves_nothing_running(server: Playground) -> None:
     endless = json.dumps({**ASKED, "client": "gone", "code": "while True:\n    pass\n"}).encode()
     assert server.compile(CODE, client="odd").status == 200
     usual = count_settled(server)
@@ -180,7 +180,7 @@ def test_who_leaves_before_the_answer_leaves_nothing_running(server: Playground)
     assert len(server.processes()) <= usual
 
 
-def test_half_an_answer_is_enough_for_who_reads_no_more(server: Playground) -> None:
+def test_a_client_that_stops_reading_blocks_nobody(server: Playground) -> None:
     """Somebody who sends a compile and reads nothing of it does not keep others from theirs."""
     with socket.create_connection(("127.0.0.1", server.port), timeout=PATIENCE) as connection:
         connection.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 1024)

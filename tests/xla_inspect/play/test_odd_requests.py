@@ -40,7 +40,7 @@ def test_the_right_request_is_answered(server: Playground) -> None:
 
 @pytest.mark.parametrize("path", PATHS)
 @pytest.mark.parametrize("token", [None, "é", "a" * 10_000])
-def test_without_the_token_nothing_is_answered(server: Playground, path: str, token: str | None) -> None:
+def test_requests_without_the_token_are_rejected(server: Playground, path: str, token: str | None) -> None:
     body = json.dumps(ASKED).encode()
     request = (
         head(server, "GET /start HTTP/1.1", X_Play_Token=token)
@@ -50,7 +50,7 @@ def test_without_the_token_nothing_is_answered(server: Playground, path: str, to
     assert refused(server, send(server, request))
 
 
-def test_a_token_in_the_address_or_in_a_cookie_is_none(server: Playground) -> None:
+def test_a_token_in_the_address_or_in_a_cookie_does_not_count(server: Playground) -> None:
     request = head(
         server, f"GET /start?token={server.token} HTTP/1.1", X_Play_Token=None, Cookie=f"play-token={server.token}"
     )
@@ -61,21 +61,19 @@ def test_a_token_in_the_address_or_in_a_cookie_is_none(server: Playground) -> No
     "host", [None, "evil.test:{port}", "evil.test@127.0.0.1:{port}", "127.1:{port}", "127.0.0.1:{port}, evil.test"]
 )
 @pytest.mark.parametrize("path", ["/", "/start", "/static/play.js"])
-def test_another_host_is_told_nothing(server: Playground, host: str | None, path: str) -> None:
+def test_requests_for_another_host_are_rejected(server: Playground, host: str | None, path: str) -> None:
     name = host and host.format(port=server.port)
     assert refused(server, send(server, head(server, f"GET {path} HTTP/1.1", Host=name)))
 
 
-def test_two_hosts_are_none(server: Playground) -> None:
+def test_two_host_headers_are_rejected(server: Playground) -> None:
     raw = head(server, "GET / HTTP/1.1").replace(b"Host:", b"Host: evil.test\r\nHost:", 1)
     assert refused(server, send(server, raw))
 
 
 @pytest.mark.parametrize("origin", ["null", "http://evil.test", "https://127.0.0.1:{port}"])
 @pytest.mark.parametrize("path", PATHS[1:])
-def test_a_page_of_another_origin_is_refused_although_it_has_the_token(
-    server: Playground, origin: str, path: str
-) -> None:
+def test_another_origin_is_rejected_even_with_the_token(server: Playground, origin: str, path: str) -> None:
     body = json.dumps(ASKED).encode()
     assert refused(server, send(server, post(server, path, body, Origin=origin.format(port=server.port))))
 
@@ -88,7 +86,7 @@ def test_no_other_origin_is_ever_allowed(server: Playground) -> None:
 
 
 @pytest.mark.parametrize("method", ["PUT", "OPTIONS", "get", "X" * 5000])
-def test_other_methods_are_refused(server: Playground, method: str) -> None:
+def test_other_methods_are_rejected(server: Playground, method: str) -> None:
     for path in ("/", "/compile"):
         answer = send(server, head(server, f"{method} {path} HTTP/1.1"))
         assert server.token.encode() not in answer
@@ -96,7 +94,7 @@ def test_other_methods_are_refused(server: Playground, method: str) -> None:
 
 
 @pytest.mark.parametrize("path", PATHS[1:])
-def test_what_is_posted_is_not_got_and_the_reverse(server: Playground, path: str) -> None:
+def test_each_path_accepts_only_its_own_method(server: Playground, path: str) -> None:
     assert refused(server, send(server, head(server, f"GET {path} HTTP/1.1")))
     assert refused(server, send(server, post(server, "/start", b"{}")))
 
@@ -115,14 +113,14 @@ def test_what_is_posted_is_not_got_and_the_reverse(server: Playground, path: str
         "http://evil.test/",
     ],
 )
-def test_a_path_leads_nowhere_else(server: Playground, path: str) -> None:
+def test_paths_outside_of_the_server_are_rejected(server: Playground, path: str) -> None:
     answer = send(server, head(server, f"GET {path} HTTP/1.1"))
     assert b"root:" not in answer
     assert b"import annotations" not in answer
     assert refused(server, answer)
 
 
-def test_the_page_is_served_with_a_policy_and_is_not_kept(server: Playground) -> None:
+def test_the_page_is_served_with_a_policy_and_is_not_cached(server: Playground) -> None:
     answer = server.ask("/", headers={})
     policy = answer.headers["content-security-policy"]
     assert "default-src 'none'" in policy
@@ -136,14 +134,14 @@ def test_the_page_is_served_with_a_policy_and_is_not_kept(server: Playground) ->
     assert "set-cookie" not in answer.headers
 
 
-def test_the_server_listens_on_the_loopback_alone(server: Playground) -> None:
+def test_the_server_listens_on_the_loopback_interface_only(server: Playground) -> None:
     outside = [info[4][0] for info in socket.getaddrinfo(socket.gethostname(), server.port, proto=socket.IPPROTO_TCP)]
     for address in {str(host) for host in outside} - {"127.0.0.1", "::1", "127.0.1.1"}:
         with pytest.raises(OSError), socket.create_connection((address, server.port), timeout=1):  # noqa: PT011 - any
             pass
 
 
-def test_the_token_is_long_and_another_each_time(server: Playground, tmp_path: Path) -> None:
+def test_the_token_is_long_and_new_each_time(server: Playground, tmp_path: Path) -> None:
     with play(folder=tmp_path) as other:
         assert other.token != server.token
         assert min(len(other.token), len(server.token)) >= 22

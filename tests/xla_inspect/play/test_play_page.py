@@ -10,18 +10,18 @@ from xla_inspect.play.play_page import BUNDLE, OWN, read_static, write_page
 from xla_inspect.report.explorer import COMPILERS, LATER, SCRIPTS
 
 
-def test_the_page_names_its_scripts_in_order_and_each_is_there() -> None:
+def test_the_page_loads_its_scripts_in_order_and_each_exists() -> None:
     scripts = re.findall(r'<script src="static/([^"]+)" defer></script>', write_page("token"))
     assert [name for name in scripts if name != BUNDLE] == [*SCRIPTS, *LATER, *COMPILERS, *OWN]
     assert [name for name in scripts if read_static(name) is None] == []
 
 
-def test_the_token_stands_in_the_page_as_text() -> None:
+def test_the_token_is_escaped_in_the_page() -> None:
     assert '<meta name="play-token" content="&quot;&gt;x">' in write_page('">x')
 
 
 @pytest.mark.parametrize("name", ["../__init__.py", "play.html", "a/../play.js", "..\\play.js", ".js", "none.js", ""])
-def test_nothing_else_is_given_away(name: str) -> None:
+def test_no_other_file_is_served(name: str) -> None:
     assert read_static(name) is None
 
 

@@ -98,7 +98,7 @@ print("it goes on")
 """
 
 
-def test_a_terminal_that_hangs_up_before_the_address_is_printed_is_no_error() -> None:
+def test_a_terminal_closed_before_the_address_is_printed_is_not_an_error() -> None:
     result = subprocess.run([sys.executable, "-c", HUNG_UP], capture_output=True, text=True, timeout=60, check=False)
     assert (result.stdout, result.stderr) == ("it goes on\n", "")
 
@@ -116,7 +116,7 @@ def test_a_file_begins_with_its_first_function(tmp_path: Path) -> None:
             read_file(f"{tmp_path}/{subject}")
 
 
-def test_a_file_of_a_package_imports_from_beside_the_package(tmp_path: Path) -> None:
+def test_a_file_of_a_package_can_import_neighbors_of_the_package(tmp_path: Path) -> None:
     (tmp_path / "outer" / "inner").mkdir(parents=True)
     for folder in ("outer", "outer/inner"):
         (tmp_path / folder / "__init__.py").touch()

@@ -88,22 +88,22 @@ def test_an_edit_is_compiled_as_a_capture_is(pool: ProcessPool, tmp_path: Path) 
         ("import numpy\n\nheld = numpy.ones(10**10)\n", "memory", 3),
     ],
 )
-def test_a_fault_is_told_with_its_line(pool: ProcessPool, code: str, kind: str, line: int | None) -> None:
+def test_an_error_is_reported_with_its_line(pool: ProcessPool, code: str, kind: str, line: int | None) -> None:
     assert fail(pool, code) == (kind, line)
 
 
 @pytest.mark.parametrize("turn", range(3))
-def test_code_that_is_slow_is_told_as_that_however_deep_it_is_in_calls(pool: ProcessPool, turn: int) -> None:
+def test_slow_code_is_reported_as_slow_at_any_call_depth(pool: ProcessPool, turn: int) -> None:
     """To read the stack of a thread that runs meanwhile may crash: of three times it did in one or two."""
     code = "import jax.numpy as jnp\n\ndef f(x):\n    for turn in range(10**6):\n        x = jnp.sin(x) + turn\n"
     assert fail(pool, f"{code}    return x - {turn}\n") == ("time", 5)
 
 
-def test_an_option_that_the_compiler_refuses_is_told(pool: ProcessPool) -> None:
+def test_an_option_rejected_by_the_compiler_is_reported(pool: ProcessPool) -> None:
     assert fail(pool, CODE, options={"flags": {"xla_nothing": "1"}})[0] == "compiler"
 
 
-def test_a_program_too_large_for_the_device_is_told_in_the_compilers_words(pool: ProcessPool) -> None:
+def test_a_program_too_large_for_the_device_is_reported_with_the_compilers_message(pool: ProcessPool) -> None:
     """The compiler gives up after it has written dumps, from which a capture of the failure is read."""
     code = "import jax.numpy as jnp\n\ndef f(x):\n    return jnp.sort(x @ x, axis=0)\n"
     events = [*pool.answer_edit(edit(code, arguments="x: f32[65536,65536]", targets=["tpu-v5e"]))]
@@ -119,7 +119,7 @@ def test_a_mesh_of_devices_is_compiled_for(pool: ProcessPool) -> None:
     assert data["target"] == "cpu:4"
 
 
-def test_a_newer_edit_takes_the_place_of_an_older(pool: ProcessPool) -> None:
+def test_a_newer_edit_replaces_an_older_one(pool: ProcessPool) -> None:
     older: list[dict[str, Any]] = []
     thread = threading.Thread(target=lambda: older.extend(pool.answer_edit(edit("while True:\n    pass\n"))))
     thread.start()

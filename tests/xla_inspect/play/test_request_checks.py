@@ -19,7 +19,7 @@ def make(**headers: str) -> Message:
     return message
 
 
-def test_the_page_may_ask() -> None:
+def test_requests_of_the_page_are_accepted() -> None:
     check_sender(make(), 8484, "secret", is_page=False)
     check_sender(make(Host="localhost:8484"), 8484, "secret", is_page=False)
 
@@ -36,7 +36,7 @@ def test_the_page_may_ask() -> None:
         {"Sec_Fetch_Site": "cross-site"},
     ],
 )
-def test_others_may_not(headers: dict[str, str]) -> None:
+def test_requests_of_others_are_rejected(headers: dict[str, str]) -> None:
     with pytest.raises(RefusedError) as refused:
         check_sender(make(**headers), 8484, "secret", is_page=False)
     assert refused.value.status == 403
@@ -45,7 +45,7 @@ def test_others_may_not(headers: dict[str, str]) -> None:
 OPENED = {"Sec_Fetch_Site": "same-site", "Sec_Fetch_Mode": "navigate", "Sec_Fetch_Dest": "document"}
 
 
-def test_a_link_on_a_page_of_this_machine_may_open_the_page() -> None:
+def test_a_link_on_a_local_page_can_open_the_playground() -> None:
     check_sender(make(**OPENED), 8484, "secret", is_page=True)
 
 
@@ -58,13 +58,15 @@ def test_a_link_on_a_page_of_this_machine_may_open_the_page() -> None:
         ({"Sec_Fetch_Dest": "iframe"}, True),
     ],
 )
-def test_such_a_page_may_neither_ask_nor_frame_it(change: dict[str, str], *, is_page: bool) -> None:
+def test_a_local_page_can_neither_send_requests_nor_frame_the_playground(
+    change: dict[str, str], *, is_page: bool
+) -> None:
     with pytest.raises(RefusedError, match="another site"):
         check_sender(make(**OPENED | change), 8484, "secret", is_page=is_page)
 
 
 @pytest.mark.parametrize("length", ["-1", "1e3", "99999999999", "1048577", "x", ""])
-def test_a_length_that_is_none_or_too_long_is_refused(length: str) -> None:
+def test_an_invalid_or_excessive_length_is_rejected(length: str) -> None:
     with pytest.raises(RefusedError):
         find_length(make(Content_Length=length))
 
@@ -83,6 +85,6 @@ def test_a_length_that_is_none_or_too_long_is_refused(length: str) -> None:
         {"code": "", "options": {"static": [None]}},
     ],
 )
-def test_an_edit_of_another_form_is_refused(body: dict[str, object]) -> None:
+def test_an_edit_in_another_form_is_rejected(body: dict[str, object]) -> None:
     with pytest.raises(RefusedError):
         read_edit(body, {"cpu"})

@@ -16,7 +16,7 @@ def pairs() -> list[dict[str, str]]:
     return listed
 
 
-def test_an_array_stays_as_it_was_and_a_branch_on_data_is_refused(pairs: list[dict[str, str]]) -> None:
+def test_arrays_are_immutable_and_branches_on_data_are_rejected(pairs: list[dict[str, str]]) -> None:
     unchanged = basics.open_prompt().type(pairs[0]["jax"])
     assert unchanged.endswith("Array([7., 0., 0.], dtype=float32)\n>>> x\nArray([0., 0., 0.], dtype=float32)")
     branched = basics.open_prompt().type(pairs[2]["jax"])

@@ -31,20 +31,20 @@ def said_of(shell: InteractiveShell, text: str, capsys: pytest.CaptureFixture[st
     return capsys.readouterr().out
 
 
-def test_a_cell_that_is_not_written_says_so(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unsolved_cell_is_reported(shell: InteractiveShell, capsys: pytest.CaptureFixture[str]) -> None:
     text = starter(find_exercise(KEY))
     line = next(at for at, line in enumerate(text.split("\n"), 2) if "TODO(human)" in line)
     assert said_of(shell, text, capsys).strip() == f"not yet written: cell:{line} needs follow"
 
 
-def test_a_cell_that_calls_what_is_not_written_says_so_too(
+def test_a_cell_that_calls_an_unsolved_function_is_reported(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     output = said_of(shell, f"{starter(find_exercise(KEY))}\nfollow(None, 0)\n", capsys)
     assert output.startswith("not yet written: cell:")
 
 
-def test_a_wrong_answer_is_told_in_terms_of_the_jaxpr(
+def test_a_wrong_answer_is_explained_in_terms_of_the_jaxpr(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     wrong = "def follow(jaxpr, argument):\n    return [equation.primitive.name for equation in jaxpr.eqns]\n"
@@ -65,7 +65,7 @@ def test_a_cell_that_does_not_run_is_not_marked(shell: InteractiveShell, capsys:
     assert "right" not in output
 
 
-def test_a_cell_that_is_right_counts_as_done_until_it_is_wrong(
+def test_a_right_cell_counts_as_solved_until_it_is_wrong(
     shell: InteractiveShell, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert "right" in said_of(shell, find_exercise(KEY).solution_text, capsys)

@@ -32,7 +32,7 @@ def ends(error: BaseException | None, status: int = DONE) -> int:
     return command.show_and_exit(parser(), show, [])
 
 
-def test_a_command_ends_as_what_it_shows_does() -> None:
+def test_a_command_has_the_exit_status_of_its_demonstration() -> None:
     assert ends(None) == DONE
     assert ends(None, 3) == 3
 
@@ -51,7 +51,7 @@ def test_a_closed_pipe_is_silent(capsys: pytest.CaptureFixture[str]) -> None:
     assert capsys.readouterr().err == ""
 
 
-def test_what_is_a_mistake_of_ours_is_not_hidden() -> None:
+def test_an_internal_error_is_not_hidden() -> None:
     with pytest.raises(ZeroDivisionError):
         ends(ZeroDivisionError())
 
@@ -67,7 +67,7 @@ def test_markdown_reads_well_in_a_terminal() -> None:
     assert text == "Say this, see there (https://a.b/c):\n\n    run `it`\nAnd on (x)."
 
 
-def test_each_shell_is_told_the_same_flags_and_how_to_take_them_back() -> None:
+def test_each_shell_gets_the_same_flags_and_the_way_to_unset_them() -> None:
     text = command.read_text("flags")
     blocks = re.findall(r"```(\w+)\n(.*?)```", text, re.DOTALL)
     assert [language for language, _ in blocks] == ["sh", "powershell", "bat", "python"]
@@ -81,5 +81,5 @@ def test_each_shell_is_told_the_same_flags_and_how_to_take_them_back() -> None:
     assert by_shell["python"].index("environ") < by_shell["python"].index("import jax")
 
 
-def test_a_gpu_gets_the_libraries_of_the_jax_that_is_installed() -> None:
+def test_a_gpu_gets_the_libraries_of_the_installed_jax() -> None:
     assert f"jax[cuda13]=={importlib.metadata.version('jax')}'" in command.read_text("gpu")

@@ -64,7 +64,7 @@ def test_a_phase_names_the_files_of_its_exercises_with_minutes_and_level(module:
 
 @pytest.mark.long("otherwise one command of the practice stands for all", but=["hlo_dump"])
 @pytest.mark.parametrize("module", SHOWS)
-def test_in_a_pipe_a_command_prints_no_escape_sequence_and_tells_its_progress_beside(module: str, run: Run) -> None:
+def test_a_piped_command_prints_no_escapes_and_its_progress_separately(module: str, run: Run) -> None:
     ended = run(module)
     assert "\x1b" not in ended.out
     assert ended.out.isascii()
@@ -75,7 +75,7 @@ def test_in_a_pipe_a_command_prints_no_escape_sequence_and_tells_its_progress_be
 
 @pytest.mark.long("otherwise one command of the practice stands for all", but=["hlo_dump"])
 @pytest.mark.parametrize("module", SHOWS)
-def test_help_says_what_a_command_shows_and_starts_no_jax(module: str, run: Run) -> None:
+def test_help_describes_a_command_without_starting_jax(module: str, run: Run) -> None:
     ended = run(module, "--help")
     assert ended.status == 0
     assert ended.err == ""
@@ -86,7 +86,7 @@ def test_help_says_what_a_command_shows_and_starts_no_jax(module: str, run: Run)
 
 @pytest.mark.long("otherwise one command of the practice stands for all", but=["hlo_dump"])
 @pytest.mark.parametrize("module", WITH_TARGET)
-def test_a_target_that_does_not_exist_is_refused_with_a_list(module: str, run: Run) -> None:
+def test_an_unknown_target_is_rejected_with_a_list(module: str, run: Run) -> None:
     ended = run(module, "--target", "h900")
     assert ended.status == 2
     assert ended.out == ""
@@ -113,7 +113,7 @@ def test_a_command_shows_another_target_without_its_hardware(
     assert ("__triton" in out) == (target == "h100")
 
 
-def test_a_reader_of_the_pipe_who_has_enough_ends_the_command_in_silence(begin: Begin) -> None:
+def test_closing_the_pipe_ends_a_command_silently(begin: Begin) -> None:
     process = begin("hlo_dump")
     assert process.stdout
     assert process.stderr
@@ -127,14 +127,14 @@ def test_a_reader_of_the_pipe_who_has_enough_ends_the_command_in_silence(begin: 
 
 @pytest.mark.long("otherwise one command of the practice stands for all", but=["hlo_dump"])
 @pytest.mark.parametrize("module", SHOWS)
-def test_an_unknown_flag_is_told_before_xla_ends_the_process(module: str, run: Run) -> None:
+def test_an_unknown_flag_is_reported_before_xla_ends_the_process(module: str, run: Run) -> None:
     ended = run(module, XLA_FLAGS="--xla_dump_too=dump")
     assert ended.status == 1
     message = "XLA_FLAGS has what this XLA does not know: --xla_dump_too. Did you mean --xla_dump_to?"
     assert ended.err == f"xla_inspect.{module}: {message}\n"
 
 
-def test_hardware_that_jax_does_not_know_is_told_in_one_line(run: Run) -> None:
+def test_unknown_hardware_is_reported_in_one_line(run: Run) -> None:
     ended = run("basics", JAX_PLATFORMS="none")
     assert ended.status == 1
     assert "Traceback" not in ended.err
@@ -144,7 +144,7 @@ def test_hardware_that_jax_does_not_know_is_told_in_one_line(run: Run) -> None:
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pty module")
-def test_in_a_terminal_a_command_is_coloured_and_says_the_same(tmp_path: Path) -> None:
+def test_a_command_in_a_terminal_prints_the_same_text_in_color(tmp_path: Path) -> None:
     import pty
 
     ours, theirs = pty.openpty()

@@ -24,7 +24,7 @@ def test_without_flags_a_capture_is_that_of_the_pages(monkeypatch: pytest.Monkey
     assert compiler.options_for(device.find_device("h100")) == {}
 
 
-def test_a_flag_that_a_capture_sets_itself_gives_way_to_the_readers(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_flag_of_the_user_overrides_the_flag_of_a_capture(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("XLA_FLAGS", "--xla_gpu_autotune_level=1 --xla_disable_hlo_passes=fusion,cse")
     assert compiler.options_for(device.find_device("h100")) == {"xla_gpu_autotune_level": "1"}
     both = f"{PINNED['cpu']['xla_disable_hlo_passes']},fusion,cse"
@@ -40,9 +40,7 @@ def test_a_pass_that_the_reader_switches_off_does_not_run(monkeypatch: pytest.Mo
     assert len(list_kernels(unfused)) > 5
 
 
-def test_a_target_that_is_not_here_is_refused_before_anything_is_compiled(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_missing_target_is_rejected_before_any_compilation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
     with pytest.raises(TargetUnavailableError):
         compiler.dump(device.find_device("gpu"), tmp_path, models.decay, models.shape(4))

@@ -16,7 +16,7 @@ def test_the_other_targets_are_those_of_the_package() -> None:
         device.find_device("gpus")
 
 
-def test_a_gpu_that_jax_was_not_told_of_is_an_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_disabled_in_jax_is_reported_as_an_obstacle(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAX_PLATFORMS", "cpu")
     gpu = device.find_device("gpu")
     assert "set JAX_PLATFORMS=cuda,cpu before Python starts" in gpu.obstacle
@@ -26,7 +26,7 @@ def test_a_gpu_that_jax_was_not_told_of_is_an_obstacle(monkeypatch: pytest.Monke
     assert gpu.obstacle == ""
 
 
-def test_a_gpu_that_jax_does_not_find_is_an_error_that_says_what_jax_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_gpu_that_jax_does_not_find_is_reported_with_jaxs_message(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAX_PLATFORMS", "cuda,cpu")
     # JAX has started for the CPU alone, as where there is no driver.
     with pytest.raises(TargetUnavailableError, match=r"JAX finds none .*cuda.*--target h100 needs no GPU"):

@@ -77,11 +77,11 @@ def test_each_fault_is_found_in_a_program_that_has_it_and_only_there() -> None:
     assert faults_by_program == {name: [name] for name in PROGRAMS}
 
 
-def test_the_slow_model_has_some_of_the_eight_and_not_the_others(before: Capture) -> None:
+def test_the_slow_model_has_some_of_the_eight_faults(before: Capture) -> None:
     assert list_shown(before) == EXPECTED
 
 
-def test_neither_the_file_nor_the_model_says_which_faults_it_has() -> None:
+def test_file_and_model_do_not_reveal_the_faults() -> None:
     task = BY_KEY[KEY].task
     assert [f"* `{fault}`: " in task for fault in FAULTS] == [True] * len(FAULTS)
     model = BY_KEY[KEY].file.with_name("patient.py").read_text(encoding="utf-8").partition("import jax")[0]
@@ -148,7 +148,7 @@ def test_a_line_proves_a_fault_also_under_the_name_that_it_has_elsewhere(
         (dict.fromkeys(FAULTS, "NAME"), "this line of the dump does not show the fault"),
     ],
 )
-def test_what_is_not_proved_is_told_without_giving_the_others_away(
+def test_unproved_faults_are_reported_without_revealing_others(
     changes: dict[object, object], expected: str, proofs: dict[str, str], try_out: Trial
 ) -> None:
     lines = {
@@ -162,7 +162,7 @@ def test_what_is_not_proved_is_told_without_giving_the_others_away(
         assert "sort" not in message
 
 
-def test_what_is_no_dict_is_refused(try_out: Trial) -> None:
+def test_an_answer_that_is_not_a_dict_is_rejected(try_out: Trial) -> None:
     verdict, message = try_out(["sort"])
     assert (verdict.verdict, "must be a dict" in message) == ("wrong", True), message
 
@@ -179,7 +179,7 @@ def test_what_is_no_dict_is_refused(try_out: Trial) -> None:
         ("return shares, ", "return ", "it returns "),
     ],
 )
-def test_what_is_not_mended_or_is_worse_is_told(
+def test_an_unfixed_or_worse_program_is_reported(
     old_text: str, into: str, expected: str, proofs: dict[str, str], try_out: Trial
 ) -> None:
     assert old_text in STEP

@@ -31,7 +31,7 @@ def test_primitives_are_counted_in_order_of_appearance() -> None:
     assert compare_counts(counts, Equations(jnp.sin, models.shape(4)).primitives)[-1] == ("sin", 0, 1)
 
 
-def test_what_no_result_depends_on_is_unused() -> None:
+def test_an_equation_that_no_result_depends_on_is_unused() -> None:
     def wasteful(x: jax.Array) -> jax.Array:
         _ = jnp.exp(x) + 1.0
         return x * 2.0

@@ -87,7 +87,7 @@ def watching(folder: Path) -> Iterator[Learner]:
     learner.close()
 
 
-def test_a_file_is_marked_as_it_is_saved_and_the_next_one_is_gone_on_with(folder: Path, learner: Learner) -> None:
+def test_a_saved_file_is_marked_and_the_next_exercise_follows(folder: Path, learner: Learner) -> None:
     primitives, follow = (BY_KEY[f"jaxpr/{name}"] for name in ("primitives", "follow"))
     file = folder / "jaxpr" / "primitives.py"
     output = learner.wait_for("not yet written: ", "needs count", "0 of ", "to quit, then Enter.")
@@ -112,7 +112,7 @@ def test_a_file_is_marked_as_it_is_saved_and_the_next_one_is_gone_on_with(folder
     assert learner.process.wait(30) == 0
 
 
-def test_when_all_are_right_it_ends_and_says_where_to_go_on(folder: Path, learner: Learner) -> None:
+def test_the_watch_ends_with_next_steps_when_all_are_right(folder: Path, learner: Learner) -> None:
     learner.wait_for("to quit, then Enter.")
     for name, following in (("primitives", "follow"), ("follow", "from_jaxpr"), ("from_jaxpr", "")):
         shutil.copy(BY_KEY[f"jaxpr/{name}"].solution, folder / "jaxpr" / f"{name}.py")
@@ -128,7 +128,7 @@ def test_an_interrupt_ends_it_with_its_status_and_no_traceback(learner: Learner)
     assert "Traceback" not in learner.seen + output
 
 
-def test_a_terminal_without_escapes_gets_none(folder: Path) -> None:
+def test_a_terminal_without_escapes_gets_plain_text(folder: Path) -> None:
     learner = Learner(folder, "basics/mlp", TERM="dumb")
     try:
         assert "\x1b" not in learner.wait_for("basics/mlp: Write a two-layer", "to quit, then Enter.")
@@ -136,7 +136,7 @@ def test_a_terminal_without_escapes_gets_none(folder: Path) -> None:
         learner.close()
 
 
-def test_a_file_that_is_gone_and_comes_back_is_marked_again(folder: Path, learner: Learner) -> None:
+def test_a_removed_and_restored_file_is_marked_again(folder: Path, learner: Learner) -> None:
     learner.wait_for("to quit, then Enter.")
     file = folder / "jaxpr" / "primitives.py"
     text = file.read_text(encoding="utf-8")

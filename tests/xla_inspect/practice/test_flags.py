@@ -64,7 +64,7 @@ FORM = "Flags start with two dashes, as in XLA_FLAGS=--xla_dump_to=dump"
         ("'--xla_dump_to=x'", f"XLA_FLAGS is \"'--xla_dump_to=x'\": {NO_FILE}. {FORM}"),
     ],
 )
-def test_what_xla_would_end_the_process_for_is_an_error(
+def test_a_flag_that_would_end_the_process_is_an_error(
     text: str, message: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("XLA_FLAGS", text)
@@ -117,7 +117,7 @@ print(ask())
 """
 
 
-def test_flags_set_after_jax_has_started_are_told_to_be_late_and_flags_set_before_are_not() -> None:
+def test_flags_set_after_the_start_of_jax_are_reported_as_late() -> None:
     environment = {**os.environ, "XLA_FLAGS": "--xla_dump_max_hlo_modules=7"}
     ended = subprocess.run([sys.executable, "-c", LATE], env=environment, capture_output=True, text=True, check=False)
     assert ended.stderr == ""

@@ -27,7 +27,7 @@ def say(show: Callable[..., None], *arguments: object) -> str:
     return " ".join(stream.getvalue().split())
 
 
-def test_each_time_there_is_one_hint_more_and_after_the_last_the_solution_is_named(folder: Path) -> None:
+def test_each_call_gives_one_more_hint_and_the_last_names_the_solution(folder: Path) -> None:
     texts = BY_KEY["hlo/donate"].hints
     for count in (1, 2, 3, 3):
         output = say(hints.show_hint, "donate", folder)
@@ -37,14 +37,14 @@ def test_each_time_there_is_one_hint_more_and_after_the_last_the_solution_is_nam
         assert f"--exercises {folder}" in output
 
 
-def test_a_hint_for_a_phase_is_one_for_the_exercise_to_go_on_with(folder: Path) -> None:
+def test_a_hint_for_a_phase_belongs_to_its_next_exercise(folder: Path) -> None:
     Logbook(folder).note(BY_KEY["hlo/read_dump"], RIGHT)
     assert "hlo/one_fusion: hint 1 of 3" in say(hints.show_hint, "hlo", folder)
     with pytest.raises(InspectError, match="did you mean donate"):
         hints.show_hint(Paper(io.StringIO()), "donat", folder)
 
 
-def test_a_solution_is_what_was_written_and_what_is_learnt_from_it(folder: Path) -> None:
+def test_a_solution_shows_its_code_and_its_lesson(folder: Path) -> None:
     output = say(hints.show_solution, "basics/mlp", folder)
     assert "return hidden @ params.w2 + params.b2" in output
     assert BY_KEY["basics/mlp"].learnt in output
@@ -53,7 +53,7 @@ def test_a_solution_is_what_was_written_and_what_is_learnt_from_it(folder: Path)
     assert "Your solution was right too" in say(hints.show_solution, "basics/mlp", folder)
 
 
-def test_the_list_has_every_exercise_says_what_is_right_and_what_comes_next(folder: Path) -> None:
+def test_the_list_shows_every_exercise_its_state_and_the_next_one(folder: Path) -> None:
     Logbook(folder).note(BY_KEY["basics/mlp"], RIGHT)
     output = say(hints.list_exercises, folder)
     for exercise in EXERCISES:
@@ -65,7 +65,7 @@ def test_the_list_has_every_exercise_says_what_is_right_and_what_comes_next(fold
     assert "--watch basics/gradient" in output
 
 
-def test_when_all_are_right_the_list_says_where_to_go_on(folder: Path) -> None:
+def test_the_list_gives_next_steps_when_all_are_right(folder: Path) -> None:
     for exercise in EXERCISES:
         Logbook(folder).note(exercise, RIGHT)
     output = say(hints.list_exercises, folder)

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from conftest import Ended
 
 
-def test_every_dump_is_written_and_named_with_what_it_is(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_every_dump_is_written_and_described(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     folder = tmp_path / "new" / "dump"
     assert hlo_dump.main(["--to", str(folder)]) == 0
     out = capsys.readouterr().out
@@ -38,7 +38,7 @@ def test_every_dump_is_written_and_named_with_what_it_is(tmp_path: Path, capsys:
     assert f"The files are in {folder}." in " ".join(out.split())
 
 
-def test_what_lay_in_the_folder_before_is_not_taken_for_a_dump(
+def test_earlier_files_in_the_folder_are_not_mistaken_for_dumps(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "before_optimizations.txt").write_text("mine", encoding="utf-8")
@@ -51,7 +51,7 @@ def test_what_lay_in_the_folder_before_is_not_taken_for_a_dump(
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_of_many_files_of_a_sort_one_is_named_and_the_rest_are_counted_in_a_folder_too(
+def test_one_file_of_each_kind_is_named_and_the_rest_are_counted(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert hlo_dump.main(["--target", "h100", "--to", str(tmp_path)]) == 0
@@ -60,7 +60,7 @@ def test_of_many_files_of_a_sort_one_is_named_and_the_rest_are_counted_in_a_fold
     assert len(out.split("3.2 Read it")[0].splitlines()) < 65
 
 
-def test_what_lies_in_the_folder_of_the_readers_flags_is_said(tmp_path: Path, run: Callable[..., Ended]) -> None:
+def test_the_contents_of_the_users_dump_folder_are_described(tmp_path: Path, run: Callable[..., Ended]) -> None:
     folder = tmp_path / "xla_dump"
     ended = run("hlo_dump", XLA_FLAGS=f"--xla_dump_to={folder}")
     names = [path.name for path in folder.iterdir() if path.is_file()]
@@ -72,7 +72,7 @@ def test_what_lies_in_the_folder_of_the_readers_flags_is_said(tmp_path: Path, ru
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
-def test_each_equation_stands_beside_what_came_of_it(target: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_equation_is_shown_next_to_its_instructions(target: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert hlo_dump.main(["--target", target]) == 0
     out = capsys.readouterr().out.split("3.7 The jaxpr next to its HLO")[1]
     assert re.search(r"^    r1 = sub pixels, 127\.5 +subtract +add in \w", out, re.MULTILINE)
@@ -81,7 +81,7 @@ def test_each_equation_stands_beside_what_came_of_it(target: str, capsys: pytest
     assert "`r5 = add r3, r4` alone has 4." in output
 
 
-def test_without_a_folder_nothing_is_kept_and_the_reader_is_told_how(
+def test_without_a_folder_dumps_are_deleted_and_the_option_is_explained(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
@@ -90,7 +90,7 @@ def test_without_a_folder_nothing_is_kept_and_the_reader_is_told_how(
     assert "uv run python -m xla_inspect.hlo_dump --target cpu --to dump\n" in capsys.readouterr().out
 
 
-def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_unwritable_folder_is_reported(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     file = tmp_path / "file"
     file.write_text("", encoding="utf-8")
     for folder in (file, file / "below"):
@@ -100,7 +100,7 @@ def test_a_folder_that_cannot_be_written_is_told(tmp_path: Path, capsys: pytest.
         assert error_text.count("\n") == 1
 
 
-def test_a_target_whose_compiler_is_not_installed_is_told_with_what_to_install(
+def test_a_target_without_a_compiler_is_reported_with_the_package_to_install(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     installed = {name: find_version(name) for name in ("jax", "jaxlib")}
@@ -129,7 +129,7 @@ def test_dumps_are_not_mixed_with_those_of_another_compile(tmp_path: Path, capsy
     assert len(list(tmp_path.iterdir())) == 1
 
 
-def test_the_division_by_a_constant_is_seen_to_go(capsys: pytest.CaptureFixture[str]) -> None:
+def test_the_division_by_a_constant_disappears(capsys: pytest.CaptureFixture[str]) -> None:
     assert hlo_dump.main([]) == 0
     out = capsys.readouterr().out
     before, after = out.split("3.6 Find the constants")[1].split("    after")

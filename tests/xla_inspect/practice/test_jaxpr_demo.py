@@ -13,7 +13,7 @@ from xla_inspect.practice.equations import Equations
 
 
 @pytest.mark.parametrize(("arguments", "phases"), [([], ["2"]), (["--phase", "2"], ["2"]), (["--phase", "5"], ["5"])])
-def test_the_phases_that_were_asked_for_are_shown(
+def test_the_requested_phases_are_shown(
     arguments: list[str], phases: list[str], capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert jaxpr_demo.main(arguments) == 0
@@ -32,7 +32,7 @@ def test_the_jaxprs_are_those_of_jax(capsys: pytest.CaptureFixture[str]) -> None
         assert "".join(f"    {line}\n" for line in str(jaxpr).splitlines()) in out
 
 
-def test_what_the_gradient_does_not_need_is_gone_before_the_compiler_gets_it() -> None:
+def test_unused_parts_of_the_gradient_are_removed_before_compilation() -> None:
     example = (models.PARAMS, models.X, models.Y)
     gradient = jax.grad(models.loss)
     equations = Equations(gradient, *example)

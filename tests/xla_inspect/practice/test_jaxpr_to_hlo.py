@@ -50,27 +50,27 @@ def test_the_instruction_of_an_equation_is_of_its_operation_and_of_as_many_colum
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_no_instruction_is_left_out_and_none_is_told_twice(name: str) -> None:
+def test_every_instruction_is_listed_exactly_once(name: str) -> None:
     capture, rows = show(name)
     names = [instruction.name for row in rows for instruction in row.before]
     assert sorted(names) == sorted(entry.name for entry in capture.unoptimized_module.entry)
 
 
 @pytest.mark.parametrize("name", PROGRAMS)
-def test_what_came_of_no_equation_has_no_name_of_a_primitive(name: str) -> None:
+def test_an_instruction_without_an_equation_has_no_primitive(name: str) -> None:
     last = show(name)[1][-1]
     assert last.equation == jaxpr_to_hlo.NONE
     assert {before.opcode for before in last.before} <= {"parameter", "constant", "broadcast"}
 
 
-def test_equations_of_one_line_and_one_primitive_are_told_together() -> None:
+def test_equations_with_the_same_line_and_primitive_are_grouped() -> None:
     _, capture = show("wasteful")
     assert "r12 = neg r11; r13 = neg r12" in [row.equation for row in capture]
 
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize(("target", "matmul"), [("cpu", "dot"), ("h100", "dot"), ("tpu-v5e", "convolution")])
-def test_what_is_left_is_told_with_its_kernel(target: str, matmul: str) -> None:
+def test_remaining_instructions_are_listed_with_their_kernel(target: str, matmul: str) -> None:
     program = capture(*CLASSIFY, target=target)
     table = jaxpr_to_hlo.rows(program, Equations(*CLASSIFY))
     after = [text for _, _, text in table]
@@ -82,7 +82,7 @@ def test_what_is_left_is_told_with_its_kernel(target: str, matmul: str) -> None:
     assert after[3] == "nothing"
 
 
-def test_the_stages_are_counted_alike() -> None:
+def test_all_stages_are_counted_by_the_same_rule() -> None:
     counts = {name: numbers for name, *numbers in jaxpr_to_hlo.count_by_stage(capture(*CLASSIFY), Equations(*CLASSIFY))}
     assert counts["equations, or instructions"][:2] == [9, 24]
     assert counts["inputs"] == [5, 5, 5]

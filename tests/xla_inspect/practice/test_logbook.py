@@ -13,7 +13,7 @@ from xla_inspect.practice.marking.verdict import RIGHT, WRONG
 MLP, DONATE = BY_KEY["basics/mlp"], BY_KEY["hlo/donate"]
 
 
-def test_what_is_right_stays_right_until_it_is_marked_otherwise(tmp_path: Path) -> None:
+def test_a_right_exercise_stays_right_until_it_is_marked_wrong(tmp_path: Path) -> None:
     Logbook(tmp_path).note(MLP, RIGHT)
     assert (Logbook(tmp_path).is_right(MLP), Logbook(tmp_path).is_right(DONATE)) == (True, False)
     Logbook(tmp_path).note(MLP, WRONG)
@@ -27,7 +27,7 @@ def test_hints_and_marks_of_an_exercise_do_not_disturb_each_other(tmp_path: Path
     assert (logbook.count_hints(DONATE), logbook.is_right(DONATE)) == (2, True)
 
 
-def test_predictions_that_were_missed_are_kept_until_they_are_asked_once_more(tmp_path: Path) -> None:
+def test_missed_predictions_are_stored_until_they_are_asked_again(tmp_path: Path) -> None:
     logbook = Logbook(tmp_path)
     logbook.note_prediction("basics/traces", missed=False)
     assert not logbook.file.exists()
@@ -39,7 +39,7 @@ def test_predictions_that_were_missed_are_kept_until_they_are_asked_once_more(tm
     assert (Logbook(tmp_path).missed, Logbook(tmp_path).is_right(MLP)) == (["hlo/kernels"], True)
 
 
-def test_in_a_project_it_lies_in_a_folder_that_git_ignores_and_folders_are_kept_apart(tmp_path: Path) -> None:
+def test_a_projects_logbook_is_in_an_ignored_folder_and_separate_by_folder(tmp_path: Path) -> None:
     (tmp_path / "pyproject.toml").touch()
     mine, yours = Logbook(tmp_path / "mine"), Logbook(tmp_path / "yours")
     mine.note(MLP, RIGHT)
@@ -66,7 +66,7 @@ def test_in_a_project_it_lies_in_a_folder_that_git_ignores_and_folders_are_kept_
         b'{".": {"basics/mlp": {"right": null, "hints": {}}}}',
     ],
 )
-def test_a_file_that_is_broken_counts_as_empty_and_is_written_anew(broken: bytes, tmp_path: Path) -> None:
+def test_a_damaged_logbook_counts_as_empty_and_is_rewritten(broken: bytes, tmp_path: Path) -> None:
     logbook = Logbook(tmp_path)
     logbook.file.parent.mkdir()
     logbook.file.write_bytes(broken)
@@ -75,7 +75,7 @@ def test_a_file_that_is_broken_counts_as_empty_and_is_written_anew(broken: bytes
     assert Logbook(tmp_path).is_right(MLP)
 
 
-def test_where_nothing_can_be_written_nothing_is_kept_and_nothing_fails(tmp_path: Path) -> None:
+def test_an_unwritable_logbook_is_ignored(tmp_path: Path) -> None:
     logbook = Logbook(tmp_path)
     logbook.file.parent.write_text("in the way", encoding="utf-8")
     logbook.note(MLP, RIGHT)

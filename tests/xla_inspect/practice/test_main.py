@@ -24,7 +24,7 @@ if TYPE_CHECKING:
         (("--check", "hlo", "--exercises", "mine"), (("hlo",), Path("mine"))),
     ],
 )
-def test_check_marks_what_was_asked_for_and_ends_as_the_marks_say(
+def test_check_marks_the_requested_exercises_and_sets_the_exit_status(
     arguments: tuple[str, ...],
     expected: tuple[tuple[str, ...], Path | None],
     status: int,
@@ -41,7 +41,7 @@ def test_check_marks_what_was_asked_for_and_ends_as_the_marks_say(
     assert marked == [expected]
 
 
-def test_check_of_what_does_not_exist_is_refused_with_a_list(capsys: pytest.CaptureFixture[str]) -> None:
+def test_check_of_an_unknown_exercise_is_rejected_with_a_list(capsys: pytest.CaptureFixture[str]) -> None:
     assert main.main(["--check", "fusion"]) == 2
     error_text = capsys.readouterr().err
     assert all(name in error_text for name in CHECKED)

@@ -45,7 +45,7 @@ def test_every_solution_is_right(folder: Path) -> None:
     assert "kernels compiled" in output
 
 
-def test_what_is_not_written_is_named_with_its_place(folder: Path) -> None:
+def test_an_unsolved_part_is_reported_with_its_place(folder: Path) -> None:
     status, output = run(folder)
     assert (status, f"{len(BY_KEY)} exercises: {len(BY_KEY)} not yet written." in output) == (3, True)
     for exercise in BY_KEY.values():
@@ -126,7 +126,7 @@ def test_each_cause_is_judged_for_itself(sandbox: Sandbox, tmp_path: Path) -> No
 
 
 @pytest.mark.long("otherwise each exercise is marked with its solution")
-def test_rows_that_fill_a_piece_up_must_not_be_remembered(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_padding_rows_must_not_be_stored(sandbox: Sandbox, tmp_path: Path) -> None:
     solved = BY_KEY["capstone/model"].solution_text
     answer = solved[solved.index("def apply(") :].replace("is_token[here] =", "is_token[:] =")
     verdict = mark(plant("capstone/model", tmp_path, HEAD + answer), sandbox)

@@ -64,7 +64,7 @@ def test_an_exercise_has_a_title_a_task_a_place_to_write_and_three_hints_that_gr
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=name)
-def test_a_solution_changes_nothing_of_what_is_given(exercise: Exercise) -> None:
+def test_a_solution_does_not_change_the_given_code(exercise: Exercise) -> None:
     open_places = {place.name for place in exercise.places}
     solved, unsolved = given(exercise.solution_text), given(exercise.text)
     unchanged_names = (solved.keys() & unsolved.keys()) - open_places
@@ -72,7 +72,7 @@ def test_a_solution_changes_nothing_of_what_is_given(exercise: Exercise) -> None
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=name)
-def test_the_commands_that_an_exercise_names_find_what_they_ask_for(exercise: Exercise) -> None:
+def test_the_commands_in_an_exercise_work(exercise: Exercise) -> None:
     for command, file, _ in COMMAND.findall(exercise.task):
         path, _, function = file.partition(":")
         assert (ROOT / path).is_file()
@@ -91,7 +91,7 @@ def test_a_phase_is_found_by_its_name_or_its_number_however_it_is_written() -> N
         find_exercises("8")
 
 
-def test_an_exercise_is_found_by_its_name_or_its_file_from_wherever_one_is() -> None:
+def test_an_exercise_is_found_by_name_or_file_from_any_folder() -> None:
     file = BY_KEY["basics/mlp"].file
     spellings = [
         "basics/mlp",
@@ -122,7 +122,7 @@ def test_the_registry_and_the_command_start_without_jax() -> None:
     assert result.stdout == "False\n"
 
 
-def test_the_jaxpr_that_is_to_be_read_is_what_jax_prints() -> None:
+def test_the_jaxpr_of_the_exercise_matches_jaxs_output() -> None:
     task = BY_KEY["jaxpr/from_jaxpr"].task
     shown_code = "\n".join(line.removeprefix("    ") for line in task.splitlines() if line.startswith("    "))
     assert shown_code == str(jax.make_jaxpr(_normal)(X, W))
@@ -153,7 +153,7 @@ def test_additions_are_neither_reordered_nor_cancelled_and_a_division_loses_its_
     assert capture(lambda x: x / 127.5, x).module.opcode_counts()["divide"] == 0
 
 
-def test_the_slow_model_when_it_is_run_says_which_shapes_it_compiles_for() -> None:
+def test_running_the_slow_model_prints_its_compiled_shapes() -> None:
     file = BY_KEY["capstone/model"].file.with_name("slow.py")
     result = subprocess.run([sys.executable, str(file)], check=True, capture_output=True, text=True)
     first, *shapes = result.stdout.splitlines()

@@ -35,7 +35,7 @@ def line_of(folder: Path, text: str) -> str:
     return f"{file.as_posix()}:{number}"
 
 
-def test_what_is_no_python_is_told_with_the_place(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_invalid_python_is_reported_with_its_place(sandbox: Sandbox, tmp_path: Path) -> None:
     exercise = plant("transforms/hessian_vector", tmp_path, "")
     with exercise.file.open("a", encoding="utf-8") as file:
         file.write("\n\ndef other(x:\n    return x\n")
@@ -83,7 +83,7 @@ TROUBLES = {
 
 
 @pytest.mark.parametrize("trouble", TROUBLES)
-def test_what_goes_wrong_is_told_with_its_line_and_cut_short(trouble: str, sandbox: Sandbox, tmp_path: Path) -> None:
+def test_an_error_is_reported_with_its_line_and_shortened(trouble: str, sandbox: Sandbox, tmp_path: Path) -> None:
     curve, before, line, what = TROUBLES[trouble]
     verdict, message = try_out(sandbox, tmp_path, curve, before)
     assert (verdict.verdict, what in message) == ("wrong", True), message
@@ -91,7 +91,7 @@ def test_what_goes_wrong_is_told_with_its_line_and_cut_short(trouble: str, sandb
     assert len(message) < 700
 
 
-def test_a_loop_that_never_ends_is_told_with_its_line_and_the_next_file_runs(tmp_path: Path) -> None:
+def test_an_endless_loop_is_reported_with_its_line_and_the_next_file_runs(tmp_path: Path) -> None:
     with Sandbox(limit=2) as sandbox:
         verdict, message = try_out(sandbox, tmp_path / "a", "while True:\n    x = v")
         assert verdict.verdict == "wrong"
@@ -102,7 +102,7 @@ def test_a_loop_that_never_ends_is_told_with_its_line_and_the_next_file_runs(tmp
         assert message.startswith(line_of(tmp_path / "b", "while True: pass"))
 
 
-def test_what_a_file_prints_is_told_with_its_lines_and_spoils_nothing(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_printed_output_of_a_file_is_reported_with_its_lines(sandbox: Sandbox, tmp_path: Path) -> None:
     answer = BY_KEY["transforms/hessian_vector"].solution_text.partition("def curve")[2].partition('"""\n')[2]
     noisy = 'print("tracing", x.shape)\n' + "\n".join(line.removeprefix("    ") for line in answer.splitlines())
     verdict, _ = try_out(
@@ -115,7 +115,7 @@ def test_what_a_file_prints_is_told_with_its_lines_and_spoils_nothing(sandbox: S
     assert verdict.printed_lines == len(verdict.printed)
 
 
-def test_settings_that_a_file_changes_do_not_reach_the_next_one(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_settings_changed_by_a_file_do_not_affect_the_next_one(sandbox: Sandbox, tmp_path: Path) -> None:
     setting = 'jax.config.update("jax_enable_x64", True)'
     try_out(sandbox, tmp_path / "a", "return x", before=setting)
     verdict, message = try_out(sandbox, tmp_path / "b", "return jnp.asarray(x, jnp.float64)")
@@ -131,24 +131,20 @@ def test_settings_that_a_file_changes_do_not_reach_the_next_one(sandbox: Sandbox
     ],
     ids=["logging", "numpy", "environment"],
 )
-def test_what_a_file_changes_for_all_does_not_reach_the_next_one(
-    setting: str, sandbox: Sandbox, tmp_path: Path
-) -> None:
+def test_global_changes_of_a_file_do_not_affect_the_next_one(setting: str, sandbox: Sandbox, tmp_path: Path) -> None:
     try_out(sandbox, tmp_path / "a", "return x", before=setting)
     right = BY_KEY["basics/mlp"].solution_text.partition("@jax.jit")
     assert mark(plant("basics/mlp", tmp_path / "b", right[1] + right[2]), sandbox).verdict == "right"
 
 
-def test_a_process_that_nothing_was_changed_in_marks_the_next_file_too(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_an_unchanged_process_is_reused_for_the_next_file(sandbox: Sandbox, tmp_path: Path) -> None:
     code = "import os\nprint(os.getpid())"
     first, _ = try_out(sandbox, tmp_path / "a", "return x + v @ v", before=code)
     second, _ = try_out(sandbox, tmp_path / "b", "return jax.nn.softmax(jnp.linalg.norm(x) * v)", before=code)
     assert first.printed == second.printed != ()
 
 
-def test_other_arguments_than_those_asked_for_are_told_with_the_line_of_the_function(
-    sandbox: Sandbox, tmp_path: Path
-) -> None:
+def test_wrong_parameters_are_reported_with_the_line_of_the_function(sandbox: Sandbox, tmp_path: Path) -> None:
     for at, text in enumerate(("def curve(x): return x", "@jax.jit\ndef curve(x): return x", "def curve(x, v, w): x")):
         exercise = plant("transforms/hessian_vector", tmp_path / str(at), text)
         number = next(n for n, line in enumerate(exercise.text.splitlines(), 1) if line.startswith("def curve"))
@@ -157,19 +153,19 @@ def test_other_arguments_than_those_asked_for_are_told_with_the_line_of_the_func
         assert "positional argument" in message
 
 
-def test_settings_of_the_shell_do_not_reach_the_exercises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_settings_of_the_shell_do_not_affect_the_exercises(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("JAX_ENABLE_X64", "1")
     monkeypatch.setenv("JAX_PLATFORMS", "cuda")
     with Sandbox(limit=60) as sandbox:
         assert try_out(sandbox, tmp_path, "return x + jnp.ones(64)")[1].count("the numbers are wrong") == 1
 
 
-def test_a_function_that_is_gone_is_asked_for_by_name(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_removed_function_is_requested_by_name(sandbox: Sandbox, tmp_path: Path) -> None:
     exercise = plant("transforms/hessian_vector", tmp_path, "curve = 3")
     assert mark(exercise, sandbox).remarks[0].text.endswith("no longer has a function `curve`, which the check calls")
 
 
-def test_an_answer_of_another_type_is_told_with_its_line(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_an_answer_of_another_type_is_reported_with_its_line(sandbox: Sandbox, tmp_path: Path) -> None:
     answers = 'LOSS = "two"\nGRADIENT = 5\nWITH_INPUT = 6\nPER_EXAMPLE = 5'
     exercise = plant("transforms/count_products", tmp_path, answers)
     number = exercise.text.splitlines().index('LOSS = "two"') + 1
@@ -178,20 +174,18 @@ def test_an_answer_of_another_type_is_told_with_its_line(sandbox: Sandbox, tmp_p
     )
 
 
-def test_what_is_half_written_raises_where_it_goes_on(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_partial_solution_raises_at_its_open_place(sandbox: Sandbox, tmp_path: Path) -> None:
     verdict, message = try_out(sandbox, tmp_path, "if True:\n    raise NotImplementedError\nreturn x")
     assert (verdict.verdict, message.startswith(line_of(tmp_path, "raise NotImplementedError"))) == ("unwritten", True)
 
 
-def test_a_file_that_is_gone_is_to_be_got_back(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_missing_file_is_reported_with_the_way_to_restore_it(sandbox: Sandbox, tmp_path: Path) -> None:
     exercise = Exercise("hlo", "donate", tmp_path)
     verdict = mark(exercise, sandbox)
     assert verdict.verdict == "wrong"
     assert "hlo/donate.py is missing; restore it with `git checkout " in verdict.remarks[0].text
 
 
-def test_without_a_clone_the_exercises_are_said_to_come_with_it(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str]
-) -> None:
+def test_missing_exercises_are_explained_outside_of_a_clone(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     assert run_marking([], tmp_path) == 2
     assert "they come with the project's repository" in capsys.readouterr().err

@@ -33,7 +33,7 @@ def ask(name: str, target: str = "cpu") -> missed_questions.Repeat:
 
 
 @pytest.mark.parametrize("name", QUESTIONS)
-def test_each_has_a_program_a_reason_and_what_shows_it(name: str) -> None:
+def test_each_question_has_a_program_a_reason_and_a_listing(name: str) -> None:
     answer = ask(name)
     assert answer.question.endswith("?")
     assert answer.because.endswith(".")
@@ -47,7 +47,7 @@ def test_each_has_a_program_a_reason_and_what_shows_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", COMPILED)
 @pytest.mark.usefixtures("all_targets")
-def test_what_compilers_decide_is_counted_for_the_target_that_was_asked_for(name: str) -> None:
+def test_compiler_decisions_are_counted_for_the_requested_target(name: str) -> None:
     answers = {ask(name, target).shown for target in ("cpu", "h100", "tpu-v5e")}
     assert len(answers) == 3
 
@@ -57,7 +57,7 @@ def test_a_kernel_of_the_tpu_is_not_one_of_the_cpu() -> None:
 
 
 @pytest.mark.parametrize("name", [name for name in QUESTIONS if name.startswith("jaxpr")])
-def test_equations_are_those_that_are_shown(name: str) -> None:
+def test_the_counted_equations_are_the_shown_ones(name: str) -> None:
     answer = ask(name)
     assert len(re.findall(r"^ .* = \w", answer.shown.partition("let")[2], re.MULTILINE)) == answer.answer
 

@@ -30,7 +30,7 @@ def test_a_listing_is_safe_against_fences_inside_it() -> None:
     assert shown(notebook.listing("```\nROOT", "hlo")) == "````hlo\n```\nROOT\n````\n"
 
 
-def test_a_target_that_is_missing_says_why() -> None:
+def test_a_missing_target_gives_its_reason() -> None:
     results = capture_all(jnp.sin, X, targets=("cpu",))
     captures = Captures(dict(results), {"h100": "no <compiler>"}, ("cpu", "h100"))
     gap = '<p class="gap" data-target="h100">NVIDIA H100: not compiled here: no &#60;compiler&#62;</p>'
@@ -41,7 +41,7 @@ def test_a_target_that_is_missing_says_why() -> None:
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda each: each.key)
-def test_a_file_is_shown_with_its_places_and_without_what_stands_beside_it(exercise: Exercise) -> None:
+def test_an_exercise_is_shown_with_its_open_places_only(exercise: Exercise) -> None:
     html = notebook.starter(exercise)
     assert html.count("TODO(human)") >= len(exercise.places)
     assert "HINTS" not in html
@@ -50,7 +50,7 @@ def test_a_file_is_shown_with_its_places_and_without_what_stands_beside_it(exerc
 
 
 @pytest.mark.parametrize("exercise", EXERCISES, ids=lambda each: each.key)
-def test_of_a_solution_is_shown_what_was_written(exercise: Exercise) -> None:
+def test_only_the_written_part_of_a_solution_is_shown(exercise: Exercise) -> None:
     """Put in the place of what the file has under the same names, it is a program."""
     html = notebook.extract_solution(exercise)
     assert [place.name for place in exercise.places if place.name not in html] == []

@@ -30,12 +30,12 @@ def test_the_answers_come_after_the_last_program(capsys: pytest.CaptureFixture[s
 
 
 @pytest.mark.parametrize("guesses", ["1,2", "1,2,3,4", "a,b,c", "1,-1,1", ""])
-def test_what_is_no_guess_is_refused(guesses: str, capsys: pytest.CaptureFixture[str]) -> None:
+def test_an_invalid_guess_is_rejected(guesses: str, capsys: pytest.CaptureFixture[str]) -> None:
     assert optimization_compare.main(["--predict", guesses]) == 2
     assert f"pass three whole numbers separated by commas, such as 1,1,1, not {guesses!r}" in capsys.readouterr().err
 
 
-def test_each_waste_is_removed_by_someone(capsys: pytest.CaptureFixture[str]) -> None:
+def test_each_wasted_operation_is_removed_by_jax_or_a_pass(capsys: pytest.CaptureFixture[str]) -> None:
     assert optimization_compare.main([]) == 0
     table = capsys.readouterr().out.split("These passes removed the wasted work")[1].split("4.5")[0]
     assert len(re.findall("import of StableHLO|algsimp, in|cse, in", table)) == len(optimization_compare.WASTE)

@@ -28,7 +28,7 @@ def sit_down(typed: str, monkeypatch: pytest.MonkeyPatch, phase: str = "") -> tu
     return Forecast(Paper(screen), PHASES.get(phase)), screen
 
 
-def test_a_right_answer_is_told_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_right_answer_is_confirmed_with_its_reason(monkeypatch: pytest.MonkeyPatch) -> None:
     forecast, screen = sit_down("7\n", monkeypatch)
     message = forecast.commit("How many?")
     forecast.reveal(message, 7, "so it is.")
@@ -37,7 +37,7 @@ def test_a_right_answer_is_told_with_its_reason(monkeypatch: pytest.MonkeyPatch)
     assert "You predicted 1 of 1 answer correctly." in screen.getvalue()
 
 
-def test_a_wrong_answer_is_told_beside_the_right_one(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_wrong_answer_is_shown_next_to_the_right_one(monkeypatch: pytest.MonkeyPatch) -> None:
     forecast, screen = sit_down(" 05 \nYES\n", monkeypatch)
     forecast.reveal(forecast.commit("How many?"), 7, "so it is.")
     forecast.reveal(forecast.commit("Is it?", (YES, NO)), NO, "it is not.")
@@ -48,7 +48,7 @@ def test_a_wrong_answer_is_told_beside_the_right_one(monkeypatch: pytest.MonkeyP
 
 
 @pytest.mark.parametrize("nonsense", ["abc", "-3", "1.5", "²", "7 kernels", "\x1b[A", "x" * 1000])
-def test_what_is_no_answer_is_asked_for_again(nonsense: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_invalid_answer_is_requested_again(nonsense: str, monkeypatch: pytest.MonkeyPatch) -> None:
     forecast, screen = sit_down(f"{nonsense}\nmaybe\n7\n", monkeypatch)
     assert forecast.commit("How many?") == "7"
     assert screen.getvalue().count("Your answer, a whole number") == 3
@@ -64,7 +64,7 @@ def test_enter_alone_and_the_end_of_the_input_skip_a_question(typed: str, monkey
     assert "You predicted" not in screen.getvalue()
 
 
-def test_where_nobody_is_there_nothing_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_without_a_user_does_not_wait(monkeypatch: pytest.MonkeyPatch) -> None:
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stdin", Terminal("3\n"))
     assert Forecast(Paper(stream)).commit("How many?", listing="x = 1") == ""
@@ -82,7 +82,7 @@ def answer(typed: str, phase: str, monkeypatch: pytest.MonkeyPatch) -> str:
     return " ".join(screen.getvalue().split())
 
 
-def test_what_was_missed_is_asked_once_more_in_a_later_phase_of_another_program(
+def test_a_missed_question_is_repeated_later_with_another_program(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     assert "Missed questions again" not in answer("3\n", "basics", monkeypatch)
@@ -96,7 +96,7 @@ def test_what_was_missed_is_asked_once_more_in_a_later_phase_of_another_program(
     assert answer("", "hlo", monkeypatch) == ""
 
 
-def test_a_repeat_that_is_missed_too_is_told_and_not_asked_a_third_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_repeated_question_is_not_asked_a_third_time(monkeypatch: pytest.MonkeyPatch) -> None:
     answer("3\n", "basics", monkeypatch)
     assert "You said 4, and it is 3" in answer("4\n", "hlo", monkeypatch)
     assert Logbook().missed == []
@@ -109,12 +109,12 @@ def test_a_repeat_that_is_skipped_stays_for_the_next_phase(monkeypatch: pytest.M
 
 
 @pytest.mark.parametrize("typed", ["2\n", "\n"])
-def test_what_is_right_or_skipped_is_not_asked_again(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_right_or_skipped_question_is_not_repeated(typed: str, monkeypatch: pytest.MonkeyPatch) -> None:
     answer(typed, "basics", monkeypatch)
     assert Logbook().missed == []
 
 
-def test_where_nobody_is_there_nothing_is_kept_or_asked_once_more(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_session_without_a_user_stores_and_repeats_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     Logbook().note_prediction("basics/traces", missed=True)
     stream = io.StringIO()
     monkeypatch.setattr(sys, "stdin", Terminal("3\n"))

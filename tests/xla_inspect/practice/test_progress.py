@@ -12,9 +12,7 @@ from xla_inspect.practice import progress
 
 
 @pytest.mark.parametrize("stream", [io.StringIO(), Terminal()], ids=["pipe", "dumb terminal"])
-def test_where_no_line_can_be_taken_away_each_thing_is_a_line(
-    monkeypatch: pytest.MonkeyPatch, stream: io.StringIO
-) -> None:
+def test_without_a_terminal_each_message_is_a_line(monkeypatch: pytest.MonkeyPatch, stream: io.StringIO) -> None:
     monkeypatch.setenv("TERM", "dumb")
     with progress.doing("starting JAX", stream):
         pass
@@ -23,7 +21,7 @@ def test_where_no_line_can_be_taken_away_each_thing_is_a_line(
     assert stream.getvalue() == "starting JAX ...\ncompiling mlp for cpu ...\n"
 
 
-def test_in_a_terminal_the_line_goes_away(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_line_disappears_in_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("TERM", "xterm")
     stream = Terminal()
     with progress.doing("starting JAX", stream):
@@ -35,7 +33,7 @@ def test_in_a_terminal_the_line_goes_away(monkeypatch: pytest.MonkeyPatch) -> No
     assert stream.getvalue() == "\r\x1b[Kcompiling mlp for cpu ...\r\x1b[K"
 
 
-def test_nothing_compiled_is_nothing_said_and_the_logger_is_left_as_it_was() -> None:
+def test_without_a_compilation_nothing_is_printed_and_the_logger_is_unchanged() -> None:
     logger = logging.getLogger("xla_inspect")
     before = logger.level, list(logger.handlers)
     stream = Terminal()

@@ -38,7 +38,7 @@ def test_names_are_remembered() -> None:
     assert session["a"] == 1
 
 
-def test_an_error_is_one_line_and_no_end() -> None:
+def test_an_error_is_one_line_and_does_not_end_the_session() -> None:
     session = Prompt()
     assert session.type("1 / 0\n3") == ">>> 1 / 0\nZeroDivisionError: division by zero\n>>> 3\n3"
     assert session.type("[][0]").endswith("IndexError: list index out of range")
@@ -48,6 +48,6 @@ def test_a_block_within_brackets_is_one_statement() -> None:
     assert Prompt().type("sum([\n    1,\n    2,\n])") == ">>> sum([\n...     1,\n...     2,\n... ])\n3"
 
 
-def test_an_interrupt_ends_the_session_and_is_no_error_of_the_line() -> None:
+def test_an_interrupt_ends_the_session() -> None:
     with pytest.raises(KeyboardInterrupt):
         Prompt().type("raise KeyboardInterrupt")

@@ -36,7 +36,7 @@ def test_every_puzzle_is_scored_and_has_a_file() -> None:
 
 
 @pytest.mark.parametrize("name", NAMES)
-def test_a_puzzle_says_which_target_scores_it_and_speaks_of_functions_that_it_has(name: str) -> None:
+def test_a_puzzle_names_its_target_and_existing_functions(name: str) -> None:
     module = importlib.import_module(f"practice.puzzles.{name}")
     task, target = module.__doc__ or "", PUZZLES[name].target.partition(":")[0]
     scored = task.partition("The score is")[2].partition("else")[0]
@@ -200,9 +200,7 @@ WRONG = {
 @pytest.mark.long("otherwise each exercise is marked with its solution")
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("what", WRONG)
-def test_an_answer_that_is_slower_or_wrong_fails_and_is_told_what_it_runs(
-    what: str, sandbox: Sandbox, tmp_path: Path
-) -> None:
+def test_a_slow_or_wrong_answer_fails_with_its_launches(what: str, sandbox: Sandbox, tmp_path: Path) -> None:
     name, answer, message = WRONG[what]
     verdict = mark(plant(f"puzzles/{name}", tmp_path, answer), sandbox)
     bad = [remark for remark in verdict.remarks if not remark.good]
@@ -237,7 +235,7 @@ def test_another_program_with_the_same_score_is_right(name: str, sandbox: Sandbo
 
 @pytest.mark.long("otherwise each exercise is marked with its solution")
 @pytest.mark.usefixtures("all_targets")
-def test_who_is_better_than_the_best_known_is_told(sandbox: Sandbox, tmp_path: Path) -> None:
+def test_a_new_best_score_is_reported(sandbox: Sandbox, tmp_path: Path) -> None:
     pieces = """
 def better(weights, x):
     gradients = [jax.grad(loss)(weights, rows) for rows in jnp.split(x, 2)]
@@ -258,7 +256,7 @@ def better(weights, x):
             assert remark.good == ("better than the best" in remark.text or "score" not in remark.text), remark.text
 
 
-def test_without_the_compiler_a_puzzle_is_scored_on_the_cpu_and_says_so(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_puzzle_without_its_compiler_is_scored_on_the_cpu_with_a_note(monkeypatch: pytest.MonkeyPatch) -> None:
     solved = BY_KEY["puzzles/narrow"]
     folder = solved.folder / "solutions"
     find = targets.find_target

@@ -27,7 +27,7 @@ def test_the_three_programs_to_predict_have_different_answers(target: str, expec
     assert tuple(counts) == expected
 
 
-def test_categories_add_up_and_name_what_changed(program: Capture) -> None:
+def test_categories_add_up_and_name_the_changes(program: Capture) -> None:
     before, after = program.unoptimized_module, program.module
     rows = tables.categories(before, after)
     assert sum(row[1] for row in rows) == before.instruction_count()
@@ -37,7 +37,7 @@ def test_categories_add_up_and_name_what_changed(program: Capture) -> None:
     assert by_name["linear algebra"] == ""
 
 
-def test_kernels_say_what_is_in_them(program: Capture) -> None:
+def test_kernels_list_their_contents(program: Capture) -> None:
     rows = tables.describe_kernels(program)
     assert [name for name, _, _ in rows] == [kernel.name for kernel in list_kernels(program)]
     assert rows[0][1:] == ("kCustom __ynn_fusion", "dot")
@@ -55,14 +55,14 @@ def test_a_result_that_several_kernels_read_is_shared() -> None:
     assert tables.list_shared(capture(models.mlp, models.PARAMS, models.X)) == []
 
 
-def test_a_remover_is_the_first_after_whom_the_waste_is_gone(program: Capture) -> None:
+def test_the_remover_is_the_first_pass_after_which_the_waste_is_missing(program: Capture) -> None:
     assert tables.find_remover(program, ("transpose",), 0) == ("the conversion of StableHLO to HLO", 0)
     assert tables.find_remover(program, ("negate",), 0) == ("algsimp, in simplification", 0)
     assert tables.find_remover(program, ("maximum",), 0) == ("no pass", 1)
     assert tables.find_remover(program, ("sine",), 0) == ("JAX, before compilation", 0)
 
 
-def test_passes_tell_what_they_did_and_how_many_instructions_they_left(program: Capture) -> None:
+def test_passes_show_their_changes_and_remaining_instructions(program: Capture) -> None:
     rows = tables.list_passes(program)
     assert rows[-1][2] == program.module.instruction_count()
     assert ("cse", "removed 1 constant and 1 exponential") in [row[:2] for row in rows]
@@ -76,7 +76,7 @@ def test_decisions_are_counted(program: Capture) -> None:
     assert "2 matmuls remain, written as dot." in decision_table
 
 
-def test_a_library_call_is_named_by_what_it_calls() -> None:
+def test_a_library_call_is_named_by_its_target() -> None:
     off = {"xla_gpu_enable_triton_gemm": False}
     rows = tables.describe_kernels(capture(models.mlp, models.PARAMS, models.X, target="h100", options=off))
     assert ("no fusion", "custom-call __cublas$lt$matmul") in [row[1:] for row in rows]
@@ -101,7 +101,7 @@ ENTRY %main (x: f32[4]) -> f32[4] {
 """
 
 
-def test_a_constant_is_found_where_it_stands_also_in_a_fusion_within_a_fusion() -> None:
+def test_a_constant_is_found_in_nested_fusions() -> None:
     rows = tables.list_constants(parse_module(MODULE))
     assert rows[0] == ("2.5", "f32[]", "inside f")
     assert rows[1][1:] == ("f32[70]", "ENTRY")
@@ -109,7 +109,7 @@ def test_a_constant_is_found_where_it_stands_also_in_a_fusion_within_a_fusion() 
     assert rows[1][0].endswith("...")
 
 
-def test_layouts_stand_beside_their_shapes() -> None:
+def test_layouts_are_shown_next_to_their_shapes() -> None:
     program = capture(models.classify, models.PARAMS, models.X, target="tpu-v5e")
     rows = {name: (shape, layout) for name, shape, layout in tables.list_layouts(program)}
     assert rows["params_w2.1"] == ("f32[128,16]", "{0,1:T(8,128)}")

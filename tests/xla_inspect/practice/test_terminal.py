@@ -41,7 +41,7 @@ def test_without_colour_there_is_no_escape_sequence_and_code_keeps_its_backticks
     assert "Words with `code` in them.\n" in stream.getvalue()
 
 
-def test_with_colour_the_same_words_stand_there() -> None:
+def test_colored_text_has_the_same_words() -> None:
     plain, bare = printed()
     coloured, stream = printed(colour=True)
     print_everything(plain)

@@ -47,7 +47,7 @@ def wait_until_gone(*processes: int) -> list[int]:
         (Limits(output=1000), "import sys\nwhile True: sys.stdout.write('x' * 99)", "output"),
     ],
 )
-def test_a_process_that_goes_over_a_limit_is_ended_and_says_which(limits: Limits, program: str, excess: str) -> None:
+def test_a_process_above_a_limit_is_ended_with_the_limits_name(limits: Limits, program: str, excess: str) -> None:
     # Without its limit the process would go on for ever, and the test with it.
     with Child(PYTHON, f"import signal; signal.alarm(30)\n{program}", limits=limits) as child:
         for _ in child:
@@ -83,7 +83,7 @@ def test_a_line_is_waited_for_no_longer_than_asked() -> None:
         child.send("nobody hears it")
 
 
-def test_what_it_started_ends_with_it() -> None:
+def test_its_child_processes_end_with_it() -> None:
     program = "import subprocess, sys; print(subprocess.Popen([sys.executable, '-c', sys.argv[1]], stdout=2).pid)"
     with Child([*PYTHON, "-u"], f"{program}; {FOREVER}", [FOREVER]) as child:
         below = int(child.listen(30))
@@ -91,7 +91,7 @@ def test_what_it_started_ends_with_it() -> None:
 
 
 @pytest.mark.parametrize("has_session", [True, False])
-def test_it_cleans_up_and_ends_when_its_parent_is_killed(tmp_path: Path, *, has_session: bool) -> None:
+def test_it_cleans_up_and_ends_if_its_parent_is_killed(tmp_path: Path, *, has_session: bool) -> None:
     mark = tmp_path / "cleaned"
     parent = (
         "import sys; from xla_inspect.process import Child; child = Child([sys.executable], "

@@ -17,7 +17,7 @@ def test_the_line_is_the_innermost_of_the_file() -> None:
     assert find_line(LATE, Path("other.py")) is None
 
 
-def test_of_code_that_was_late_and_then_crashed_it_is_that_of_the_crash() -> None:
+def test_the_line_of_a_late_crash_is_that_of_the_crash() -> None:
     assert find_line(LATE + CRASH, Path("edit.py")) == 7
 
 

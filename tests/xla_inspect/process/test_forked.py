@@ -69,7 +69,7 @@ def test_it_answers_messages_and_its_output_outlives_its_folder(folder: Path) ->
         ("start_many", Limits(processes=2), "processes", -signal.SIGKILL),
     ],
 )
-def test_its_end_says_which_limit_it_went_over(folder: Path, work: str, limits: Limits, excess: str, code: int) -> None:
+def test_its_end_names_the_exceeded_limit(folder: Path, work: str, limits: Limits, excess: str, code: int) -> None:
     process = ForkedProcess(f"forked_work:{work}", (), folder, {}, limits)
     assert process.messages.get(timeout=PATIENCE) == {"kind": "ended"}
     assert (process.excess, process.code) == (excess, code)

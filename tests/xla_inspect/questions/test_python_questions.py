@@ -28,14 +28,14 @@ def layer(x: jax.Array) -> jax.Array:
     return jnp.tanh(x @ x.T)
 
 
-def test_a_question_of_a_function_is_the_one_of_its_capture() -> None:
+def test_a_question_about_a_function_is_the_same_for_its_capture() -> None:
     program = capture(layer, X, passes=False)
     assert memory(layer, X) == memory(program)
     assert summary(layer, X, targets=["cpu"]) == summary(program)
     assert str(summary(program)).startswith("layer: ")
 
 
-def test_each_question_is_asked_of_a_function_and_of_a_capture() -> None:
+def test_each_question_accepts_a_function_and_a_capture() -> None:
     program = capture(layer, X)
     assert kernels(layer, X).launches == kernels(program).launches
     assert [effect.name for effect in passes(program).effects] == [effect.name for effect in program.passes]
@@ -61,7 +61,7 @@ def test_an_answer_fits_a_terminal_and_its_json_keeps_to_its_schema(question: st
     assert [line for line in str(answer).splitlines() if len(line) > 80 and "xla-inspect" not in line] == []
 
 
-def test_why_is_asked_of_a_part_of_two_and_of_nothing() -> None:
+def test_why_accepts_one_part_two_parts_or_none() -> None:
     one, apart, none = why(layer, X, what="dot"), why(layer, X, apart=("dot", "tanh")), why(layer, X)
     assert isinstance(one, Why)
     assert isinstance(apart, Why)
@@ -74,7 +74,7 @@ def test_why_is_asked_of_a_part_of_two_and_of_nothing() -> None:
         why(layer, X, what="tann")
 
 
-def test_a_capture_and_an_answer_show_themselves_in_a_notebook() -> None:
+def test_a_capture_and_an_answer_are_displayed_in_a_notebook() -> None:
     program = capture(layer, X, passes=False)
     assert program._repr_html_() == summary(program)._repr_html_()
     assert "<table>" in memory(program)._repr_html_()

@@ -146,7 +146,7 @@ def test_another_python_is_tried_if_a_release_has_no_wheels_for_the_first(uv: Pa
         ("it fails at `https://somewhere/simple/jax/`", "it fails at the registry"),
     ],
 )
-def test_a_release_that_does_not_install_is_refused_in_words(
+def test_a_release_that_does_not_install_is_rejected_with_a_message(
     uv: Path, tmp_path: Path, refusal: str, message: str
 ) -> None:
     (uv / "refused").write_text(json.dumps([refusal]))

@@ -62,7 +62,7 @@ def test_each_release_compiled_with_its_own_compilers() -> None:
     assert len({record.versions["libtpu"] for record in RECORDS}) > len(RECORDS) // 2
 
 
-def test_a_file_of_another_format_is_refused_by_name(tmp_path: Path) -> None:
+def test_a_file_in_another_format_is_rejected_by_name(tmp_path: Path) -> None:
     (tmp_path / "0.1.json").write_text('{"format": 0}', encoding="utf-8")
     with pytest.raises(InspectError, match=r"0\.1\.json: a release of another format than 1"):
         records.read_releases(tmp_path)
@@ -79,7 +79,7 @@ def test_targets_that_agree_share_a_line(release: Release) -> None:
     assert records.read_release(text).programs["gelu"] == same
 
 
-def test_a_release_differs_from_itself_in_nothing(release: Release) -> None:
+def test_a_release_does_not_differ_from_itself(release: Release) -> None:
     same = Drift(release, release)
     assert (same.launches, same.traced, same.lowered, same.names, same.reprinted) == ({}, {}, {}, {}, ((), ()))
     assert same.numbers(lambda outcome: outcome.instructions) == ()

@@ -49,7 +49,7 @@ def test_a_small_change_before_the_large_one_does_not_hide_it() -> None:
     assert boundary.after.version == "0.21.0"
 
 
-def test_a_release_that_fails_is_named_where_it_lies_between_and_passed_over_elsewhere() -> None:
+def test_a_failing_release_is_reported_inside_the_boundary_and_skipped_elsewhere() -> None:
     _, search = find({0: 0, 3: None, 14: None, 15: None, 16: 1 << 20})
     boundary = search.find_boundary(QUESTIONS["memory"])
     assert boundary is not None

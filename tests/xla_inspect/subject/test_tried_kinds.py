@@ -19,11 +19,11 @@ from xla_inspect.subject import KINDS, read_kinds
         (None, ()),
     ],
 )
-def test_kinds_stand_between_commas_with_or_without_blanks(text: str | None, kinds: tuple[str, ...]) -> None:
+def test_kinds_are_separated_by_commas_with_optional_blanks(text: str | None, kinds: tuple[str, ...]) -> None:
     assert read_kinds(text, known=KINDS) == kinds
 
 
-def test_a_kind_that_does_not_exist_is_refused_with_those_that_do() -> None:
+def test_an_unknown_kind_is_rejected_with_the_known_ones() -> None:
     with pytest.raises(InspectError) as caught:
         read_kinds("remat, donat", known=KINDS)
     assert str(caught.value).startswith("--try remat, donat: there is no 'donat' to try, only ")

@@ -49,7 +49,7 @@ def test_a_program_is_the_same_as_itself() -> None:
     )
 
 
-def test_code_that_gives_more_kernels_is_told_with_their_lines() -> None:
+def test_code_with_more_kernels_is_reported_with_their_lines() -> None:
     answer = compare(take(wave), take(ordered))
     assert not answer.holds
     assert not answer.is_same_code
@@ -78,7 +78,7 @@ def test_a_line_that_only_moved_is_the_same() -> None:
     assert compare(before, replace(before, frames=moved, sources=sources, source=text)).holds
 
 
-def test_the_compiler_is_told_apart_from_the_code() -> None:
+def test_compiler_changes_are_distinguished_from_code_changes() -> None:
     before = take(wave)
     older = replace(before, versions={**before.versions, "jaxlib": "0.1"})
     answer = compare(older, before)
@@ -94,14 +94,14 @@ def test_an_option_that_changes_the_program_is_named() -> None:
     assert answer.is_same_code
 
 
-def test_two_targets_compare_by_what_is_counted() -> None:
+def test_two_targets_are_compared_by_counts() -> None:
     answer = compare(take(ordered), take(ordered, "h100"))
     assert answer.is_same_result is None
     assert "The targets are CPU and NVIDIA H100." in said(answer)
     assert not answer.holds
 
 
-def test_collectives_that_came_are_told_by_line() -> None:
+def test_added_collectives_are_reported_by_line() -> None:
     def total(x: jax.Array) -> jax.Array:
         return x.sum(0)
 

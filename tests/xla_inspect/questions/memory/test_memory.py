@@ -58,7 +58,7 @@ def line_of(text: str) -> str:
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("target", ["cpu", "h100", "tpu-v5e"])
-def test_the_rows_add_up_to_what_is_needed_and_that_to_what_the_compiler_plans(target: str) -> None:
+def test_the_rows_add_up_to_the_needed_memory_and_the_compilers_plan(target: str) -> None:
     program = compile_for(target)
     answer = explain_memory(program, "")
     assert sum(row.bytes for row in answer.rows) == answer.needed_bytes
@@ -87,7 +87,7 @@ def test_memory_summary_and_difference_give_one_peak_which_is_the_sum_that_jax_g
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_why_the_peak_is_high_is_told_with_what_helps() -> None:
+def test_the_cause_of_the_peak_is_reported_with_a_remedy() -> None:
     table = jnp.arange(1 << 20, dtype=jnp.float32).reshape(1024, 1024) * 1.5
     square = jax.ShapeDtypeStruct((1024, 1024), jnp.float32)
     narrow = jax.ShapeDtypeStruct((8, 1024, 1024), jnp.bfloat16)
@@ -119,7 +119,7 @@ def test_the_pointers_of_a_tuple_belong_to_no_line(by: str) -> None:
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("target", ["h100", "tpu-v5e"])
-def test_what_a_scan_saves_for_the_backward_pass_is_told_by_the_line_that_computes_it(target: str) -> None:
+def test_values_saved_by_a_scan_are_listed_by_their_line(target: str) -> None:
     memory = explain_memory(compile_for(target), "")
     saved = {row.place: row for row in memory.rows if row.role == "saved"}
     stacked = LAYERS * 2048 * WIDTH * 4
@@ -131,7 +131,7 @@ def test_what_a_scan_saves_for_the_backward_pass_is_told_by_the_line_that_comput
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_of_a_program_that_does_not_fit_the_same_lines_are_told_and_the_answer_is_no() -> None:
+def test_a_program_that_does_not_fit_has_the_same_lines_and_a_negative_answer() -> None:
     small, large = (explain_memory(compile_for("tpu-v5e", batch), "f") for batch in (2048, 2_097_152))
     assert (small.holds, large.holds) == (True, False)
     assert large.error.startswith("RESOURCE_EXHAUSTED")
@@ -142,7 +142,7 @@ def test_of_a_program_that_does_not_fit_the_same_lines_are_told_and_the_answer_i
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_donated_arguments_are_told_apart_and_those_that_could_be_are_counted() -> None:
+def test_donated_and_donatable_arguments_are_separated() -> None:
     plain, donated = (explain_memory(compile_for("h100", donate_argnums=argnums), "") for argnums in (None, 0))
     weights = LAYERS * WIDTH * WIDTH * 4
     assert (plain.undonated_bytes, donated.undonated_bytes) == (weights, 0)
@@ -151,7 +151,7 @@ def test_donated_arguments_are_told_apart_and_those_that_could_be_are_counted() 
 
 
 @pytest.mark.usefixtures("all_targets")
-def test_padding_is_told_of_what_is_padded() -> None:
+def test_padding_is_reported_for_padded_values() -> None:
     thin = jax.ShapeDtypeStruct((1 << 16, 8), jnp.float32)
     program = capture(lambda x: jnp.sin(x) @ x.T[:, :8], thin, target="tpu-v5e", passes=False)
     memory = explain_memory(program, "")
@@ -163,7 +163,7 @@ def test_padding_is_told_of_what_is_padded() -> None:
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize("target", [name for name in TARGETS if name.startswith("tpu")])
-def test_the_memory_that_the_table_gives_a_tpu_is_what_its_compiler_says_there_is(target: str) -> None:
+def test_the_memory_of_a_tpu_in_the_table_matches_its_compiler(target: str) -> None:
     large = jax.ShapeDtypeStruct((1 << 19, 1 << 18), jnp.float32)
     with pytest.raises(RuntimeError, match="exceeds available HBM") as raised:
         capture(jnp.tanh, large, target=target, passes=False)
@@ -171,12 +171,12 @@ def test_the_memory_that_the_table_gives_a_tpu_is_what_its_compiler_says_there_i
     assert f"{(find_available(target) or 0) / 2**30:.2f}" == stated_size
 
 
-def test_whether_a_program_fits_that_does_not_compile_for_another_reason_nobody_knows() -> None:
+def test_the_fit_of_a_program_that_fails_otherwise_is_unknown() -> None:
     refused = replace(compile_for("cpu"), target="tpu-v5e", error="UNIMPLEMENTED: no such thing")
     assert (explain_memory(refused, "").fits, explain_memory(refused, "").holds) == (None, False)
 
 
-def test_what_a_cpu_has_nobody_knows() -> None:
+def test_the_memory_of_a_cpu_is_unknown() -> None:
     memory = explain_memory(compile_for("cpu"), "")
     assert (memory.available_bytes, memory.fits, memory.holds) == (None, None, True)
     assert find_target("cpu").kind == "cpu"

@@ -86,7 +86,7 @@ def test_blocks_that_differ_in_their_number_are_one_part_in_each_form_of_the_pro
     assert sum(part.equations for part in parts.values()) == sum(equation.number for equation in trained.equations)
 
 
-def test_the_depth_says_how_far_parts_are_told_apart(trained: Capture) -> None:
+def test_the_depth_sets_the_detail_of_parts(trained: Capture) -> None:
     assert "block_*" in {part.path for part in explain(trained, depth=1).parts}
 
 
@@ -104,14 +104,14 @@ def test_a_captured_constant_is_listed_with_its_line(trained: Capture) -> None:
     assert constant.place.partition(":")[0].endswith("test_passes.py")
 
 
-def test_long_constant_folding_is_told_with_what_to_do(trained: Capture) -> None:
+def test_long_constant_folding_is_reported_with_a_remedy(trained: Capture) -> None:
     runs = (PassRun("simplification", "constant_folding", changed=True),)
     slow = replace(trained, runs=runs, times=Times(0.1, 0.1, 10, (8.0,)))
     hints = [part.text for part in explain(slow).tell() if isinstance(part, Hint)]
     assert any(text.startswith("Constant folding took 8.0 s") for text in hints)
 
 
-def test_twelve_passes_are_shown_unless_all_are_asked_for(trained: Capture) -> None:
+def test_twelve_passes_are_shown_by_default(trained: Capture) -> None:
     def count(limit: int) -> int:
         tables = [part for part in explain(trained, limit=limit).tell() if isinstance(part, Table)]
         return next(len(table.rows) for table in tables if table.title.startswith("Passes"))
@@ -120,20 +120,20 @@ def test_twelve_passes_are_shown_unless_all_are_asked_for(trained: Capture) -> N
     assert count(0) == len(explain(trained).passes) > 12
 
 
-def test_what_changed_the_module_is_told_where_the_passes_were_kept(trained: Capture) -> None:
+def test_changing_passes_are_listed_if_the_capture_has_passes(trained: Capture) -> None:
     answer = explain(trained)
     assert len(answer.effects) == len(trained.passes)
     assert answer.effects[0].before == trained.instruction_counts[0]
     assert explain(replace(trained, passes=(), is_stepped=False)).effects == ()
 
 
-def test_a_compile_that_fails_is_a_no_and_still_says_its_time(trained: Capture) -> None:
+def test_a_failed_compilation_is_negative_and_has_its_time(trained: Capture) -> None:
     answer = explain(replace(trained, error="out of memory", after=""))
     assert not answer.holds
     assert "failed after" in str(next(answer.tell()))
 
 
-def test_the_start_of_jax_and_of_the_compiler_is_no_part_of_a_first_compile() -> None:
+def test_the_start_of_jax_and_the_compiler_is_not_part_of_the_first_compilation() -> None:
     """In a process of its own, where nothing has been traced yet: both compiles are of the same size."""
     code = (
         "import jax.numpy as jnp\n"

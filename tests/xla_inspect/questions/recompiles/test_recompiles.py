@@ -146,7 +146,7 @@ def explain(tmp_path: Path, text: str, at_most: int | None = None) -> Recompiles
 
 @pytest.mark.filterwarnings("ignore:Some donated buffers were not usable")
 @pytest.mark.parametrize("cause", CASES)
-def test_each_cause_is_named_with_the_argument_and_what_it_was(cause: str, tmp_path: Path) -> None:
+def test_each_cause_is_reported_with_the_argument_and_its_old_value(cause: str, tmp_path: Path) -> None:
     text, expected = CASES[cause]
     answer = explain(tmp_path, text)
     function = max(answer.functions, key=lambda difference: len(difference.calls))
@@ -159,7 +159,7 @@ def test_each_cause_is_named_with_the_argument_and_what_it_was(cause: str, tmp_p
     assert function.seconds > 0
 
 
-def test_the_line_that_calls_is_the_reader_s(tmp_path: Path) -> None:
+def test_the_calling_line_is_in_the_users_code(tmp_path: Path) -> None:
     text = "step = jax.jit(lambda x: x)\ndef call(x):\n    return step(x)\ncall(x)\ncall(x[:2])\n"
     (function,) = explain(tmp_path, text).functions
     line = HEAD.count("\n") + 3
@@ -167,14 +167,14 @@ def test_the_line_that_calls_is_the_reader_s(tmp_path: Path) -> None:
     assert function.defined == f"{tmp_path / 'script.py'}:{HEAD.count(chr(10)) + 1}"
 
 
-def test_a_loop_of_jax_that_is_not_jitted_is_told(tmp_path: Path) -> None:
+def test_an_unjitted_jax_loop_is_reported(tmp_path: Path) -> None:
     text = "for _ in range(3):\n    jax.lax.scan(lambda c, y: (c + y, c), 0.0, jnp.ones(10))\n"
     answer = explain(tmp_path, text)
     assert {name: count for compilation in answer.own for name, count in compilation.operations.items()}["scan"] == 3
     assert any("scan at" in part and "compiled 3 times" in part for part in answer.tell() if isinstance(part, str))
 
 
-def test_what_is_compiled_inside_of_a_trace_counts_once(tmp_path: Path) -> None:
+def test_compilations_inside_of_a_trace_count_once(tmp_path: Path) -> None:
     text = (
         "@jax.jit\ndef step(x):\n    with jax.ensure_compile_time_eval():\n        a = jnp.sort(jnp.arange(64.0))\n"
         "    return x * a.sum()\nstep(x)"
@@ -184,7 +184,7 @@ def test_what_is_compiled_inside_of_a_trace_counts_once(tmp_path: Path) -> None:
     assert answer.seconds < answer.script_seconds
 
 
-def test_times_are_those_that_jax_says(tmp_path: Path) -> None:
+def test_the_times_match_jaxs_report(tmp_path: Path) -> None:
     (function,) = explain(tmp_path, "jax.jit(lambda x: jnp.sort(x) @ x.T)(x)").functions
     (call,) = function.calls
     assert min(call.tracing_seconds, call.lowering_seconds, call.compiling_seconds) > 0
@@ -211,14 +211,14 @@ def test_the_first_sentence_has_the_count_the_time_and_the_cause() -> None:
     )
 
 
-def test_calls_that_differ_likewise_are_one_row() -> None:
+def test_calls_with_equal_differences_are_one_row() -> None:
     steps = [("step", batch(32, at=str(at)), 1.0) for at in range(40)]
     *_, table, _ = explain_recompiles(run_of(*steps)).tell()
     assert isinstance(table, Table)
     assert table.rows == (("step", "39", "50.7 s", "a.py:9: at: static value 0 -> 1, ... -> 39"),)
 
 
-def test_without_times_it_says_none() -> None:
+def test_without_times_no_times_are_shown() -> None:
     run = run_of(("step", batch(32), 3.0), ("step", batch(31), 2.7), ("scan", None, 0.7), ("scan", None, 0.7))
     parts = list(explain_recompiles(run, is_timed=False).tell())
     assert parts[0] == (
@@ -250,7 +250,7 @@ def test_long_values_are_cut_to_where_they_differ() -> None:
 
 
 @pytest.mark.parametrize(("at_most", "holds"), [(None, True), (2, True), (1, False)])
-def test_a_limit_of_compiles_holds_or_not(at_most: int | None, holds: bool) -> None:  # noqa: FBT001 - what is tested
+def test_a_limit_of_compilations_passes_or_fails(at_most: int | None, holds: bool) -> None:  # noqa: FBT001 - what is tested
     run = run_of(("step", batch(32), 1.0), ("step", batch(31), 1.0))
     answer = explain_recompiles(run, at_most)
     assert answer.holds == holds

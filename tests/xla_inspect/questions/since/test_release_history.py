@@ -41,7 +41,7 @@ def tell(first: ReleaseRow, last: ReleaseRow, *questions: str) -> str:
         ),
     ],
 )
-def test_a_small_difference_is_told_where_a_column_shows_it(
+def test_a_small_difference_is_reported_if_a_column_shows_it(
     first: dict[str, object], last: dict[str, object], message: str
 ) -> None:
     text = tell(ReleaseRow("0.1", **first), ReleaseRow("0.2", **last), "kernels", "memory", "code")  # type: ignore[arg-type]  # several types
@@ -50,12 +50,12 @@ def test_a_small_difference_is_told_where_a_column_shows_it(
     assert text.startswith("step on CPU, JAX 0.1 to 0.2: no difference in kernels")
 
 
-def test_equal_columns_are_no_difference() -> None:
+def test_equal_columns_are_not_a_difference() -> None:
     text = tell(ReleaseRow("0.1", code="0261"), ReleaseRow("0.2", code="0261"), "kernels", "code")
     assert "no difference in kernels or code." in text
 
 
-def test_the_shares_that_are_told_are_those_that_are_measured() -> None:
+def test_the_reported_shares_are_the_measured_ones() -> None:
     assert {name: int(text.partition("%")[0]) / 100 for name, text in LEAST.items()} == {
         name: QUESTIONS[name].least for name in LEAST
     }
