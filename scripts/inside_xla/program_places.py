@@ -128,8 +128,8 @@ def _write_place(listing: re.Match[str], url: str) -> str:
     others = "".join(f", or <code>{name}</code>" for name in functions[1:MOST])
     return (
         f'\n<div class="program-edit" {attributes}><details><summary>Edit this program</summary>'
-        f'<p>Download <a href="{what}" download>{asset}</a>{unpacked} and <a href="{how}">open the playground</a> on your '
-        f"machine with <code>{functions[0]}</code>{others}:</p>"
+        f'<p>Download <a href="{what}" download>{asset}</a>{unpacked} and <a href="{how}">open the playground</a> '
+        f"on your machine with <code>{functions[0]}</code>{others}:</p>"
         # This is the highlighter's own markup, which the theme makes accessible by keyboard.
         '<figure class="highlight"><pre><span></span><code>'
         f"{entities.escape(write_command(listing['stem'], functions[0]))}</code></pre></figure></details></div>"
