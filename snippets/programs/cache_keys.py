@@ -1,4 +1,4 @@
-"""What changes the key of the persistent cache: one program compiled, then compiled again with one thing changed."""
+"""The inputs of the persistent cache's key: one program is compiled again after each of several changes."""
 
 import tempfile
 from collections.abc import Callable

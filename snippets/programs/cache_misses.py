@@ -1,4 +1,4 @@
-"""Why JAX traced again: calls of one jitted function, what each compiled, and what `jax_explain_cache_misses` logs."""
+"""The reasons for retracing: what calls of one jitted function compile, and what `jax_explain_cache_misses` logs."""
 
 import logging
 from typing import TYPE_CHECKING

@@ -1,4 +1,4 @@
-"""What XLA says to options of one function: to a pass that does not exist, and to an option that does not."""
+"""XLA's reactions to options of one function: a pass that does not exist, and an option that does not exist."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""How often JAX traces and compiles one function over several calls."""
+"""The number of traces and compilations of one function over several calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Which thunks the CPU runs for the dense layer, in order, as its own log says when asked before Python starts."""
+"""The thunks that the CPU runs for the dense layer, in order, from its log, which is enabled before Python starts."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a call returns before its result is there, and what makes it wait."""
+"""The array that a call returns before its result is ready, and the operations that wait for it."""
 
 import jax
 import jax.numpy as jnp

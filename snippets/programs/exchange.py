@@ -1,4 +1,4 @@
-"""What one device can ask of the others inside `shard_map`: a collective for each need."""
+"""The requests of one device to others inside `shard_map`: a collective for each need."""
 
 import jax
 import jax.numpy as jnp

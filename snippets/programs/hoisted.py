@@ -1,4 +1,4 @@
-"""What JAX lowers a function to that closes over a table, where it is told to pass such tables as arguments."""
+"""The lowered form of a function that closes over a table, with JAX's option to pass such tables as arguments."""
 
 import os
 import subprocess

@@ -1,4 +1,4 @@
-"""What the persistent cache holds, and that a compile of the same program finds it."""
+"""The contents of the persistent cache, and a second compilation of the same program, which finds its entry."""
 
 import tempfile
 from collections.abc import Iterator

@@ -1,4 +1,4 @@
-"""What an export, a serialized executable and an entry of the persistent cache hold, byte by byte."""
+"""The bytes of an export, of a serialized executable, and of an entry of the persistent cache."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What a GPU's executable runs, as XLA dumps it: the thunks as they are made, and after the passes over them."""
+"""The thunks of a GPU's executable in XLA's dump: as the compiler creates them, and after the passes over them."""
 
 from __future__ import annotations
 

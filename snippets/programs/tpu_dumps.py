@@ -1,4 +1,4 @@
-"""How many files a compile for a TPU dumps, by the way in which it was asked to, and how many hold instructions."""
+"""The number of files that a TPU compilation dumps for each way to ask, and the number that hold instructions."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""How many files libtpu writes about what it makes below HLO, when its own flags ask for them."""
+"""The number of files that libtpu writes about the steps below HLO if its own flags request them."""
 
 from __future__ import annotations
 

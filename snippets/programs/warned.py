@@ -1,4 +1,4 @@
-"""What each compiler logs when it is to cut a matrix by columns that is cut by rows."""
+"""The log of each compiler if it has to reshard a matrix from rows to columns."""
 
 import jax
 from jax.sharding import AxisType, NamedSharding
