@@ -173,6 +173,6 @@ def test_a_command_in_a_terminal_prints_the_same_text_in_color(tmp_path: Path) -
     assert "".join(f"    {line}\n" for line in model.splitlines()) in plain
     assert "You said 9, and it is 7: " in plain
     assert "Your answer, a whole number, not 'abc' (press Enter to skip): " in plain
-    assert "Of 1 prediction 0 came true." in plain
+    assert "You predicted 0 of 1 answer correctly." in plain
     assert Logbook(tmp_path).missed == ["jaxpr/equations"]
     assert "starting JAX ...\r\x1b[K" in text

@@ -52,7 +52,7 @@ def test_the_sentence_says_where_most_of_the_time_went_and_on_which_machine(trai
     times = Times(1.0, 0.5, 8.5, (), {PASSES: 2.0, "code generation": 6.0, "not recorded": 0.5})
     text = next(explain(replace(trained, times=times)).tell())
     assert text == (
-        "train for CPU: the compile took 10.0 s on this machine: code generation 60%, HLO passes 20%, tracing 10%, "
+        "Compiling train for CPU took 10.0 s on this machine: code generation 60%, HLO passes 20%, tracing 10%, "
         "lowering 5%."
     )
 
