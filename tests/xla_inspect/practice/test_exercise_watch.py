@@ -105,7 +105,7 @@ def test_a_saved_file_is_marked_and_the_next_exercise_follows(folder: Path, lear
     beside = file.with_suffix(".new")
     shutil.copy(primitives.solution, beside)
     beside.replace(file)
-    learner.wait_for("right", "Learnt: ", "1 of ", f"follow.py: {follow.title}", "to quit, then Enter.")
+    learner.wait_for("right", "Lesson: ", "1 of ", f"follow.py: {follow.title}", "to quit, then Enter.")
     learner.type("n")
     learner.wait_for("from_jaxpr", "not yet written", "to quit, then Enter.")
     learner.type("q")

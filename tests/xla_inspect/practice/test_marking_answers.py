@@ -58,7 +58,7 @@ def test_one_exercise_is_marked_alone_and_the_next_is_named(folder: Path) -> Non
     solve(folder)
     status, output = run(folder, "jaxpr/from_jaxpr")
     assert (status, output.count("[1 of 1] jaxpr/from_jaxpr: "), "1 exercise: 1 right." in output) == (0, 1, True)
-    assert f"Learnt: {BY_KEY['jaxpr/from_jaxpr'].learnt}" in " ".join(output.split())
+    assert f"Lesson: {BY_KEY['jaxpr/from_jaxpr'].learnt}" in " ".join(output.split())
     assert f"] 1 of {len(BY_KEY)} " in " ".join(output.split())
     end = f"Continue with {name_file(folder / 'hlo' / 'read_dump.py')}, and check it: "
     command = f"uv run python -m xla_inspect.main --check hlo/read_dump --exercises {folder}"
@@ -131,4 +131,4 @@ def test_padding_rows_must_not_be_stored(sandbox: Sandbox, tmp_path: Path) -> No
     answer = solved[solved.index("def apply(") :].replace("is_token[here] =", "is_token[:] =")
     verdict = mark(plant("capstone/model", tmp_path, HEAD + answer), sandbox)
     assert [remark.good for remark in verdict.remarks] == [False]
-    assert "a text of 198 tokens leaves numbers in rows of the memory behind it" in verdict.remarks[0].text
+    assert "after a text of 198 tokens, later rows of the memory are not zero" in verdict.remarks[0].text
