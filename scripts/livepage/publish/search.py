@@ -49,7 +49,7 @@ _EVERYWHERE = frozenset(
     )
 )
 _WORDS = re.compile(r"<sub>(.*?)</sub>", re.DOTALL)
-_NEW = 6
+_NEW = 7
 """The number of words that are new on the page from which on the index stores a sentence whole."""
 _SENTENCE = re.compile(r"(?<=[.:?!])\s+(?=[^a-z\s])")
 _BLOCK = re.compile(r"</(?:p|li|dd|dt|summary|td|th|tr|blockquote|figcaption)>")
