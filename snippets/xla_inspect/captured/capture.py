@@ -140,6 +140,7 @@ class Capture:
     @property
     def is_dumped(self) -> bool:
         """True if the capture was read from a compiler's dump and not compiled by this package."""
+        # Only the reader of dumps records why fields are missing.
         return bool(self.missing)
 
     @cached_property
@@ -153,6 +154,7 @@ class Capture:
         # The module of storage imports this one, so it can only be imported on use.
         from xla_inspect.captured.storage import digest
 
+        # Names, sources and times may differ although the compiler did the same.
         return digest(replace(self, program="", source_file="", source="", sources={}, times=Times()))
 
     def retold(self, **values: Any) -> Capture:  # noqa: ANN401 - fields of any type, or cached properties
@@ -252,6 +254,7 @@ class Captures(Mapping[str, Capture]):
             TargetUnavailableError: A target could not be compiled, so a check about all of them shows a gap.
         """
         for target in self.targets:
+            # A lookup raises the error with the reason.
             self[target]
 
     @overload
