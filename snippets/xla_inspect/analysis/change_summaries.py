@@ -53,6 +53,7 @@ def summarise_change(change: ModuleChange) -> str:
     aspects = change.aspects()
     if parts:
         parts += [_aspect(change, aspect) for aspect in _BESIDE if aspects[aspect]]
+        # Other changes usually reorder instructions too, so only a first schedule is worth mentioning.
         parts += [part for part in _ordering(change) if "scheduled" in part]
         return "; ".join(parts)
     weighty = [aspect for aspect in _WORDS if aspects[aspect]]

@@ -166,6 +166,7 @@ def _aspects(before: Instruction, after: Instruction, matching: Matching) -> Ite
         yield from _shape_aspects(before.shape, after.shape)
     if before.literal != after.literal:
         yield "attributes"
+    # Operands are compared by their matches, so that renumbering alone is not a change.
     operands = tuple(matching.find_name(before.computation, name) for name in before.operands)
     if operands != after.operands:
         yield "operands"
@@ -203,6 +204,7 @@ def _is_reordered(matching: Matching, before: Module, after: Module) -> bool:
     backwards = {new: old for old, new in matching.instructions.items()}
     for one, other in matching.computations.items():
         former, latter = before.computation(one), after.computation(other)
+        # The parser shares an unchanged computation between modules, so it cannot be reordered.
         if former is latter:
             continue
         remaining = [old for new in latter if (old := backwards.get(new))]

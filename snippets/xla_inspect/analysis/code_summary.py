@@ -171,7 +171,9 @@ def _strip(line: str) -> str:
     """Return an instruction without names, except the names of functions that it calls."""
     # Metadata, alignment notes and flags differ between releases although the generated code is the same.
     line = _FLAGS.sub("", _NOTES.sub("", _HLO.sub("", line)))
+    # The name of a called function tells the operation, so it stays when other names are dropped.
     callees = _CALLED.search(line) if "call " in line else None
+    # Names differ between releases, so only the sign of each name stays.
     text = _NAMED.sub(lambda match: match[0][0], line)
     return f"{' '.join(text.split())}{f' {callees[1]}' if callees else ''}"
 

@@ -142,6 +142,7 @@ def is_cut_anew(flow: ValueFlow, collective: Collective) -> bool:
     if collective.kind != "all-gather":
         return False
     uses = [use for use, _ in flow.find_uses(collective.done if collective.is_async else collective.instruction)]
+    # Without any use, `all` would be true.
     return bool(uses) and all(
         use.opcode == "dynamic-slice"
         and any(flow.depends_on(number, "partition-id") for number in flow.module.operands(use)[1:])

@@ -59,8 +59,10 @@ def _count_valid(window: Window, inputs: int, outputs: int) -> int:
         start = next((at for at in range(period) if (at * window.stride + offset) % window.base_dilation == 0), None)
         if start is None:
             continue
+        # Results before `first` read the low padding, and results after `end` read the high padding.
         first = max(-(offset // window.stride), 0)
         end = min((last - offset) // window.stride, outputs - 1)
+        # The range starts at the next result that meets an element and not a hole.
         first += (start - first) % period
         pairs += max((end - first) // period + 1, 0)
     return pairs

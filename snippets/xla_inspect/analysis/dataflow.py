@@ -66,6 +66,7 @@ def trace_flow(computation: Computation) -> FlowGraph:
         nodes.append(instruction)
         for operand in _list_made(arguments):
             flows = inputs if computation.by_name[operand.source].opcode in IDLE else edges
+            # A dictionary serves as an ordered set, so a value that is used twice has one edge.
             flows[replace(operand, user=instruction.name)] = None
     returns = _list_made([values[computation.root.name]])
     results = dict.fromkeys(flow for flow in returns if computation.by_name[flow.source].opcode not in IDLE)

@@ -60,6 +60,7 @@ class Mesh:
 
         A group that covers only a part of an axis, such as two of its four devices, gives `part of` the axis.
         """
+        # Groups of only some devices do not follow the axes of the whole mesh.
         if {device for group in groups for device in group} != set(self.places):
             return ()
         if names := self._name_whole(groups):
@@ -76,8 +77,10 @@ class Mesh:
         if len(wide) > _MOST_AXES:
             return ()
         targets = {frozenset(group) for group in groups}
+        # Small combinations are tried first, so that the shortest name wins.
         for number in range(1, len(wide) + 1):
             for chosen in combinations(wide, number):
+                # The product is compared first, because building the groups takes longer.
                 if math.prod(self.axes[at][1] for at in chosen) == len(groups[0]) and self._group(chosen) == targets:
                     return tuple(self.axes[at][0] for at in chosen)
         return ()
@@ -139,6 +142,7 @@ def read_groups(text: str, count: int) -> Groups | None:
         count: The number of devices of the program.
     """
     if match := _MESH.search(text):
+        # Explicit device numbers may reorder the mesh, which the groups below do not consider.
         return None if match["ids"] else _read_mesh(match["axes"], match["used"])
     if match := _TILES.match(text):
         sizes = [int(size) for size in match["sizes"].split(",")]
@@ -200,7 +204,9 @@ def _read_mesh(axes: str, selection: str) -> Groups:
             parts.append((size, match is not None))
             continue
         before, extent = int(match["before"]), int(match["size"])
+        # An axis that is used in part is split into three axes, and only the middle one is used.
         parts += [(before, False), (extent, True), (size // before // extent, False)]
+    # With the used axes last, the devices of each group are next to each other.
     order = [at for at, (_, is_used) in enumerate(parts) if not is_used]
     order += [at for at, (_, is_used) in enumerate(parts) if is_used]
     devices = _transpose([size for size, _ in parts], order)

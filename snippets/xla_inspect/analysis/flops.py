@@ -188,6 +188,7 @@ def _count_branches(count: Count, instruction: Instruction) -> Work:
 
 
 def _count_reduce(count: Count, instruction: Instruction) -> Work:
+    # Combining n elements into one takes n - 1 operations.
     return count.called(instruction) * (count.shape(instruction, 0).size - instruction.shape.leaves()[0].size)
 
 

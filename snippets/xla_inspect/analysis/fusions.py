@@ -128,6 +128,7 @@ def list_fused(module: Module, fusion: Instruction) -> Iterator[Instruction]:
 
 def _describe(module: Module, instruction: Instruction) -> Fusion:
     callees = module.called(instruction)[0]
+    # An operand that is used twice is read once, so operands are counted by name.
     operands = {operand.name: operand for operand in module.operands(instruction)}
     return Fusion(
         name=instruction.name,

@@ -62,6 +62,7 @@ def follow_passes(capture: Capture, *, to_end: bool = False) -> Iterator[PassSta
             return
         survivors = {new: numbers[old] for old, new in {**change.kept, **_find_moved(change)}.items()}
         module = after
+        # `survivors.get` would take a fresh number for each survivor too.
         numbers = {
             instruction: survivors[instruction] if instruction in survivors else next(fresh)
             for instruction in module.walk()
@@ -71,6 +72,7 @@ def follow_passes(capture: Capture, *, to_end: bool = False) -> Iterator[PassSta
 
 def _find_moved(change: ModuleChange) -> dict[Instruction, Instruction]:
     """Return the removed instructions that reappear among the added ones, each with its new form."""
+    # Instructions that look alike are matched in the order of the text.
     waiting: dict[Hashable, deque[Instruction]] = defaultdict(deque)
     for instruction in change.removed:
         waiting[_identity(instruction)].append(instruction)

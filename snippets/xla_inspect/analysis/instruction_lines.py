@@ -84,6 +84,7 @@ def find_computation_lines(
     places = {} if cache is None else cache
 
     def locate(instruction: Instruction) -> SourceLine | None:
+        # The ids of frames start at 1, so 0 represents all instructions without a frame.
         number = instruction.stack_frame or 0
         if number not in places:
             frame = find_frame(capture, instruction)
@@ -147,6 +148,7 @@ def find_frame(capture: Capture, instruction: Instruction) -> Frame | None:
 def _borrow(lines: dict[Instruction, SourceLine], instruction: Instruction, others: tuple[Instruction, ...]) -> None:
     lender = next((other for other in others if other in lines), None)
     if lender is not None:
+        # After several borrowings, the name is still that of the instruction with the line.
         lines[instruction] = replace(lines[lender], through=lines[lender].through or lender.name)
 
 
@@ -167,5 +169,6 @@ def close_brackets(text: str) -> str:
     Args:
         text: The line, such as `return pl.pallas_call(`, which becomes `return pl.pallas_call(...)`.
     """
+    # Formatted code has two blanks before a comment, unlike most `#` inside strings.
     code = text.partition("  #")[0].rstrip()
     return f"{code}...{_CLOSING[code[-1]]}" if code and code[-1] in _CLOSING else text

@@ -49,6 +49,7 @@ def is_residual(steps: Sequence[JaxprStep], source: int, target: int) -> bool:
 def list_edges(steps: Sequence[JaxprStep]) -> Iterator[tuple[int, int]]:
     """Yield each pair of positions of a step and a user of its result, once."""
     for target, step in enumerate(steps):
+        # A step may use the same value several times, but that is one edge.
         for source in dict.fromkeys(step.uses):
             yield source, target
 

@@ -76,6 +76,7 @@ class KernelParts:
 
     def readers(self, launch: Launch) -> tuple[Launch, ...]:
         """Return the launches that read the result of a launch, in the order of the schedule."""
+        # The search may reach a launch several times and in any order, but the schedule has each launch once.
         instructions = {reader.scheduled for reader in self._follow(launch, backward=False)}
         return tuple(reader for reader in self.launches if reader.scheduled in instructions)
 

@@ -111,6 +111,7 @@ def bound(work: Work, bytes_moved: int, hardware: Hardware) -> Bound:
     for roof, number in names:
         if roof is not None:
             roofs[roof.name] = roof
+            # Types that share a unit use it one after the other, so their times add up.
             times[roof.name] = times.get(roof.name, 0.0) + number / roof.rate
     # All resources work in parallel in this model, so the slowest one determines the time.
     limit = max(times, key=lambda name: times[name])

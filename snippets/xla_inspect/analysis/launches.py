@@ -36,6 +36,7 @@ _MARKS = frozenset(("custom-call", target) for target in LABELS)
 _COPIES = frozenset({"copy", "infeed", "outfeed", "recv", "send"})
 _SLICES = frozenset({"dynamic-slice", "dynamic-update-slice", "slice"})
 _COLLECTIVES = (
+    # The category includes the numbers of the device itself, which need no exchange, and transfers, which are copies.
     frozenset(name for name, category in CATEGORY.items() if category == "communication")
     - {"partition-id", "replica-id"}
     - _COPIES
@@ -176,6 +177,7 @@ def _walk(
         if instruction.opcode.endswith("-done"):
             continue
         if instruction.opcode in STRUCTURE:
+            # A call runs exactly once, so it is no loop or branch around a launch.
             inside = within if instruction.opcode == "call" else (*within, instruction.name)
             for name in instruction.called:
                 times = loops.count_calls(instruction, name)
@@ -183,6 +185,7 @@ def _walk(
                 yield from _walk(loops, module.computation(name), inside, total, thunks)
         else:
             work = _find_started(module, instruction)
+            # The thunk of an asynchronous operation may have the name of the operation or of its start.
             yield Launch(work, instruction, within, runs, thunks.get(work.name) or thunks.get(instruction.name))
 
 

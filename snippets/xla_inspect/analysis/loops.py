@@ -199,7 +199,9 @@ def divide(direction: str, distance: int, step: int) -> int | None:
         return distance // step if step and distance % step == 0 and distance // step >= 0 else None
     if direction not in {"LT", "LE"}:
         return None
+    # `LE` is `LT` with a bound that is larger by one.
     distance += direction == "LE"
+    # The first comparison already fails, so the body never runs.
     if distance <= 0:
         return 0
     return -(-distance // step) if step > 0 else None
@@ -210,12 +212,14 @@ def read_config(instruction: Instruction) -> Mapping[str, Any]:
     text = instruction.backend_config
     try:
         config = json.loads(text) if text else {}
+    # The config of some opcodes is plain text and not JSON.
     except ValueError:
         return {}
     return config if isinstance(config, dict) else {}
 
 
 def _add(lhs: Number | None, rhs: Number | None) -> Number | None:
+    # The sum of two elements has no form as one element plus an integer.
     if lhs is None or rhs is None or (lhs.element is not None and rhs.element is not None):
         return None
     return Number(lhs.added + rhs.added, rhs.element if lhs.element is None else lhs.element)

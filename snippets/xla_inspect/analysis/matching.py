@@ -154,6 +154,7 @@ class _Matcher:
     def _pair_instructions(self, before: Computation, after: Computation) -> list[tuple[Instruction, Instruction]]:
         """Match the instructions of two computations, and return the pairs that call computations."""
         first, second = self._meanings.find(self._before, before), self._meanings.find(self._after, after)
+        # Both computations have the same numbers only if neither they nor their callees changed.
         if first is second:
             self._matching.same.add(before.name)
             self._matching.instructions.update(zip(before, before, strict=True))
@@ -174,6 +175,7 @@ class _Matcher:
             nonlocal old, new
             if not (old and new):
                 return
+            # Instructions that look alike are matched in the order of the text.
             candidates: dict[Hashable, deque[Instruction]] = defaultdict(deque)
             for instruction in old:
                 candidates[key_before(instruction)].append(instruction)
@@ -187,6 +189,7 @@ class _Matcher:
         # The order goes from strict to loose criteria, so that each instruction gets its best match.
         take(first.__getitem__, second.__getitem__)
         take(lambda i: (i.name, i.opcode), lambda i: (i.name, i.opcode))
+        # Operands identify an instruction in this step, so one without operands gets a key that matches nothing.
         take(
             lambda i: (i.opcode, i.shape.plain, i.operands) if i.operands else None,
             lambda i: (i.opcode, i.shape.plain, tuple(backwards.get(name, name) for name in i.operands)),

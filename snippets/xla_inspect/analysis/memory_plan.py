@@ -62,6 +62,7 @@ def live_bytes(placements: Iterable[Placement], end: int) -> list[int]:
     for row in placements:
         if row.start is not None and row.end is not None:
             changes.setdefault(row.start, []).append(row)
+            # A live range includes its end, so the value is dead from the next position on.
             changes.setdefault(row.end + 1, []).append(row)
             living[row.allocation] = []
     contents, sums = dict.fromkeys(living, 0), []
@@ -206,6 +207,7 @@ def parse_live_ranges(text: str) -> LiveRanges:
     while (match := lines.take(_LIVE)) is not None:
         name, index, size, cumulative = match.groups()
         total += int(size)
+        # A wrong sum means that a line was lost.
         if cumulative and total != int(cumulative):
             lines.fail(f"sizes add up to {total}, the text says {cumulative}", lines.position)
         values.append((name, _numbers(index or ""), int(size)))

@@ -98,6 +98,7 @@ def read_stage(text: str, file_stage: StageName | None) -> StageName:
     if _SCHEDULED.match(text):
         return "optimized"
     if is_global(text):
+        # Global shapes contradict a file name that says "optimized", so the stage is unknown.
         return "unknown" if file_stage == "optimized" else "before the optimizations"
     return file_stage or "unknown"
 
@@ -137,6 +138,7 @@ def find_stage(capture: Capture) -> Stage:
 def _has_fusions(module: Module) -> bool:
     """Return whether a module contains kernels that a compiler decided on: fusions, or calls of its libraries."""
     return any(
+        # The targets of NVIDIA's libraries begin with `__cublas` or `__cudnn`.
         instruction.opcode == "fusion" or "__cu" in (instruction.custom_call_target or "")
         for instruction in module.walk()
     )

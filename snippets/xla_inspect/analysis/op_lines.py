@@ -85,6 +85,7 @@ def read_jaxpr_lines(text: str) -> list[tuple[str, Place]]:
         mark = _MARK.search(line)
         code = line[: mark.start()].rstrip() if mark else line
         depth = len(code) - len(code.lstrip())
+        # A closing bracket ends an inner jaxpr but still belongs to the equation around it.
         while around and around[-1][0] >= depth and not code.lstrip().startswith("]"):
             around.pop()
         if mark and mark["file"]:
@@ -135,6 +136,7 @@ def find_instructions(capture: Capture, module: Module, operation: Operation) ->
         if (name := instruction.op_name) is not None
         and (name == operation.op_name or name.startswith(f"{operation.op_name}/"))
         and operation.frame is not None
+        # Only the innermost frame counts, because an outer frame is shared by all operations of a called function.
         and any(
             (frame.file, frame.line) == (operation.frame.file, operation.frame.line)
             for frame in capture.frames.get(instruction.stack_frame or 0, ())[:1]
@@ -152,6 +154,7 @@ def find_launch(module: Module, instruction: Instruction) -> Instruction | None:
         caller = calling[-1]
         if caller.opcode not in {"fusion", "async-start", "call", "while", "conditional"}:
             return None
+        # Loops, branches and calls are not launches, so the instruction inside them is the result.
         if not is_fusion(caller):
             break
         instruction = caller

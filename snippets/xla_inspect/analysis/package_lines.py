@@ -82,6 +82,7 @@ class _Package:
         """The folder in which the package is installed on this machine, or None."""
         try:
             spec = importlib.util.find_spec(self.name.partition(".")[0])
+        # A name that is invalid or has no spec counts as a package that is not installed.
         except (ImportError, ValueError):
             return None
         places = [*(spec.submodule_search_locations or ()), spec.origin or ""] if spec else []
@@ -148,6 +149,7 @@ def _read_fitting(path: Path, frames: Collection[Frame]) -> str:
     try:
         text = path.read_text(encoding="utf-8")
         nodes = [node for node in ast.walk(ast.parse(text)) if isinstance(node, ast.expr | ast.stmt)]
+    # A file that cannot be read or parsed here cannot fit the frames.
     except (OSError, SyntaxError, ValueError):
         return ""
     places = {(node.lineno, node.col_offset + 1) for node in nodes}

@@ -155,6 +155,7 @@ def _list_states(old: Capture, new: Capture) -> tuple[list[_State], list[_State]
 def _find_last_meeting(first: Sequence[_State], second: Sequence[_State]) -> tuple[int, int] | None:
     """Return the positions in both lists of the last common state, or None."""
     places = {state.number: at for at, state in enumerate(first)}
+    # The numbers of both compilations come from one table, so equal numbers mean equal computations.
     shared = [(places[state.number], at) for at, state in enumerate(second) if state.number in places]
     return max(shared, key=sum, default=None)
 
@@ -162,6 +163,7 @@ def _find_last_meeting(first: Sequence[_State], second: Sequence[_State]) -> tup
 def _find_maker(capture: Capture, count: Callable[[Module], Counter[str]], before: Counter[str]) -> tuple[str, str]:
     """Return the pipeline and the pass after which the number of the differing operations is final."""
     final = count(capture.module)
+    # Without a difference between the two compilations, no pass is responsible.
     differing = [key for key in {*final, *before} if final[key] != before[key]]
     if not differing:
         return "", ""
@@ -171,6 +173,7 @@ def _find_maker(capture: Capture, count: Callable[[Module], Counter[str]], befor
         return all(counts[key] == final[key] for key in differing)
 
     maker = ("", "")
+    # The count may pass through its final value early, so the search goes back from the last pass.
     for change in reversed(capture.passes):
         if not is_final(change.module):
             break
@@ -183,6 +186,7 @@ def _is_reordered(old: Module, new: Module) -> bool:
     meanings = Meanings()
     orders = []
     for module in (old, new):
+        # Names differ between compilations, so the order is compared by the meanings of the instructions.
         numbers = meanings.find(module, module.entry)
         orders.append([numbers[instruction] for instruction in module.entry])
     return orders[0] != orders[1] and old.is_scheduled and new.is_scheduled

@@ -84,6 +84,7 @@ def list_held(capture: Capture) -> tuple[Held, ...]:
 
 def _hold_ends(module: Module, *, is_global: bool) -> Iterator[Held]:
     """Yield the arguments and results of a module without a memory plan, in the sizes of one device."""
+    # A result that reuses the memory of an argument must not count a second time.
     donated = {*module.aliases.values()}
     shards = list_parameter_shards(module) if is_global else None
     for number, parameter in enumerate(module.entry.parameters):
@@ -102,6 +103,7 @@ def _hold_end(role: HeldRole, whole: Shape, name: str, shard: Shape | None) -> H
     """Return an argument or a result with the size of its shard, or of the whole array if the shard is unknown."""
     shape = shard or whole
     size = shape.padded_bytes
+    # A whole shape says nothing new if the shard has the same dimensions.
     cut = whole if shape.dimensions != whole.dimensions else None
     return Held(role, size, _pad(shape, size), shape, name, None, None, whole=cut, is_bound=shard is None)
 
@@ -134,6 +136,7 @@ class _Peak:
     def _hold_whole(self, allocation: Allocation) -> Held:
         role, size = _ROLES[allocation.kind], allocation.size
         if allocation.parameter is not None:
+            # Each array of a tuple argument has an allocation of its own, whose shape is in the plan.
             parameter = self.capture.module.entry.parameters[allocation.parameter]
             shape = allocation.shape if allocation.parameter_index else parameter.shape
             name = parameter.op_name or parameter.name
@@ -149,6 +152,7 @@ class _Peak:
     def _hold_temporaries(self) -> Iterator[Held]:
         """Yield the live temporaries at the peak, and the unused memory between them."""
         total = sum(allocation.size for allocation in self.main if allocation.kind == "temporary")
+        # Without live ranges, it is unknown which temporaries share memory or are live at the same time.
         if total and not self.capture.live_ranges:
             yield Held("temporary", total, 0, None, "", None, None)
             return
@@ -173,6 +177,7 @@ class _Peak:
 
         def tell(pair: tuple[Placement, Maker | None]) -> tuple[bool, bool]:
             maker = pair[1]
+            # A loop explains the most about a value, and a line of Python comes second.
             return maker is not None and maker.loop is not None, maker is not None and maker.instruction in self.lines
 
         row, maker = max(makers, key=tell)
@@ -192,6 +197,7 @@ def _share_out(rows: Iterable[Placement]) -> Iterator[tuple[int, Sequence[Placem
         by_place: dict[tuple[int, int], list[Placement]] = defaultdict(list)
         for row in living:
             by_place[row.offset, row.size].append(row)
+        # Larger values come first, so that a smaller value inside their range counts only its remaining bytes.
         ranges: list[tuple[int, int]] = []
         for (offset, size), sharing in sorted(by_place.items(), key=lambda entry: -entry[0][1]):
             end = offset + size

@@ -81,6 +81,7 @@ def find_peak_causes(capture: Capture, values: Sequence[Held]) -> tuple[PeakCaus
         values: The values in main memory at the peak, from `list_held`.
     """
     sizes: dict[CauseKind, list[int]] = {
+        # Without live ranges, no value can be said to be computed too early.
         "schedule": [row.size for row in _find_early(capture)] if capture.buffers and capture.live_ranges else [],
         "padding": [value.padding for value in values if value.padding],
         "constants": [value.size for value in values if value.role == "constant"],
@@ -114,6 +115,7 @@ class _Order:
 
     def is_early(self, row: Placement, peak: int) -> bool:
         """Return whether a value is first read after the peak while its operands are live at the peak."""
+        # Values inside loops and calls have no position in the entry computation.
         instruction = self.entry.get(row.instruction)
         if instruction is None:
             return False
@@ -125,6 +127,7 @@ class _Order:
             if index and user.opcode == "get-tuple-element":
                 if int(user.attributes["index"]) == index[0]:
                     yield from self._list_readers(user, index[1:])
+            # Instructions that only rename a value do not read it, so their users count instead.
             elif user.opcode in RENAMING:
                 yield from self._list_readers(user, index)
             else:

@@ -52,6 +52,7 @@ _RAISE_OWN = "raise the limit of the compiler's own kernels: --xla {option}={kib
 _PALLAS = "tpu_custom_call"
 
 _SIZE = r"([0-9.]+ ?[KMGT]?)i?B?"
+# The most detailed forms come first, because the last one matches any error that names a memory space.
 _FORMS = tuple(
     re.compile(form, re.DOTALL)
     for form in (
@@ -136,6 +137,7 @@ def read_refusal(error: str) -> Refusal | None:
         return _describe("here", here[1], "", error)
     for form in _FORMS:
         if match := form.search(error):
+            # The group of the memory is before or after the sizes, so it is excluded by its position.
             start, end = match.span("space")
             size, limit = (match[at] for at in range(1, 4) if match.span(at) != (start, end))
             return _describe(error[start:end], size, limit, error)
@@ -171,6 +173,7 @@ def _read_size(text: str) -> int | None:
 def _quote(error: str) -> str:
     """Return the first line of an error that contains more than its code."""
     lines = [line for line in map(str.strip, error.split("\n")) if line]
+    # The first line may have only the code of the error.
     return next((line for line in lines if not line.endswith("Oom:")), lines[0] if lines else "")
 
 
@@ -201,6 +204,7 @@ def _find_instruction(capture: Capture, refusal: Refusal) -> Instruction | None:
     """Return the instruction that an error mentions, or the only instruction that can be the cause, or None."""
     instructions = list(capture.module.walk())
     if refusal.instruction:
+        # Symbols in errors have `_` in place of the dots of an instruction's name.
         names = (refusal.instruction, refusal.instruction.replace("_", "."))
         return next((instruction for instruction in instructions if instruction.name in names), None)
     if refusal.space != SHARED:
@@ -210,6 +214,7 @@ def _find_instruction(capture: Capture, refusal: Refusal) -> Instruction | None:
         for instruction in instructions
         if _TRITON.search(f"{instruction.custom_call_target} {instruction.backend_config}")
     ]
+    # If there are several Triton kernels, the error does not show which one it means.
     return kernels[0] if len(kernels) == 1 else None
 
 

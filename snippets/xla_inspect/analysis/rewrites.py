@@ -71,6 +71,7 @@ def find_fate(capture: Capture, opcodes: Collection[str], goal: int) -> Fate:
     # The number may rise and fall several times, so the last pass that reduces it to the goal counts.
     step = max((place for place, number in enumerate(counts) if number > goal), default=None)
     if step is not None:
+        # No dump shows a later pass, so the last dumped one stands for a change after it.
         change = capture.passes[min(step, len(capture.passes) - 1)]
         return Fate(change.name, change.pipeline, step, remaining)
     if count_operations(capture.stablehlo, opcodes) > goal:
@@ -103,6 +104,7 @@ def count_operations(stablehlo: str, opcodes: Collection[str]) -> int:
 
     def count(function: str) -> int:
         body = bodies[function]
+        # A called function is counted again for each call, because it runs as often.
         return sum(map(body.count, names)) + sum(count(callees) for callees in _CALL.findall(body))
 
     return count("main")

@@ -30,6 +30,7 @@ def read_scope(stack: str) -> tuple[str, ...]:
         if _CALL.fullmatch(part):
             continue
         inner = part
+        # Transformations nest, so they are removed one by one.
         while (around := _AROUND.fullmatch(inner)) is not None:
             inner = around[1]
         # A transformation wraps a whole name stack, which may consist of several scopes.
@@ -73,6 +74,7 @@ def name_part(scopes: tuple[str, ...], function: str, depth: int) -> str:
 def join_alike(parts: Iterable[str]) -> dict[str, str]:
     """Map each part to its group: parts that differ only in numbers share a pattern such as `block_*/mlp`."""
     alike: dict[str, list[str]] = {}
+    # A dictionary removes duplicates but keeps the order, unlike a set.
     for part in dict.fromkeys(parts):
         pattern = "/".join(_NUMBER.sub("*", scope) for scope in part.split("/"))
         alike.setdefault(pattern, []).append(part)

@@ -36,6 +36,7 @@ def list_result_shards(module: Module) -> list[Shape | None]:
         return _cut_leaves(root.shape, sharding)
     if root.opcode != "tuple":
         return _cut_leaves(root.shape, "")
+    # A tuple without a sharding of its own has those of its operands.
     operands = module.operands(root)
     return [
         shard for operand in operands for shard in _cut_leaves(operand.shape, operand.attributes.get("sharding", ""))
@@ -62,6 +63,7 @@ def cut_shape(shape: Shape, sharding: str) -> Shape | None:
 def _cut_leaves(shape: Shape, sharding: str) -> list[Shape | None]:
     leaves = shape.leaves()
     texts = _split(sharding) if shape.is_tuple else [sharding]
+    # One sharding may stand for all elements of a tuple.
     texts = texts * len(leaves) if len(texts) == 1 else texts
     if len(texts) != len(leaves):
         return [None] * len(leaves)
@@ -78,6 +80,7 @@ def _split(sharding: str) -> list[str]:
         if character == "}" and depth == 1:
             parts.append(sharding[start : at + 1].lstrip(", "))
             start = at + 1
+    # XLA numbers every fifth element of a long list with a comment such as `/*index=5*/`.
     return [re.sub(r"^/\*.*?\*/", "", part).strip() for part in parts]
 
 

@@ -73,6 +73,7 @@ class Value:
     def of(cls, value: object) -> Value:
         """Return the description of any object."""
         try:
+            # Addresses differ in each run, so they must not make equal values look different.
             text = _ADDRESS.sub("", repr(value))
         except Exception:  # noqa: BLE001 - a user's class may raise anything
             text = type(value).__name__
@@ -173,6 +174,7 @@ def _compare(earlier: Signature, later: Signature) -> Iterator[Difference]:
             yield _compare_values(
                 "static value", name, before or earlier.leaves.get(name), after or later.leaves.get(name)
             )
+    # An argument that only one of the calls has is a change of structure.
     moved = (earlier.keywords ^ later.keywords) & (_roots(earlier) & _roots(later))
     for name in sorted(moved):
         how = ("by position", "by keyword")
@@ -210,6 +212,7 @@ def _roots(signature: Signature) -> set[str]:
 
 def _compare_structure(earlier: Signature, later: Signature, reported: list[str]) -> Iterator[Difference]:
     """Yield the changed nodes of two trees, without already reported paths and the children of changed nodes."""
+    # Short paths come first, so that a container is reported before its children.
     for path in sorted(
         {*earlier.nodes, *later.nodes, *earlier.leaves, *later.leaves}, key=lambda text: (len(text), text)
     ):
@@ -230,6 +233,7 @@ def _name(part: Leaf | Value | None) -> str:
 
 def _compare_leaves(path: str, before: Leaf, after: Leaf) -> Iterator[Difference]:
     texts = str(before), str(after)
+    # A different type or shape makes the weak type irrelevant, so at most one of the three is reported.
     if before.dtype != after.dtype:
         keys = before.dtype.startswith("key<") or after.dtype.startswith("key<")
         yield Difference("PRNG key" if keys else "dtype", path, *texts)

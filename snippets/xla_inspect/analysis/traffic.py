@@ -80,10 +80,12 @@ def measure_traffic(module: Module, kernel: Instruction) -> Traffic:
             if _space(leaf) == MAIN:
                 least += _bytes(leaf, min(leaf.size, max(share.least for share in shares)))
     leaves, parts = result.leaves(), count_written(module, kernel)
+    # If the result has a different number of arrays than the computation returns, all of them count in full.
     for leaf, part in zip(leaves, parts if len(parts) == len(leaves) else [None] * len(leaves), strict=True):
         bytes_written[_space(leaf)] += _bytes(leaf, min(leaf.size, part.asked)) if part else leaf.bytes
         if _space(leaf) == MAIN:
             least += _bytes(leaf, min(leaf.size, part.least)) if part else leaf.bytes
+    # The unary plus drops memory spaces without any bytes.
     return Traffic(kernel.name, +bytes_read, +bytes_written, least)
 
 

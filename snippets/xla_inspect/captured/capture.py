@@ -140,6 +140,7 @@ class Capture:
     @property
     def is_dumped(self) -> bool:
         """True if the capture was read from a compiler's dump and not compiled by this package."""
+        # Only the reader of dumps records why fields are missing.
         return bool(self.missing)
 
     @cached_property
@@ -150,8 +151,10 @@ class Capture:
     @cached_property
     def identity(self) -> str:
         """A hash of the compilation's outcome: equal for captures that differ at most in name and source."""
+        # The module of storage imports this one, so it can only be imported on use.
         from xla_inspect.captured.storage import digest
 
+        # Names, sources and times may differ although the compiler did the same.
         return digest(replace(self, program="", source_file="", source="", sources={}, times=Times()))
 
     def retold(self, **values: Any) -> Capture:  # noqa: ANN401 - fields of any type, or cached properties
@@ -160,6 +163,7 @@ class Capture:
         Other properties must not depend on the new values; this is true of the program's name and source, and the
         identity.
         """
+        # A shallow copy shares the readers of deferred fields and calls none of them.
         capture = copy(self)
         capture.__dict__.update(values)
         return capture
@@ -174,6 +178,7 @@ class Capture:
 
         def __getattr__(self, name: str) -> object:
             """Read the part that contains a deferred field (see `xla_inspect.captured.storage`)."""
+            # `self._later` would call this method again without end in a capture that has no such attribute.
             read_part = self.__dict__.get("_later", {}).get(name)
             if read_part is None:
                 message = f"{type(self).__name__!r} object has no attribute {name!r}"
@@ -249,6 +254,7 @@ class Captures(Mapping[str, Capture]):
             TargetUnavailableError: A target could not be compiled, so a check about all of them shows a gap.
         """
         for target in self.targets:
+            # A lookup raises the error with the reason.
             self[target]
 
     @overload
@@ -257,10 +263,12 @@ class Captures(Mapping[str, Capture]):
     def get[T](self, key: str, default: T, /) -> Capture | T: ...
     def get(self, key: str, default: object = None, /) -> object:
         """Return the capture for a target, or the default if there is none."""
+        # The inherited method expects a KeyError, but a lookup here raises errors that name the remedy.
         return self._captures.get(key, default)
 
     def __contains__(self, target: object) -> bool:
         """Return whether there is a capture for a target."""
+        # The inherited method would raise the error of a missing target instead of returning False.
         return target in self._captures
 
     def __iter__(self) -> Iterator[str]:

@@ -154,6 +154,7 @@ def unpack(data: bytes) -> Capture:
         for name in names
     }
     try:
+        # The constructor would require the fields that are read only later.
         capture = Capture.__new__(Capture)
         capture.__dict__.update(_read(record, HEAD), **properties, identity=record["identity"], _later=later)
     except (KeyError, TypeError, ValueError, IndexError) as error:

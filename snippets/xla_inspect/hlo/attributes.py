@@ -40,9 +40,11 @@ def nest(opening: str, closing: str, depth: int = _DEPTH) -> str:
 BRACED, BRACKETED, PARENTHESISED = nest(r"\{", r"\}"), nest(r"\[", r"\]"), nest(r"\(", r"\)")
 _FIELD = rf"{_KEY}=(?:{STRING}|\{{[^{{}}\"]*+\}}|[^\s{{}}\",]++)"
 METADATA = rf"\{{(?:{_FIELD}(?: {_FIELD})*+)?+\}}"
+# Inside a value, a blank only precedes a bracket, as in `mesh['a'=4] {'a'}`.
 _VALUE = rf"(?:[^,{{}}()\[\]\"\s]++| (?=[{{\[])|{BRACED}|{BRACKETED}|{PARENTHESISED}|{STRING})++"
 # A literal with its shape is the only value that contains a blank.
 _LITERAL = rf"(?:(?<=literal=)[a-z][a-z0-9]*+{BRACKETED}(?:{BRACED})?+ [\w.\-]++)"
+# Metadata has a fixed form, so malformed metadata is rejected and does not match as an arbitrary value.
 ATTRIBUTE = rf"(?:metadata={METADATA}|(?!metadata=){_KEY}=(?:{_LITERAL}|{_VALUE}))"
 
 _ATTRIBUTE = re.compile(rf", ?({_KEY})=({_LITERAL}|{_VALUE})", re.ASCII)
@@ -68,6 +70,7 @@ def unquote(text: str) -> str:
     if not text.startswith('"'):
         return text
     body = text[1:-1]
+    # Most strings have no escapes, and these need no decoding piece by piece.
     if "\\" not in body:
         return body
     pieces: list[bytes] = []
@@ -85,6 +88,7 @@ def escape(text: str) -> str:
     """Escape a text for a quoted string, with bytes beyond ASCII in octal (`absl::CEscape`)."""
     if _PLAIN.fullmatch(text):
         return text
+    # Bytes that are not UTF-8 were read as surrogates, which this encoding turns back into the original bytes.
     return "".join(
         _ESCAPES.get(byte) or (chr(byte) if 0x20 <= byte < 0x7F else f"\\{byte:03o}")  # noqa: PLR2004 - printable ASCII
         for byte in text.encode("utf-8", "surrogateescape")
@@ -98,6 +102,7 @@ def quote(text: str) -> str:
 
 def _unescape(code: str) -> bytes:
     if code[0] in "01234567":
+        # Three octal digits may exceed a byte, so only their low eight bits count.
         return bytes([int(code, 8) & 255])
     if code[0] == "x" and len(code) > 1:
         return bytes([int(code[1:], 16)])

@@ -59,6 +59,7 @@ class Tables:
         table = lines[start].rstrip()
         index = start + 1
         while index < len(lines) and lines[index].strip():
+            # The blank line between two tables may be missing, so the next title also ends a table.
             if lines[index].rstrip() in TABLES:
                 return index
             match = _ROWS[table].fullmatch(lines[index].rstrip())
@@ -106,6 +107,7 @@ class Tables:
     def _find_parents(self) -> dict[int, int]:
         """Return the number of each frame's caller, or 0 for an outermost frame."""
         parents = {number: fields[1] for number, (_, fields) in self._rows["StackFrames"].items()}
+        # Only a printer that does not add one to the numbers can write 0, so a single 0 decides for the whole table.
         offset = 0 if any(parent is not None and int(parent) == 0 for parent in parents.values()) else 1
         return {number: int(parent) - offset if parent is not None else 0 for number, parent in parents.items()}
 
@@ -124,6 +126,7 @@ class Tables:
     def _frame(self, location: int, frame_line: int) -> Frame:
         line, (file, function, *numbers) = self._row("FileLocations", location, frame_line)
         start, end, column, end_column = (int(number) if number else 0 for number in numbers)
+        # The end positions are optional in the text; without them, the frame ends on its first line.
         return Frame(
             file=unquote(self._row("FileNames", int(file or 0), line)[1][0] or ""),
             function=unquote(self._row("FunctionNames", int(function or 0), line)[1][0] or ""),

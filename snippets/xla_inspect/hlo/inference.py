@@ -16,6 +16,7 @@ _TAKES_FIRST = frozenset({
     "select-and-scatter", "while",
 })  # fmt: skip
 """Opcodes whose result has the shape of their first operand, including its layout."""
+# The new element type of these opcodes is only in the written shape, so the operands cannot give it.
 _NEEDS_SHAPE = frozenset({"bitcast-convert", "convert", "reduce-precision", "stochastic-convert"})
 
 

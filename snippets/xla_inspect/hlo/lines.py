@@ -73,6 +73,7 @@ def match_printed(text: str, start: int) -> re.Match[str] | None:
     if match is None or match[5] is None or _LINE_END.match(text, match.end(7)) is None:
         return None
     line = text[start : match.end(7)]
+    # White space in the pattern also matches line breaks, and `//` may begin a comment; both need the lexer.
     if "\n" in line or "//" in line:
         return None
     try:
@@ -98,6 +99,7 @@ def read_instruction(text: str, line: int, computation: str) -> Instruction:
     try:
         shape = read_shape(shape_text)
         opcode, wrapped_opcode = _resolve(opcode_text)
+        # Printed names have a `%`, so attributes without a `%` contain no calls and need not be split.
         is_plain = "%" not in rest and " =" not in rest and text.lstrip().startswith(("%", "ROOT %"))
         is_plain = is_plain and opcode not in _CALLERS
         calls = _NO_CALLS if is_plain else _calls(rest)

@@ -39,6 +39,7 @@ class NormalForm:
 
     def locate(self, line: int, column: int) -> tuple[int, int]:
         """Return the line and column in the source for a line and column in the text, all counted from 1."""
+        # An empty line has no piece to locate, and an error at the end may be beyond the last line.
         if line > len(self._lines) or not self._lines[line - 1].length:
             return locate(self.source, len(self.source))
         return locate(self.source, min(self._lines[line - 1].locate(column - 1), len(self.source)))
@@ -71,6 +72,7 @@ class _Rewriter:
         self._lines += [header, Line()]
         if tokens.at(TABLES[0]):
             self._take_tables()
+        # At least one computation is required, so a text that ends after the header fails with the expected token.
         while tokens.kind != "end" or not self._bodies.done:
             body, is_entry = self._take_computation()
             # XLA allows one entry computation; without a mark, the last computation is the entry.
@@ -78,6 +80,7 @@ class _Rewriter:
                 tokens.refuse(f"expected one ENTRY computation, found a second, {body.name!r}", body.source)
             entry = body if is_entry else entry
         entry = entry or self._bodies.done[-1]
+        # Without a header, the module is named for its entry computation, which is known only now.
         if not whole:
             name = f"module_{entry.name}"
             header.put(f"HloModule {name}", 0)
@@ -89,6 +92,7 @@ class _Rewriter:
             self._add(f"{'ENTRY ' if body is entry else ''}%{body.name} {{", body.source)
             for index, (is_root, instruction) in enumerate(body.items):
                 line = Line()
+                # Without a `ROOT` mark, XLA takes the last instruction as the root.
                 last = not body.root and index == len(body.items) - 1
                 line.put("  ROOT " if is_root or last else "  ", instruction.locate(0))
                 line.add(instruction)
@@ -136,6 +140,7 @@ class _Rewriter:
         return body, is_entry
 
     def _take_signature(self) -> None:
+        # A signature repeats the shapes of the parameters and the root, so only its form is checked.
         tokens, unused = self._tokens, Line()
         tokens.expect("(")
         while not tokens.at(")"):

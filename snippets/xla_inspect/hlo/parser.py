@@ -137,6 +137,7 @@ class _Reader:
         if any(instruction.operand_indices for instruction in instructions):
             instructions = self._spell_out(instructions, (start, end))
             root = next(instruction for instruction in instructions if instruction.is_root)
+        # An `all-gather-done` looks the same in both forms, so only its start shows which one it is.
         instructions, root = _follow_async(instructions, root)
         computation = Computation(header.name, tuple(instructions), root, header.is_entry, thread and thread.strip('"'))
         self._keep(computation, start, end)
@@ -144,6 +145,7 @@ class _Reader:
 
     def _spell_out(self, instructions: list[Instruction], span: tuple[int, int]) -> list[Instruction]:
         """Return instructions with a `get-tuple-element` for each selected tuple element such as `%loop#1`."""
+        # The instructions are found again by their text, so that unchanged lines are not parsed twice.
         by_text = {instruction.text: instruction for instruction in instructions}
         expanded = []
         for text in spell_out_lines([*by_text]):
@@ -168,6 +170,7 @@ class _Reader:
         index = start
         while index < len(lines):
             text = lines[index]
+            # A line that ends in `=` or `={` continues with a nested computation, which an indented brace ends.
             if text.startswith(" ") and not text.endswith(("=", "={")) and (depth == 0 or text.lstrip()[:1] != "}"):
                 line_instruction = _instructions.get((name, text))
                 if line_instruction is None:

@@ -191,6 +191,7 @@ def parse_shape(text: str) -> Shape:
         raise HloSyntaxError(problem.message, line, problem.offset - (before.rfind("\n") + 1) + 1) from None
 
 
+# The same shapes occur on most lines of a module and again after each pass, so parsed shapes are cached.
 @lru_cache(maxsize=1 << 14)
 def read_shape(text: str) -> Shape:
     """Parse a text that is one shape, and cache the result.
@@ -290,6 +291,7 @@ def _layout(text: str | None, offset: int, rank: int) -> Layout | None:
         raise ShapeProblemError(message, offset)
     fields: list[tuple[str, str]] = []
     position = 0
+    # A colon without a field after it is an error, so the loop runs at least once after a colon.
     while position < len(rest) or (colon and not fields):
         match = _FIELD.match(rest, position)
         if match is None:

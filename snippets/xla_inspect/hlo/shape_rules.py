@@ -58,6 +58,7 @@ def _retype(shape: Shape, dtype: str) -> str:
 def combine(question: Question) -> str:
     """Return the shape of an element-wise result: that of the operands, with size 1 stretched and the widest type."""
     operands = question.operands
+    # Operands of a lower rank are broadcast, so only those of the highest rank determine the sizes.
     widest = max(operands, key=lambda shape: shape.rank)
     alike = [shape for shape in operands if shape.rank == widest.rank]
     first = max(alike, key=lambda shape: BITS.get(shape.dtype, 0))
@@ -75,6 +76,7 @@ def _compare(question: Question) -> str:
 
 def _select(question: Question) -> str:
     choice, shape = question.operands[:2]
+    # A scalar predicate selects a whole value, but an array of predicates selects element by element.
     return _retype(choice, shape.dtype) if choice.rank and shape.is_array else shape.text
 
 
@@ -142,6 +144,7 @@ def _several(question: Question) -> str:
 
 
 def _scatter(question: Question) -> str:
+    # The operands are n arrays, their indices and n arrays of updates, so the first half are the arrays.
     return _several(question._replace(operands=question.operands[: len(question.operands) // 2]))
 
 
@@ -153,6 +156,7 @@ def _ragged_dot(question: Question) -> str:
     lhs, rhs, groups = question.operands[:3]
     (ragged,) = question.numbers("lhs_ragged_dims")
     sizes = _multiply(question, lhs, rhs)
+    # If the ragged dimension is contracted, each group has its own product, which adds a leading dimension.
     is_contracting = ragged in question.numbers("lhs_contracting_dims")
     return sizes.replace("[", f"[{_sizes(groups)[-1]},") if is_contracting else sizes
 
@@ -212,6 +216,7 @@ def _fft(question: Question) -> str:
     sizes = _sizes(operand)
     kind = question.attributes["fft_type"]
     if kind == "RFFT":
+        # The second half of the spectrum of a real signal mirrors the first, so it is not stored.
         sizes[-1] = str(lengths[-1] // 2 + 1) if lengths[-1] else "0"
         return _resize(operand, _WHOLE[operand.dtype], sizes)
     if kind == "IRFFT":
@@ -233,6 +238,7 @@ def _gather(question: Question) -> str:
     slices = [str(size) for number, size in enumerate(sizes) if number not in removals]
     (vector,) = question.numbers("index_vector_dim")
     batch = [size for number, size in enumerate(_sizes(indices)) if number != vector]
+    # Offset dimensions have the sizes of the slice and all others those of the batch, each in order.
     rank = len(batch) + len(slices)
     return _array(operand.dtype, [slices.pop(0) if number in offsets else batch.pop(0) for number in range(rank)])
 
@@ -261,11 +267,13 @@ def _scan(question: Question) -> str:
 
     if not result.is_tuple:
         return result.text if carries else extend(result)
+    # The outputs come first and gain the scanned dimension; the carries after them keep their shapes.
     count = len(result.elements) - carries
     return _join([extend(shape) if index < count else shape.text for index, shape in enumerate(result.elements)])
 
 
 def _call(question: Question) -> str:
+    # All branches return the same shape, so the first branch determines it.
     keys = ("to_apply", "true_computation", "branch_computations")
     return question.result(next(key for key in keys if key in question.attributes)).text
 

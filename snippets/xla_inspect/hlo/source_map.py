@@ -14,6 +14,7 @@ class Line:
     def __init__(self) -> None:
         """Start with an empty line."""
         self.pieces: list[str] = []
+        # A long text has many pieces, so arrays of machine integers store their offsets compactly.
         self.marks = (array("q"), array("q"))
         self.length = 0
 

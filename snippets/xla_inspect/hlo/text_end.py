@@ -6,6 +6,7 @@ import re
 
 from xla_inspect.errors import HloSyntaxError
 
+# Only XLA's printer writes these fields of the header; a handwritten text may omit `ENTRY`.
 _PRINTED = re.compile(r"\s*HloModule [^\n]*\b(?:entry_computation|is_scheduled)")
 _ENTRY = re.compile(r"^[ \t]*ENTRY\b", re.MULTILINE)
 _START = re.compile(r"(?:ENTRY )?%?([\w.-]+) .*\{\s*")
@@ -22,6 +23,7 @@ def check_end(text: str, line: int) -> None:
         HloSyntaxError: The text is cut off at that line.
     """
     lines = text.rstrip().split("\n")
+    # An error before the last line, or in a text that ends with a brace, is not due to a missing end.
     if line < len(lines) or lines[-1].lstrip().startswith("}"):
         return
     # Search backward for the last open computation, which is the one that the text ends in.

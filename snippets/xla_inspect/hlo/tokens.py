@@ -63,6 +63,7 @@ class Tokens:
             self._fail_to_lex()
         kind = match.lastgroup or ""
         self.kind, self.value = kind, match[kind]
+        # The group of a name excludes its `%`, but the token begins there.
         self.start = match.start(kind) - (kind == "name")
         self.gap = self.start > self.end
         self.end = match.end()
@@ -104,6 +105,7 @@ class Tokens:
         if self.kind not in {"name", "word"}:
             self.fail(what)
         token = self.value, self.start
+        # XLA's lexer reads a word and the colon directly after it as one name.
         if self.kind == "word" and self.text.startswith(":", self.end):
             self.end += 1
         self.advance()

@@ -32,12 +32,14 @@ def spell_out(text: str) -> str:
     """
     if "#" not in text:
         return text
+    # Names are local to a computation, so each computation is rewritten separately.
     return "\n}".join("\n".join(spell_out_lines(part.split("\n"))) for part in text.split("\n}"))
 
 
 def spell_out_lines(lines: Sequence[str]) -> Sequence[str]:
     """Return the lines of one computation with a `get-tuple-element` for each selected element."""
     picking = [line for line in lines if "#" in line]
+    # All of the `#` may be inside strings, which select no element.
     if not any(match[3] for line in picking for match in _PICKED.finditer(line)):
         return lines
     return [*_Body(lines).write()]

@@ -86,6 +86,7 @@ def take_shape(tokens: Tokens, line: Line) -> None:
             # tuple.
             tile = mark == "(" and bool(stack) and stack[-1] == "{"
             stack.append("tile(" if tile else mark)
+        # No shape contains these marks; without this test, an unclosed shape would consume the rest of the text.
         elif tokens.kind == "end" or mark in {"=", "->"}:
             tokens.fail("the end of the shape")
         elif tokens.kind in {"word", "name", "string"} and stack and stack[-1] == "[":
@@ -108,6 +109,7 @@ def take_literal(tokens: Tokens, line: Line) -> None:
         HloSyntaxError: The parentheses are not closed.
     """
     start = tokens.expect("(")
+    # A literal without parentheses, comments and strings needs no tokens, which are slow for a large constant.
     match = _LITERAL.match(tokens.text, start + 1)
     if match and tokens.text.startswith(")", match.end()):
         line.put(", ".join(part.strip() for part in _BLANK.sub(" ", match[0].strip()).split(",")), start + 1)
@@ -148,6 +150,7 @@ def take_balanced(tokens: Tokens, line: Line, key: str, opening: int | None = No
         apart = tokens.gap and before not in _TIGHT_AFTER and value not in _TIGHT_BEFORE and value != "["
         # The value of a frontend attribute is free text, whose blanks have to stay.
         apart = apart or (tokens.gap and key == "frontend_attributes" and len(stack) > 1)
+        # XLA prints a blank between a mesh and the axes that follow it.
         if (apart and stack) or (value == "{" and first in _MESHES and not stack):
             line.put(" ", tokens.start)
         if mark and mark in "([{":
@@ -171,6 +174,7 @@ def _fail_to_close(tokens: Tokens, stack: list[tuple[str, int]]) -> NoReturn:
 def _write(tokens: Tokens, key: str, before: str, stack: list[tuple[str, int]]) -> str:
     """Return the text of a token inside a value."""
     if tokens.kind == "string":
+        # The names of a mesh's axes keep their single quotes, but other strings get double quotes.
         return write_string(tokens.value) if before == "=" or not _SIMPLE.fullmatch(tokens.value) else tokens.value
     if tokens.kind == "name":
         return f"%{tokens.value}"

@@ -30,6 +30,7 @@ class Window(NamedTuple):
 
     def count(self, length: int) -> int:
         """Return the number of positions of the window along an operand's length."""
+        # Dilation puts holes only between elements, so an empty operand stays empty.
         length = (length - 1) * self.base_dilation + 1 if length else 0
         room = length + self.low + self.high - ((self.size - 1) * self.window_dilation + 1)
         return room // self.stride + 1 if room >= 0 else 0

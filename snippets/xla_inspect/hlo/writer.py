@@ -40,6 +40,7 @@ def write_instruction(instruction: Instruction) -> str:
     """Return an instruction as HLO text: `ROOT %add = f32[2]{0} add(%a, %b), metadata={op_name="add"}`."""
     opcode = instruction.opcode
     if instruction.wrapped is not None:
+        # The text shortens an asynchronous form to the opcode that it wraps, as in `slice-start`.
         opcode = instruction.wrapped + opcode.removeprefix("async")
     arguments = instruction.literal if instruction.literal is not None else ", ".join(_write_operands(instruction))
     root = "ROOT " if instruction.is_root else ""
@@ -69,6 +70,7 @@ def _write_tables(chains: Mapping[int, tuple[Frame, ...]]) -> Iterator[str]:
     yield from ("", TABLES[2])
     for frame, number in places.items():
         file, function = files[frame.file], functions[frame.function]
+        # Columns in the text count from 0, but those of a `Frame` count from 1.
         span = (
             f"line={frame.line} end_line={frame.end_line} column={frame.column - 1} end_column={frame.end_column - 1}"
         )

@@ -43,6 +43,7 @@ def write_buffers(plan: Message, graph: ModuleGraph) -> str:
     result = _Result(plan, values, graph)
     lines = ["BufferAssignment:"]
     for allocation in plan.buffer_allocations:
+        # XLA prints the values of an allocation sorted by number, whatever their order in the message.
         rows = sorted((row.logical_buffer_id, row.size, row.offset) for row in allocation.assigned)
         assigned = [look_up(values, number, "an allocation holds buffer") for number, _, _ in rows]
         shape = result.text if result.is_in(assigned, is_live_out=bool(allocation.maybe_live_out)) else ""
@@ -67,6 +68,7 @@ def _read_values(plan: Message, graph: ModuleGraph) -> dict[int, _Value]:
             or names.get(place.instruction_name)
             or refuse(f"buffer {buffer.id} is of an instruction that the module does not have")
         )
+        # Several values merge in the result of a loop or branch, and in the parameters of a loop's computations.
         is_phi = instruction.opcode in _PHI or (instruction.opcode == "parameter" and owner in loops)
         values[buffer.id] = _Value(buffer.id, instruction, place.shape_index, buffer.color, is_phi)
     return values
@@ -119,6 +121,7 @@ def _write_allocation(allocation: Message, graph: ModuleGraph, output: str) -> I
         "maybe-live-out": allocation.maybe_live_out,
     }
     yield from (flag for flag, is_set in flags.items() if is_set)
+    # The message has no flag for temporaries, which are the allocations of no other kind.
     if not any([*flags.values(), allocation.is_entry_computation_parameter]):
         yield "preallocated-temp"
 

@@ -67,6 +67,7 @@ def _write_labels(labels: dict[int, str], spatial: Sequence[int]) -> str:
     # The number of a dimension decides the length of the text, so an absurd number must not exhaust memory.
     if min(labels) < 0 or max(labels) > _LIMIT:
         refuse("a convolution has a dimension with a number that none can have")
+    # XLA prints a `?` for a dimension that has no role.
     return "".join(labels.get(dimension, "?") for dimension in range(max(labels) + 1))
 
 

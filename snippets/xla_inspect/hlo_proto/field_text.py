@@ -23,6 +23,7 @@ type _Form = Callable[[Any], str]
 _FORMS: dict[str, _Form] = {
     "bool": lambda value: "true" if value else "false",
     "bytes": lambda value: quote(value.decode("utf-8", "surrogateescape")),
+    # XLA prints floating-point attributes with six significant digits.
     "double": lambda value: f"{value:.6g}",
     "float": lambda value: f"{value:.6g}",
     "string": quote,
@@ -175,8 +176,10 @@ def write_message(message: Message, kind: str) -> str:
     return f"{{{text}}}" if text else ""
 
 
+# The table has few rows, and a large module uses each of them for thousands of instructions.
 @cache
 def _read_row(row: str) -> Sequence[_Entry]:
+    # A row that is not named for a message is that of an opcode, whose fields are those of an instruction.
     kinds = {field.name: field for field in FIELDS[row if row in FIELDS else "HloInstructionProto"]}
     entries: list[_Entry] = []
     for sign, key, name, form, mark in _ENTRY.findall(_ROWS.get(row, "")):
@@ -203,5 +206,6 @@ def _find_form(field: Field) -> _Form:
         form = partial(write_message, kind=kind)
     if not field.repeated:
         return form
+    # XLA puts a blank after the comma between messages, but not between numbers.
     comma = ", " if kind in FIELDS else ","
     return lambda values: f"{{{comma.join(map(form, values))}}}"

@@ -60,6 +60,7 @@ def _split(data: bytes) -> tuple[Message, Message | None]:
     The first field is the module in an `HloProto`, the name in an `HloModuleProto`, and an `HloProto` in an
     `HloSnapshot`, so the contents of the first field decide the type of the message.
     """
+    # `vars()` has the bytes of the inner message, which are decoded below as each possible type.
     inner: bytes = vars(_try("HloProto", data)).get("_hlo_module", b"")
     for whole in (_try("HloProto", data), _try("HloProto", inner)):
         if "computations" in _try("HloModuleProto", vars(whole).get("_hlo_module", b"")):

@@ -72,6 +72,7 @@ class InstructionText:
         if instruction.opcode == "parameter":
             return str(instruction.parameter_number)
         numbers = instruction.operand_ids
+        # XLA numbers the operands only from the sixth one on, so most lists need no numbers.
         if len(numbers) <= _FEW:
             return ", ".join([f"%{computation.find(number).name}" for number in numbers])
         return number_items(_list_names(numbers, computation))
@@ -101,6 +102,7 @@ class InstructionText:
 
     def _write_metadata(self, data: bytes, instruction: Message) -> str:
         if "metadata_payload" in instruction.metadata:
+            # This call also stores the payload in the message, from which its text is written.
             read_payload(instruction.metadata.metadata_payload, self._payloads)
         text = write_metadata(instruction.metadata)
         self._metadata[data] = f"metadata={text}" if text else ""
@@ -155,6 +157,7 @@ def _write_operand_rules(instruction: Message, operand: Message) -> Iterator[str
         if is_total and not name_type(operand.element_type).startswith(("s", "u", "pred")):
             yield "order=TOTAL"
     elif sizes := instruction.dynamic_slice_sizes:
+        # An operand without dimensions does not give the rank, so all sizes form one group.
         rank = len(operand.dimensions) or len(sizes)
         groups = (sizes[at : at + rank] for at in range(0, len(sizes), rank))
         yield f"slice_sizes={{{','.join(map(list_numbers, groups))}}}"

@@ -81,6 +81,7 @@ def _find_strides(shape: Message) -> list[int]:
     """Return the strides of the dimensions; the values of a literal are in the order of the shape's layout."""
     sizes, order = shape.dimensions, shape.layout.minor_to_major
     if sorted(order) != list(range(len(sizes))):
+        # A layout that does not order all dimensions is missing or malformed; the default order is row-major.
         order = range(len(sizes) - 1, -1, -1)
     strides, step = [0] * len(sizes), 1
     for dimension in order:
@@ -96,6 +97,7 @@ def _write_array(values: Sequence[Any], sizes: Sequence[int], strides: Sequence[
 
     def write(at: int, place: int, number: int) -> str:
         size, step = sizes[at], strides[at]
+        # A dimension of size 0 makes the strides of outer dimensions 0, which `range` does not accept as a step.
         places = range(place, place + step * size, step) if step else [place] * size
         if at == rank - 1:
             inner = ", ".join(_write_number(values[place], kind) for place in places)
@@ -129,6 +131,7 @@ def _write_nan(value: float, kind: str) -> str:
     """Return the text of a NaN, with its payload unless that is the default one."""
     bits = int.from_bytes(struct.pack(">d", value))
     width = _MANTISSAS.get(kind, 0)
+    # The number is stored as a double, which has the payload in the highest bits of its mantissa.
     payload = (bits & ((1 << 52) - 1)) >> (52 - width)
     usual = not width or payload == 1 << (width - 1)
     return ("-nan" if bits >> 63 else "nan") + ("" if usual else f"(0x{payload:x})")
@@ -138,6 +141,7 @@ def _round(value: float, form: str) -> float:
     try:
         return float(struct.unpack(form, struct.pack(form, value))[0])
     except OverflowError:
+        # The rounded decimal may exceed the largest number of the type, and then it differs from the value.
         return math.inf
 
 
@@ -169,6 +173,7 @@ def _unpack(data: bytes, kind: str) -> Sequence[Any]:
         return [_read_bfloat(number) for number in numbers] if kind == "bf16" else numbers
     if kind[0] in "su":
         half, mask = 1 << (_bits(kind) - 1), (1 << _bits(kind)) - 1
+        # Flipping the sign bit and subtracting its value extends the sign.
         return [((byte & mask) ^ half) - half if kind[0] == "s" else byte & mask for byte in data]
     return [_read_small(byte, kind) for byte in data]
 
@@ -182,6 +187,7 @@ def _read_bfloat(bits: int) -> float:
 
 def _read_small(byte: int, kind: str) -> float:
     """Return the number that a byte encodes in a type of at most eight bits."""
+    # This type has only an exponent; all bits set mean NaN.
     if kind == "f8e8m0fnu":
         return math.nan if byte == _ALL_BITS else math.ldexp(1.0, byte - 127)
     match = _SMALL.fullmatch(kind) or refuse(f"a literal is of the unknown type {kind}")
@@ -191,13 +197,16 @@ def _read_small(byte: int, kind: str) -> float:
     exponent, mantissa = byte >> mantissas & ((1 << exponents) - 1), byte & ((1 << mantissas) - 1)
     bias = 11 if match[3] else (1 << (exponents - 1)) - (0 if unsigned_zero else 1)
     if unsigned_zero:
+        # Types with an unsigned zero use the code of the negative zero for their only NaN.
         if byte == 1 << (exponents + mantissas):
             return -math.nan
     elif exponent == (1 << exponents) - 1 and _bits(kind) == _BYTE:
+        # Types marked `fn` have no infinities, and only a code with all of these bits set is NaN.
         if not match[4]:
             return math.copysign(math.nan, sign) if mantissa else sign * math.inf
         if mantissa == (1 << mantissas) - 1:
             return math.copysign(math.nan, sign)
+    # An exponent of zero means a subnormal number, without the implicit leading one.
     if not exponent:
         return sign * math.ldexp(mantissa, 1 - bias - mantissas)
     return sign * math.ldexp(mantissa + (1 << mantissas), exponent - bias - mantissas)

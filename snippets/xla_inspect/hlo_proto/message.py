@@ -98,6 +98,7 @@ class _Inner:
         """Decode and return the field of a message, and cache it in the message."""
         if message is None:
             return self
+        # An attribute of the instance takes precedence over this descriptor, so it decodes each field only once.
         fields = vars(message)
         value, depth = fields.get(self._key), message.depth + 1
         if value is None:

@@ -70,6 +70,7 @@ def _write_elements(elements: Sequence[Message]) -> str:
     for element in elements:
         index = element.shape_index
         array = write_array(element.original_array) if "original_array" in element else ""
+        # An empty index means that the result is not a tuple, so there is no second element.
         if not index:
             return f"{{{array}}}"
         if len(index) > _DEEPEST:
@@ -77,6 +78,7 @@ def _write_elements(elements: Sequence[Message]) -> str:
         # The elements form a tree by their tuple indices, which is printed with nested parentheses.
         inner = tree
         for number in index[:-1]:
+            # In a malformed message, an index may be both a leaf and a branch; then the leaf wins.
             inner = branch if isinstance(branch := inner.setdefault(number, {}), dict) else {}
         inner[index[-1]] = array
     return _write_tree(tree)

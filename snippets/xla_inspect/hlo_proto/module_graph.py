@@ -113,9 +113,11 @@ class ModuleGraph:
         ordered: list[Computation] = []
         # Computations that call each other in a cycle are reachable only from themselves, so they come last.
         for first in [*(number for number in numbers if number not in callees), *numbers]:
+            # Chains of calls may be deeper than Python's recursion limit, so the search has its own stack.
             path: list[Computation] = []
             pending = [iter([first])]
             while pending:
+                # A missing callee is ignored here, because writing its caller raises an error with the position.
                 unvisited = (number for number in pending[-1] if number not in visited and number in self.computations)
                 number = next(unvisited, None)
                 if number is not None:

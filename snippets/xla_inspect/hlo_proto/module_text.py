@@ -51,6 +51,7 @@ class ModuleText:
         module = self.module
         schedule = {entry.key: entry.value.instruction_ids for entry in module.schedule.sequences}
         head = ", ".join([f"HloModule {self.name}", *write_fields(module, "HloModuleProto"), *self._write_tables()])
+        # The tables start on their own lines, so the blank after the comma before them is removed.
         lines = [head.replace(", \n", ",\n")]
         if frames := module.stack_frame_index:
             lines += _write_frames(frames)
@@ -58,6 +59,7 @@ class ModuleText:
         for computation in self.graph.order():
             lines += self._write_computation(computation, schedule.get(computation.number))
         text = "\n".join([*lines, ""])
+        # Bytes that are not UTF-8 were read as surrogates, which cannot be written to a file.
         return text if text.isascii() else text.encode("utf-8", "surrogateescape").decode("utf-8", "replace")
 
     def _write_tables(self) -> Iterator[str]:
@@ -71,6 +73,7 @@ class ModuleText:
         for entry in table.entries:
             yield f"  {{{write_array(entry.old_original_array)}}} : {{{write_array(entry.new_original_array)}}}"
             if "recovery_module" in entry:
+                # The inner module is a quoted string, in which everything but its line breaks is escaped.
                 text = "\n".join(map(escape, ModuleText(entry.recovery_module).write().split("\n")))
                 self._take_room(text)
                 yield f',\n  "\n{indent(text, "    ")}\n  "'
@@ -84,6 +87,7 @@ class ModuleText:
         result = write_shape(instructions[root].shape, layouts=False)
         entry = "ENTRY " if computation is self.graph.entry else ""
         lines = [f"{entry}%{computation.name} ({parameters}) -> {result} {{"]
+        # A computation without a schedule is printed in the order of the file.
         for number in sequence or instructions:
             reference = f"the schedule of computation {computation.name} names instruction"
             instruction = look_up(instructions, number, reference)
@@ -94,6 +98,7 @@ class ModuleText:
                 raise MalformedProtoError(message) from error
             self._take_room(line)
             lines.append(f"  {'ROOT ' if number == root else ''}{line}")
+        # XLA prints the execution thread only if it is not the default one.
         thread = f", execution_thread={quote(computation.thread)}" if computation.thread not in {"", "main"} else ""
         return [*lines, f"}}{thread}", ""]
 

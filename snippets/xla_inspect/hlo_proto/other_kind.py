@@ -51,6 +51,7 @@ def _holds(data: bytes, field: int, inner: int, form: re.Pattern[str]) -> bool:
             data, lay_out([Field(field, "parts", "message", repeated=True)])
         )
         name = read_message(parts["parts"][0], lay_out([Field(inner, "name", "string", repeated=False)]))["name"]
+    # Arbitrary bytes may fail to decode in any of these ways, which only means that they are of another kind.
     except (EOFError, ValueError, LookupError):
         return False
     return form.fullmatch(name) is not None

@@ -28,6 +28,7 @@ def _is_object(text: str) -> bool:
     if not text.startswith("{"):
         return False
     depth = 0
+    # Strings match as a whole, so braces inside them do not count.
     for match in _BRACES.finditer(text):
         depth += {"{": 1, "}": -1}.get(match[0], 0)
         if not depth:
@@ -43,6 +44,7 @@ def _sort(text: str) -> str:
         if json.dumps(value, ensure_ascii=False, separators=(",", ":")) == text:
             return json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
         return _sort_tokens(_TOKEN.findall(text), 0, 0)[0]
+    # Text that is not JSON, or that nests too deeply, is printed unchanged.
     except (ValueError, RecursionError, IndexError):
         return text
 

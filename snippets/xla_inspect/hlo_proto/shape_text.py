@@ -33,6 +33,7 @@ def write_shape(shape: Message, *, layouts: bool = True) -> str:
         rows = zip(sizes, bounds, marks, strict=False)
         text = ",".join(bound if is_dynamic else str(size) for size, bound, is_dynamic in rows)
     layout = _write_layout(shape.layout) if layouts and "layout" in shape else ""
+    # XLA prints no layout for a scalar, which has no dimensions to order.
     return f"{kind}[{text}]{'' if layout == '{}' and not sizes else layout}"
 
 
@@ -53,6 +54,7 @@ def _write_layout(layout: Message) -> str:
     padding = layout.tail_padding_alignment_in_elements
     marks: dict[str, list[str] | int | str] = {
         "T": [",".join("*" if size == _MARK else str(size) for size in tile.dimensions) for tile in layout.tiles],
+        # An alignment of 1 is the default, which XLA does not print.
         "L": padding if padding != 1 else 0,
         "#": name_type(layout.index_primitive_type) if "index_primitive_type" in layout else "",
         "*": name_type(layout.pointer_primitive_type) if "pointer_primitive_type" in layout else "",

@@ -47,6 +47,7 @@ def _write_tiles(sharding: Message, devices: Sequence[int]) -> Iterator[str]:
     yield f"devices=[{join_numbers(sharding.tile_assignment_dimensions)}]{iota}"
     if sharding.replicate_on_last_tile_dim:
         yield "last_tile_dim_replicate"
+    # XLA itself prints `error_type.` for a kind that is not allowed here.
     if last := [name.lower() if name in _LAST else "error_type." for name in sharding.last_tile_dims]:
         yield f"last_tile_dims={{{', '.join(last)}}}"
 
@@ -66,6 +67,7 @@ def _write_named(sharding: Message) -> Iterator[str]:
     }
     reduction = sharding.reduction_op.lower() if "reduction_op" in sharding else ""
     yield _write_mesh(mesh)
+    # The mesh of a single device describes the whole sharding.
     if not mesh.axes and mesh.device_ids:
         pass
     elif not dimensions and not any(axes.values()):

@@ -47,6 +47,7 @@ def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - a
 def as_event(record: Mapping[str, Any], *, detailed: bool = False) -> Event | None:
     """Return the event in a record of a trace, or None for a record of another kind."""
     start, duration = _number(record.get("ts")), _number(record.get("dur"))
+    # Only complete events have a duration of their own.
     if record.get("ph") != "X" or start is None or duration is None:
         return None
     arguments = record.get("args")
@@ -82,6 +83,7 @@ def read_records(source: Source) -> Iterator[dict[str, Any]]:
         with open_text(source.path) as file:
             yield from _read_text(source, _Scanner(file))
     except ValueError as error:
+        # This error is a ValueError too, but `Source.reading` reports it with the position of the byte.
         if isinstance(error, UnicodeDecodeError):
             raise
         source.refuse(str(error))
@@ -91,6 +93,7 @@ def open_text(path: Path) -> IO[str]:
     """Open a file as text, and decompress it if necessary."""
     with path.open("rb") as file:
         is_compressed = file.read(2) == GZIP
+    # This codec skips a byte order mark, which is not JSON.
     return cast("IO[str]", (gzip.open if is_compressed else open)(path, "rt", encoding="utf-8-sig"))
 
 
@@ -113,6 +116,7 @@ def _read_text(source: Source, scanner: _Scanner) -> Iterator[dict[str, Any]]:
             if scanner.take() != "[":
                 source.refuse(f"{_KEY} is no list")
             yield from _read_list(scanner, may_end=False)
+            # The rest of the file has no events, so it is not read.
             return
         scanner.value()
     if not char:
@@ -167,6 +171,7 @@ class _Scanner:
             EOFError: The text ends within the value.
             ValueError: The value is not JSON, or too long.
         """
+        # The decoder accepts no white space before a value, so skip it here.
         if self.take():
             self.back()
         size = CHUNK
@@ -218,6 +223,7 @@ def _number(value: object) -> float | None:
         return None
     try:
         number = float(value)
+    # JSON allows integers of any length, which a float may not hold.
     except OverflowError:
         return None
     return number if math.isfinite(number) else None

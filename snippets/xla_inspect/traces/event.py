@@ -130,6 +130,7 @@ def name_op(name: str, details: Mapping[str, Any]) -> tuple[str, str]:
     """
     op, module = str(details.get("hlo_op") or ""), str(details.get("hlo_module") or "")
     if not op:
+        # The name or a long name may be the text of the whole instruction, which begins with its own name.
         for text in (str(details.get("long_name") or ""), name):
             if whole := _WHOLE.match(text):
                 op = whole[1]

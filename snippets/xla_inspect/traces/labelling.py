@@ -104,6 +104,7 @@ def _rewrite(source: Source, find: Callable[[Event], Label | None]) -> Iterator[
             label is not None,
             True,
         )
+    # The names are known only after all events were read, so they come last.
     for process, name in source.processes.items():
         if process in numbers:
             yield _name("process_name", numbers[process], 0, name), False, False

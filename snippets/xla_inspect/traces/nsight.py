@@ -59,6 +59,7 @@ def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - a
     with open_text(source.path) as file:
         try:
             for row in csv.reader(file):
+                # The output may have several tables, and each header replaces the columns of the one before.
                 if header := find_columns(row):
                     columns, titles = header, row
                 elif time_column in columns and len(row) == len(titles) and (event := _as_event(row, columns)):
@@ -88,7 +89,9 @@ def _as_event(row: Sequence[str], columns: Mapping[str, tuple[int, float]]) -> E
 
 def _time(row: Sequence[str], columns: Mapping[str, tuple[int, float]], name: str) -> float:
     at, unit = columns[name]
+    # Numbers may have commas between groups of digits.
     number = float(row[at].replace(",", "")) * unit
+    # A negative or infinite number is not a measurement, so the caller skips its row.
     if not 0 <= number < float("inf"):
         message = "no time"
         raise ValueError(message)

@@ -60,6 +60,7 @@ def open_trace(path: Path) -> Source:
     if start.startswith(_SQLITE) or path.suffix in {".nsys-rep", ".qdrep"}:
         message = f"{path} is Nsight's own database\nprint it as a table, and name that: {_EXPORT} {path} > trace.csv"
         raise InspectError(message)
+    # A profile in this format is mapped into memory, which a compressed file does not allow.
     if compressed and _BINARY.search(start):
         message = f"{path} is compressed\nunpack it first: gunzip {path}"
         raise InspectError(message)

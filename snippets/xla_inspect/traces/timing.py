@@ -108,6 +108,7 @@ def measure_times(source: Source, known_kernels: Collection[str] = ()) -> Timing
     programs: dict[str, set[str]] = defaultdict(set)
     for event in source.events():
         place = event.process, event.thread
+        # Events on this line repeat the work of others, but they show which module ran when.
         if source.threads.get(place) == _MODULES:
             module = bare_module(event.name)
             modules[event.process].append((event.start, event.start + event.duration, module))
@@ -176,6 +177,7 @@ def _own_times(track: _Track) -> Iterator[tuple[int, float]]:
     later = zip(track.starts[1:], track.durations[1:], strict=True)
     # Profilers usually write a line in order, and sorting needs several times the memory of everything else.
     if any((start, -duration) < (track.starts[at], -track.durations[at]) for at, (start, duration) in enumerate(later)):
+        # Of two events with the same start, the longer one surrounds the shorter one.
         order = sorted(order, key=lambda at: (track.starts[at], -track.durations[at]))
     own = array("d", track.durations)
     around: list[int] = []
@@ -188,6 +190,7 @@ def _own_times(track: _Track) -> Iterator[tuple[int, float]]:
             own[around[-1]] -= duration
         around.append(at)
     for at in range(len(own)):
+        # Rounding may make nested events slightly longer than the event around them.
         yield at, max(own[at], 0.0)
 
 

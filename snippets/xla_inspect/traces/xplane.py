@@ -73,6 +73,7 @@ def read(source: Source, detailed: bool) -> Iterator[Event]:  # noqa: FBT001 - a
                 planes += bool(plane.name)
                 yield from _read_events(source, str(planes), plane, detailed=detailed)
     except (ValueError, TypeError) as error:
+        # This error is a ValueError too, but `Source.reading` reports it with the position of the byte.
         if isinstance(error, UnicodeDecodeError):
             raise
         source.refuse(str(error))
@@ -94,6 +95,7 @@ def _read_plane(data: memoryview) -> _Plane:
         elif number == _PLANE["stat_metadata"]:
             key, inner = _read_entry(_bytes(value))
             stats[key] = next((_text(text) for at, text in wire.read_fields(inner) if at == _METADATA["name"]), "")
+    # The stats of a kind refer to names that may follow it, so kinds are decoded last.
     return _Plane(name, lines, dict(_read_kind(entry, stats) for entry in kinds), stats)
 
 
@@ -149,6 +151,7 @@ def _read_events(source: Source, process: str, plane: _Plane, *, detailed: bool)
     reader = _Reader(plane, detailed=detailed)
     for at, data in enumerate(plane.lines):
         thread = str(at)
+        # The start and the name of a line may follow its events, so the line is read twice.
         start, source.threads[process, thread] = _read_line(data)
         for number, value in wire.read_fields(data):
             if number == _LINE["events"]:
@@ -189,6 +192,7 @@ class _Reader:
         for number, value in wire.read_fields(data):
             if number == _EVENT["stats"]:
                 stat = _bytes(value)
+                # Reading only the key of the other stats saves time, because most stats do not name an instruction.
                 if self._detailed or _find_key(stat) in self._asked:
                     stats.append(stat)
             elif isinstance(value, int):

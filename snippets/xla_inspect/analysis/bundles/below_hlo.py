@@ -88,6 +88,7 @@ class BundledKernel:
     @property
     def size(self) -> int:
         """The number of bundles, as libtpu counts them."""
+        # Without libtpu's summary the total is 0, so the bundles themselves are counted.
         return self.schedule.bundles or len(self.bundles)
 
     @cached_property

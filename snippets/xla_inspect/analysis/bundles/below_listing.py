@@ -121,6 +121,7 @@ def _describe(capture: Capture, kernel: BundledKernel) -> BelowListing:
         empty=kernel.schedule.empty,
         cycles=kernel.cycles,
         chain_cycles=kernel.critical_path.cycles if kernel.critical_path else 0,
+        # Spills are a part of the use of another unit, so listing them would count that use twice.
         utilization={
             UNITS[unit][0]: round(share, 4) for unit, share in kernel.utilization.shares.items() if unit in UNITS
         },

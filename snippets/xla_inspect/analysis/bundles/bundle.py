@@ -171,6 +171,7 @@ def find_loops(listing: str, bundles: Iterable[Bundle]) -> tuple[Loop, ...]:
                     loops.append(Loop(body.address, bundle.address, body.depth, trips))
                     del open_bodies[position]
                     break
+    # A loop ends after its inner loops, but is listed before them.
     return tuple(sorted(loops, key=lambda loop: (loop.first, -loop.last)))
 
 
@@ -181,6 +182,7 @@ def _read_trips(listing: str, body: Bundle, branch: Bundle) -> int | None:
     """
     text = listing[body.start : branch.end]
     for test in _EXIT.finditer(text):
+        # A test without a branch on its result does not end the loop.
         jump = re.search(rf"sbr\.rel \(!%{re.escape(test['mask'])}\)", text[test.start() :])
         counter = re.escape(test["counter"])
         increment = re.search(rf"%{counter} = sadd\.s32 1, %(\S+)", text)

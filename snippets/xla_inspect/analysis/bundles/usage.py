@@ -64,12 +64,14 @@ class Utilization:
     @cached_property
     def used(self) -> Mapping[str, int]:
         """The number of used slots of all bundles, by unit."""
+        # Without rows there are no columns to add up, but each unit needs a sum.
         sums = [sum(column) for column in zip(*self.rows, strict=True)] or [0] * len(self.slots)
         return dict(zip(self.slots, sums, strict=True))
 
     @cached_property
     def shares(self) -> Mapping[str, float]:
         """The used share of each unit's slots, from 0 to 1."""
+        # A unit without slots or a kernel without bundles must not divide by zero.
         return {unit: self.used[unit] / (count * len(self.rows) or 1) for unit, count in self.slots.items()}
 
     @property
@@ -161,6 +163,7 @@ def parse_chains(text: str) -> tuple[Chain, ...]:
 
 def _read_steps(text: str) -> Iterator[Step]:
     matches = list(_STEP.finditer(text))
+    # The last operation of a chain takes all cycles that remain.
     following = [*(int(match["left"]) for match in matches[1:]), 0][: len(matches)]
     for match, after in zip(matches, following, strict=True):
         assignment = f"%{match['result']} = " if match["result"] else ""

@@ -75,6 +75,7 @@ def _read_function(name: str, body: list[str]) -> Function:
             blocks.setdefault(label, []).append(line)
     followers: dict[str, tuple[str, ...]] = {}
     for block, lines in blocks.items():
+        # A `switch` lists its targets on the lines after it, so everything from the terminator on is read.
         at = next((number for number, line in enumerate(lines) if _TERMINATOR.match(line)), len(lines))
         rest = "\n".join(lines[at:])
         followers[block] = tuple(dict.fromkeys(quoted or plain for quoted, plain in _FOLLOWER.findall(rest)))
@@ -107,6 +108,7 @@ def _find_dominators(function: Function) -> tuple[dict[str, list[str]], dict[str
     for label in order:
         for follower in followers[label]:
             before[follower].append(label)
+    # The sets begin with all blocks and can only shrink, so the iteration ends.
     dominators = {label: {*order} for label in order}
     dominators[ENTRY] = {ENTRY}
     is_changed = True

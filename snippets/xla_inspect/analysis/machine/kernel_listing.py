@@ -123,6 +123,7 @@ def describe_kernels(capture: Capture) -> tuple[KernelListing, ...]:
             name = fit_symbol(event.module)
             kernel = name if name in pieces else f"{name.removesuffix('_kernel')}_computation"
             remarks.setdefault(kernel, []).append(event.text.partition(": ")[2])
+    # Code that no launch runs comes last, so that no kernel is missing.
     order = [*(name for name in rows if name in pieces), *(name for name in pieces if name not in rows)]
     return tuple(
         _describe(capture, name, pieces[name], rows.get(name, ()), limits, tuple(remarks.get(name, ())))
@@ -142,6 +143,7 @@ def _describe(  # noqa: PLR0913, PLR0917 - a listing combines all of these
     resources = read_resources(sass) if sass else None
     on_cpu = find_entry(capture.target).kind == "cpu"
     thunks = [row.launch.thunk for row in rows if row.launch.thunk]
+    # Only thunks of kernels have threads, so they take precedence over the other thunks of a launch.
     first = next((thunk for thunk in thunks if thunk.threads), thunks[0] if thunks else None)
     line = next((row.lines[0] for row in rows if row.lines), None)
     block = _multiply(first.threads) if first else None

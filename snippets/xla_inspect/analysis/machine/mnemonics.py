@@ -24,6 +24,7 @@ _SASS = re.compile(
 )
 _ASSEMBLY = re.compile(r"^    (?P<name>[a-z][\w.]*)(?P<rest>)(?: +(?P<operands>[^#\n]*))?", re.MULTILINE)
 _PREFIXES = frozenset({"lock", "rep", "repe", "repne", "notrack", "bnd", "data16"})
+# Compiled code for x86 contains none of these mnemonics.
 _AARCH64 = re.compile(r"^    (?:stp|ldp|ldr|str|adrp)\b", re.MULTILINE)
 
 

@@ -147,6 +147,7 @@ def find_occupancy(  # noqa: PLR0913 - a launch uses all of these resources
         WARPS: limits.warps // warps if threads <= limits.block_threads else 0,
         BLOCKS: limits.blocks,
         REGISTERS: _count_by_registers(limits, warps, registers),
+        # The size of a block includes the reserved memory here, but its limit does not.
         SHARED: limits.shared // block_shared if block_shared <= limits.block_shared + limits.reserved else 0,
     }
     if barriers and limits.capability >= BARRIERS_COUNT_FROM:
@@ -169,6 +170,7 @@ def _count_by_registers(limits: Limits, warps: int, registers: int) -> int:
     of_warp = _round_up(registers * limits.warp, REGISTER_UNIT)
     if registers > MOST_REGISTERS or of_warp * _round_up(warps, SUBPARTITIONS) > limits.block_registers:
         return 0
+    # A kernel without registers is not limited by them, and the division below would fail.
     if not of_warp:
         return limits.blocks
     return limits.registers // SUBPARTITIONS // of_warp * SUBPARTITIONS // warps

@@ -56,6 +56,7 @@ def read_resources(sass: str) -> Resources | None:
     lines = tuple(_SAID.findall(sass))
     text = "\n".join(lines)
     matches = {name: pattern.search(text) for name, pattern in _FIGURES.items()}
+    # Each report states the registers, so without this figure there is no report.
     if matches["registers"] is None:
         return None
     return Resources(**{name: int(match[1]) if match else 0 for name, match in matches.items()}, said=lines)

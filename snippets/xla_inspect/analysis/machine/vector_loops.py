@@ -15,6 +15,7 @@ if TYPE_CHECKING:
 BITS = {"half": 16, "bfloat": 16, "float": 32, "double": 64, "ptr": 64}
 """The bits of LLVM's non-integer types."""
 
+# A vector of `i1` is a mask of other vectors, so its width says nothing about the data.
 _VECTOR = re.compile(r"<(\d+) x (half|bfloat|float|double|i(?!1>)\d+)>")
 _CALL = re.compile(r'call (?:[^@()]|\([^()]*\))*@(?:"(?P<quoted>[^"]+)"|(?P<plain>[-\w.$]+))\(')
 _LOOP_NODE = re.compile(r"!llvm\.loop !(\d+)")
@@ -130,6 +131,7 @@ def _list_loops(function: Function, notes: Mapping[str, tuple[str, ...]]) -> Ite
 def _count_types(lines: Iterable[str]) -> dict[str, int]:
     counts: Counter[str] = Counter()
     for line in lines:
+        # One instruction prints the type of each operand, but counts once for each type.
         for lanes, element in set(_VECTOR.findall(line)):
             counts[f"<{lanes} x {element}>"] += 1
     return dict(counts.most_common())
@@ -141,6 +143,7 @@ def _read_notes(text: str) -> dict[str, tuple[str, ...]]:
 
     def list_notes(inside: str, number: str) -> Iterator[str]:
         for contents in _HELD.findall(inside):
+            # The first entry of a loop's node refers to the node itself.
             if contents != number:
                 yield from _NOTE.findall(nodes.get(contents, ""))
 
@@ -149,6 +152,7 @@ def _read_notes(text: str) -> dict[str, tuple[str, ...]]:
 
 def _count_turns(function: Function, cycle: Cycle) -> int | None:
     """Return the trip count of a loop with constant start, step and bound that tests its counter in its last block."""
+    # With several jumps back, the loop has no single test of its counter.
     if len(cycle.latches) != 1:
         return None
     lines = {
@@ -175,6 +179,7 @@ def _count_turns(function: Function, cycle: Cycle) -> int | None:
     if start is None or step is None or not int(step["step"]):
         return None
     turns, rest = divmod(int(comparison["bound"]) - int(start["start"]), int(step["step"]))
+    # An inequality ends the loop even if the counter skips the bound, but other comparisons have to hit it.
     if comparison["how"] in {"ult", "slt"}:
         turns, rest = turns + (rest > 0), 0
     return turns + extra if turns + extra > 0 and not rest else None

@@ -76,6 +76,7 @@ def _makes(rule: str, decision: Decision) -> bool:
 
 def _find_operator(expression: str) -> str:
     """Return the opcode of an expression's outermost operation, or an empty string for a name or a number."""
+    # Single bars mean the absolute value, but double bars are the operator "or".
     if re.fullmatch(r"\|\w+\|", expression):
         return "abs"
     depth = 0
@@ -84,6 +85,7 @@ def _find_operator(expression: str) -> str:
         depth += (sign == "(") - (sign == ")")
         if depth == 0 and sign not in "()":
             outside.append(sign)
+    # The operator that binds the loosest is the outermost operation.
     for sign in _LOOSEST_FIRST:
         if sign in outside:
             return _OPERATORS[sign]

@@ -63,6 +63,7 @@ class Attempts:
     def _read(self, runs: Mapping[int, list[Decision]]) -> Iterable[Attempt]:
         places = self.histories.places
         merges = self._read_merges()
+        # Decisions outside of any pass concern the last state, so they come last.
         for run in sorted(runs, key=lambda number: (number < 0, number)):
             decisions = runs[run]
             state = self._find_state(run, decisions[0], places)
@@ -72,6 +73,7 @@ class Attempts:
                     consumer, frozenset({consumer})
                 )
             for decision in decisions:
+                # An instruction that is not a fusion contains only itself.
                 first = contents.get(decision.instruction, frozenset({decision.instruction}))
                 others = frozenset().union(*(contents.get(other, frozenset({other})) for other in decision.others))
                 yield Attempt(decision, state, first - {""}, others)
@@ -143,11 +145,13 @@ class Attempts:
                 continue
             producers = self.names_at(attempt.state, producer)
             consumers = self.names_at(attempt.state, consumer)
+            # An instruction that both kernels contain says nothing about the boundary between them.
             first, others = attempt.first & producers - consumers, attempt.others & consumers - producers
             if first and others:
                 both.append(attempt.decision)
             elif not attempt.others and first and not attempt.first & consumers:
                 some.append(attempt.decision)
+            # The consumer may also be the subject of a decision, with the producer as the other instruction.
             elif attempt.first & consumers - producers and attempt.others & producers - consumers:
                 both.append(attempt.decision)
         return both or some

@@ -31,6 +31,7 @@ def weave_log(capture: Capture) -> tuple[LogEvent, ...]:
     """
     matches = [(event, _FUSING.match(event.text)) for event in capture.log if event.source == "priority_fusion"]
     fused = {(match[1], match[2]): event for event, match in matches if match}
+    # The pass estimates a producer again after each fusion of its neighbors, so lines may repeat.
     lines = tuple(dict.fromkeys(capture.fusion_log))
     merges = {(merge.producer, merge.consumer) for merge in parse_log(lines).merges}
     # The steps have no run number, so they are assigned to the run of the pass that logged most of the same fusions.

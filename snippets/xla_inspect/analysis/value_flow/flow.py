@@ -89,6 +89,7 @@ class ValueFlow(ValueSources):
         """The instructions by name; of several with the same name, one outside fusions."""
         fused = {name for caller in self.module.walk() if caller.opcode == "fusion" for name in caller.called}
         fused_first = sorted(self.module.computations, key=lambda computation: computation.name not in fused)
+        # Later entries overwrite earlier ones, so an instruction outside fusions wins.
         return {instruction.name: instruction for computation in fused_first for instruction in computation}
 
     def _trace_maker(self, value: Element) -> Maker:
@@ -100,6 +101,7 @@ class ValueFlow(ValueSources):
             instruction = value[0]
             if instruction.opcode == "dynamic-update-slice":
                 loop = loop or self._find_loop(instruction)
+                # An update fills a stack with slices, so the maker of the stack is that of the slice.
                 following = self.module.operands(instruction)[1], ()
             else:
                 following = self._step_back(value, is_moved, into_loops=True)

@@ -53,6 +53,7 @@ def is_passed_on(instruction: Instruction) -> bool:
 
 def is_moved(instruction: Instruction) -> bool:
     """Return whether an instruction passes on its operand, possibly in an order that the compiler chose."""
+    # A transpose without a name from JAX is one that the compiler added.
     is_turned = instruction.opcode == "transpose" and not instruction.op_name
     return is_turned or instruction.opcode in COPYING or instruction.opcode.endswith("-done")
 

@@ -69,6 +69,7 @@ class ValueSources:
         same = self._list_same(value)
         is_choice = value[0].opcode == "conditional"
         operands: list[Element] = [(operand, ()) for operand in self.module.operands(value[0])]
+        # The predicate decides which branch runs, so the result depends on it too.
         return [*same, operands[0]] if is_choice else same or operands
 
     def _list_same(self, value: Element) -> list[Element]:
@@ -92,6 +93,7 @@ class ValueSources:
             case "async-update":
                 same = [(operands[0], index)]
             case "async-done":
+                # A start returns its operands first and the result of its computation second.
                 same = [(operands[0], (1, *index))]
         return same
 
@@ -105,6 +107,7 @@ class ValueSources:
             if caller.opcode == "while":
                 sources += self._list_same((caller, index))
             elif caller.opcode == "conditional":
+                # The first operand selects the branch, and each branch has one of the operands after it.
                 branch = 1 + caller.called.index(parameter.computation)
                 sources += [(operand, index) for operand in operands[branch : branch + 1]]
             elif (caller.opcode in CALLING or caller.opcode == "async-start") and number < len(operands):
@@ -129,6 +132,7 @@ class ValueSources:
         same = self._list_same(value)
         if same or not is_same(instruction):
             return same[0] if len(same) == 1 else None
+        # The start of a copy returns a tuple, but its operand is the copied array.
         rest = () if instruction.opcode == "copy-start" else index
         return next(((operand, rest) for operand in self.module.operands(instruction)), None)
 
