@@ -83,6 +83,7 @@ class ProgramHistory:
         """
         if self.options.every:
             self.search.measure_all()
+        # One question with two measured ends is enough for an answer.
         if not any(self.search.find_ends(question) for question in self.asked):
             raise self._explain_nothing()
         if self.options.every:
@@ -135,6 +136,7 @@ class ProgramHistory:
             ((_, result),) = probe([described], say=lambda _: self.say(f"compiling under JAX {version}"))
             self.described[version], self.results[version] = described, result
             self.versions[version] = environment.versions
+            # The dumps are read before the run, which would be in vain if the compilation failed.
             measure = self._read(version)
             if self.options.run and not (measure.failed or measure.refused):
                 self.say(f"running under JAX {version}")
@@ -149,12 +151,14 @@ class ProgramHistory:
                 )
                 measure = _add_runs(measure, run_result, self.options.compile_limit)
         except ReleaseError as error:
+            # A release that cannot be installed must not stop the search, which then uses its neighbors.
             return ReleaseMeasure(version, failed=str(error).partition("\n")[0])
         return measure
 
     def _read(self, version: str) -> ReleaseMeasure:
         described, result, versions = self.described[version], self.results[version], self.versions[version]
         if failed := printable(result.get("failed", "")):
+            # An error while the file is loaded or traced is not the compiler's, so the release was not measured.
             if result.get("stage") != "compiling":
                 return ReleaseMeasure(version, versions, failed, place=printable(result.get("place", "")))
             values: dict[str, Any] = {"compiles": False}
@@ -178,8 +182,10 @@ class ProgramHistory:
         """Return a change of an answer with its cause."""
         question, pair = boundary.question, (boundary.before, boundary.after)
         releases = (pair[0].version, pair[1].version)
+        # The releases between the two could not be measured, so any of them may have made the change.
         between = tuple(release.version for release in boundary.between)
         change = ReleaseChange(question.name, *releases, between, _tell(question, pair[0]), _tell(question, pair[1]))
+        # A release whose compiler failed has no module to compare, but its log shows how far it came.
         if refused := next((measure for measure in pair if measure.refused), None):
             folder = Path(self.described[refused.version]["folder"])
             return explain_release_failure(change, refused.refused, folder)
@@ -225,6 +231,7 @@ def _add_runs(measure: ReleaseMeasure, result: dict[str, Any], limit: float) -> 
         values["run-time"] = result["median"]
     else:
         notes = (*notes, f"the run was not timed: {result.get('failed', 'unknown error')}")
+        # A run that exceeds the limit still shows that the program is at least as slow as the limit.
         if str(result.get("failed", "")).startswith("not done"):
             values["run-time"] = limit
     return ReleaseMeasure(measure.version, measure.versions, values=values, notes=notes)
