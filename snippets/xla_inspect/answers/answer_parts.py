@@ -60,6 +60,7 @@ def suggest(question: str, asked: str, *options: str) -> str:
         asked: The subject and the options that all questions share, as `write_subject` returns them.
         *options: The question's own options.
     """
+    # The options come first, since the words after a script are the script's own arguments.
     return " ".join(("xla-inspect", question, *options, asked))
 
 

@@ -77,5 +77,6 @@ def load_part(question: str, part: Literal["options", "finding"]) -> Any:  # noq
             `take_names(options)`, if the words after the subject are not a second subject. `finding` of a question
             with a panel has `answer_dump(capture, asked)`.
     """
+    # Importing only the package of the question keeps the start of the command fast.
     package: Any = _find_package(question)
     return import_module(f"{package.__name__}.{part}")

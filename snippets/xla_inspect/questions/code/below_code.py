@@ -28,6 +28,7 @@ def say_below(below: Sequence[BelowListing]) -> str:
     kernels = [kernel for kernel in below if kernel.is_kernel]
     if not kernels:
         return "no kernel has its own code."
+    # The code around the kernels is not a kernel, although it may be longer than all of them.
     most = max(kernels, key=lambda kernel: kernel.weight)
     where = f" ({most.where})" if most.where else ""
     takes = plural(most.bundles, "bundle") if most.cycles is None else plural(most.cycles, "cycle")
@@ -56,6 +57,7 @@ def tell_below(below: Sequence[BelowListing], shown: int, *, is_full: bool) -> I
         steps = tuple(
             (step.name, _show(step.instructions), _show(step.bundles), step.sentence)
             for step in kernel.steps
+            # A step without a recorded effect may have changed the kernel, so it is listed too.
             if step.is_changed is not False
         )
         yield Table(_STEPS, steps, (1, 2), f"Steps that changed {kernel.name}")

@@ -90,6 +90,7 @@ def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
         gap: The information that is unavailable on this machine and how to get it.
     """
     kind = find_entry(capture.target).kind
+    # A TPU's code is bundles, which `describe_below` reads.
     kernels = () if kind == "tpu" else describe_kernels(capture)
     below = describe_below(capture)
     launches_with_code = {name for kernel in kernels for name in kernel.launches}
@@ -114,6 +115,7 @@ def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
 def _list_launches_without_code(capture: Capture, with_code: Collection[str]) -> tuple[tuple[str, str], ...]:
     from xla_inspect.analysis import list_launches
 
+    # A program that does not compile has no launches to list.
     if not capture.after:
         return ()
     return tuple((launch.name, launch.sort) for launch in list_launches(capture) if launch.name not in with_code)

@@ -42,6 +42,7 @@ def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> D
         change = compare_modules(left.module, right.module)
         additions, removals = len(change.added), len(change.removed)
         changes = sum(not UNSEEN.issuperset(difference.aspects) for difference in change.changed)
+        # Modules with equal instructions may still have different memory plans.
         same = not (additions or removals or changes or change.is_reordered) and (
             _has_plan(left) != _has_plan(right) or left.memory == right.memory
         )
@@ -101,6 +102,7 @@ def _compare_code(left: Capture, right: Capture) -> tuple[bool | None, str]:
     if left.stablehlo and right.stablehlo:
         # The name of the module is that of the function and has no effect on the code.
         return _NAME.sub("", left.stablehlo) == _NAME.sub("", right.stablehlo), "StableHLO"
+    # Without the input of both sides, it is unknown whether the code is the same.
     if not (left.before and right.before):
         return None, ""
     return not is_different(compare_modules(left.unoptimized_module, right.unoptimized_module)), "HLO"
@@ -135,6 +137,7 @@ def _describe(capture: Capture, name: str) -> Side:
 
 
 def _spell(options: Mapping[str, str | int | bool]) -> dict[str, str]:
+    # XLA spells the values of its flags in lower case, unlike Python.
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
 
 

@@ -44,6 +44,7 @@ def pair_instructions(change: ModuleChange, left: Capture, right: Capture) -> tu
         # An added instruction of the same shape most likely replaces the removed one.
         alike = (new for new in additions if (new.computation, new.shape.plain) == (old.computation, old.shape.plain))
         new = next(alike, None) or next((new for new in additions if new.shape.plain == old.shape.plain), None)
+        # Each added instruction replaces at most one removed instruction.
         if new is not None:
             additions.remove(new)
         pairs.append((old, new))

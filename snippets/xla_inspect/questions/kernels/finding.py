@@ -97,6 +97,7 @@ def rank_launches(
         InspectError: There is no launch with one of the names.
     """
     rows = describe_launches(capture, {} if isinstance(registers, str) else registers) if capture.after else ()
+    # A program that does not compile has no launches, which is not an error in the names.
     requested = find_names(rows, names) if rows else ()
     hardware = find_hardware(capture.target)
     return Kernels(
@@ -104,6 +105,7 @@ def rank_launches(
         asked=asked,
         target=capture.target,
         launches=tuple(sorted(rows, key=lambda row: row.weight, reverse=True)),
+        # Without peak rates there are no least times, so the bytes are added up instead.
         lines=sum_lines((row.where, row.text, row.weight[not hardware]) for row in rows),
         scopes=sum_scopes([(row.where, row.scope.rpartition("/")[0], row.weight[not hardware]) for row in rows]),
         shown=shown,
@@ -119,6 +121,7 @@ def rank_launches(
 
 def answer_dump(capture: Capture, asked: str) -> Kernels:
     """Return the answer about a module of a dump, with all launches."""
+    # The length of the text is an upper bound of the number of launches.
     return rank_launches(capture, asked, shown=len(capture.after))
 
 

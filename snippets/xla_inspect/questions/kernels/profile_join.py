@@ -239,6 +239,7 @@ def _describe(
     name: str, events: list[tuple[Timed, str]], row: LaunchRow | None, names: Names, total: float
 ) -> MeasuredLaunch:
     seconds = sum(event.seconds for event, _ in events)
+    # One event that names the instruction settles which launch it is.
     by_symbol = all(known_by == "symbol" for _, known_by in events)
     return MeasuredLaunch(
         name=name,

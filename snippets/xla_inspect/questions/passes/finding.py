@@ -151,6 +151,7 @@ def _sum_passes(capture: Capture, total: float) -> tuple[PassTime, ...]:
     # A capture may have the runs of the passes without their times.
     times = capture.times.passes or (0.0,) * len(capture.runs)
     for run, own in zip(capture.runs, times, strict=True):
+        # A pass may run in several pipelines, where its cost differs.
         key = run.name, run.pipeline
         runs[key] += 1
         changes[key] += run.changed

@@ -152,6 +152,7 @@ def describe_dump(module: DumpedModule, capture: Capture, left_out: Mapping[str,
 
 
 def _describe(module: DumpedModule) -> ModuleRow:
+    # The order is that of the compilation.
     has = {
         "before": module.before,
         "after": module.after,

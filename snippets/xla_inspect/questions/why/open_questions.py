@@ -127,6 +127,7 @@ def _list_questions(finder: WhyFinder, asked: str) -> Iterator[tuple[OpenQuestio
     for launch in evidence.kernels.launches:
         # A value between two launches is written once and read at least once in each run.
         size = 2 * launch.instruction.shape.bytes * (launch.runs or 1)
+        # An asynchronous collective is listed under the name of its start, and any other under its own name.
         exchange = exchanges.get(launch.scheduled.name) or exchanges.get(launch.name)
         if exchange is not None:
             question = f"Why is {_name_kind(exchange.kind)} of {exchange.where} here?"
@@ -140,6 +141,7 @@ def _list_questions(finder: WhyFinder, asked: str) -> Iterator[tuple[OpenQuestio
             yield OpenQuestion(question, where, size, suggest_why(asked, launch.name)), (launch.name,)
         elif launch.role == "kernel" and finder.stage.has_launches:
             for reader in evidence.kernels.readers(launch):
+                # Copies and collectives have questions of their own.
                 if reader.role == "kernel" and not is_move(evidence.kernels, reader):
                     yield _ask_boundary(finder, asked, (launch, reader), size)
 

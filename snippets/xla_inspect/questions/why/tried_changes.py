@@ -70,6 +70,7 @@ def _try_kinds(
     trials: list[Trial] = []
     for kind in kinds:
         try:
+            # Each kind is listed on its own, so that an error affects only this kind.
             trials += list_trials(subject, (kind,), capture, passes=names, asked=True)
         except Exception as error:  # noqa: BLE001 - a kind that fails for any reason must not stop the others
             yield WhyTrial(kind, f"changes of the kind {kind!r}", "failed", "", _say(error))
