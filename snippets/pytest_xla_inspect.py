@@ -42,6 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+# pytest-xdist starts its processes in the same hook, so this one must come first.
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Give the environment back before other processes are started with it, which do as this one does."""
@@ -98,6 +99,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         if not isinstance(error, TargetUnavailableError):
             raise
         if item.config.option.xla_require_targets:
+            # The traceback shows only this plugin, which does not help to find the missing target.
             pytest.fail(str(error), pytrace=False)
         pytest.skip(str(error))
     log = item.stash.get(_LOG, None)
@@ -130,6 +132,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
     """Say of a comparison how much was measured, against what, and where most of it comes from."""
     if op not in _TURNED or "xla_inspect.budgets" not in sys.modules:
         return None
+    # A run without `hlo` must not import the package, so the check of the loaded modules comes first.
     from xla_inspect.budgets import Quantity, Verdict
 
     if isinstance(left, Quantity):
@@ -217,6 +220,7 @@ def _leave_platform() -> None:
     if not _chosen:
         return
     _chosen.clear()
+    # The package sets the same variable when it is imported, so the value may be its own by now.
     if "xla_inspect" in sys.modules:
         return
     if os.environ.get(_PLATFORMS) == "cpu":

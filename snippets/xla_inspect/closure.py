@@ -60,6 +60,7 @@ def hash_files(files: Iterable[Path], root: Path) -> str:
     """Return a hash of files and of their paths below a folder, independent of the system's line endings."""
     digest = hashlib.sha256()
     for path in sorted(files):
+        # The zero byte separates a path from the contents, since a hash of both joined would not show where one ends.
         digest.update(path.relative_to(root).as_posix().encode() + b"\0")
         digest.update(path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
     return digest.hexdigest()
@@ -77,7 +78,9 @@ def _read(code: str) -> tuple[tuple[str, ...], frozenset[str], Mapping[str, str]
     try:
         tree = ast.parse(code)
     except SyntaxError:
+        # Text that is no valid Python can still be data of a project, so this is no error.
         return (), frozenset(), {}
+    # Lazy imports count only if their names are used, so they are removed before the other imports are read.
     for block in filter(_is_lazy, [*tree.body]):
         tree.body.remove(block)
         for node in ast.walk(block):
@@ -122,6 +125,7 @@ def _locate(name: str, places: Mapping[str, Path], whole: Collection[str]) -> It
         else:
             taken = part
             break
+    # A dotted name may end in a module, a package, or a name inside of one of them.
     for file in (place, place / "__init__.py"):
         if file.is_file():
             yield file
@@ -142,6 +146,7 @@ def _list_data(code: str, beside: Mapping[str, Path]) -> Iterator[Path]:
         path = beside[name]
         if path.is_file():
             yield path
+        # A folder with Python next to the module is code, which counts only if it is imported.
         elif not any(path.rglob("*.py")):
             yield from _walk(path)
 

@@ -17,6 +17,7 @@ _SEPARATOR = re.compile(r"(?<=\.py)(?:::|[./#])(?=[^\W\d])")
 
 def list_nearest(name: str, known: Iterable[str], most: int = 1, likeness: float = _LIKENESS) -> list[str]:
     """Return the known names that are nearest to a name, the nearest first. Case, `-` and `_` do not matter."""
+    # The match ignores case and dashes, but the suggestion must have the spelling that works.
     folded: dict[str, str] = {}
     for each in known:
         folded.setdefault(_fold(each), each)
@@ -43,6 +44,7 @@ def respell_subject(named: str) -> str:
     """Return a subject such as `model.py::step`, `model.py:step()` or `model.step` in the form `model.py:step`."""
     subject = _SEPARATOR.sub(":", _CALLED.sub("", named))
     place, dot, function = subject.rpartition(".")
+    # The dot of `model.py` separates an extension, not a function.
     if ":" in subject or not dot or not function.isidentifier() or function == "py":
         return subject
     return f"{place}.py:{function}" if Path(f"{place}.py").is_file() else f"{place}:{function}"
