@@ -52,8 +52,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Start JAX as the reader's settings say, where tests ask for `hlo`: whatever test comes first, it is the same."""
-    wanted = any("hlo" in getattr(each, "fixturenames", ()) for each in session.items)
-    if wanted and not session.config.option.collectonly:
+    needs_hlo = any("hlo" in getattr(item, "fixturenames", ()) for item in session.items)
+    if needs_hlo and not session.config.option.collectonly:
         with _lent_environment(session.config):
             pass
         _leave_platform()  # who asks for nothing keeps what holds here anyway
@@ -77,11 +77,11 @@ def hlo(request: pytest.FixtureRequest) -> Iterator[Callable[..., CompiledProgra
 
         def compile_for_test(function: Callable[..., Any], *args: Any, **options: Any) -> CompiledProgram:  # noqa: ANN401 - whatever it takes
             __tracebackhide__ = True
-            made = hold_call(function, *args, log=log, **options)
-            key = snapshots.name(test, f"{made.subject.name} {made.target}")
-            made.record = snapshots.find(key)
-            snapshots.keep(key, made)
-            return made
+            program = hold_call(function, *args, log=log, **options)
+            key = snapshots.name(test, f"{program.subject.name} {program.target}")
+            program.record = snapshots.find(key)
+            snapshots.keep(key, program)
+            return program
 
         yield compile_for_test
 
@@ -160,11 +160,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def _find_snapshots(request: pytest.FixtureRequest) -> Snapshots:
     from xla_inspect.budgets import Snapshots
 
-    known: dict[Path, Snapshots] = request.config.stash.setdefault(_SNAPSHOTS, {})
+    snapshots: dict[Path, Snapshots] = request.config.stash.setdefault(_SNAPSHOTS, {})
     path = Path(request.node.path)
-    if path not in known:
-        known[path] = Snapshots(path, update=request.config.option.xla_update)
-    return known[path]
+    if path not in snapshots:
+        snapshots[path] = Snapshots(path, update=request.config.option.xla_update)
+    return snapshots[path]
 
 
 @contextmanager

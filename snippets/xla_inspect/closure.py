@@ -34,13 +34,13 @@ def find_files(
         places: The files or folders of importable names, by the start of the dotted name, as from `list_places`.
         whole: The places of which every file counts once one is imported, since they compute names of modules or data.
     """
-    waiting, files, known = list(starts), set[Path](), set[str]()
+    waiting, files, visited = list(starts), set[Path](), set[str]()
     list_beside = cache(_list_beside)  # several files share a folder
     while waiting:
         start = waiting.pop()
         if isinstance(start, str):
-            names = {_shorten(name, whole) for name in list_imports(start)} - known
-            known |= names
+            names = {_shorten(name, whole) for name in list_imports(start)} - visited
+            visited |= names
             waiting += (file for name in names for file in _locate(name, places, whole))
         elif start not in files:
             files.add(start)
@@ -116,21 +116,21 @@ def _locate(name: str, places: Mapping[str, Path], whole: Collection[str]) -> It
     if key in whole and place.is_dir():
         yield from _walk(place)
         return
-    taken = ""
+    attribute = ""
     for part in name.removeprefix(key).split(".")[1:]:
         if (place / f"{part}.py").is_file():
             place /= f"{part}.py"
         elif (place / part).is_dir():
             place /= part
         else:
-            taken = part
+            attribute = part
             break
     # A dotted name may end in a module, a package, or a name inside of one of them.
     for file in (place, place / "__init__.py"):
         if file.is_file():
             yield file
             lazy = _read(file.read_text(encoding="utf-8"))[2] if file.name == "__init__.py" else {}
-            for inner in lazy.values() if not taken else [lazy[taken]] if taken in lazy else ():
+            for inner in lazy.values() if not attribute else [lazy[attribute]] if attribute in lazy else ():
                 yield from _locate(inner, places, whole)
 
 

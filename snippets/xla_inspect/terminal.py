@@ -107,8 +107,8 @@ class Paper:
         cells = [[f"{cell:,}" if isinstance(cell, int) else cut_names(str(cell)) for cell in row] for row in rows]
         widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
         last = len(header) - 1
-        left = len(self.indent) + sum(width + 2 for width in widths[:last])
-        room = self.width - left
+        margin = len(self.indent) + sum(width + 2 for width in widths[:last])
+        room = self.width - margin
         folded = self.fold and last not in numbers and widths[last] > room
         # Long texts go below the other cells if the space to their right is too narrow.
         below = folded and room < ROOM
@@ -120,7 +120,7 @@ class Paper:
             if below and end:
                 text = f"{start.rstrip()}\n{_fill(end, self.width, self.indent * 2, self.indent * 2)}"
             elif folded and end:
-                text = _fill(end, self.width, start, " " * left)
+                text = _fill(end, self.width, start, " " * margin)
             else:
                 text = start + end
             lines = [line.rstrip() for line in text.split("\n")]

@@ -100,15 +100,15 @@ def admits(bounds: str, version: str) -> bool:
         other = order(bound["version"])
         length = max(len(mine), len(other))
         # Versions of different lengths are padded with zeros, so that 0.11 equals 0.11.0.
-        left, right = (numbers + (0,) * (length - len(numbers)) for numbers in (mine, other))
+        installed, required = (numbers + (0,) * (length - len(numbers)) for numbers in (mine, other))
         holds = {
-            "<": left < right,
-            "<=": left <= right,
-            ">": left > right,
-            ">=": left >= right,
-            "==": left == right,
-            "!=": left != right,
-            "~=": left >= right and left[: len(other) - 1] == right[: len(other) - 1],
+            "<": installed < required,
+            "<=": installed <= required,
+            ">": installed > required,
+            ">=": installed >= required,
+            "==": installed == required,
+            "!=": installed != required,
+            "~=": installed >= required and installed[: len(other) - 1] == required[: len(other) - 1],
         }
         # An unknown sign, such as `===`, is treated as satisfied.
         if not holds.get(bound["sign"], True):

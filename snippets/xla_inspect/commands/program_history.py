@@ -56,19 +56,24 @@ class ProgramHistory:
     Args:
         task: The program and its target.
         span: The releases, the oldest first.
-        asked: The names of the questions.
+        questions: The names of the questions.
         options: The parsed options of the command.
         folder: The folder for the output of the compilers.
     """
 
     def __init__(
-        self, task: ReleaseTask, span: Sequence[str], asked: Sequence[str], options: argparse.Namespace, folder: Path
+        self,
+        task: ReleaseTask,
+        span: Sequence[str],
+        questions: Sequence[str],
+        options: argparse.Namespace,
+        folder: Path,
     ) -> None:
         """Prepare the search without measuring a release."""
         self.task, self.span, self.options, self.folder = task, span, options, folder
         # Any change of code counts if the user asks about code. By default, only a change of much of it does.
         least = {"code": ANY_CODE} if "code" in split_list(options.ask) else {}
-        self.asked = [replace(QUESTIONS[name], least=least.get(name, QUESTIONS[name].least)) for name in asked]
+        self.asked = [replace(QUESTIONS[name], least=least.get(name, QUESTIONS[name].least)) for name in questions]
         self.described: dict[str, dict[str, Any]] = {}
         self.results: dict[str, dict[str, Any]] = {}
         self.versions: dict[str, Mapping[str, str]] = {}

@@ -251,7 +251,9 @@ def print_answers(  # noqa: PLR0913 - the answers and the notes about them
         write_file(options.html, write_page(answers, name, missing))
 
 
-def choose_targets(usual: Sequence[str], subject: Subject, asked: Sequence[str] | None) -> tuple[list[str], list[str]]:
+def choose_targets(
+    usual: Sequence[str], subject: Subject, requested: Sequence[str] | None
+) -> tuple[list[str], list[str]]:
     """Return the available targets of a question, and the reasons why requested ones are unavailable.
 
     Raises:
@@ -260,12 +262,12 @@ def choose_targets(usual: Sequence[str], subject: Subject, asked: Sequence[str] 
     """
     # A saved capture needs no compiler, so targets that this machine lacks are available too.
     if subject.call is None:
-        return list(asked or subject.saved), []
-    if not asked:
+        return list(requested or subject.saved), []
+    if not requested:
         reasons = available()
         return [target for target in usual if not reasons[target]] or ["cpu"], []
     # A target that is repeated on the command line is compiled once.
-    targets = {target: find_target(target) for target in dict.fromkeys(asked)}
+    targets = {target: find_target(target) for target in dict.fromkeys(requested)}
     missing = [TargetUnavailableError(name, target.obstacle) for name, target in targets.items() if target.obstacle]
     if len(missing) == len(targets):
         raise missing[0]

@@ -40,15 +40,15 @@ def say_below(below: Sequence[BelowListing]) -> str:
     )
 
 
-def tell_below(below: Sequence[BelowListing], shown: int, *, is_full: bool) -> Iterator[Part]:
+def tell_below(below: Sequence[BelowListing], row_count: int, *, is_full: bool) -> Iterator[Part]:
     """Yield a row for each kernel and, for a full answer, the steps that changed each kernel.
 
     Args:
         below: The kernels, then the code around them.
-        shown: The number of rows, unless the answer is full.
+        row_count: The number of rows, unless the answer is full.
         is_full: Whether to include every kernel and its steps.
     """
-    kernels = below if is_full else below[:shown]
+    kernels = below if is_full else below[:row_count]
     yield drop_empty(Table(_COLUMNS, tuple(map(_list_kernel, kernels)), (2, 3, 4)))
     if omitted := len(below) - len(kernels):
         yield f"{plural(omitted, 'kernel')} not shown; --full and --json show all of them."

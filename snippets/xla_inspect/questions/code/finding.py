@@ -72,7 +72,7 @@ class MachineCode(Answer):
 
 def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
     capture: Capture,
-    asked: str = "",
+    command_words: str = "",
     *,
     kernel: str = "",
     shown: int = USUAL_KERNELS,
@@ -83,7 +83,7 @@ def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
 
     Args:
         capture: The program's capture. It needs machine code for the kernels of a CPU or GPU.
-        asked: The subject and options, as on the command line.
+        command_words: The subject and options, as on the command line.
         kernel: The only kernel whose code the capture contains, or an empty string if it contains all of them.
         shown: The number of kernels to show.
         full: Whether to show every kernel, with LLVM's remarks and the steps below HLO.
@@ -98,7 +98,7 @@ def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
     launches_with_code |= {name for kernel in below for name in kernel.launches}
     return MachineCode(
         program=capture.program,
-        asked=asked,
+        asked=command_words,
         target=capture.target,
         kind=kind,
         kernels=kernels,

@@ -75,12 +75,12 @@ def tally(capture: Capture) -> Tally:
     return Tally(_join(_count_kernels(capture)), _join(_count_exchanges(capture)), _join(_measure(capture)))
 
 
-def compare_tallies(left: Tally, right: Tally) -> TallyChange:
+def compare_tallies(first: Tally, second: Tally) -> TallyChange:
     """Compare two tallies. Lines are matched by their text, since edits above a line change its number."""
     return TallyChange(
-        _compare(left.kernels, right.kernels),
-        _compare(left.collectives, right.collectives),
-        _compare(left.memory, right.memory),
+        _compare(first.kernels, second.kernels),
+        _compare(first.collectives, second.collectives),
+        _compare(first.memory, second.memory),
     )
 
 
@@ -125,8 +125,8 @@ def _join(counts: Iterable[LineCount]) -> tuple[LineCount, ...]:
     return tuple(sums.values())
 
 
-def _compare(left: tuple[LineCount, ...], right: tuple[LineCount, ...]) -> tuple[LineChange, ...]:
-    before, after = ({count.key: count for count in of} for of in (left, right))
+def _compare(first: tuple[LineCount, ...], second: tuple[LineCount, ...]) -> tuple[LineChange, ...]:
+    before, after = ({count.key: count for count in of} for of in (first, second))
     changes = []
     # A line may exist on only one side, where the other side counts as zero.
     for key in dict.fromkeys((*before, *after)):

@@ -165,9 +165,9 @@ def _explain_unknown(difference: Difference) -> Iterator[str]:
 
 def _change(amount: Amount) -> str:
     """Return both numbers, or their difference if rounding makes them look equal."""
-    left, right = amount.show(amount.left), amount.show(amount.right)
+    before, after = amount.show(amount.left), amount.show(amount.right)
     # Rounding may make two different numbers look equal.
-    return f"{left} -> {right}" if left != right else amount.change
+    return f"{before} -> {after}" if before != after else amount.change
 
 
 def _list_changes(

@@ -77,7 +77,7 @@ class Kernels(Answer):
 
 def rank_launches(
     capture: Capture,
-    asked: str = "",
+    command_words: str = "",
     *,
     names: Collection[str] = (),
     shown: int = USUAL_ROWS,
@@ -87,7 +87,7 @@ def rank_launches(
 
     Args:
         capture: The program's capture. It does not need the modules between passes.
-        asked: The subject and options, as on the command line.
+        command_words: The subject and options, as on the command line.
         names: Launches to show in detail, by the name of their instruction or of their kernel in the code.
         shown: The number of launches to show if `names` is empty.
         registers: The registers of kernels by symbol, as `describe_launches` accepts them, or the reason why they are
@@ -102,7 +102,7 @@ def rank_launches(
     hardware = find_hardware(capture.target)
     return Kernels(
         program=capture.program,
-        asked=asked,
+        asked=command_words,
         target=capture.target,
         launches=tuple(sorted(rows, key=lambda row: row.weight, reverse=True)),
         # Without peak rates there are no least times, so the bytes are added up instead.
@@ -119,10 +119,10 @@ def rank_launches(
     )
 
 
-def answer_dump(capture: Capture, asked: str) -> Kernels:
+def answer_dump(capture: Capture, command_words: str) -> Kernels:
     """Return the answer about a module of a dump, with all launches."""
     # The length of the text is an upper bound of the number of launches.
-    return rank_launches(capture, asked, shown=len(capture.after))
+    return rank_launches(capture, command_words, shown=len(capture.after))
 
 
 def _describe_model(capture: Capture) -> str:

@@ -172,7 +172,7 @@ class Names:
 def join_times(
     capture: Capture,
     timing: Timing,
-    asked: str = "",
+    command_words: str = "",
     *,
     shown: int = 20,
     labelled: tuple[str, int] = ("", 0),
@@ -182,7 +182,7 @@ def join_times(
     Args:
         capture: The program's capture, for the target that the profile was recorded on.
         timing: The times in the profile.
-        asked: The subject and options, as on the command line.
+        command_words: The subject and options, as on the command line.
         shown: The number of launches to show.
         labelled: The labeled trace file, and the number of its events with a label.
     """
@@ -212,7 +212,7 @@ def join_times(
     matched = {name for row in measured for name in (row.name, *row.others)}
     return KernelTimes(
         program=capture.program,
-        asked=asked,
+        asked=command_words,
         target=capture.target,
         module=capture.module.name,
         file=timing.file,

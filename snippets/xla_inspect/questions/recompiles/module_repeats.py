@@ -93,13 +93,15 @@ class ModuleRepeats(Answer):
         yield Hint("To compare two of the compiled programs:", suggest("diff", both))
 
 
-def find_repeats(title: str, modules: Sequence[DumpedModule], asked: str, at_most: int | None = None) -> ModuleRepeats:
+def find_repeats(
+    title: str, modules: Sequence[DumpedModule], command_words: str, at_most: int | None = None
+) -> ModuleRepeats:
     """Return the functions with several modules in a dump.
 
     Args:
         title: The name of the dump.
         modules: Its modules.
-        asked: The dump, as on the command line.
+        command_words: The dump, as on the command line.
         at_most: The number of compilations allowed for a function, or None.
     """
     groups: dict[tuple[str, str], list[DumpedModule]] = defaultdict(list)
@@ -109,7 +111,7 @@ def find_repeats(title: str, modules: Sequence[DumpedModule], asked: str, at_mos
     functions = [RepeatedFunction(name, tuple(_compare(same))) for (_, name), same in groups.items() if len(same) > 1]
     # The sort is stable, so equal counts keep the order of the compilations.
     functions.sort(key=lambda function: -len(function.modules))
-    return ModuleRepeats(title, asked, len(modules), tuple(functions), at_most)
+    return ModuleRepeats(title, command_words, len(modules), tuple(functions), at_most)
 
 
 def name_function(module: str) -> str:

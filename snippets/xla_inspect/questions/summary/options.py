@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
     """Yield one answer for all targets."""
     captures = subjects.answer_each(subject, targets, subject.capture)
-    yield package.summarize(subject.name, list(captures), asked=subjects.write_subject(options))
+    yield package.summarize(subject.name, list(captures), subjects.write_subject(options))
 
 
 def summary(

@@ -61,9 +61,9 @@ def try_changes(  # noqa: PLR0913 - the program, the changes, and the question w
 
 
 def _try_kinds(
-    subject: Subject, target: str, kinds: Sequence[str], asked: tuple[Capture, Effect, Why]
+    subject: Subject, target: str, kinds: Sequence[str], question: tuple[Capture, Effect, Why]
 ) -> Iterator[WhyTrial]:
-    capture, effect, answer = asked
+    capture, effect, answer = question
     first = answer.findings[0]
     # Switching off a pass can only have an effect if the pass made or refused the decision.
     names = [first.pass_name, *(reason.pass_name for reason in first.reasons if reason.verdict in {"done", "refused"})]
