@@ -42,6 +42,7 @@ def pytest_addoption(parser: pytest.Parser) -> None:
     )
 
 
+# pytest-xdist starts its processes in the same hook, so this one must come first.
 @pytest.hookimpl(tryfirst=True)
 def pytest_sessionstart(session: pytest.Session) -> None:
     """Give the environment back before other processes are started with it, which do as this one does."""
@@ -51,8 +52,8 @@ def pytest_sessionstart(session: pytest.Session) -> None:
 
 def pytest_collection_finish(session: pytest.Session) -> None:
     """Start JAX as the reader's settings say, where tests ask for `hlo`: whatever test comes first, it is the same."""
-    wanted = any("hlo" in getattr(each, "fixturenames", ()) for each in session.items)
-    if wanted and not session.config.option.collectonly:
+    needs_hlo = any("hlo" in getattr(item, "fixturenames", ()) for item in session.items)
+    if needs_hlo and not session.config.option.collectonly:
         with _lent_environment(session.config):
             pass
         _leave_platform()  # who asks for nothing keeps what holds here anyway
@@ -76,11 +77,11 @@ def hlo(request: pytest.FixtureRequest) -> Iterator[Callable[..., CompiledProgra
 
         def compile_for_test(function: Callable[..., Any], *args: Any, **options: Any) -> CompiledProgram:  # noqa: ANN401 - whatever it takes
             __tracebackhide__ = True
-            made = hold_call(function, *args, log=log, **options)
-            key = snapshots.name(test, f"{made.subject.name} {made.target}")
-            made.record = snapshots.find(key)
-            snapshots.keep(key, made)
-            return made
+            program = hold_call(function, *args, log=log, **options)
+            key = snapshots.name(test, f"{program.subject.name} {program.target}")
+            program.record = snapshots.find(key)
+            snapshots.keep(key, program)
+            return program
 
         yield compile_for_test
 
@@ -98,6 +99,7 @@ def pytest_runtest_call(item: pytest.Item) -> Generator[None, Any, Any]:
         if not isinstance(error, TargetUnavailableError):
             raise
         if item.config.option.xla_require_targets:
+            # The traceback shows only this plugin, which does not help to find the missing target.
             pytest.fail(str(error), pytrace=False)
         pytest.skip(str(error))
     log = item.stash.get(_LOG, None)
@@ -130,6 +132,7 @@ def pytest_assertrepr_compare(op: str, left: object, right: object) -> list[str]
     """Say of a comparison how much was measured, against what, and where most of it comes from."""
     if op not in _TURNED or "xla_inspect.budgets" not in sys.modules:
         return None
+    # A run without `hlo` must not import the package, so the check of the loaded modules comes first.
     from xla_inspect.budgets import Quantity, Verdict
 
     if isinstance(left, Quantity):
@@ -157,11 +160,11 @@ def pytest_sessionfinish(session: pytest.Session) -> None:
 def _find_snapshots(request: pytest.FixtureRequest) -> Snapshots:
     from xla_inspect.budgets import Snapshots
 
-    known: dict[Path, Snapshots] = request.config.stash.setdefault(_SNAPSHOTS, {})
+    snapshots: dict[Path, Snapshots] = request.config.stash.setdefault(_SNAPSHOTS, {})
     path = Path(request.node.path)
-    if path not in known:
-        known[path] = Snapshots(path, update=request.config.option.xla_update)
-    return known[path]
+    if path not in snapshots:
+        snapshots[path] = Snapshots(path, update=request.config.option.xla_update)
+    return snapshots[path]
 
 
 @contextmanager
@@ -217,6 +220,7 @@ def _leave_platform() -> None:
     if not _chosen:
         return
     _chosen.clear()
+    # The package sets the same variable when it is imported, so the value may be its own by now.
     if "xla_inspect" in sys.modules:
         return
     if os.environ.get(_PLATFORMS) == "cpu":

@@ -41,6 +41,7 @@ def is_sealed(content: Mapping[str, Any]) -> bool:
 
 
 def _hash(content: Mapping[str, Any]) -> str:
+    # The hash covers the values and their order, but not the indentation of the file.
     return hashlib.sha256(json.dumps(content).encode()).hexdigest()
 
 
@@ -92,6 +93,7 @@ def read_text(path: Path) -> str:
     except ValueError as error:
         message = f"{_show(path)} is no JSON ({error}): `git checkout {_show(path)}` brings it back"
         raise SealError(message) from error
+    # A file without these items was not written by `write_sealed`, so it has no hash to check.
     if missing := [name for name in ("script", "versions", SEAL) if not content.get(name)]:
         message = f"{_show(path)} has no {', '.join(missing)}: the script that makes it calls stamps.write_sealed"
         raise SealError(message)
@@ -145,6 +147,7 @@ def _read_pins() -> dict[str, list[str]]:
     pins = {name: [version] for name, version in project.items()}
     for path in sorted((ROOT / "snippets" / "peers").glob("*/run.py")):
         for name, version in _PIN.findall(path.read_text(encoding="utf-8")):
+            # A pin of the project takes precedence over a pin of another compiler's environment.
             if name not in project:
                 pins.setdefault(name, []).append(version)
     return pins

@@ -55,4 +55,5 @@ def _show_summary(capture: Capture) -> str:
     return write_fragment(summarize(capture.program, [capture], ""))
 
 
+# The capture's own package must not import answers, which import captures, so the view is set here.
 Capture.notebook_view = staticmethod(_show_summary)

@@ -34,13 +34,13 @@ def find_files(
         places: The files or folders of importable names, by the start of the dotted name, as from `list_places`.
         whole: The places of which every file counts once one is imported, since they compute names of modules or data.
     """
-    waiting, files, known = list(starts), set[Path](), set[str]()
+    waiting, files, visited = list(starts), set[Path](), set[str]()
     list_beside = cache(_list_beside)  # several files share a folder
     while waiting:
         start = waiting.pop()
         if isinstance(start, str):
-            names = {_shorten(name, whole) for name in list_imports(start)} - known
-            known |= names
+            names = {_shorten(name, whole) for name in list_imports(start)} - visited
+            visited |= names
             waiting += (file for name in names for file in _locate(name, places, whole))
         elif start not in files:
             files.add(start)
@@ -60,6 +60,7 @@ def hash_files(files: Iterable[Path], root: Path) -> str:
     """Return a hash of files and of their paths below a folder, independent of the system's line endings."""
     digest = hashlib.sha256()
     for path in sorted(files):
+        # The zero byte separates a path from the contents, since a hash of both joined would not show where one ends.
         digest.update(path.relative_to(root).as_posix().encode() + b"\0")
         digest.update(path.read_bytes().replace(b"\r\n", b"\n") + b"\0")
     return digest.hexdigest()
@@ -77,7 +78,9 @@ def _read(code: str) -> tuple[tuple[str, ...], frozenset[str], Mapping[str, str]
     try:
         tree = ast.parse(code)
     except SyntaxError:
+        # Text that is no valid Python can still be data of a project, so this is no error.
         return (), frozenset(), {}
+    # Lazy imports count only if their names are used, so they are removed before the other imports are read.
     for block in filter(_is_lazy, [*tree.body]):
         tree.body.remove(block)
         for node in ast.walk(block):
@@ -113,20 +116,21 @@ def _locate(name: str, places: Mapping[str, Path], whole: Collection[str]) -> It
     if key in whole and place.is_dir():
         yield from _walk(place)
         return
-    taken = ""
+    attribute = ""
     for part in name.removeprefix(key).split(".")[1:]:
         if (place / f"{part}.py").is_file():
             place /= f"{part}.py"
         elif (place / part).is_dir():
             place /= part
         else:
-            taken = part
+            attribute = part
             break
+    # A dotted name may end in a module, a package, or a name inside of one of them.
     for file in (place, place / "__init__.py"):
         if file.is_file():
             yield file
             lazy = _read(file.read_text(encoding="utf-8"))[2] if file.name == "__init__.py" else {}
-            for inner in lazy.values() if not taken else [lazy[taken]] if taken in lazy else ():
+            for inner in lazy.values() if not attribute else [lazy[attribute]] if attribute in lazy else ():
                 yield from _locate(inner, places, whole)
 
 
@@ -142,6 +146,7 @@ def _list_data(code: str, beside: Mapping[str, Path]) -> Iterator[Path]:
         path = beside[name]
         if path.is_file():
             yield path
+        # A folder with Python next to the module is code, which counts only if it is imported.
         elif not any(path.rglob("*.py")):
             yield from _walk(path)
 

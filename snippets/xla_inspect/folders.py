@@ -30,6 +30,7 @@ def find_cache() -> Path | None:
     chosen = os.environ.get("XLA_INSPECT_CACHE", "")
     if chosen.lower() == "off":
         return None
+    # A shell does not expand `~` in every setting of a variable, such as one in a configuration file.
     if chosen:
         return Path(chosen).expanduser()
     if sys.platform == "win32":

@@ -91,6 +91,7 @@ def make_folder(folder: Path) -> None:
     """
     try:
         folder.mkdir(parents=True, exist_ok=True)
+        # Only an attempt shows whether the folder is writable, since permissions are not the only obstacle.
         with tempfile.TemporaryFile(dir=folder):
             pass
         old = any(folder.glob("module_*"))
@@ -110,6 +111,7 @@ def show_files(paper: Paper, target: Target, folder: Path | None) -> None:
     paper.show(inspect.getsource(models.classify), "python")
     with tempfile.TemporaryDirectory(prefix="xla_inspect_") as temporary:
         into = folder or Path(temporary)
+        # The user's folder may contain other files, which must not be counted as part of the dump.
         before = {*into.iterdir()}
         dump(target, into, models.classify, models.PARAMS, models.X)
         files = [file for file in dump_folder.list_dump_files(into) if file.path not in before]

@@ -189,6 +189,7 @@ def show_vmap(paper: Paper, target: Target, forecast: Forecast) -> None:
 
     from xla_inspect.practice import Equations, models
 
+    # Tracing needs only shapes, so no array has to be created.
     example = (models.PARAMS, models.shape(models.INPUT))
     batched = (models.PARAMS, models.X)
     mapped = jax.vmap(models.mlp, in_axes=(None, 0))

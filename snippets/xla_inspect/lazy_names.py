@@ -23,6 +23,7 @@ def lazy_names(package: str) -> Callable[[str], object]:
 
     @cache
     def read_places() -> dict[str, tuple[str, str]]:
+        # The loader also finds the source of a package that is imported from an archive.
         spec: Any = sys.modules[package].__spec__
         blocks = (node for node in ast.parse(spec.loader.get_source(spec.name)).body if isinstance(node, ast.If))
         return {
@@ -37,10 +38,12 @@ def lazy_names(package: str) -> Callable[[str], object]:
     def __getattr__(name: str) -> object:  # noqa: N807 - Python requires this name
         if name == "__all__":
             return sorted(read_places())
+        # Python and its tools ask a module for many names with underscores, which need no look at its source.
         if name.startswith("__") or name not in read_places():
             message = f"module {package!r} has no attribute {name!r}"
             raise AttributeError(message)
         module, attribute = read_places()[name]
+        # The name may be an attribute of the module or, if there is none, a submodule of the package.
         if module != package and hasattr(parent := import_module(module), attribute):
             return getattr(parent, attribute)
         return import_module(f"{module}.{attribute}")

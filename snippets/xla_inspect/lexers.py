@@ -38,6 +38,7 @@ class HloLexer(RegexLexer):
             (r"\s+", Text),
             (r"/\*.*?\*/", Comment.Multiline),
             (r"//.*", Comment.Single),
+            # The first matching rule wins, so keywords and shapes come before the rules for plain names.
             (r"^(HloModule)( +)([\w.$<>-]+)", _groups(Keyword.Declaration, Text, Name.Namespace)),
             (r"^(?:FileNames|FunctionNames|FileLocations|StackFrames)$", Keyword.Declaration),
             (r"(?:ENTRY|ROOT)\b", Keyword),
@@ -61,6 +62,7 @@ class HloLexer(RegexLexer):
         ],
         "carried": [
             (r"\{", Comment, "braces"),
+            # The state ends here, since the closing brace belongs to the inner state.
             default("#pop"),
         ],
         "braces": [
@@ -84,6 +86,7 @@ class StablehloLexer(RegexLexer):
         "root": [
             (r"\s+", Text),
             (r"//.*", Comment.Single),
+            # Locations are long and say little to a reader, so they are dimmed.
             (r"loc\(#loc\d*\)", Comment),
             (r"\{-#.*?#-\}", Comment.Multiline),
             _STRING,
@@ -130,6 +133,7 @@ class JaxprLexer(RegexLexer):
             (r"[a-zA-Z_]\w*(?==)", Name.Attribute),
             (r"(?:True|False|None|inf|nan|-inf)\b", Keyword.Constant),
             _NUMBER,
+            # JAX prints Python objects among the parameters of a primitive with their addresses.
             (r"<[\w .]+ at 0x[0-9a-f]+>", Comment),
             (r"[^\W\d][\w.]*", Text),
             (r"[()\[\]{},:;=<>*+\-/?|.&@!'^~#$%\\`]", Text),
@@ -184,6 +188,7 @@ class PtxLexer(RegexLexer):
             (r"//.*", Comment.Single),
             (r"/\*.*?\*/", Comment.Multiline),
             _STRING,
+            # A double colon belongs to an instruction such as `ld.param::entry`, not to a label.
             (r"^(\$?[\w$]+)(:)(?!:)", _groups(Name.Label, Text)),
             (r"\$[\w$]+", Name.Label),
             (r"%[\w.$]+", Name.Variable),
@@ -210,6 +215,7 @@ class MachineCodeLexer(RegexLexer):
         "root": [
             (r"\s+", Text),
             (r"/\*.*?\*/", Comment.Multiline),
+            # Assemblers of different targets have different marks for a comment.
             (r"//.*|(?<=\s)#.*|^#.*|(?<=\s);.*", Comment.Single),
             (r"^(\s*)([.$\w]+)(:)", _groups(Text, Name.Label, Text)),
             (r"^(\s*)(\.[\w.]+)", _groups(Text, Name.Attribute)),

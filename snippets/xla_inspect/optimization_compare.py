@@ -111,6 +111,7 @@ def show_passes(paper: Paper, capture: Capture, forecast: Forecast, guess: str) 
     for code, opcodes, goal in WASTE:
         by, count = tables.find_remover(capture, opcodes, goal)
         removals.append((code, ", ".join(opcodes), count, by))
+        # A compiler may repeat an operation inside several fusions, so more of them may remain than the program needs.
         remaining += count > goal
     paper.table(("code", "opcode", "remaining", "removed by"), removals, numbers=(2,))
     forecast.reveal(

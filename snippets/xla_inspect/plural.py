@@ -28,6 +28,7 @@ def singular(nouns: str) -> str:
 def _drop_ending(word: str) -> str:
     if word.endswith("ies"):
         return f"{word.removesuffix('ies')}y"
+    # After these endings, the plural has `es`; after others, the `e` belongs to the word.
     if re.search(r"(?:ss|sh|ch|x)es$", word):
         return word.removesuffix("es")
     return word if word.endswith("ss") else word.removesuffix("s")

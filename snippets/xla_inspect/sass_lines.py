@@ -49,6 +49,7 @@ def trace_sass(ptx: str, sass: str) -> tuple[int, ...]:
     if architecture is None or None in tools.values():
         return ()
     path = _locate(ptx, sass)
+    # Assembling takes much longer than reading a file, so the lines are stored.
     data = store.read_stored(path) if path else None
     lines = _load(data) if data else None
     if lines is None:
@@ -80,7 +81,9 @@ def read_marks(marked: str, sass: str) -> tuple[int, ...]:
             current = int(mark[1])
             continue
         texts.append(text)
+        # A mark applies to the instructions after it, but not to labels and directives.
         lines.append(current if INSTRUCTION.match(text) else 0)
+    # If the second assembly generated other code, its line table would be wrong for the given SASS.
     return tuple(lines) if texts == expected[head:] and any(lines) else ()
 
 
@@ -88,6 +91,7 @@ def _locate(ptx: str, sass: str) -> Path | None:
     """Return the cache file for the lines of a kernel, named after a hash of its inputs, or None without a cache."""
     folder = folders.find_cache()
     versions = [importlib.metadata.version(package) for package in TOOLS.values()]
+    # The versions of the tools are part of the key, since another version may generate other code.
     key = hashlib.sha256(json.dumps([FORMAT, ptx, sass, versions]).encode()).hexdigest()
     return folder / f"{key[:32]}.gz" if folder else None
 
@@ -96,6 +100,7 @@ def _load(data: bytes) -> tuple[int, ...] | None:
     """Return the stored lines, or None if the file is damaged."""
     try:
         return tuple(map(int, json.loads(gzip.decompress(data))))
+    # A damaged file only means that the lines are computed again.
     except (OSError, EOFError, zlib.error, ValueError, TypeError):
         return None
 

@@ -15,34 +15,36 @@ _CALLED = re.compile(r"\(.*\)$")
 _SEPARATOR = re.compile(r"(?<=\.py)(?:::|[./#])(?=[^\W\d])")
 
 
-def list_nearest(name: str, known: Iterable[str], most: int = 1, likeness: float = _LIKENESS) -> list[str]:
+def list_nearest(name: str, names: Iterable[str], most: int = 1, likeness: float = _LIKENESS) -> list[str]:
     """Return the known names that are nearest to a name, the nearest first. Case, `-` and `_` do not matter."""
+    # The match ignores case and dashes, but the suggestion must have the spelling that works.
     folded: dict[str, str] = {}
-    for each in known:
-        folded.setdefault(_fold(each), each)
+    for candidate in names:
+        folded.setdefault(_fold(candidate), candidate)
     return [folded[near] for near in difflib.get_close_matches(_fold(name), folded, most, likeness)]
 
 
-def suggest_name(name: str, known: Iterable[str], lead: str = "there are") -> str:
+def suggest_name(name: str, names: Iterable[str], lead: str = "there are") -> str:
     """Return `did you mean 'NAME'?`, or the text of `lead` and all known names if none is near."""
-    known = [*known]
-    if near := list_nearest(name, known):
+    names = [*names]
+    if near := list_nearest(name, names):
         return f"did you mean {near[0]!r}?"
-    return f"{lead} {', '.join(known) or 'none'}"
+    return f"{lead} {', '.join(names) or 'none'}"
 
 
 def suggest_file(path: Path) -> str:
     """Return `; did you mean NAME?` for a file that does not exist, or a message about its missing folder."""
     if not path.parent.is_dir():
         return f"; there is no folder {path.parent}"
-    near = list_nearest(path.name, sorted(each.name for each in path.parent.iterdir()))
+    near = list_nearest(path.name, sorted(entry.name for entry in path.parent.iterdir()))
     return f"; did you mean {path.parent / near[0]}?" if near else ""
 
 
-def respell_subject(named: str) -> str:
+def respell_subject(text: str) -> str:
     """Return a subject such as `model.py::step`, `model.py:step()` or `model.step` in the form `model.py:step`."""
-    subject = _SEPARATOR.sub(":", _CALLED.sub("", named))
+    subject = _SEPARATOR.sub(":", _CALLED.sub("", text))
     place, dot, function = subject.rpartition(".")
+    # The dot of `model.py` separates an extension, not a function.
     if ":" in subject or not dot or not function.isidentifier() or function == "py":
         return subject
     return f"{place}.py:{function}" if Path(f"{place}.py").is_file() else f"{place}:{function}"

@@ -30,10 +30,12 @@ def write_whole(path: Path, data: bytes) -> None:
         OSError: The file cannot be written.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
+    # The name is unique for each process and thread, so that two writers do not share an unfinished file.
     unfinished = path.with_name(f".{path.name}-{os.getpid()}-{get_ident()}{UNFINISHED}")
     try:
         unfinished.write_bytes(data)
         unfinished.replace(path)
+    # An interrupt must not leave an unfinished file behind either.
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
@@ -43,6 +45,7 @@ def read_stored(path: Path) -> bytes | None:
     """Return the contents of a file and mark it as used now, or return None if it cannot be read."""
     try:
         data = path.read_bytes()
+        # The eviction goes by the time of the last change, since file systems may not record that of the last access.
         os.utime(path)
     except OSError:
         return None
@@ -96,6 +99,7 @@ class Claim:
         end = time.monotonic() + (0 if sys.platform == "win32" else patience)
         while time.monotonic() < end and not lock(file):
             self.waited = True
+            # A blocking lock has no time limit, so the lock is polled.
             time.sleep(0.02)
 
     def __enter__(self) -> Self:
@@ -133,6 +137,7 @@ def evict(
                 files.append((status.st_mtime, path.name, status.st_size, path))
             elif path.name.endswith(UNFINISHED) and now - status.st_mtime > ABANDONED:
                 path.unlink()
+    # The newest files come first, so only the oldest exceed a limit.
     for rank, (_, _, length, path) in enumerate(sorted(files, reverse=True)):
         total += length
         if total > size or rank >= number:

@@ -107,8 +107,8 @@ class Paper:
         cells = [[f"{cell:,}" if isinstance(cell, int) else cut_names(str(cell)) for cell in row] for row in rows]
         widths = [max(map(len, column)) for column in zip(header, *cells, strict=True)]
         last = len(header) - 1
-        left = len(self.indent) + sum(width + 2 for width in widths[:last])
-        room = self.width - left
+        margin = len(self.indent) + sum(width + 2 for width in widths[:last])
+        room = self.width - margin
         folded = self.fold and last not in numbers and widths[last] > room
         # Long texts go below the other cells if the space to their right is too narrow.
         below = folded and room < ROOM
@@ -120,7 +120,7 @@ class Paper:
             if below and end:
                 text = f"{start.rstrip()}\n{_fill(end, self.width, self.indent * 2, self.indent * 2)}"
             elif folded and end:
-                text = _fill(end, self.width, start, " " * left)
+                text = _fill(end, self.width, start, " " * margin)
             else:
                 text = start + end
             lines = [line.rstrip() for line in text.split("\n")]
@@ -166,6 +166,7 @@ class Paper:
         from pygments.formatters import TerminalFormatter
         from pygments.lexers import get_lexer_by_name
 
+        # Empty lines at the start are part of a listing, so they must not be removed.
         lexer = get_lexer_by_name(language, stripnl=False)
         return pygments.highlight(text, lexer, TerminalFormatter()).rstrip("\n")
 
@@ -173,6 +174,7 @@ class Paper:
 def open_answer_paper(stream: TextIO | None = None, environment: Mapping[str, str] = os.environ) -> Paper:
     """Return the output for an answer, of at most 80 columns, also in a pipe."""
     paper = open_paper(stream, environment)
+    # In a child process, the stream is a pipe, so the parent process describes its terminal in a variable.
     columns = environment.get(TOLD, "")
     colour, width = (True, int(columns)) if columns.isdecimal() else (paper.colour, paper.width)
     return Paper(paper.stream, colour=colour, width=min(width, ANSWER_WIDTH), fold=True, indent="  ")
@@ -233,6 +235,7 @@ def _break(line: str, width: int) -> list[str]:
     """Return a line of a listing in pieces that fit with a mark, broken after spaces. A long word stays whole."""
     if len(line) <= width:
         return [line]
+    # Each piece but the last one is followed by the mark.
     width -= len(CONTINUED)
     inner = " " * (len(line) - len(line.lstrip()) + 4)
     parts, current = [], ""

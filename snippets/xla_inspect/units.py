@@ -64,6 +64,7 @@ def format_duration(seconds: float) -> str:
     if seconds >= 1:
         return f"{seconds:.1f} s"
     unit, least = next((unit for unit in _TIMES if seconds >= unit[1]), _TIMES[-1])
+    # A microsecond is the unit from 0.1 µs on, so its threshold differs from its size.
     value = seconds / (1e-6 if unit == "µs" else least)
     return f"{value:.0f} {unit}" if value >= _ROUND - 0.5 else f"{value:.2g} {unit}"
 
@@ -71,6 +72,7 @@ def format_duration(seconds: float) -> str:
 def format_share(share: float, digits: int = 0) -> str:
     """Return a share as a percentage, which is 0% only for exactly 0 and 100% only for exactly 1."""
     step = 10.0 ** -(digits + 2)
+    # Rounding would show a small share as 0%, which would look like none.
     if 0 < share < step:
         return f"<{step:.{digits}%}"
     # The sum of the parts of a whole may be a few units in the last place below 1.

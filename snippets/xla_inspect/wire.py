@@ -53,6 +53,7 @@ def read_fields(data: memoryview) -> Iterator[tuple[int, int | memoryview]]:
 
 def as_signed(value: int) -> int:
     """Return an unsigned 64-bit number as a signed one."""
+    # The encoding stores a negative number as its two's complement of 64 bits.
     return value - 2 * _SIGN if value & _SIGN else value
 
 
@@ -74,6 +75,7 @@ def _read_varint(data: bytes | memoryview, at: int) -> tuple[int, int]:
             if byte < _MORE:
                 return value, at + 1
             shift += 7
+            # A number of 64 bits has at most ten bytes, with seven bits in each.
             if shift >= _LONGEST:
                 message = "a number has more than 64 bits"
                 raise ValueError(message)
@@ -109,6 +111,7 @@ def lay_out(fields: Iterable[Field]) -> Layout:
         elif kind in _FIXED:
             wire, one, many = _FIXED[kind]
             layout[tag | wire] = name, many if repeated else one
+            # A writer may pack repeated numbers into one field or write them one by one, and a reader must accept both.
             if repeated:
                 layout[tag | _BYTES] = name, many
         else:
@@ -136,6 +139,7 @@ def read_message(data: bytes, layout: Layout) -> dict[str, Any]:  # noqa: C901, 
         while at < end:
             tag = data[at]
             at += 1
+            # Most tags and numbers have one byte, so these are read without a call.
             if tag >= _MORE:
                 tag, at = _read_varint(data, at - 1)
             name, how = layout.get(tag, _UNKNOWN)
@@ -187,6 +191,7 @@ def _keep_part(values: dict[str, Any], name: str, how: int, part: bytes) -> None
         values.setdefault(name, []).append(part.decode("utf-8", "surrogateescape"))
     else:
         size, form = (4, "f") if how == _FLOATS else (8, "d")
+        # A packed list of numbers of fixed width cannot end within a number.
         if len(part) % size:
             raise EOFError
         values.setdefault(name, []).extend(struct.unpack(f"<{len(part) // size}{form}", part))

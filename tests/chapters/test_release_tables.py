@@ -16,10 +16,10 @@ STEP = Drift(RECORDS[-2], RECORDS[-1])
 
 
 def test_the_matrix_has_a_row_for_each_step_and_says_what_was_not_compiled() -> None:
-    shown = release_tables.update_matrix([one_of_three_changed()], ["cpu", "h100:8"])
-    assert shown.count("<tr>") == 2
-    assert f'<a href="#v0-12-0-1">{RECORDS[-2].jax} to 0.12.0.1</a>' in shown
-    assert re.findall(r"<td ([^>]*)>(.*?)</td>", shown) == [
+    table = release_tables.update_matrix([one_of_three_changed()], ["cpu", "h100:8"])
+    assert table.count("<tr>") == 2
+    assert f'<a href="#v0-12-0-1">{RECORDS[-2].jax} to 0.12.0.1</a>' in table
+    assert re.findall(r"<td ([^>]*)>(.*?)</td>", table) == [
         ('style="--share: 33%" title="CPU: 1 of 3 programs"', "33"),
         ('class="none" title="not compiled under both releases"', "&ndash;"),
     ]
@@ -53,14 +53,14 @@ def test_counts_have_signs_and_additions_come_first() -> None:
 
 
 def test_each_program_whose_launches_changed_is_in_the_table() -> None:
-    shown = release_tables.tabulate_launches(STEP, markdown.cards, markdown.fold)
+    table = release_tables.tabulate_launches(STEP, markdown.cards, markdown.fold)
     assert STEP.launches
-    assert [name for name, _ in STEP.launches if release_tables.breakable_code(name) not in shown] == []
+    assert [name for name, _ in STEP.launches if release_tables.breakable_code(name) not in table] == []
 
 
 def test_rows_beyond_the_first_few_are_folded_and_counted() -> None:
-    shown = release_tables.fold_rows([["a"]] * (release_tables.MOST + 3), ["name"], markdown.cards, markdown.fold)
-    assert '??? listing "3 more rows"' in shown
+    table = release_tables.fold_rows([["a"]] * (release_tables.MOST + 3), ["name"], markdown.cards, markdown.fold)
+    assert '??? listing "3 more rows"' in table
 
 
 def test_failed_checks_are_listed_by_page_and_escaped() -> None:
@@ -68,8 +68,8 @@ def test_failed_checks_are_listed_by_page_and_escaped() -> None:
         Disagreement("docs/fusion.md", 10, "check", "a < b", "AssertionError: <class 'int'>"),
         Disagreement("docs/fusion.md", 12, "value", "f(x)", "KeyError: 'x'"),
     ]
-    shown = release_tables.fold_by_page(disagreements, markdown.fold)
-    assert '??? listing "fusion: 1 check, 1 value or block"' in shown
-    assert "These fail on [this page](fusion.md):" in shown
-    assert "| a &#60; b | <code>AssertionError: &#60;class" in shown
-    assert "| <code>f(x)</code> | <code>KeyError:" in shown
+    table = release_tables.fold_by_page(disagreements, markdown.fold)
+    assert '??? listing "fusion: 1 check, 1 value or block"' in table
+    assert "These fail on [this page](fusion.md):" in table
+    assert "| a &#60; b | <code>AssertionError: &#60;class" in table
+    assert "| <code>f(x)</code> | <code>KeyError:" in table

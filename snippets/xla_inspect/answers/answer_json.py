@@ -69,6 +69,7 @@ def _describe(hint: Any) -> dict[str, Any]:  # noqa: ANN401 - any annotation
     origin, arguments = get_origin(hint), get_args(hint)
     if hint in _PLAIN:
         form: dict[str, Any] = {"type": _PLAIN[hint]}
+    # Python has two types for unions: one for `X | Y`, and one for `Union` and `Optional`.
     elif origin in {Union, types.UnionType}:
         form = {"anyOf": [_describe(argument) for argument in arguments]}
     elif origin is Literal:

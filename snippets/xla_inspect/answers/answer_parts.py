@@ -52,15 +52,16 @@ class Listing:
     title: str
 
 
-def suggest(question: str, asked: str, *options: str) -> str:
+def suggest(question: str, command_words: str, *options: str) -> str:
     """Return a command line that asks a question.
 
     Args:
         question: The name of the question, which is the subcommand.
-        asked: The subject and the options that all questions share, as `write_subject` returns them.
+        command_words: The subject and the options that all questions share, as `write_subject` returns them.
         *options: The question's own options.
     """
-    return " ".join(("xla-inspect", question, *options, asked))
+    # The options come first, since the words after a script are the script's own arguments.
+    return " ".join(("xla-inspect", question, *options, command_words))
 
 
 type Part = str | Table | Hint | Listing

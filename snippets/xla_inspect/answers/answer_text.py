@@ -70,6 +70,7 @@ def fold_command(command: str, width: int) -> list[str]:
         width: The number of columns. A single long word may exceed it.
     """
     try:
+        # Without POSIX rules, the words keep their quotes, so that the command can be copied.
         words = shlex.split(command, posix=False)
     except ValueError:
         # A command with an unbalanced quote cannot be split into words.

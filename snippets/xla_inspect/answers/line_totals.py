@@ -46,6 +46,7 @@ def sum_lines(rows: Iterable[tuple[str, str, float]]) -> tuple[LineTotal, ...]:
         launches, sum_ = totals.get((where, text), (0, 0.0))
         totals[where, text] = launches + 1, sum_ + amount
     lines = [LineTotal(*place, *total) for place, total in totals.items()]
+    # The sort is stable, so equal lines keep the order of their rows.
     return tuple(sorted(lines, key=lambda line: -line.amount))
 
 

@@ -32,13 +32,16 @@ def main() -> None:
         (Path(folder) / STACKS).open("w", encoding="utf-8") as stacks,
     ):
         os.dup2(2, 1)
+        # The parent process reads these stacks to report the user's line at which a crash happened.
         faulthandler.enable(stacks)
 
         def end(status: int) -> NoReturn:
+            # The reader of a pipe may be gone, which must not prevent the status from being written.
             with suppress(OSError):
                 out.flush()
                 sys.stdout.flush()
                 sys.stderr.flush()
+            # The parent process reads a missing status as a crash, so the status is written last.
             (Path(folder) / STATUS).write_text(str(status), encoding="utf-8")
             # The file may have started threads that never end, or registered exit handlers.
             leave(status)

@@ -58,12 +58,14 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     """
     budgets = read_budgets(options.file)
     if options.only and not (budgets := tuple(budget for budget in budgets if budget.name == options.only)):
+        # The file is read again because the condition has replaced `budgets` with an empty tuple.
         names = ", ".join(budget.name for budget in read_budgets(options.file))
         message = f"{options.file} has no program {options.only!r}; its programs are {names}"
         raise InspectError(message)
     place = options.file.with_suffix(".json")
     # If all programs are recorded again, the old records may be unreadable.
     records = read_records(place, anew=options.update and (bool(options.result) or not options.only))
+    # With `--result`, this is the process of a single program, which `_start` began.
     if options.result:
         return _run_one(budgets[0], records, options)
     rows: list[Checked] = []
@@ -74,6 +76,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
             status, result = _start(budget, options, Path(folder) / f"{number}.json")
             if status > command_list.CHANGED:  # interrupted
                 return status
+            # A failure of one program must not hide the results of the others, so the loop goes on.
             worst = max(worst, status)
             rows += [Checked(**row) for row in result.get("rows", ())]
             new_records |= {key: Record.read(record, key) for key, record in result.get("records", {}).items()}
@@ -103,6 +106,7 @@ def choose_status(report: BudgetReport) -> int:
 
 def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[int, dict[str, Any]]:
     """Check a program in a separate process, and return its exit status and its results."""
+    # The child process works in the folder of the budget file, where a relative path would be wrong.
     words = ["check", str(options.file.absolute()), f"--only={budget.name}", f"--result={result}"]
     words += [f"--load-limit={options.load_limit}", *["--update"] * options.update, *["--debug"] * options.debug]
     # A budget may also require that the program fits on further targets.
@@ -121,6 +125,7 @@ def _start(budget: Budget, options: argparse.Namespace, result: Path) -> tuple[i
 
 def _run_one(budget: Budget, records: dict[str, Record], options: argparse.Namespace) -> int:
     """Check one program in this process, and write the result to a file."""
+    # One call serves all targets of the budget, so it needs the devices of the largest mesh.
     request = Request((budget.subject,), devices=max(map(count_devices, budget.targets)), **budget.call)
     subject = question.read_subject(request, options.load_limit)
     # Times differ between machines and runs, so no budget depends on them.

@@ -59,12 +59,14 @@ def run_apart(
     with tempfile.TemporaryDirectory(prefix="xla_inspect_run_") as name, ending_by_exception():
         original = list_original()
         if paths:
+            # The folders of a commit come first, so that its modules hide those of the user's checkout.
             original["PYTHONPATH"] = os.pathsep.join(filter(None, (*paths, original.get("PYTHONPATH", ""))))
         (Path(name) / ENVIRONMENT).write_text(json.dumps(original), encoding="utf-8")
         environment = {
             **original,
             **describe_terminal(sys.stdout),
             **_simulate(options),
+            # This process reads the pipe as UTF-8, whatever encoding the locale of the machine has.
             "PYTHONIOENCODING": "utf-8",
         }
         child = Child(
@@ -98,8 +100,10 @@ def run_apart(
         if failure:
             print_note(f"cannot write the answer: {failure}")
             return 2
+        # If the reader closed the pipe, this process ended the child, so the early end is no error.
         if not exit_status and not closed:
             print_note(_explain_end(code, options, file, Path(name) / STACKS))
+        # A process that wrote no status did not finish, so its command cannot count as a success.
         return int(exit_status or 2)
 
 
@@ -111,6 +115,7 @@ def _simulate(options: argparse.Namespace) -> dict[str, str]:
         # A script runs in its usual environment, with as many devices as without this package.
         return {}
     targets = options.target if isinstance(options.target, list) else [options.target]
+    # JAX fixes the number of CPU devices when it starts, so the largest target decides.
     most = max((count_devices(target) for target in targets if target), default=1)
     return {"JAX_NUM_CPU_DEVICES": str(most)} if most > int(os.environ.get("JAX_NUM_CPU_DEVICES", "1")) else {}
 
@@ -124,6 +129,7 @@ def _ignore_interrupts() -> None:
 @contextmanager
 def ending_by_exception() -> Iterator[None]:
     """Turn signals that end this process into SystemExit, so that the child process and its dumps are removed too."""
+    # Python lets only the main thread install handlers of signals.
     if threading.current_thread() is not threading.main_thread():
         yield
         return
@@ -141,6 +147,7 @@ def ending_by_exception() -> Iterator[None]:
             signal.signal(number, handler)
 
 
+# Not every operating system has both signals.
 _ENDING = tuple(getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if hasattr(signal, name))
 
 
@@ -157,6 +164,7 @@ def _pass_all_on(process: subprocess.Popen[str]) -> tuple[bool, str]:
         try:
             for line in source or ():
                 sink.write(line)
+                # A compilation may take minutes, so its messages must not wait in a buffer.
                 sink.flush()
         except (OSError, ValueError) as error:
             if isinstance(error, BrokenPipeError):
@@ -169,6 +177,7 @@ def _pass_all_on(process: subprocess.Popen[str]) -> tuple[bool, str]:
             os.dup2(os.open(os.devnull, os.O_WRONLY), sink.fileno())
 
     streams = (process.stdout, sys.stdout), (drop_logs(process.stderr or ()), sys.stderr)
+    # Both streams are read at the same time, since a process blocks when a pipe that is not read is full.
     threads = [threading.Thread(target=pass_on, args=stream, daemon=True) for stream in streams]
     for thread in threads:
         thread.start()
@@ -182,8 +191,10 @@ def _explain_end(code: int, options: argparse.Namespace, file: str, stacks: Path
     text = stacks.read_text(encoding="utf-8", errors="replace") if stacks.is_file() else ""
     line = find_line(text, Path(file))
     where = f"{file}:{line}" if line else file
+    # `faulthandler` begins the stacks of an expired time limit with this word.
     if text.rpartition("Fatal Python error")[2].startswith("Timeout ("):
         return time_limit.explain_timeout(where, "loading or tracing it", options.load_limit)
+    # A negative exit code is the number of the signal that ended the process.
     what_to_do = user_code.ENDED if code >= 0 else CRASHED.get(-code, CRASHED[0])
     return f"{where}: the process that ran this file ended early ({name_end(code)})\n{what_to_do}"
 

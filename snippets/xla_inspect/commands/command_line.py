@@ -70,6 +70,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _is_dump(word: str) -> bool:
     """Return whether a subject is a dump, which runs none of the user's code."""
+    # This test comes first because it needs no import, and most subjects are files of Python.
     if word == "run" or word.rpartition(":")[0].endswith(".py"):
         return False
     from xla_inspect.dumps import split_dump
@@ -106,6 +107,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
     # argparse would read the options of a script as options of the command, so the script's words are added afterwards.
     at = words.index("run", 1) if "run" in words[1:] else len(words)
     parser, subparser = build_parser(words[0] if words else "")
+    # `parse_args` would reject positional words that follow an option.
     options, others = parser.parse_known_args([*words[:at], *words[at : at + 1]])
     if others and (any(word.startswith("-") for word in others) or not hasattr(options, "subject")):
         subparser.refuse(others)
@@ -113,6 +115,7 @@ def parse(words: Sequence[str]) -> argparse.Namespace:
         # Parts of the subject may also follow options.
         options.subject = [*options.subject, *others]
     if at < len(words):
+        # The last word that argparse read is `run` itself, which `words[at:]` contains too.
         options.subject = [*options.subject[:-1], *words[at:]]
     return options
 
@@ -150,6 +153,7 @@ def run_here(arguments: Sequence[str], out: TextIO | None = None) -> int:
         return MISSING if isinstance(error, TargetUnavailableError) else BAD_INPUT
     except KeyboardInterrupt:
         print_note("interrupted")
+        # Shells report a program that an interrupt ended as 128 plus the number of the signal.
         return 130
     except BaseException as error:  # noqa: BLE001 - the user's code may raise anything, and all of it is reported
         if isinstance(error, BrokenPipeError) and out is sys.stdout:
@@ -179,6 +183,7 @@ class Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         """Print the problem and the usage, and exit with the status of bad input."""
+        # argparse passes only the finished message, so the word and the choices are read from its text.
         if match := re.search(r"invalid choice: '(.*)' \(choose from (.*)\)", message):
             choices = [choice.strip("' ") for choice in match[2].split(",")]
             message = f"{message.partition(':')[0]}: there is no {match[1]!r}; {suggest_name(match[1], choices)}"
@@ -222,6 +227,7 @@ def build_parser(chosen: str = "") -> tuple[argparse.ArgumentParser, Parser]:
         description="Compile your JAX program for CPU, NVIDIA GPU or TPU without having one, and answer\nquestions "
         "about the result. The default command is summary.",
     )
+    # Looking up the installed versions takes time, so it happens only if they are printed.
     parser.add_argument("--version", action="version", version=_version() if chosen == "--version" else "")
     commands = parser.add_subparsers(dest="command", required=True, metavar="COMMAND", parser_class=Parser)
     if chosen not in list_questions():

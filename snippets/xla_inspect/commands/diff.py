@@ -82,6 +82,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     with tempfile.TemporaryDirectory(prefix="xla_inspect_diff_") as folder:
         captures: list[Capture] = []
         for number, side in enumerate(sides):
+            # Both sides write files with the same names, so each side has a folder of its own.
             place = Path(folder) / str(number)
             place.mkdir()
             capture = _compile(side, options, place)
@@ -111,6 +112,7 @@ def find_sides(options: argparse.Namespace) -> tuple[Side, Side]:
         )
         raise InspectError(message)
     first, second = subjects[0], subjects[-1]
+    # A saved capture has only one target, so without `--target` it decides the target of both sides.
     target = options.target or next((name for name in map(_find_target, subjects) if name not in {"", "unknown"}), "")
     more = tuple(word for change in options.changed for word in _read_change(change))
     if len(subjects) == _TWO:
@@ -123,6 +125,7 @@ def find_sides(options: argparse.Namespace) -> tuple[Side, Side]:
         names = [f"{names[0]} {target or 'cpu'}".strip(), f"{names[1]} {options.against_target}".strip()]
     if options.changed:
         names = [names[0] or "unchanged", f"{names[1]} with {' '.join(options.changed)}".strip()]
+    # The empty strings select the current files if there are fewer than two `--rev` options.
     revisions_of = [*options.rev, "", ""]
     return (
         Side(names[0], first, target, (), revisions_of[0]),
@@ -191,6 +194,7 @@ def _compile(side: Side, options: argparse.Namespace, folder: Path) -> Capture |
         subject=[*words], target=side.target, load_limit=options.load_limit, debug=options.debug
     )
     status = child_process.run_apart(line, child_options, folder=working, paths=paths)
+    # A program that the compiler rejects is saved too, with a non-zero status, so the file decides.
     if not file.is_file():
         print_note(f"no comparison, because {side.name} failed")
         return status or command_list.BAD_INPUT

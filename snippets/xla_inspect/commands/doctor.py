@@ -42,6 +42,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     versions = {name: find_version(name) for kind in ("gpu", "tpu") for name in PACKAGES[kind]}
     installed = {name: version for name, version in versions.items() if version}
     checks, failures = [], []
+    # `groupby` needs the targets of one kind next to each other, which is their order in `TARGETS`.
     for kind, group in groupby(TARGETS, key=lambda name: find_target(name).kind):
         names = tuple(group)
         check, failure = _check(kind, names, quick=options.quick)
@@ -99,15 +100,15 @@ def admits(bounds: str, version: str) -> bool:
         other = order(bound["version"])
         length = max(len(mine), len(other))
         # Versions of different lengths are padded with zeros, so that 0.11 equals 0.11.0.
-        left, right = (numbers + (0,) * (length - len(numbers)) for numbers in (mine, other))
+        installed, required = (numbers + (0,) * (length - len(numbers)) for numbers in (mine, other))
         holds = {
-            "<": left < right,
-            "<=": left <= right,
-            ">": left > right,
-            ">=": left >= right,
-            "==": left == right,
-            "!=": left != right,
-            "~=": left >= right and left[: len(other) - 1] == right[: len(other) - 1],
+            "<": installed < required,
+            "<=": installed <= required,
+            ">": installed > required,
+            ">=": installed >= required,
+            "==": installed == required,
+            "!=": installed != required,
+            "~=": installed >= required and installed[: len(other) - 1] == required[: len(other) - 1],
         }
         # An unknown sign, such as `===`, is treated as satisfied.
         if not holds.get(bound["sign"], True):
@@ -122,6 +123,7 @@ def find_settings(environment: Mapping[str, str]) -> Iterator[Trouble]:
         environment: The environment variables.
     """
     platforms = environment.get("JAX_PLATFORMS", "")
+    # An empty variable leaves the choice of the platform to JAX, which always includes the CPU.
     if platforms and "cpu" not in platforms.split(","):
         yield Trouble(f"JAX_PLATFORMS={platforms} excludes the CPU, which JAX needs for tracing", "unset JAX_PLATFORMS")
     flags = environment.get("XLA_FLAGS", "")
@@ -137,12 +139,14 @@ def find_settings(environment: Mapping[str, str]) -> Iterator[Trouble]:
 def _check(kind: str, names: tuple[str, ...], *, quick: bool) -> tuple[TargetCheck, list[Trouble]]:
     """Return the availability of a kind of target and any problems, after compiling a small program for it."""
     obstacle = find_target(names[0]).obstacle
+    # One target of each kind is enough, since all targets of a kind share the same compiler library.
     target = next((name for name in names if name in {"cpu", "h100", "tpu-v5e"}), names[0])
     if obstacle or quick:
         return TargetCheck(names, obstacle, "", 0.0), []
     start = time.perf_counter()
     try:
         _compile(target)
+    # An incompatible plugin may fail in any of these ways, also while it is imported.
     except (InspectError, RuntimeError, ImportError, AttributeError) as error:
         line = install_line({"gpu": "cuda", "tpu": "tpu"}[kind]) if kind != "cpu" else install_line()
         reason = f"{type(error).__name__}: {error}".partition("\n")[0]

@@ -59,6 +59,7 @@ def _tabulate(history: ReleaseHistory) -> str:
 def _tabulate_versions(history: ReleaseHistory) -> str:
     # Only the releases next to a change are of interest in a bug report.
     near = {release for change in history.changes for release in (change.before, change.after)}
+    # Without a change, there are no such releases, so all versions are listed.
     rows: list[ReleaseRow] = [row for row in history.rows if row.release in near] or list(history.rows)
     names = list(dict.fromkeys(name for row in rows for name in row.versions or {}))
     return markdown.table(

@@ -48,6 +48,7 @@ def load_ipython_extension(shell: Any) -> None:  # noqa: ANN401 - IPython's, whi
 
     keep_devices()
 
+    # IPython would otherwise replace `{x}` and `$x` in the line with the values of variables.
     @no_var_expand
     def xla(line: str, cell: str | None = None) -> Shown | None:
         return run_magic(shell, line, cell)
@@ -96,6 +97,7 @@ def _answer(shell: Any, words: list[str], cell: str | None) -> Shown | None:  # 
     file = "<cell>"
     if cell is None:
         words, call = _join_call(words)
+        # A call without a command before it is a subject of the default command.
         words = ["summary", *words] if call and words[0] == ast.unparse(call) else command_line.complete(words)
         before: list[ast.stmt] = []
     else:
@@ -111,6 +113,7 @@ def _answer(shell: Any, words: list[str], cell: str | None) -> Shown | None:  # 
         command_line.main(words)
         return None
     exec(compile(ast.Module(before, []), file, "exec"), shell.user_ns)  # noqa: S102 - the user's own cell
+    # The function and its arguments are evaluated one by one, since the call itself must not run.
     function, args, kwargs = (_evaluate(part, file, shell.user_ns) for part in _split_call(call))
     text = ast.unparse(call)
     # A later line may contain only the name of the function, which then means its last call.
@@ -137,6 +140,7 @@ def _join_call(words: Sequence[str]) -> tuple[list[str], ast.Call | None]:
         # The longest text that parses is the call, since its arguments may contain calls too.
         for end in range(len(words), start, -1):
             text = " ".join(words[start:end])
+            # Most of these pieces of the line are not Python, so the errors are expected.
             with suppress(SyntaxError, ValueError):
                 node = ast.parse(_calls.get(text, text), mode="eval").body
                 if isinstance(node, ast.Call):

@@ -36,6 +36,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     Raises:
         InspectError: The file or function does not exist, the port is in use, or a limit is invalid.
     """
+    # The help of this command must not wait for the imports of the server.
     from xla_inspect.play import Limits, choose_memory, serve
 
     for name in ("code", "compile"):
@@ -58,6 +59,7 @@ def read_size(text: str) -> int:
     if match is None:
         message = f"--limit-memory {text}: pass a size with a unit, as in --limit-memory 4G"
         raise InspectError(message)
+    # The position of the unit in this string is the power of 1024, so the space has the place of bytes.
     size = int(float(match[1]) * 1024 ** (" KMGT".index(match[2].upper())))
     if size < _LEAST:
         message = f"--limit-memory {text}: JAX alone needs more; the minimum is 256M"

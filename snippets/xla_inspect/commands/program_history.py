@@ -56,19 +56,24 @@ class ProgramHistory:
     Args:
         task: The program and its target.
         span: The releases, the oldest first.
-        asked: The names of the questions.
+        questions: The names of the questions.
         options: The parsed options of the command.
         folder: The folder for the output of the compilers.
     """
 
     def __init__(
-        self, task: ReleaseTask, span: Sequence[str], asked: Sequence[str], options: argparse.Namespace, folder: Path
+        self,
+        task: ReleaseTask,
+        span: Sequence[str],
+        questions: Sequence[str],
+        options: argparse.Namespace,
+        folder: Path,
     ) -> None:
         """Prepare the search without measuring a release."""
         self.task, self.span, self.options, self.folder = task, span, options, folder
         # Any change of code counts if the user asks about code. By default, only a change of much of it does.
         least = {"code": ANY_CODE} if "code" in split_list(options.ask) else {}
-        self.asked = [replace(QUESTIONS[name], least=least.get(name, QUESTIONS[name].least)) for name in asked]
+        self.asked = [replace(QUESTIONS[name], least=least.get(name, QUESTIONS[name].least)) for name in questions]
         self.described: dict[str, dict[str, Any]] = {}
         self.results: dict[str, dict[str, Any]] = {}
         self.versions: dict[str, Mapping[str, str]] = {}
@@ -83,6 +88,7 @@ class ProgramHistory:
         """
         if self.options.every:
             self.search.measure_all()
+        # One question with two measured ends is enough for an answer.
         if not any(self.search.find_ends(question) for question in self.asked):
             raise self._explain_nothing()
         if self.options.every:
@@ -135,6 +141,7 @@ class ProgramHistory:
             ((_, result),) = probe([described], say=lambda _: self.say(f"compiling under JAX {version}"))
             self.described[version], self.results[version] = described, result
             self.versions[version] = environment.versions
+            # The dumps are read before the run, which would be in vain if the compilation failed.
             measure = self._read(version)
             if self.options.run and not (measure.failed or measure.refused):
                 self.say(f"running under JAX {version}")
@@ -149,12 +156,14 @@ class ProgramHistory:
                 )
                 measure = _add_runs(measure, run_result, self.options.compile_limit)
         except ReleaseError as error:
+            # A release that cannot be installed must not stop the search, which then uses its neighbors.
             return ReleaseMeasure(version, failed=str(error).partition("\n")[0])
         return measure
 
     def _read(self, version: str) -> ReleaseMeasure:
         described, result, versions = self.described[version], self.results[version], self.versions[version]
         if failed := printable(result.get("failed", "")):
+            # An error while the file is loaded or traced is not the compiler's, so the release was not measured.
             if result.get("stage") != "compiling":
                 return ReleaseMeasure(version, versions, failed, place=printable(result.get("place", "")))
             values: dict[str, Any] = {"compiles": False}
@@ -178,8 +187,10 @@ class ProgramHistory:
         """Return a change of an answer with its cause."""
         question, pair = boundary.question, (boundary.before, boundary.after)
         releases = (pair[0].version, pair[1].version)
+        # The releases between the two could not be measured, so any of them may have made the change.
         between = tuple(release.version for release in boundary.between)
         change = ReleaseChange(question.name, *releases, between, _tell(question, pair[0]), _tell(question, pair[1]))
+        # A release whose compiler failed has no module to compare, but its log shows how far it came.
         if refused := next((measure for measure in pair if measure.refused), None):
             folder = Path(self.described[refused.version]["folder"])
             return explain_release_failure(change, refused.refused, folder)
@@ -225,6 +236,7 @@ def _add_runs(measure: ReleaseMeasure, result: dict[str, Any], limit: float) -> 
         values["run-time"] = result["median"]
     else:
         notes = (*notes, f"the run was not timed: {result.get('failed', 'unknown error')}")
+        # A run that exceeds the limit still shows that the program is at least as slow as the limit.
         if str(result.get("failed", "")).startswith("not done"):
             values["run-time"] = limit
     return ReleaseMeasure(measure.version, measure.versions, values=values, notes=notes)

@@ -96,6 +96,7 @@ def read_request(options: argparse.Namespace) -> Request:
     if getattr(options, "whole", False) and options.lines_of:
         message = f"{options.command} always shows the lines that call a compiled function; remove --lines-of"
         raise InspectError(message)
+    # Some commands accept one target and others several, so the option may be a string or a list.
     targets = options.target if isinstance(options.target, list) else [options.target]
     return subjects.Request(
         words=tuple(options.subject),
@@ -127,6 +128,7 @@ def read_subject(request: Request, limit: float) -> Subject:
     Raises:
         InspectError: The subject does not exist, or its arguments are missing.
     """
+    # A notebook's cell has no file, so its call is looked up before the word is read as a path.
     if call := CALLS.get(request.words[0]):
         return subjects.read_notebook_call(request, call)
     if request.whole and not request.is_script and not subjects.is_dump(request.words[0]):
@@ -144,6 +146,7 @@ def read_subject(request: Request, limit: float) -> Subject:
         if subjects.is_dump(request.words[0]):
             return subjects.read_dump(request)
         subject = subjects.read_function(request)
+    # Tracing runs the user's code too, but only later, when a target is compiled.
     subject.around_tracing = lambda: time_limit.limited(f"tracing {subject.name}", request.file, limit)
     return subject
 
@@ -231,6 +234,7 @@ def print_answers(  # noqa: PLR0913 - the answers and the notes about them
     if options.json:
         texts = [write_json(answer, missing) for answer in answers]
         if others:
+            # Standard output must contain only JSON here.
             print_note(also)
         out.write(texts[0] + "\n" if len(texts) == 1 else f"[{',\n'.join(texts)}]\n")
     else:
@@ -247,19 +251,23 @@ def print_answers(  # noqa: PLR0913 - the answers and the notes about them
         write_file(options.html, write_page(answers, name, missing))
 
 
-def choose_targets(usual: Sequence[str], subject: Subject, asked: Sequence[str] | None) -> tuple[list[str], list[str]]:
+def choose_targets(
+    usual: Sequence[str], subject: Subject, requested: Sequence[str] | None
+) -> tuple[list[str], list[str]]:
     """Return the available targets of a question, and the reasons why requested ones are unavailable.
 
     Raises:
         TargetUnavailableError: All requested targets are unavailable.
         InspectError: A target does not exist.
     """
+    # A saved capture needs no compiler, so targets that this machine lacks are available too.
     if subject.call is None:
-        return list(asked or subject.saved), []
-    if not asked:
+        return list(requested or subject.saved), []
+    if not requested:
         reasons = available()
         return [target for target in usual if not reasons[target]] or ["cpu"], []
-    targets = {target: find_target(target) for target in dict.fromkeys(asked)}
+    # A target that is repeated on the command line is compiled once.
+    targets = {target: find_target(target) for target in dict.fromkeys(requested)}
     missing = [TargetUnavailableError(name, target.obstacle) for name, target in targets.items() if target.obstacle]
     if len(missing) == len(targets):
         raise missing[0]

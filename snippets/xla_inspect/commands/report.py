@@ -86,6 +86,7 @@ def read_beside(paths: Sequence[str]) -> dict[str, Capture]:
         InspectError: A file cannot be read, or has no capture.
     """
     captures: dict[str, Capture] = {}
+    # Two files may hold the same program, so the label includes the name of the file.
     for path in paths:
         for capture in (read_saved(Request(words=(path,))).saved or {}).values():
             captures[f"{capture.program} ({Path(path).name})"] = capture
@@ -106,6 +107,7 @@ def capture_all(
     captures, missing = {}, {}
     lacking: list[str] = []
     for target in targets:
+        # A saved capture is looked up by its own target, which already has the full name.
         key = target if subject.call is None else subject.name_target(target)
         try:
             capture, refusals = subject.capture_most(key, contents, passes=True, **settings)

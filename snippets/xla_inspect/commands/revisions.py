@@ -88,6 +88,7 @@ def _find_root(folder: Path, place: str) -> Path:
 def _find_paths(root: Path, files: Path) -> list[str]:
     """Return a commit's versions of the repository's folders on Python's search path, such as editable installs."""
     entries = [Path(entry).resolve() for entry in sys.path if entry]
+    # A virtual environment inside of the repository is on the search path, but git does not contain it.
     installed = {"site-packages", "dist-packages"}
     own = [entry for entry in entries if entry.is_relative_to(root) and not installed & set(entry.parts)]
     folders = [files / entry.relative_to(root) for entry in (*own, root / "src")]

@@ -67,6 +67,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     subject = question.read_subject(question.read_request(options), options.load_limit)
     subject.lines_of = options.lines_of
     target = options.target or next(iter(subject.saved), "cpu")
+    # The result is not needed: the call fails if the target does not exist or is unavailable.
     question.choose_targets((), subject, [target])
     kind, is_code = find_entry(target).kind, options.stage == "code"
     capture, gap = _capture(subject, target, options)
@@ -107,6 +108,7 @@ def _find_absence(capture: Capture, stage: str) -> str:
     """Return the reason why a capture lacks a stage, or an empty string."""
     # A stage has the name of the field of a capture, with few exceptions.
     field = _FIELDS.get(stage, stage)
+    # An incomplete field may still have contents, which are worth printing.
     reason = capture.missing.get(field, "")
     return f"{capture.program} has no {stage}: {reason}" if reason and not getattr(capture, field, "") else ""
 
@@ -153,6 +155,7 @@ def _capture(subject: Subject, target: str, options: argparse.Namespace) -> tupl
     kind = find_entry(target).kind
     if kind == "tpu":
         capture, refusals = subject.capture_most(target, ("machine",))
+        # A saved capture reports no refusal, so without one the machine code was not saved.
         gap = next(iter(refusals.values()), UNSAVED)
         return capture, "" if capture.low_level or capture.error else f"no bundles: {gap}"
     # LLVM's remarks about vectorized loops of the CPU's code are part of the compiler messages.
@@ -185,6 +188,7 @@ def _keep_kernel(capture: Capture, name: str) -> Capture:
     low_level = tuple(module for module in capture.low_level if name in {module.kernel, *module.instructions})
     if not (code or low_level):
         below = [module.kernel for module in capture.low_level]
+        # A kernel may have code in several languages, each with its own piece of the same name.
         names = list(dict.fromkeys((*below, *(piece.kernel for piece in capture.code))))
         close = list_nearest(name, names, 3, 0.5) or names[:3]
         message = f"there is no kernel {name!r} with code; the nearest kernels: {', '.join(close) or 'none'}"
@@ -211,10 +215,12 @@ def _list_passes(capture: Capture) -> str:
 def _describe_launch(launch: Launch) -> str:
     """Return the description of a launch in one line."""
     thunk = launch.thunk
+    # Only the thunks of a GPU have a grid.
     size = ""
     if thunk and thunk.grid:
         size = f"  grid {thunk.grid}  threads {thunk.threads}  {thunk.shared_memory} B shared"
     times = {1: "", None: "  runs an unknown number of times"}.get(launch.runs, f"  runs {launch.runs} times")
+    # A role that equals the kind would appear twice in the line.
     apart = "" if launch.role in {"kernel", launch.kind} else f"  {launch.role}"
     callback = f"  {HOST_CALL}" if calls_host(launch.instruction) else ""
     return f"{launch.name:<40} {launch.kind}{size}{apart}{times}{callback}"

@@ -88,6 +88,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
     request = question.read_request(options)
     tasks = [ReleaseTask(request, target) for target in dict.fromkeys(options.target)]
     for task in tasks:
+        # An obstacle is reported before the first release is installed, which is slow.
         if reason := find_obstacle(task.target.kind):
             raise TargetUnavailableError(task.target.name, reason)
     if "run-time" in questions and any(task.target.kind != "cpu" for task in tasks):
@@ -102,6 +103,7 @@ def run_command(options: argparse.Namespace, out: TextIO) -> int:
         return int(error.code or command_list.BAD_INPUT)
     question.print_answers(answers, tasks[0].name, options, out)
     if options.issue:
+        # An issue is about one target, so the first one with a change is chosen.
         answer = next((answer for answer in answers if not answer.holds), answers[0])
         source = Path(tasks[0].file).read_text(encoding="utf-8") if tasks[0].file else ""
         write_file(options.issue, issue_text.write_issue(answer, source, write_subject(options, answer.target)))
@@ -113,6 +115,7 @@ def _answer_each(
 ) -> Iterator[ReleaseHistory]:
     with child_process.ending_by_exception(), tempfile.TemporaryDirectory(prefix="xla_inspect_since_") as folder:
         for task in tasks:
+            # A target with a grid has a colon in its name, which some file systems do not allow.
             place = Path(folder) / task.target.name.replace(":", "_")
             yield ProgramHistory(task, span, names, options, place).find()
 
@@ -136,6 +139,7 @@ def _choose_span(options: argparse.Namespace) -> tuple[str, ...]:
     releases = _list_known()
     here = find_version("jax") or ""
     last = options.last or (here if here in releases else releases[-1])
+    # An unknown last release has no position in the list; `choose_span` reports it.
     if not options.first and last in releases:
         options.first = releases[max(releases.index(last) - SPAN, 0)]
     return choose_span(releases, options.first, last)

@@ -40,17 +40,21 @@ def limited(doing: str, file: str, seconds: float) -> Iterator[None]:
     reader = threading.get_ident()
 
     def end() -> None:
+        # Outside of a command's own process, this would end the program of the caller.
         if end_process is None:
             return
+        # `faulthandler` could otherwise end the process before the message is printed.
         faulthandler.cancel_dump_traceback_later()
         print_note(explain_timeout(_find_place(reader, file), doing, seconds))
         end_process(2)
 
     timers = [threading.Timer(SLOW, sys.stderr.write, [f"{doing} ...\n"]), threading.Timer(seconds, end)]
     for timer in timers:
+        # A timer that is still waiting must not keep Python from ending.
         timer.daemon = True
         timer.start()
     if stacks:
+        # Code in C that holds the interpreter's lock blocks the timers, but not the thread of `faulthandler`.
         faulthandler.dump_traceback_later(seconds + IN_C, exit=True, file=stacks)
     try:
         yield

@@ -92,7 +92,9 @@ def explain_user_error(error: BaseException, file: str) -> str:
     if isinstance(error, InspectError):
         return str(error)
     name = type(error).__name__
+    # The text of a SyntaxError repeats its file and line, with which the message already begins.
     lines = (error.msg if isinstance(error, SyntaxError) else _print(error)).strip().splitlines()
+    # An exception without a message has no lines.
     text = lines[0] if lines else ""
     # A missing GPU library is no error of the user's code, so it has its own message.
     if _ABSENT.search(text):
@@ -116,6 +118,7 @@ def _advise(error: BaseException, text: str, *, has_line: bool) -> str:
         keyword = "keyword-only" in text or "unexpected keyword" in text
         source = "EXAMPLE_KWARGS, a dict in the file," if keyword else "EXAMPLE, a tuple in the file, or --args"
         return f"{source} must have the arguments of the function"
+    # A subclass of a listed error has the same remedy.
     return next((_ADVICE[kind.__name__] for kind in type(error).__mro__ if kind.__name__ in _ADVICE), FIX)
 
 
@@ -141,6 +144,7 @@ def _find_shadow(error: BaseException) -> str:
     """Return the remedy if one of the user's files shadows a package in the error, or an empty string."""
     name = error.name if isinstance(error, ImportError) else getattr(getattr(error, "obj", None), "__name__", "")
     module = sys.modules.get(str(name or "").partition(".")[0])
+    # A built-in module and a namespace package have no file.
     file = getattr(module, "__file__", None) or ""
     # A file of the user shadows a package only if it has the name of an installed one.
     if Path(file).stem not in {*sys.stdlib_module_names, *packages_distributions()} or not _is_readers(file):
@@ -161,6 +165,7 @@ def find_place(error: BaseException, file: str) -> str:
     A line of the file itself is preferred to a line of another file outside of installed packages.
     """
     own = str(Path(file).absolute())
+    # The traceback of a SyntaxError ends at the import, not at the faulty line.
     if isinstance(error, SyntaxError) and error.filename:
         return f"{file if error.filename == own else shorten_path(error.filename)}:{error.lineno}"
     chain: list[BaseException] = []
@@ -192,6 +197,7 @@ def name_place(frames: Sequence[tuple[str, int]], own: str, file: str) -> str:
 
 
 def _is_readers(name: str) -> bool:
+    # Code from `exec` has a file name such as `<string>`, which is no file.
     return Path(name).is_file() and not any(Path(name).is_relative_to(folder) for folder in _list_installed())
 
 

@@ -75,7 +75,8 @@ def load_part(question: str, part: Literal["options", "finding"]) -> Any:  # noq
         part: `options` has `ask(subject, targets, options)`, which yields answers. It may also have
             `add_arguments(parser)`, for options of its own; `USUAL`, the question's own default targets; and
             `take_names(options)`, if the words after the subject are not a second subject. `finding` of a question
-            with a panel has `answer_dump(capture, asked)`.
+            with a panel has `answer_dump(capture, command_words)`.
     """
+    # Importing only the package of the question keeps the start of the command fast.
     package: Any = _find_package(question)
     return import_module(f"{package.__name__}.{part}")

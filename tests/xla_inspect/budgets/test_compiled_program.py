@@ -103,27 +103,27 @@ def test_a_part_that_is_not_there_is_refused_with_those_that_are() -> None:
 
 
 def test_two_kernels_are_told_with_their_names_and_who_kept_them_apart() -> None:
-    said = break_it(lambda: hold_call(apart, ROWS).one_kernel("first", "jnp.sin"))
-    assert said.startswith("first and jnp.sin of apart on CPU: 2 kernels, but must be one\n")
-    assert "are two kernels: " in said
-    assert "barrier" in said
+    message = break_it(lambda: hold_call(apart, ROWS).one_kernel("first", "jnp.sin"))
+    assert message.startswith("first and jnp.sin of apart on CPU: 2 kernels, but must be one\n")
+    assert "are two kernels: " in message
+    assert "barrier" in message
 
 
 def test_an_argument_that_is_copied_is_told_with_its_line_and_the_pass() -> None:
     program = hold_call(write_and_read, S((1024, 128), jnp.float32), S((1, 128), jnp.float32), donate=0)
     program.donated("cache")
-    said = break_it(lambda: program.in_place(0))
-    assert "cache is copied whole, 512 KiB, at test_compiled_program.py:" in said
-    assert "made by the pass copy-insertion" in said
-    assert "the argument cache must be preserved" in said
+    message = break_it(lambda: program.in_place(0))
+    assert "cache is copied whole, 512 KiB, at test_compiled_program.py:" in message
+    assert "made by the pass copy-insertion" in message
+    assert "the argument cache must be preserved" in message
 
 
 @pytest.mark.parametrize(
-    ("argument", "said"),
+    ("argument", "message"),
     [(2, "is called with 2 arguments"), ("k2", "has no argument 'k2'; it has q, k"), (1.5, "neither the number")],
 )
-def test_an_argument_that_is_none_is_refused(argument: object, said: str) -> None:
-    with pytest.raises(InspectError, match=said):
+def test_an_argument_that_is_none_is_refused(argument: object, message: str) -> None:
+    with pytest.raises(InspectError, match=message):
         held().in_place(argument)  # type: ignore[arg-type]
 
 
@@ -148,10 +148,12 @@ def test_an_argument_that_holds_functions_too_keeps_its_place() -> None:
 
 
 def test_memory_is_told_by_line_with_the_pass_that_made_it() -> None:
-    said = (held("h100").temporaries < "1 KiB").explain()
-    assert said.startswith("temporaries of attend on NVIDIA H100 is 256 KiB, but must be < 1 KiB (255 KiB too much)\n")
-    assert "test_compiled_program.py:" in said
-    assert "`scores = q @ k.T * 0.125`" in said
+    message = (held("h100").temporaries < "1 KiB").explain()
+    assert message.startswith(
+        "temporaries of attend on NVIDIA H100 is 256 KiB, but must be < 1 KiB (255 KiB too much)\n"
+    )
+    assert "test_compiled_program.py:" in message
+    assert "`scores = q @ k.T * 0.125`" in message
 
 
 def spread(x: jax.Array, w: jax.Array) -> jax.Array:
@@ -182,9 +184,9 @@ def test_a_collective_that_may_not_be_is_told_with_its_line_and_who_brought_it_i
     program = hold_call(spread, S((256, 64), jnp.float32), S((64, 64), jnp.float32), mesh={"data": 4})
     program.none("all-gather", larger_than="64 KiB")
     program.none("all-reduce")
-    said = break_it(lambda: program.none("all-gather", over="data", larger_than="63 KiB"))
-    assert said.startswith("spread on CPU x 4 has 1 all-gather over data larger than 63 KiB, but must have none\n")
-    assert " added: " in said
+    message = break_it(lambda: program.none("all-gather", over="data", larger_than="63 KiB"))
+    assert message.startswith("spread on CPU x 4 has 1 all-gather over data larger than 63 KiB, but must have none\n")
+    assert " added: " in message
     with pytest.raises(InspectError, match="has no axis 'dat': its axes are data"):
         program.none("all-gather", over="dat")
     with pytest.raises(InspectError, match="there is no collective 'all-gathr'; did you mean 'all-gather'"):
@@ -219,10 +221,10 @@ def test_what_was_recorded_is_held_and_a_failure_tells_what_changed() -> None:
     program = hold_call(softmax_apart, ROWS, target="h100")
     program.record = record
     program.hold("kernels", "recorded + 1")
-    said = break_it(lambda: program.as_recorded("kernels"))
-    assert "Recorded: 1." in said
-    assert "Your program changed since the record, and the compiler did not: " in said
-    assert "0 -> 1  kLoop  test_compiled_program.py" in said
+    message = break_it(lambda: program.as_recorded("kernels"))
+    assert "Recorded: 1." in message
+    assert "Your program changed since the record, and the compiler did not: " in message
+    assert "0 -> 1  kLoop  test_compiled_program.py" in message
     program.record = replace(record, fingerprint=replace(record.fingerprint, versions={"jax": "0.11.2"}))
     assert "jax 0.11.2 -> " in break_it(lambda: program.as_recorded("kernels"))
 
@@ -254,7 +256,7 @@ def test_what_does_not_compile_says_so_whatever_is_asserted() -> None:
 
 
 @pytest.mark.parametrize(
-    ("function", "args", "options", "said"),
+    ("function", "args", "options", "message"),
     [
         (3, (), {}, "is of the type int, and nothing that can be called"),
         (softmax, (ROWS,), {"target": "h1000"}, "no target is named 'h1000'"),
@@ -264,8 +266,8 @@ def test_what_does_not_compile_says_so_whatever_is_asserted() -> None:
         (softmax, (ROWS,), {"mesh": {"data": 3}, "target": "tpu-v5e"}, "no grid of 3 devices"),
     ],
 )  # fmt: skip
-def test_what_cannot_be_compiled_is_refused(function: Any, args: Any, options: Any, said: str) -> None:  # noqa: ANN401
-    with pytest.raises(InspectError, match=said):
+def test_what_cannot_be_compiled_is_refused(function: Any, args: Any, options: Any, message: str) -> None:  # noqa: ANN401
+    with pytest.raises(InspectError, match=message):
         hold_call(function, *args, **options)
 
 
@@ -287,12 +289,12 @@ def write(cache: jax.Array, row: jax.Array) -> jax.Array:
 
 
 @pytest.mark.parametrize(
-    ("name", "given"),
+    ("name", "arguments"),
     [("donated", [0]), ("in_place", [0]), ("no_copies", []), ("none", []), ("fits", []), ("one_kernel", ["write"])],
 )
-def test_an_assertion_may_stand_behind_assert(name: str, given: list[int | str]) -> None:
+def test_an_assertion_may_stand_behind_assert(name: str, arguments: list[int | str]) -> None:
     program = hold_call(write, "f32[1024,128], f32[1,128]", donate=0, target="tpu-v5e")
-    assert getattr(program, name)(*given)
+    assert getattr(program, name)(*arguments)
     assert program.same_as(program)
 
 
@@ -323,9 +325,9 @@ def test_what_stands_in_a_line_gives_no_order_to_a_terminal() -> None:
     def lit(x: jax.Array) -> jax.Array:
         return x + len("[31m")  # noqa: PLE2513 - that is the point
 
-    said = (hold_call(lit, ROWS).results < "1 KiB").explain()
-    assert "\x1b" not in said
-    assert "\\x1b[31m" in said
+    message = (hold_call(lit, ROWS).results < "1 KiB").explain()
+    assert "\x1b" not in message
+    assert "\\x1b[31m" in message
 
 
 def test_each_broken_comparison_of_one_number_names_its_own_limit() -> None:

@@ -38,14 +38,14 @@ def test_json_of_the_code_keeps_to_its_schema_and_has_no_listing(
 @pytest.mark.usefixtures("all_targets")
 def test_one_kernel_alone_is_summed_up_and_listed_alone(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.run_here([*CODE, "--target", "h100", "--kernel", "loop_maximum_fusion"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("layer on NVIDIA H100: 1 kernel. ")
-    assert "gemm_fusion" not in told
-    assert told.index("regs") < told.index("==== loop_maximum_fusion (llvm)")
+    output = capsys.readouterr().out
+    assert output.startswith("layer on NVIDIA H100: 1 kernel. ")
+    assert "gemm_fusion" not in output
+    assert output.index("regs") < output.index("==== loop_maximum_fusion (llvm)")
 
 
 @pytest.mark.parametrize(
-    ("stage", "option", "said"),
+    ("stage", "option", "message"),
     [
         ("after", "--json", "--json needs --stage code"),
         ("kernels", "--full", "--full needs --stage code"),
@@ -54,18 +54,18 @@ def test_one_kernel_alone_is_summed_up_and_listed_alone(capsys: pytest.CaptureFi
     ],
 )
 def test_an_option_of_another_stage_is_refused_with_what_it_is_of(
-    stage: str, option: str, said: str, capsys: pytest.CaptureFixture[str]
+    stage: str, option: str, message: str, capsys: pytest.CaptureFixture[str]
 ) -> None:
     assert command_line.run_here(["show", LAYER, "--stage", stage, option]) == 2
-    assert said in capsys.readouterr().err
+    assert message in capsys.readouterr().err
 
 
 @pytest.mark.usefixtures("all_targets")
 def test_all_of_a_tpus_code_is_told_with_the_steps_below_hlo(capsys: pytest.CaptureFixture[str]) -> None:
     assert command_line.run_here([*CODE, "--target", "tpu-v5e", "--full"]) == 0
-    told = capsys.readouterr().out
-    assert told.startswith("layer on TPU v5e: 1 kernel with ")
-    assert told.index("Steps that changed fusion") < told.index("post-GVN") < told.index("==== fusion (bundles)")
+    output = capsys.readouterr().out
+    assert output.startswith("layer on TPU v5e: 1 kernel with ")
+    assert output.index("Steps that changed fusion") < output.index("post-GVN") < output.index("==== fusion (bundles)")
 
 
 @pytest.fixture
@@ -78,37 +78,37 @@ def no_compiler(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def save(target: str, saved: Path, *options: str) -> list[str]:
-    asked = ["show", LAYER, "--target", target, "--stage", "capture", *options, "-o", str(saved)]
-    assert command_line.run_here(asked) == 0
+    words = ["show", LAYER, "--target", target, "--stage", "capture", *options, "-o", str(saved)]
+    assert command_line.run_here(words) == 0
     return [str(saved), "--target", target]
 
 
 @pytest.mark.usefixtures("all_targets")
-@pytest.mark.parametrize(("target", "asked"), [("tpu-v5e", "fusion"), ("h100", "loop_maximum_fusion")])
+@pytest.mark.parametrize(("target", "kernel"), [("tpu-v5e", "fusion"), ("h100", "loop_maximum_fusion")])
 def test_a_capture_saved_with_both_answers_why_and_shows_its_code_without_a_compile(
-    target: str, asked: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
+    target: str, kernel: str, tmp_path: Path, capsys: pytest.CaptureFixture[str], request: pytest.FixtureRequest
 ) -> None:
-    named = save(target, tmp_path / "layer.json", "--reasons", "--machine")
+    subject = save(target, tmp_path / "layer.json", "--reasons", "--machine")
     request.getfixturevalue("no_compiler")
-    assert command_line.run_here(["show", *named, "--stage", "code"]) == 0
+    assert command_line.run_here(["show", *subject, "--stage", "code"]) == 0
     printed = capsys.readouterr()
     assert ("==== fusion (bundles)" if target == "tpu-v5e" else "(sass)") in printed.out
     assert "no bundles" not in printed.err
-    assert command_line.run_here(["why", *named, asked, "--full"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "The compiler gave no reasons" not in told
-    assert "\N{LEFT DOUBLE QUOTATION MARK}" in told
+    assert command_line.run_here(["why", *subject, kernel, "--full"]) == 0
+    output = " ".join(capsys.readouterr().out.split())
+    assert "The compiler gave no reasons" not in output
+    assert "\N{LEFT DOUBLE QUOTATION MARK}" in output
 
 
 @pytest.mark.usefixtures("all_targets")
 def test_a_capture_saved_without_says_how_to_save_it_with(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    named = save("tpu-v5e", tmp_path / "layer.json")
-    assert command_line.run_here(["show", *named, "--stage", "code"]) == 0
+    subject = save("tpu-v5e", tmp_path / "layer.json")
+    assert command_line.run_here(["show", *subject, "--stage", "code"]) == 0
     assert "show SUBJECT --stage capture --machine -o FILE.json" in capsys.readouterr().err
-    assert command_line.run_here(["why", *named, "fusion"]) == 0
-    told = " ".join(capsys.readouterr().out.split())
-    assert "show SUBJECT --stage capture --reasons -o FILE.json" in told
-    assert command_line.run_here(["show", *named, "--stage", "capture", "--machine"]) == 2
+    assert command_line.run_here(["why", *subject, "fusion"]) == 0
+    output = " ".join(capsys.readouterr().out.split())
+    assert "show SUBJECT --stage capture --reasons -o FILE.json" in output
+    assert command_line.run_here(["show", *subject, "--stage", "capture", "--machine"]) == 2
     assert "saved without these contents" in capsys.readouterr().err
 
 
@@ -148,7 +148,7 @@ def test_where_libtpu_fails_below_hlo_its_words_are_told_and_the_code_is_shown_w
 
 @pytest.mark.usefixtures("all_targets")
 @pytest.mark.parametrize(
-    ("target", "missing", "said"),
+    ("target", "missing", "message"),
     [
         ("cpu", "capstone", "no assembly: capstone not installed"),
         ("h100", "nvidia-cuda-nvdisasm", "no SASS: nvidia-cuda-nvdisasm is not installed"),
@@ -157,7 +157,7 @@ def test_where_libtpu_fails_below_hlo_its_words_are_told_and_the_code_is_shown_w
 def test_code_that_cannot_be_disassembled_is_shown_as_far_as_it_can_and_what_is_missing_is_told(
     target: str,
     missing: str,
-    said: str,
+    message: str,
     capsys: pytest.CaptureFixture[str],
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
@@ -165,6 +165,8 @@ def test_code_that_cannot_be_disassembled_is_shown_as_far_as_it_can_and_what_is_
         monkeypatch.setattr(f"xla_inspect.{module}.find_version", lambda name: None if name == missing else "1")
     assert command_line.run_here(["show", LAYER, "--target", target, "--stage", "code"]) == 0
     printed = capsys.readouterr()
-    found = {line.rpartition("(")[2].removesuffix(")") for line in printed.out.splitlines() if line.startswith("==== ")}
-    assert (found & {"asm", "sass", "llvm"}) == {"llvm"}
-    assert printed.err.endswith(f"xla-inspect: {said}; run `uv sync`\n")
+    languages = {
+        line.rpartition("(")[2].removesuffix(")") for line in printed.out.splitlines() if line.startswith("==== ")
+    }
+    assert (languages & {"asm", "sass", "llvm"}) == {"llvm"}
+    assert printed.err.endswith(f"xla-inspect: {message}; run `uv sync`\n")

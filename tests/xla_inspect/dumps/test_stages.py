@@ -60,8 +60,8 @@ FIRST, LAST = "module_0002.jit_step.before_optimizations.txt", "module_0002.jit_
 
 
 def read_files(files: dict[str, bytes]) -> Capture:
-    found = Files.from_mapping(files)
-    return read_capture(found, list_modules(found)[0])
+    result = Files.from_mapping(files)
+    return read_capture(result, list_modules(result)[0])
 
 
 def tell(answer: Answer) -> str:
@@ -88,9 +88,9 @@ def spread(text: str, sharding: str = MESH) -> str:
     ],
 )
 def test_the_stage_is_decided_by_the_module_and_then_by_its_name(name: str, text: str, stage: str, shapes: str) -> None:
-    found = find_stage(read_files({name: text.encode()}))
-    assert (found.name, found.shapes, found.devices) == (stage, shapes, 8)
-    assert found.last_pass == ("spmd-partitioning" if name == DUMPED else "")
+    result = find_stage(read_files({name: text.encode()}))
+    assert (result.name, result.shapes, result.devices) == (stage, shapes, 8)
+    assert result.last_pass == ("spmd-partitioning" if name == DUMPED else "")
 
 
 @pytest.mark.parametrize("sharding", [MESH, TILES, "{devices=[8,1,2]<=[16] last_tile_dim_replicate}"])
@@ -98,10 +98,10 @@ def test_memory_before_the_partitioner_is_that_of_the_shards(sharding: str) -> N
     used = explain_memory(read_files({FIRST: spread(GIVEN, sharding).encode()}), "")
     # An argument and a result in 8 parts, and a result that each device has whole.
     assert (used.needed_bytes, used.global_bytes) == ((8 + 8 + 64) << 20, 192 << 20)
-    said = tell(used)
-    assert "the arguments and results have 192 MiB in total" in said
-    assert "f32[512,4096] of f32[4096,4096]" in said
-    assert "per device: " not in said
+    text = tell(used)
+    assert "the arguments and results have 192 MiB in total" in text
+    assert "f32[512,4096] of f32[4096,4096]" in text
+    assert "per device: " not in text
 
 
 def test_what_has_no_known_sharding_counts_whole_and_is_said_to() -> None:
@@ -124,43 +124,43 @@ def test_before_fusion_no_answer_has_kernels_and_each_has_the_stage(files: dict[
 
 
 def test_collectives_before_the_partitioner_are_not_there_yet() -> None:
-    said = tell(find_exchanges("jit_step", read_files({FIRST: spread(GIVEN).encode()}), {}))
-    assert "no collectives yet" in said
-    assert "Later, the partitioner adds the others that the 8 devices need." in said
-    assert "nothing is exchanged" not in said
+    text = tell(find_exchanges("jit_step", read_files({FIRST: spread(GIVEN).encode()}), {}))
+    assert "no collectives yet" in text
+    assert "Later, the partitioner adds the others that the 8 devices need." in text
+    assert "nothing is exchanged" not in text
 
 
 def test_the_members_of_groups_are_told_and_what_nothing_explains_is_a_sentence() -> None:
     answer = find_exchanges("loose", read_files({"pasted.txt": LOOSE.encode()}), {})
-    assert {each.groups for each in answer.exchanges} == {((0, 1), (2, 3), (4, 5), (6, 7)), ()}
-    said = tell(answer)
-    assert "Devices: {0, 1}, {2, 3}, {4, 5}, {6, 7}." in said
-    assert "Devices: 0 to 1, 1 to 0." in said
-    assert "The module gives no reason." in said
+    assert {exchange.groups for exchange in answer.exchanges} == {((0, 1), (2, 3), (4, 5), (6, 7)), ()}
+    text = tell(answer)
+    assert "Devices: {0, 1}, {2, 3}, {4, 5}, {6, 7}." in text
+    assert "Devices: 0 to 1, 1 to 0." in text
+    assert "The module gives no reason." in text
 
 
 def test_two_programs_before_the_optimizations_differ_at_an_instruction() -> None:
-    left = read_files({FIRST: spread(GIVEN).encode()})
+    before = read_files({FIRST: spread(GIVEN).encode()})
     right = read_files({FIRST: spread(GIVEN).replace("tuple(%dot.1, %x.1)", "tuple(%x.1, %dot.1)").encode()})
     other = read_files({FIRST: spread(GIVEN).replace("lhs_contracting_dims={1}", "lhs_contracting_dims={0}").encode()})
     for changed, name in ((right, "tuple"), (other, "dot")):
-        answer = compare_captures(left, changed, ("a", "b"))
+        answer = compare_captures(before, changed, ("a", "b"))
         assert (answer.holds, answer.is_same_code) == (False, False)
-        said = tell(answer)
-        assert "the programs differ in 1 instruction" in said
+        text = tell(answer)
+        assert "the programs differ in 1 instruction" in text
         assert name in answer.instructions[0].left
-        assert "StableHLO" not in said
-        assert "The compiler and the options of the files are not known." in said
-    assert compare_captures(left, left, ("a", "b")).holds
+        assert "StableHLO" not in text
+        assert "The compiler and the options of the files are not known." in text
+    assert compare_captures(before, before, ("a", "b")).holds
 
 
 def test_modules_of_two_stages_compare_by_their_instructions() -> None:
-    left = read_files({FIRST: spread(GIVEN).encode()})
-    answer = compare_captures(left, read_files({LAST: PARTITIONED.encode()}), ("a", "b"))
+    before = read_files({FIRST: spread(GIVEN).encode()})
+    answer = compare_captures(before, read_files({LAST: PARTITIONED.encode()}), ("a", "b"))
     assert (answer.holds, answer.is_same_code) == (False, None)
-    said = tell(answer)
-    assert "two stages of a compilation, with 3 and 3 instructions" in said
-    assert "The modules are before the optimizations and optimized, respectively." in said
+    text = tell(answer)
+    assert "two stages of a compilation, with 3 and 3 instructions" in text
+    assert "The modules are before the optimizations and optimized, respectively." in text
     assert json.loads(write_json(answer))["left"]["stage"]["shapes"] == "global"
 
 
@@ -199,15 +199,15 @@ def test_mlir_is_not_taken_for_hlo(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    ("end", "said"),
+    ("end", "message"),
     [
         ("ENTRY", "it ends before the ENTRY computation"),
         ("all-reduce(", "in the middle of computation 'main', which starts on line 9"),
         ("ROOT %s =", "in the middle of computation 'add', which starts on line 3"),
     ],
 )
-def test_a_text_that_is_cut_off_is_said_to_be(end: str, said: str) -> None:
+def test_a_text_that_is_cut_off_is_said_to_be(end: str, message: str) -> None:
     text = LOOSE.replace("loose,", "loose, entry_computation_layout={(f32[16]{0})->f32[16]{0}},")
     with pytest.raises(InspectError, match="the text is cut off") as refused:
         parse_module(text[: text.index(end)])
-    assert said in str(refused.value)
+    assert message in str(refused.value)

@@ -28,6 +28,7 @@ def say_below(below: Sequence[BelowListing]) -> str:
     kernels = [kernel for kernel in below if kernel.is_kernel]
     if not kernels:
         return "no kernel has its own code."
+    # The code around the kernels is not a kernel, although it may be longer than all of them.
     most = max(kernels, key=lambda kernel: kernel.weight)
     where = f" ({most.where})" if most.where else ""
     takes = plural(most.bundles, "bundle") if most.cycles is None else plural(most.cycles, "cycle")
@@ -39,15 +40,15 @@ def say_below(below: Sequence[BelowListing]) -> str:
     )
 
 
-def tell_below(below: Sequence[BelowListing], shown: int, *, is_full: bool) -> Iterator[Part]:
+def tell_below(below: Sequence[BelowListing], row_count: int, *, is_full: bool) -> Iterator[Part]:
     """Yield a row for each kernel and, for a full answer, the steps that changed each kernel.
 
     Args:
         below: The kernels, then the code around them.
-        shown: The number of rows, unless the answer is full.
+        row_count: The number of rows, unless the answer is full.
         is_full: Whether to include every kernel and its steps.
     """
-    kernels = below if is_full else below[:shown]
+    kernels = below if is_full else below[:row_count]
     yield drop_empty(Table(_COLUMNS, tuple(map(_list_kernel, kernels)), (2, 3, 4)))
     if omitted := len(below) - len(kernels):
         yield f"{plural(omitted, 'kernel')} not shown; --full and --json show all of them."
@@ -56,6 +57,7 @@ def tell_below(below: Sequence[BelowListing], shown: int, *, is_full: bool) -> I
         steps = tuple(
             (step.name, _show(step.instructions), _show(step.bundles), step.sentence)
             for step in kernel.steps
+            # A step without a recorded effect may have changed the kernel, so it is listed too.
             if step.is_changed is not False
         )
         yield Table(_STEPS, steps, (1, 2), f"Steps that changed {kernel.name}")

@@ -72,7 +72,7 @@ class MachineCode(Answer):
 
 def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
     capture: Capture,
-    asked: str = "",
+    command_words: str = "",
     *,
     kernel: str = "",
     shown: int = USUAL_KERNELS,
@@ -83,13 +83,14 @@ def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
 
     Args:
         capture: The program's capture. It needs machine code for the kernels of a CPU or GPU.
-        asked: The subject and options, as on the command line.
+        command_words: The subject and options, as on the command line.
         kernel: The only kernel whose code the capture contains, or an empty string if it contains all of them.
         shown: The number of kernels to show.
         full: Whether to show every kernel, with LLVM's remarks and the steps below HLO.
         gap: The information that is unavailable on this machine and how to get it.
     """
     kind = find_entry(capture.target).kind
+    # A TPU's code is bundles, which `describe_below` reads.
     kernels = () if kind == "tpu" else describe_kernels(capture)
     below = describe_below(capture)
     launches_with_code = {name for kernel in kernels for name in kernel.launches}
@@ -97,7 +98,7 @@ def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
     launches_with_code |= {name for kernel in below for name in kernel.launches}
     return MachineCode(
         program=capture.program,
-        asked=asked,
+        asked=command_words,
         target=capture.target,
         kind=kind,
         kernels=kernels,
@@ -114,6 +115,7 @@ def explain_code(  # noqa: PLR0913 - the subject and the amount of detail
 def _list_launches_without_code(capture: Capture, with_code: Collection[str]) -> tuple[tuple[str, str], ...]:
     from xla_inspect.analysis import list_launches
 
+    # A program that does not compile has no launches to list.
     if not capture.after:
         return ()
     return tuple((launch.name, launch.sort) for launch in list_launches(capture) if launch.name not in with_code)

@@ -48,6 +48,7 @@ def render(code: MachineCode) -> Iterator[Part]:
     if code.below:
         yield from tell_below(code.below, code.shown, is_full=code.is_full)
         yield from filter(None, [code.gap])
+    # A TPU has only the kernels below HLO, which are already printed.
     if not code.kernels:
         return
     kernels = code.kernels[: code.shown]
@@ -83,6 +84,7 @@ def _say(code: MachineCode) -> str:
         vectorized = sum(loop.is_vectorized for loop in inner)
         return f"{width}; {vectorized} of {plural(len(inner), 'innermost loop')} vectorized."
     emptiest = code.emptiest
+    # The occupancy depends on the registers, which are unknown unless the code was assembled.
     if emptiest is None or emptiest.occupancy is None:
         return f"{count}. The registers and shared memory that they use are not known here."
     spills = plural(len(code.spilling), "kernel spills", "kernels spill") if code.spilling else "No kernel spills"
@@ -108,6 +110,7 @@ def _tell_rest(code: MachineCode) -> Iterator[Part]:
     for kernel in code.kernels:
         unknown.update(kernel.mix.unknown if kernel.mix else {})
     if unknown:
+        # New hardware may bring instructions that no table of this package has.
         names = ", ".join(f"{name} {number}" for name, number in unknown.most_common(8))
         yield f"Instructions that this version of xla-inspect does not classify: {names}."
     if code.without_code and code.kernels:

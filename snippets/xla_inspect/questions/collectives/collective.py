@@ -118,6 +118,7 @@ class Exchange:
             return "?"
         more = f" +{len(self.places) - 1}" if len(self.places) > 1 else ""
         first = self.places[0]
+        # Only the file name is shortened, since the line number must stay readable.
         file = first.file.rpartition("/")[2]
         number = f":{first.line}{more}"
         return shorten(file, _LONGEST_PLACE - len(number)) + number

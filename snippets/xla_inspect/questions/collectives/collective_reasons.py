@@ -83,6 +83,7 @@ class Reasons:
     def is_asked(self, collective: Collective) -> bool | None:
         """Return whether the program requested a collective, or None if the module does not show it."""
         instruction, scheduled = collective.instruction, collective.scheduled
+        # The mark of the partitioner may be on the start or on the collective inside of it.
         if any(GENERATED in step.attributes.get("frontend_attributes", "") for step in (instruction, scheduled)):
             return False
         if name_primitive(instruction) in WRITTEN or name_primitive(scheduled) in WRITTEN or self.is_global:
@@ -95,6 +96,7 @@ class Reasons:
             for candidate in self.written.collectives
             if name_kind(candidate) == collective.kind or (reducing and name_kind(candidate) in _REDUCING)
         ]
+        # Without a similar collective in the program, only the partitioner can have added this one.
         if not alike:
             return False
         return False if instruction.op_name else None

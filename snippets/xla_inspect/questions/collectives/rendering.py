@@ -34,6 +34,7 @@ _ORIGINS = {True: "requested by the program", False: "added by the partitioner",
 def render(exchanges: Exchanges) -> Iterator[Part]:
     """Yield the summary, the collectives, the reason for each, and the overlapping work."""
     subject = f"{exchanges.stage.join(exchanges.program)} on {title(exchanges.target)}"
+    # A failed compilation may still have a module with collectives, which are worth listing.
     if exchanges.error and not exchanges.exchanges:
         yield f"{subject} does not compile, so its collectives are unknown: {shorten(exchanges.error, 600)}"
         return
@@ -212,6 +213,7 @@ def _tell_rematerialized(exchanges: Exchanges) -> Iterator[Part]:
 
 
 def _name_group(one: Exchange) -> str:
+    # The groups may follow no axis of the mesh, and then only their size describes them.
     if not one.axes:
         return f"{one.group} devices" if not one.is_all else f"all {one.group}"
     return f"{' x '.join(one.axes)} ({one.group}{', all' if one.is_all and len(one.axes) > 1 else ''})"
@@ -219,6 +221,7 @@ def _name_group(one: Exchange) -> str:
 
 def _list_members(one: Exchange) -> str:
     """Return the groups of devices, or an empty string if a group has all devices or the groups are unknown."""
+    # A permutation has pairs of devices instead of groups.
     if one.pairs:
         pairs = [f"{source} to {target}" for source, target in one.pairs[:_MOST_MEMBERS]]
         return f"Devices: {', '.join(pairs)}{', ...' if len(one.pairs) > len(pairs) else ''}"

@@ -92,6 +92,7 @@ def find_replication(capture: Capture, mesh: Mesh | None) -> Replication | None:
         capture: The capture.
         mesh: The mesh that names the axes, or None.
     """
+    # Replication shows only in the comparison of the global shapes with those of one device.
     if not (capture.after and capture.before) or capture.module.num_partitions == 1:
         return None
     wholes, parts = (_list_parameters(module.entry) for module in (capture.unoptimized_module, capture.module))

@@ -36,6 +36,7 @@ def name_sharding(text: str, mesh: Mesh | None) -> str:
         text: A sharding such as `{mesh['a'=4,'b'=2], [{'a'}, {}]}` or `{devices=[4,2]<=[8]}`.
         mesh: The mesh that names the axes.
     """
+    # `P()` is JAX's notation for a value that no axis shards.
     if text == "{replicated}":
         return "P()"
     if match := _NAMED.match(text):
@@ -60,6 +61,7 @@ def _name_tiles(match: re.Match[str], mesh: Mesh) -> str:
     # A sharding for another number of devices cannot follow the axes of this mesh.
     if math.prod(tiles) != mesh.size or math.prod(sizes) != mesh.size:
         return ""
+    # Without a transposition, the devices are in the order of their numbers.
     order = [int(at) for at in match["order"].split(",")] if match["order"] else list(range(len(sizes)))
     strides = [math.prod(sizes[at + 1 :]) for at in range(len(sizes))]
     devices = [
@@ -87,6 +89,7 @@ def _find_axes(mesh: Mesh, tile_of: Mapping[int, tuple[int, ...]], at: int, size
         # An axis of size 1 shards nothing.
         if length > 1 and (moved := tile_of[device_at[step]][at] - tile_of[device_at[origin]][at]):
             strides.append((moved, name))
+    # The outermost axis of a dimension has the largest step between its shards.
     strides.sort(reverse=True)
     total = math.prod(dict(mesh.axes)[name] for _, name in strides)
     return tuple(name for _, name in strides) if total == size and all(moved > 0 for moved, _ in strides) else None

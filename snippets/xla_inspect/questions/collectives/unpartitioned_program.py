@@ -63,6 +63,7 @@ class WrittenProgram:
         if frame is None:
             return None
         candidates = self.by_place.get((name_primitive(instruction), frame.file, frame.line), [])
+        # The optimized name may have a longer path in front, so only its end is compared.
         exact = [
             candidate for candidate in candidates if (instruction.op_name or "").endswith(candidate.op_name or "")
         ] or candidates
@@ -89,6 +90,7 @@ class WrittenProgram:
             if is_argument and len(origin.shape.dimensions) >= len(operand.shape.dimensions) > 1:
                 return ()
         exact, likely = [], []
+        # Dimensions of size 1 may come from a reshape, so they do not count.
         own = tuple(size for size in summed.shape.dimensions if size > 1)
         for parameter in self.parameters.values():
             # The stacked weights of a scan have the layers along their first dimension.
@@ -147,6 +149,7 @@ def _choose(names: list[str], path: list[str]) -> tuple[str, ...]:
 
 def _differ(one: Instruction, other: Instruction) -> int:
     """Return a distance between the shapes of a value and a possible shard of it; 0 if they are the same."""
+    # A tuple has no dimensions to compare, so it is the least likely candidate.
     if not (one.shape.is_array and other.shape.is_array):
         return 3
     if sorted(size for size in one.shape.dimensions if size > 1) == sorted(s for s in other.shape.dimensions if s > 1):

@@ -75,12 +75,12 @@ def tally(capture: Capture) -> Tally:
     return Tally(_join(_count_kernels(capture)), _join(_count_exchanges(capture)), _join(_measure(capture)))
 
 
-def compare_tallies(left: Tally, right: Tally) -> TallyChange:
+def compare_tallies(first: Tally, second: Tally) -> TallyChange:
     """Compare two tallies. Lines are matched by their text, since edits above a line change its number."""
     return TallyChange(
-        _compare(left.kernels, right.kernels),
-        _compare(left.collectives, right.collectives),
-        _compare(left.memory, right.memory),
+        _compare(first.kernels, second.kernels),
+        _compare(first.collectives, second.collectives),
+        _compare(first.memory, second.memory),
     )
 
 
@@ -96,6 +96,7 @@ def _count_exchanges(capture: Capture) -> Iterable[LineCount]:
         place = exchange.places[0] if exchange.places else None
         what = f"{exchange.kind} {'x'.join(exchange.axes) or exchange.group}"
         file, line = (place.file, place.line) if place else ("", 0)
+        # A collective in a loop with an unknown trip count counts once.
         yield _count(capture, what, file, line, 1 if exchange.runs is None else exchange.runs)
 
 
@@ -118,14 +119,16 @@ def _join(counts: Iterable[LineCount]) -> tuple[LineCount, ...]:
     """Return the sums of the counts with equal keys."""
     sums: dict[tuple[str, str, str], LineCount] = {}
     for count in counts:
+        # Several kernels of one kind may come from the same line.
         before = sums[count.key].number if count.key in sums else 0
         sums[count.key] = LineCount(count.what, count.file, count.line, count.text, before + count.number)
     return tuple(sums.values())
 
 
-def _compare(left: tuple[LineCount, ...], right: tuple[LineCount, ...]) -> tuple[LineChange, ...]:
-    before, after = ({count.key: count for count in of} for of in (left, right))
+def _compare(first: tuple[LineCount, ...], second: tuple[LineCount, ...]) -> tuple[LineChange, ...]:
+    before, after = ({count.key: count for count in of} for of in (first, second))
     changes = []
+    # A line may exist on only one side, where the other side counts as zero.
     for key in dict.fromkeys((*before, *after)):
         numbers = tuple(of[key].number if key in of else 0 for of in (before, after))
         if numbers[0] != numbers[1]:

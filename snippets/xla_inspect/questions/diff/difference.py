@@ -105,6 +105,7 @@ class LineChange:
     @property
     def where(self) -> str:
         """The place and the source text of the line."""
+        # The folders of two checkouts differ, so only the file name is shown.
         place = f"{self.file.rpartition('/')[2]}:{self.line}" if self.file else "no line known"
         return f"{place} {shorten(self.text, _LONGEST_TEXT)}".rstrip()
 

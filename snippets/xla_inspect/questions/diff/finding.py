@@ -25,53 +25,54 @@ _PLANNED = frozenset({"peak memory", "  arguments", "  temporaries", "  results"
 _NAME = re.compile(r"module @[\w.$-]+")
 
 
-def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> Difference:
+def compare_captures(first: Capture, second: Capture, names: tuple[str, str]) -> Difference:
     """Return the differences between two captures.
 
     Args:
-        left: The first capture, the older one for two commits.
-        right: The second capture.
+        first: The first capture, the older one for two commits.
+        second: The second capture.
         names: The names of the two sides.
     """
-    stages = find_stage(left), find_stage(right)
+    stages = find_stage(first), find_stage(second)
     has_launches = all(stage.has_launches for stage in stages)
     additions = removals = changes = None
     same: bool | None = None
     pairs: tuple[InstructionPair, ...] = ()
-    if _are_comparable(left, right, stages):
-        change = compare_modules(left.module, right.module)
+    if _are_comparable(first, second, stages):
+        change = compare_modules(first.module, second.module)
         additions, removals = len(change.added), len(change.removed)
         changes = sum(not UNSEEN.issuperset(difference.aspects) for difference in change.changed)
+        # Modules with equal instructions may still have different memory plans.
         same = not (additions or removals or changes or change.is_reordered) and (
-            _has_plan(left) != _has_plan(right) or left.memory == right.memory
+            _has_plan(first) != _has_plan(second) or first.memory == second.memory
         )
-        pairs = () if has_launches else pair_instructions(change, left, right)
-    is_same_code, given_as = _compare_code(left, right)
+        pairs = () if has_launches else pair_instructions(change, first, second)
+    is_same_code, given_as = _compare_code(first, second)
     # The differences of the compiler's inputs explain those of the optimized modules.
     if is_same_code is False and given_as == "HLO":
-        pairs = pair_instructions(compare_modules(left.unoptimized_module, right.unoptimized_module), left, right)
-    launches = tuple(model_launches(capture) if capture.after else () for capture in (left, right))
+        pairs = pair_instructions(compare_modules(first.unoptimized_module, second.unoptimized_module), first, second)
+    launches = tuple(model_launches(capture) if capture.after else () for capture in (first, second))
     kernels = tuple([launch for launch in of if launch.launch.role == "kernel"] for of in launches)
-    lines = compare_tallies(tally(left), tally(right))
+    lines = compare_tallies(tally(first), tally(second))
     kinds = tuple(Counter(launch.launch.kind for launch in of) for of in kernels)
     # Without launches, the instructions are counted by opcode instead.
-    if not has_launches and left.after and right.after:
-        kinds = tuple(_count_opcodes(of) for of in (left, right))
-    amounts = _count(left, right, launches) if has_launches else _count_instructions(left, right)
+    if not has_launches and first.after and second.after:
+        kinds = tuple(_count_opcodes(of) for of in (first, second))
+    amounts = _count(first, second, launches) if has_launches else _count_instructions(first, second)
     # Without a memory plan, a side has no bytes for temporaries, so the amounts cannot be compared.
-    if _has_plan(left) != _has_plan(right):
+    if _has_plan(first) != _has_plan(second):
         amounts = [amount for amount in amounts if amount.name not in _PLANNED]
     return Difference(
-        left=_describe(left, names[0]),
-        right=_describe(right, names[1]),
+        left=_describe(first, names[0]),
+        right=_describe(second, names[1]),
         is_same_code=is_same_code,
         given_as=given_as,
         instructions=pairs,
-        is_compiler_known=bool(left.versions and right.versions),
-        are_options_known=all(of.options or not of.is_dumped for of in (left, right)),
+        is_compiler_known=bool(first.versions and second.versions),
+        are_options_known=all(of.options or not of.is_dumped for of in (first, second)),
         is_same_result=same,
-        versions=_compare_names(left.versions, right.versions),
-        options=_compare_names(_spell(left.options), _spell(right.options)),
+        versions=_compare_names(first.versions, second.versions),
+        options=_compare_names(_spell(first.options), _spell(second.options)),
         added=additions,
         removed=removals,
         changed=changes,
@@ -84,26 +85,27 @@ def compare_captures(left: Capture, right: Capture, names: tuple[str, str]) -> D
         # If the instructions are equal, one side may still lack lines and axes, which is not a difference.
         kernels=lines.kernels if has_launches and not same else (),
         collectives=lines.collectives if has_launches and not same else (),
-        memory=lines.memory if has_launches and not same and _has_plan(left) == _has_plan(right) else (),
+        memory=lines.memory if has_launches and not same and _has_plan(first) == _has_plan(second) else (),
     )
 
 
-def _are_comparable(left: Capture, right: Capture, stages: tuple[Stage, Stage]) -> bool:
+def _are_comparable(first: Capture, second: Capture, stages: tuple[Stage, Stage]) -> bool:
     """Return whether two captures have modules of the same stage and target, whose instructions can be compared."""
-    if not (left.after and right.after) or stages[0].name != stages[1].name or stages[0].shapes != stages[1].shapes:
+    if not (first.after and second.after) or stages[0].name != stages[1].name or stages[0].shapes != stages[1].shapes:
         return False
     # The files of a dump may not show the target, which is then assumed to be the same.
-    return left.target == right.target or "unknown" in {left.target, right.target}
+    return first.target == second.target or "unknown" in {first.target, second.target}
 
 
-def _compare_code(left: Capture, right: Capture) -> tuple[bool | None, str]:
+def _compare_code(first: Capture, second: Capture) -> tuple[bool | None, str]:
     """Return whether the compiler received the same program, or None if unknown, and the form of the comparison."""
-    if left.stablehlo and right.stablehlo:
+    if first.stablehlo and second.stablehlo:
         # The name of the module is that of the function and has no effect on the code.
-        return _NAME.sub("", left.stablehlo) == _NAME.sub("", right.stablehlo), "StableHLO"
-    if not (left.before and right.before):
+        return _NAME.sub("", first.stablehlo) == _NAME.sub("", second.stablehlo), "StableHLO"
+    # Without the input of both sides, it is unknown whether the code is the same.
+    if not (first.before and second.before):
         return None, ""
-    return not is_different(compare_modules(left.unoptimized_module, right.unoptimized_module)), "HLO"
+    return not is_different(compare_modules(first.unoptimized_module, second.unoptimized_module)), "HLO"
 
 
 def _has_plan(capture: Capture) -> bool:
@@ -111,10 +113,10 @@ def _has_plan(capture: Capture) -> bool:
     return not capture.is_dumped or bool(capture.buffers)
 
 
-def _count_instructions(left: Capture, right: Capture) -> list[Amount]:
-    if not (left.after and right.after):
+def _count_instructions(first: Capture, second: Capture) -> list[Amount]:
+    if not (first.after and second.after):
         return []
-    return [Amount("instructions", "", left.module.instruction_count(), right.module.instruction_count())]
+    return [Amount("instructions", "", first.module.instruction_count(), second.module.instruction_count())]
 
 
 def _count_opcodes(capture: Capture) -> Counter[str]:
@@ -135,25 +137,26 @@ def _describe(capture: Capture, name: str) -> Side:
 
 
 def _spell(options: Mapping[str, str | int | bool]) -> dict[str, str]:
+    # XLA spells the values of its flags in lower case, unlike Python.
     return {name: str(value).lower() if isinstance(value, bool) else str(value) for name, value in options.items()}
 
 
-def _compare_names(left: Mapping[str, str], right: Mapping[str, str]) -> tuple[Version, ...]:
+def _compare_names(first: Mapping[str, str], second: Mapping[str, str]) -> tuple[Version, ...]:
     return tuple(
-        Version(name, left.get(name, ""), right.get(name, ""))
-        for name in dict.fromkeys((*left, *right))
-        if left.get(name, "") != right.get(name, "")
+        Version(name, first.get(name, ""), second.get(name, ""))
+        for name in dict.fromkeys((*first, *second))
+        if first.get(name, "") != second.get(name, "")
     )
 
 
-def _count(left: Capture, right: Capture, launches: tuple[tuple[Launched, ...], ...]) -> list[Amount]:
+def _count(first: Capture, second: Capture, launches: tuple[tuple[Launched, ...], ...]) -> list[Amount]:
     counts = [Counter(launch.launch.role for launch in of) for of in launches]
     flops = [sum(launch.work.flops * (launch.launch.runs or 1) for launch in of) for of in launches]
     moved = [sum(launch.bytes * (launch.launch.runs or 1) for launch in of) for of in launches]
-    exchanges = [find_exchanges(of.program, of, {}).exchanges for of in (left, right)]
+    exchanges = [find_exchanges(of.program, of, {}).exchanges for of in (first, second)]
     sent_bytes = [sum(exchange.total_bytes for exchange in of) for of in exchanges]
-    memories = [explain_memory(of, "") for of in (left, right)]
-    code = [of.memory.generated_code for of in (left, right)]
+    memories = [explain_memory(of, "") for of in (first, second)]
+    code = [of.memory.generated_code for of in (first, second)]
     return [
         Amount("kernels", "", counts[0]["kernel"], counts[1]["kernel"]),
         Amount("copies", "", counts[0]["copy"], counts[1]["copy"]),

@@ -27,7 +27,7 @@ def is_different(change: ModuleChange) -> bool:
     )
 
 
-def pair_instructions(change: ModuleChange, left: Capture, right: Capture) -> tuple[InstructionPair, ...]:
+def pair_instructions(change: ModuleChange, first: Capture, second: Capture) -> tuple[InstructionPair, ...]:
     """Return the instructions that differ between two modules.
 
     An instruction that only has a different operand, because that one was added or removed, is omitted if there are
@@ -35,8 +35,8 @@ def pair_instructions(change: ModuleChange, left: Capture, right: Capture) -> tu
 
     Args:
         change: The difference of the modules.
-        left: The capture of the first module.
-        right: The capture of the second module.
+        first: The capture of the first module.
+        second: The capture of the second module.
     """
     additions = [*change.added]
     pairs: list[tuple[Instruction | None, Instruction | None]] = []
@@ -44,6 +44,7 @@ def pair_instructions(change: ModuleChange, left: Capture, right: Capture) -> tu
         # An added instruction of the same shape most likely replaces the removed one.
         alike = (new for new in additions if (new.computation, new.shape.plain) == (old.computation, old.shape.plain))
         new = next(alike, None) or next((new for new in additions if new.shape.plain == old.shape.plain), None)
+        # Each added instruction replaces at most one removed instruction.
         if new is not None:
             additions.remove(new)
         pairs.append((old, new))
@@ -53,7 +54,7 @@ def pair_instructions(change: ModuleChange, left: Capture, right: Capture) -> tu
     own = [difference for difference in differing if not _FOLLOWING.issuperset(difference.aspects)]
     pairs += [(difference.before, difference.after) for difference in (own if pairs or own else differing)]
     return tuple(
-        InstructionPair(_print(old), _print(new), _locate(right, new) or _locate(left, old)) for old, new in pairs
+        InstructionPair(_print(old), _print(new), _locate(second, new) or _locate(first, old)) for old, new in pairs
     )
 
 

@@ -43,6 +43,7 @@ def render(difference: Difference) -> Iterator[Part]:
     rows = []
     for amount in difference.amounts:
         rows += [_write_row(amount)] if amount.left or amount.right else []
+        # The kinds are shown below the total that they add up to.
         rows += [_write_row(kind, "  ") for kind in difference.kinds] if amount.name in _BY_KIND else []
     if difference.left.compile_seconds or difference.right.compile_seconds:
         before, after = (format_duration(side.compile_seconds) for side in (difference.left, difference.right))
@@ -62,6 +63,7 @@ def _sum_up(difference: Difference) -> str:
     same = difference.left.program == difference.right.program
     program = difference.left.program if same else f"{difference.left.program} and {difference.right.program}"
     sides = f"{program}, {difference.left.name} -> {difference.right.name}"
+    # Modules without launches have no counts of kernels, so their instructions are compared.
     if by_module := _sum_up_modules(difference):
         return f"{sides}: {by_module}."
     if difference.is_same_result and difference.holds:
@@ -163,9 +165,9 @@ def _explain_unknown(difference: Difference) -> Iterator[str]:
 
 def _change(amount: Amount) -> str:
     """Return both numbers, or their difference if rounding makes them look equal."""
-    left, right = amount.show(amount.left), amount.show(amount.right)
+    before, after = amount.show(amount.left), amount.show(amount.right)
     # Rounding may make two different numbers look equal.
-    return f"{left} -> {right}" if left != right else amount.change
+    return f"{before} -> {after}" if before != after else amount.change
 
 
 def _list_changes(

@@ -77,7 +77,7 @@ class Kernels(Answer):
 
 def rank_launches(
     capture: Capture,
-    asked: str = "",
+    command_words: str = "",
     *,
     names: Collection[str] = (),
     shown: int = USUAL_ROWS,
@@ -87,7 +87,7 @@ def rank_launches(
 
     Args:
         capture: The program's capture. It does not need the modules between passes.
-        asked: The subject and options, as on the command line.
+        command_words: The subject and options, as on the command line.
         names: Launches to show in detail, by the name of their instruction or of their kernel in the code.
         shown: The number of launches to show if `names` is empty.
         registers: The registers of kernels by symbol, as `describe_launches` accepts them, or the reason why they are
@@ -97,13 +97,15 @@ def rank_launches(
         InspectError: There is no launch with one of the names.
     """
     rows = describe_launches(capture, {} if isinstance(registers, str) else registers) if capture.after else ()
+    # A program that does not compile has no launches, which is not an error in the names.
     requested = find_names(rows, names) if rows else ()
     hardware = find_hardware(capture.target)
     return Kernels(
         program=capture.program,
-        asked=asked,
+        asked=command_words,
         target=capture.target,
         launches=tuple(sorted(rows, key=lambda row: row.weight, reverse=True)),
+        # Without peak rates there are no least times, so the bytes are added up instead.
         lines=sum_lines((row.where, row.text, row.weight[not hardware]) for row in rows),
         scopes=sum_scopes([(row.where, row.scope.rpartition("/")[0], row.weight[not hardware]) for row in rows]),
         shown=shown,
@@ -117,9 +119,10 @@ def rank_launches(
     )
 
 
-def answer_dump(capture: Capture, asked: str) -> Kernels:
+def answer_dump(capture: Capture, command_words: str) -> Kernels:
     """Return the answer about a module of a dump, with all launches."""
-    return rank_launches(capture, asked, shown=len(capture.after))
+    # The length of the text is an upper bound of the number of launches.
+    return rank_launches(capture, command_words, shown=len(capture.after))
 
 
 def _describe_model(capture: Capture) -> str:

@@ -62,6 +62,7 @@ class MeasuredLaunch:
         """The least time as a share of the measured time, or None without one."""
         if not self.least_seconds or not self.seconds:
             return None
+        # The least time is that of one run, but the measured time is that of all runs.
         return self.least_seconds * self.count / self.seconds
 
 

@@ -112,6 +112,7 @@ def _ask_trace(subject: Subject, targets: Sequence[str], options: argparse.Names
     timing = traces.measure_times(source)
     # Without --target, the targets of the profile's kind are the only ones whose names can match.
     alike = [] if options.target else [target for target in targets if find_entry(target).kind == timing.device]
+    # One labeled file can have the lines of only one target.
     for capture in subjects.answer_each(subject, (alike or targets)[: 1 if options.label else None], subject.capture):
         if not capture.after:
             message = (
@@ -129,6 +130,7 @@ def _join(capture: Capture, measured: tuple[Source, Timing], options: argparse.N
         timing = traces.measure_times(source, package.Names(capture).symbols)
     labelled = 0
     if options.label:
+        # Labels of another target's launches would be wrong without anybody noticing.
         if timing.device != find_entry(capture.target).kind:
             message = (
                 f"{source.path} comes from a {timing.device.upper() or 'host'}, so its events do not match the "
@@ -140,6 +142,7 @@ def _join(capture: Capture, measured: tuple[Source, Timing], options: argparse.N
         capture,
         timing,
         subjects.write_subject(options, capture.target),
+        # The length of the text is an upper bound of the number of launches.
         shown=len(capture.after) if options.all else max(options.rows, 0),
         labelled=(str(options.label), labelled) if options.label else ("", 0),
     )

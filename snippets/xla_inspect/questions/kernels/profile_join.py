@@ -172,7 +172,7 @@ class Names:
 def join_times(
     capture: Capture,
     timing: Timing,
-    asked: str = "",
+    command_words: str = "",
     *,
     shown: int = 20,
     labelled: tuple[str, int] = ("", 0),
@@ -182,7 +182,7 @@ def join_times(
     Args:
         capture: The program's capture, for the target that the profile was recorded on.
         timing: The times in the profile.
-        asked: The subject and options, as on the command line.
+        command_words: The subject and options, as on the command line.
         shown: The number of launches to show.
         labelled: The labeled trace file, and the number of its events with a label.
     """
@@ -212,7 +212,7 @@ def join_times(
     matched = {name for row in measured for name in (row.name, *row.others)}
     return KernelTimes(
         program=capture.program,
-        asked=asked,
+        asked=command_words,
         target=capture.target,
         module=capture.module.name,
         file=timing.file,
@@ -239,6 +239,7 @@ def _describe(
     name: str, events: list[tuple[Timed, str]], row: LaunchRow | None, names: Names, total: float
 ) -> MeasuredLaunch:
     seconds = sum(event.seconds for event, _ in events)
+    # One event that names the instruction settles which launch it is.
     by_symbol = all(known_by == "symbol" for _, known_by in events)
     return MeasuredLaunch(
         name=name,

@@ -63,6 +63,7 @@ def _say_all(kernels: Kernels) -> str:
         return f"{program} on {title(kernels.target)} launches nothing."
     first = kernels.launches[0]
     where = f" ({first.where})" if first.where else ""
+    # Without peak rates of the target, only the bytes can rank the launches.
     if not kernels.least_seconds:
         moved = format_bytes(first.weight[1])
         return f"{program} on {title(kernels.target)}: {counts}. {first.name}{where} moves the most bytes, {moved}."
@@ -158,6 +159,7 @@ def _list_row(row: LaunchRow) -> tuple[str, ...]:
 def _show_size(row: LaunchRow) -> str:
     if row.vmem_bytes is not None:
         return f"{format_bytes(row.vmem_bytes)} of VMEM"
+    # Only the launches of a GPU have a grid.
     if not row.grid or not row.threads:
         return ""
     shared = f", {format_bytes(row.shared_bytes)} shared" if row.shared_bytes else ""
@@ -214,7 +216,9 @@ def _list_device_facts(row: LaunchRow) -> Iterator[tuple[str, str]]:
     if row.registers is not None:
         yield "registers", f"{row.registers} per thread, {format_bytes(row.spilled_bytes or 0)} spilled"
     if row.occupancy is not None:
+        # A full multiprocessor has no limit to report.
         bound = f", limited by {' and '.join(row.bound_by)}" if row.occupancy < 1 else ""
         yield "occupancy", f"{format_share(row.occupancy)} of a multiprocessor's warps{bound}"
+    # The symbol of a kernel is often the name of its instruction.
     if row.symbol and row.symbol != row.name:
         yield "symbol", row.symbol

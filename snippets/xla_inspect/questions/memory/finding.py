@@ -150,12 +150,14 @@ class MemoryUse(Answer):
         return sum(row.bytes for row in self.rows if row.role in roles)
 
 
-def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Sequence[MemoryTrial] = ()) -> MemoryUse:
+def explain_memory(
+    capture: Capture, command_words: str, *, by: str = "line", trials: Sequence[MemoryTrial] = ()
+) -> MemoryUse:
     """Describe the memory of one device at the peak.
 
     Args:
         capture: The capture, which may be one of a failed compilation.
-        asked: The subject and options, as on the command line.
+        command_words: The subject and options, as on the command line.
         by: The grouping of the rows: `line`, `scope`, or `buffer`.
         trials: Changes that were compiled to measure their effect.
     """
@@ -181,7 +183,7 @@ def explain_memory(capture: Capture, asked: str, *, by: str = "line", trials: Se
     return MemoryUse(
         program=capture.program,
         target=capture.target,
-        asked=asked,
+        asked=command_words,
         needed_bytes=needed_bytes,
         available_bytes=available,
         fits=fits,

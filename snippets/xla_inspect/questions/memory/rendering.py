@@ -34,6 +34,7 @@ def render(use: MemoryUse) -> Iterator[Part]:
     yield _say(use)
     if use.error and (use.refusal is None or use.refusal.space != HBM):
         yield from _tell_error(use)
+    # Without values at the peak, all tables would be empty.
     if not use.rows:
         return
     first, rest = use.rows[:FEW], use.rows[FEW:]
@@ -103,6 +104,7 @@ def _say(use: MemoryUse) -> str:
     if use.gap:
         needs = f"{subject} needs {format_bytes(use.needed_bytes)} per device for arguments and results"
         return f"{needs}. The size of its temporaries is not known: {use.gap}."
+    # An error before the memory plan leaves no bytes to report.
     if not use.needed_bytes:
         return f"{subject}: the compiler failed before it planned the memory."
     needs = f"{subject} needs {format_bytes(use.needed_bytes)} per device"
@@ -144,6 +146,7 @@ def _tell_roles(use: MemoryUse) -> Iterator[str]:
     if any(row.stacked for row in use.rows):
         most = max(use.rows, key=lambda row: row.stacked).stacked
         yield f"`{most} x` marks an array in which a loop of {most} iterations stores one slice per iteration."
+    # A program that fits in the memory of the device may still exceed JAX's share of it.
     if use.available_bytes and use.fits and use.needed_bytes > DEFAULT_SHARE * use.available_bytes:
         yield (
             "This program needs more than the three quarters of a GPU's memory that JAX allocates by default; set "
@@ -152,6 +155,7 @@ def _tell_roles(use: MemoryUse) -> Iterator[str]:
 
 
 def _advise(use: MemoryUse) -> Iterator[Hint]:
+    # Changes that save main memory do not help if another memory is too small.
     if use.trials or not use.asked or (use.error and (use.refusal is None or use.refusal.space != HBM)):
         return
     offers = (

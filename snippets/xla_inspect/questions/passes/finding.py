@@ -110,14 +110,14 @@ class CompileTimes(Answer):
 
 
 def explain_passes(  # noqa: PLR0913 - the subject and the amount of detail
-    program: str, capture: Capture, asked: str, *, depth: int = 2, limit: int = FEW, changes: bool = True
+    program: str, capture: Capture, command_words: str, *, depth: int = 2, limit: int = FEW, changes: bool = True
 ) -> CompileTimes:
     """Return the compile time of a capture by phase, pass and part of the program.
 
     Args:
         program: The name of the program.
         capture: The program on one target. With its modules between passes, the answer can list the changes.
-        asked: The subject and options, as on the command line.
+        command_words: The subject and options, as on the command line.
         depth: The number of levels of named scopes that separate parts of the program.
         limit: The number of rows of the longer tables, or 0 for all.
         changes: Whether to list the passes that changed the module.
@@ -128,7 +128,7 @@ def explain_passes(  # noqa: PLR0913 - the subject and the amount of detail
     total, stage = times.tracing + times.lowering + times.compiling, find_stage(capture)
     return CompileTimes(
         program=program,
-        asked=asked,
+        asked=command_words,
         target=capture.target,
         seconds=total,
         phases=phases,
@@ -151,6 +151,7 @@ def _sum_passes(capture: Capture, total: float) -> tuple[PassTime, ...]:
     # A capture may have the runs of the passes without their times.
     times = capture.times.passes or (0.0,) * len(capture.runs)
     for run, own in zip(capture.runs, times, strict=True):
+        # A pass may run in several pipelines, where its cost differs.
         key = run.name, run.pipeline
         runs[key] += 1
         changes[key] += run.changed

@@ -87,6 +87,7 @@ def count_parts(capture: Capture, depth: int) -> tuple[ProgramPart, ...]:
     for equation in capture.equations:
         counts["equations"][name_part(read_scope(equation.scope), equation.function, depth)] += equation.number
     for operation in read_operations(capture.stablehlo_locations):
+        # An operation without a named scope is counted for its Python function.
         function = operation.frame.function if operation.frame else ""
         counts["operations"][name_part(read_op_scope(operation.op_name), function, depth)] += 1
     counts["before"].update(_name_instructions(capture, capture.unoptimized_module, depth))
@@ -120,6 +121,7 @@ def list_repeats(capture: Capture) -> tuple[RepeatedLine, ...]:
         frame = operation.frame
         # Copies may share a constant or have their own, so constants would distort the count.
         if frame and frame.file in capture.sources and operation.name != "stablehlo.constant":
+            # The columns separate several operations of one kind on the same line.
             kind = f"{operation.name} {name_alike(operation.op_name)}", frame.column, frame.end_line, frame.end_column
             lines.setdefault((frame.file, frame.line), Counter())[kind] += 1
     repeats = [
@@ -150,6 +152,7 @@ def list_constants(capture: Capture) -> tuple[LargeConstant, ...]:
     optimized = _list_literals(capture.module) if capture.after else []
     # A literal that an earlier stage already has counts there, so only the new ones of each stage remain.
     from_program = Counter((instruction.shape.dtype, instruction.shape.dimensions) for instruction in unoptimized)
+    # JAX and HLO have different names for the element types.
     from_user = Counter((_short(constant.dtype), constant.shape) for constant in capture.constants)
     constants = []
     for literals, earlier, origin in (

@@ -69,6 +69,7 @@ def _say(times: CompileTimes) -> str:
         return f"{name} for {title(times.target)}: {plural(before, 'HLO instruction')} became {after:,}."
     ranked = sorted(times.phases.items(), key=lambda item: -item[1])
     shares = ", ".join(f"{name} {_percent(seconds, times.seconds)}" for name, seconds in ranked[:4] if seconds)
+    # The time of a failed compilation ends at the error.
     verb = "failed after" if times.error else "took"
     summary = (
         f"Compiling {times.program} for {title(times.target)} {verb} {format_duration(times.seconds)} {times.where}"
@@ -82,6 +83,7 @@ def _cut(times: CompileTimes, rows: Sequence[tuple[str, ...]], least: int = FEW)
 
 
 def _tell_passes(times: CompileTimes) -> Iterator[Part]:
+    # A capture may list the runs of the passes without their times.
     if not any(pass_time.seconds for pass_time in times.passes):
         yield "The times of single passes were not recorded."
         return
@@ -169,6 +171,7 @@ def _advise(times: CompileTimes) -> Iterator[Part]:
     # Parts that differ only in their numbers are usually unrolled layers.
     unrolled = [part for part in times.parts if part.repeats >= _REPEATS]
     if unrolled:
+        # The part with the most instructions most likely costs the most compile time.
         most = max(unrolled, key=lambda part: part.before)
         yield Hint(
             f"To compile {most.path} once instead of {most.repeats} times, use jax.lax.scan over stacked parameters."

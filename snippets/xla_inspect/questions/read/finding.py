@@ -111,33 +111,37 @@ class DumpContents(Answer):
         return render_contents(self)
 
 
-def list_dump(title: str, modules: Sequence[DumpedModule], left_out: Mapping[str, str], asked: str) -> DumpTable:
+def list_dump(
+    title: str, modules: Sequence[DumpedModule], left_out: Mapping[str, str], command_words: str
+) -> DumpTable:
     """Return the table of a dump's modules.
 
     Args:
         title: The name of the dump.
         modules: Its modules.
         left_out: The files that are not part of the dump, each with the reason.
-        asked: The dump, as on the command line.
+        command_words: The dump, as on the command line.
     """
-    return DumpTable(title, asked, tuple(map(_describe, modules)), left_out)
+    return DumpTable(title, command_words, tuple(map(_describe, modules)), left_out)
 
 
-def describe_dump(module: DumpedModule, capture: Capture, left_out: Mapping[str, str], asked: str) -> DumpContents:
+def describe_dump(
+    module: DumpedModule, capture: Capture, left_out: Mapping[str, str], command_words: str
+) -> DumpContents:
     """Return the information in the files of one module.
 
     Args:
         module: The module.
         capture: The capture that was read from the files.
         left_out: The files that are not part of the dump, each with the reason.
-        asked: The dump and the module, as on the command line.
+        command_words: The dump and the module, as on the command line.
     """
     filled = [field.name for field in fields(capture) if field.name in NAMES and getattr(capture, field.name)]
     # An incomplete part is listed with its reason instead.
     there = [name for field, name in NAMES.items() if field in filled and field not in capture.missing]
     return DumpContents(
         program=module.name,
-        asked=asked,
+        asked=command_words,
         target=capture.target,
         hardware=module.title,
         # One file may provide several parts of a capture.
@@ -152,6 +156,7 @@ def describe_dump(module: DumpedModule, capture: Capture, left_out: Mapping[str,
 
 
 def _describe(module: DumpedModule) -> ModuleRow:
+    # The order is that of the compilation.
     has = {
         "before": module.before,
         "after": module.after,

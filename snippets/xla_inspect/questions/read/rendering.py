@@ -42,7 +42,9 @@ def render_table(table: DumpTable) -> Iterator[Part]:
         yield f"The dump has no optimized form of: {few}{', ...' if len(lacking) > _FEW else ''}."
     yield from tell_left_out(table.left_out)
     if table.modules:
+        # Most questions need an optimized module, and the largest one is the most likely to be of interest.
         largest = max(table.modules, key=lambda row: (row.stage == "optimized", row.bytes))
+        # With only one module, its name is not needed.
         name = f"{table.asked}:{largest.module}" if len(table.modules) > 1 else table.asked
         yield Hint("To inspect one module:", suggest("summary", name))
 
@@ -71,5 +73,6 @@ def tell_left_out(left_out: Mapping[str, str]) -> Iterator[str]:
 
 
 def _tell_row(row: ModuleRow) -> tuple[str, ...]:
+    # The beginnings of the files do not always show the number of kernels.
     kernels = "?" if row.kernels is None else str(row.kernels)
     return row.target, str(row.passes), format_bytes(row.bytes), kernels, row.stage.partition(" ")[0], row.module

@@ -93,13 +93,15 @@ class ModuleRepeats(Answer):
         yield Hint("To compare two of the compiled programs:", suggest("diff", both))
 
 
-def find_repeats(title: str, modules: Sequence[DumpedModule], asked: str, at_most: int | None = None) -> ModuleRepeats:
+def find_repeats(
+    title: str, modules: Sequence[DumpedModule], command_words: str, at_most: int | None = None
+) -> ModuleRepeats:
     """Return the functions with several modules in a dump.
 
     Args:
         title: The name of the dump.
         modules: Its modules.
-        asked: The dump, as on the command line.
+        command_words: The dump, as on the command line.
         at_most: The number of compilations allowed for a function, or None.
     """
     groups: dict[tuple[str, str], list[DumpedModule]] = defaultdict(list)
@@ -107,8 +109,9 @@ def find_repeats(title: str, modules: Sequence[DumpedModule], asked: str, at_mos
         # Modules in different folders come from different runs, so they are not repeats of each other.
         groups[module.folder, name_function(module.name)].append(module)
     functions = [RepeatedFunction(name, tuple(_compare(same))) for (_, name), same in groups.items() if len(same) > 1]
+    # The sort is stable, so equal counts keep the order of the compilations.
     functions.sort(key=lambda function: -len(function.modules))
-    return ModuleRepeats(title, asked, len(modules), tuple(functions), at_most)
+    return ModuleRepeats(title, command_words, len(modules), tuple(functions), at_most)
 
 
 def name_function(module: str) -> str:
@@ -133,6 +136,7 @@ def _tell(before: tuple[str, ...], now: tuple[str, ...]) -> str:
         for at, (old, new) in enumerate(zip(before, now, strict=True))
         if old != new
     ]
+    # Closed-over constants and static arguments are not among the arguments of a module.
     if not changes:
         return "same arguments: another program of this name, or the same again"
     more = f", {len(changes) - _FEW} more" if len(changes) > _FEW else ""

@@ -19,6 +19,7 @@ USUAL: Sequence[str] = ()
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     """Add the option for the allowed number of compilations."""
+    # Recompilations only show in a run of the whole script, not in one call.
     parser.set_defaults(whole=True)
     parser.add_argument(
         "--at-most", metavar="N", type=int, help="exit with status 1 if a function is compiled more than N times"

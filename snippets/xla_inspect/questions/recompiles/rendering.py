@@ -71,6 +71,7 @@ def _say_all(run: Recompiles, again: Sequence[TracedFunction]) -> str:
     share = took if run.is_timed else f"in {script}"
     own = f" and {plural(run.own_compiles, 'JAX operation')} outside of jit" if run.own_compiles else ""
     summary = f"{plural(compiles, 'compilation')} of {functions}{own} {share}"
+    # A script may run JAX's operations without jitting any function.
     if not run.functions:
         count = plural(run.own_compiles, "compilation")
         return f"{count} of JAX operations outside of jit {share}; the script jits no function."
@@ -80,12 +81,14 @@ def _say_all(run: Recompiles, again: Sequence[TracedFunction]) -> str:
         return f"{summary}. Compiled more than {plural(run.at_most or 0, 'time')}: {names}."
     if not again:
         return f"{summary}. No function was compiled again."
+    # The number of calls decides if the times are omitted or equal.
     worst = max(again, key=_lost)
     differing = Counter(
         f"{difference.argument or 'the function'} ({difference.kind})"
         for call in worst.calls
         for difference in call.differences[:1]
     )
+    # The first compilation of a function is not a recompilation.
     repeats = sum(len(function.calls) - 1 for function in again)
     cost = f"{plural(repeats, 'recompilation')} took {format_duration(sum(_lost(function)[0] for function in again))}"
     if not run.is_timed:
@@ -190,6 +193,7 @@ def _call(function: TracedFunction) -> str:
 
 def _shorten_path(path: str) -> str:
     """Return a path, or the end of a long one."""
+    # The file name and the line say more about a place than the first folders do.
     return path if len(path) <= _WHERE else f"…/{path.rpartition('/')[2]}"
 
 

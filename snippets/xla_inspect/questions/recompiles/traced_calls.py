@@ -100,6 +100,7 @@ def read_calls(
         if compilation.own:
             by_line[compilation.where].append(compilation)
         else:
+            # Two functions may have the same name, so the place of the definition is part of the key.
             by_function[(compilation.function, compilation.defined)].append(compilation)
     functions = [TracedFunction(name, at, _compare(calls)) for (name, at), calls in by_function.items()]
     own = [
@@ -111,6 +112,7 @@ def read_calls(
         for where, calls in by_line.items()
     ]
     return (
+        # Without times, the number of calls decides the order.
         tuple(sorted(functions, key=lambda function: (-function.seconds, -len(function.calls)))),
         tuple(sorted((entry for entry in own if entry.operations), key=lambda operations: -operations.seconds)),
     )

@@ -64,6 +64,7 @@ def explain_release_change(
     try:
         difference = find_difference(old, new, count)
         compared = compare_captures(old, new, releases)
+    # A dump of an old release may have a syntax that the parser does not know; the other facts are still shown.
     except UNREADABLE:
         pass
     # These two questions have no counts by line, so the generated code is compared.
@@ -112,6 +113,7 @@ def _find_copies(old: Capture, new: Capture) -> tuple[str, str, tuple[str, ...]]
 
     def list_copies(capture: Capture) -> dict[str, Any]:
         copies = [launch for launch in list_launches(capture) if launch.role == "copy" and launch.within]
+        # Names of instructions differ between releases, but a copy keeps its shape.
         return {launch.instruction.shape.text: launch.instruction for launch in copies}
 
     try:
@@ -177,6 +179,7 @@ def _find_kernel_line(capture: Capture, kernel: str) -> tuple[str, str]:
 def _list_slower(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator[str]:
     """Yield the passes that take longer than before, the largest increase first."""
     increases = {name: new[name] - old.get(name, 0.0) for name in new}
+    # A pass that only the older release has did not get slower.
     for name in sorted(increases, key=lambda pass_name: -increases[pass_name])[:_FEW]:
         if increases[name] > _SLOWER:
             yield f"`{name}` {format_duration(old.get(name, 0.0))} -> {format_duration(new[name])}"
@@ -184,6 +187,7 @@ def _list_slower(old: Mapping[str, float], new: Mapping[str, float]) -> Iterator
 
 def _list_hlo(text: str) -> list[str]:
     """Return the lines of a module without its metadata and the numbers in names, which may differ for equal code."""
+    # The first line has the module's name and layouts of the entry, not an instruction.
     lines = (_NUMBERED.sub(r"\1", _NOTED.sub("", line)).rstrip() for line in text.splitlines()[1:])
     return [line for line in lines if line]
 

@@ -118,6 +118,7 @@ class ReleaseChange:
         if self.between:
             sentences.append(f"Releases between them that could not be measured: {', '.join(self.between)}.")
         sentences += [_STAGES[self.stage]] if self.stage != "pass" else [self._tell_pass()]
+        # For the stage `pass`, the sentence about the pass already names the maker.
         if self.maker and self.stage != "pass":
             sentences.append(f"The pass `{self.maker}` creates the new {self.question}.")
         if self.place:

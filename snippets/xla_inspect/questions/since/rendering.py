@@ -63,6 +63,7 @@ def _list_differences(history: ReleaseHistory) -> Iterator[Part]:
 def _advise(history: ReleaseHistory) -> Iterator[Part]:
     if history.not_measured:
         yield f"Releases that did not have to be measured: {', '.join(history.not_measured)}."
+    # Bisection skips releases between two with equal answers, so it can miss a change that was reverted.
     if history.not_measured and not history.changes:
         again = suggest("since", history.asked, "--every", "--from", history.first, "--to", history.last)
         yield Hint("To find changes that a later release reverted, measure each release:", again)
@@ -75,6 +76,7 @@ def _advise(history: ReleaseHistory) -> Iterator[Part]:
 
 def _say(history: ReleaseHistory) -> str:
     where = f"{history.program} on {title(history.target)}, JAX {history.first} to {history.last}:"
+    # Without a measured release, there is nothing to compare.
     if not any(not row.failed for row in history.rows):
         return f"{where} no release could be measured."
     if not history.changes:

@@ -120,20 +120,20 @@ class Summary(Answer):
 KINDS, LARGEST = 6, 3
 
 
-def summarize(program: str, captures: Sequence[Capture], asked: str) -> Summary:
+def summarize(program: str, captures: Sequence[Capture], command_words: str) -> Summary:
     """Return the summary of a program's captures.
 
     Args:
         program: The name of the program.
         captures: One capture for each target.
-        asked: The subject and options, as on the command line.
+        command_words: The subject and options, as on the command line.
     """
-    return Summary(program, asked, tuple(map(_summarize, captures)))
+    return Summary(program, command_words, tuple(map(_summarize, captures)))
 
 
-def answer_dump(capture: Capture, asked: str) -> Summary:
+def answer_dump(capture: Capture, command_words: str) -> Summary:
     """Return the answer about a module of a dump."""
-    return summarize(capture.program, [capture], asked)
+    return summarize(capture.program, [capture], command_words)
 
 
 def _summarize(capture: Capture) -> TargetSummary:

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 def ask(subject: Subject, targets: Sequence[str], options: argparse.Namespace) -> Iterator[Answer]:
     """Yield one answer for all targets."""
     captures = subjects.answer_each(subject, targets, subject.capture)
-    yield package.summarize(subject.name, list(captures), asked=subjects.write_subject(options))
+    yield package.summarize(subject.name, list(captures), subjects.write_subject(options))
 
 
 def summary(
@@ -46,6 +46,7 @@ def summary(
         InspectError: The target or an option is unknown, the package has no line in the program, or two arguments
             exclude each other.
     """
+    # A capture was compiled for one target and cannot be compiled again.
     targets = [fn.target] if isinstance(fn, Capture) else targets
     captures = [subjects.take_capture(fn, target, example_args, arguments, lines_of) for target in targets]
     return package.summarize(captures[0].program, captures, "")

@@ -45,6 +45,7 @@ def render(summary: Summary) -> Iterator[Part]:
         ("  temporaries", [_show(target.temporary_bytes, format_bytes) for target in summary.targets]),
         ("  results", [format_bytes(target.output_bytes) for target in summary.targets]),
     ]
+    # The times are zero if they were omitted or come from a dump.
     if any(target.compile_seconds for target in summary.targets):
         rows.append(("compile time", [format_duration(target.compile_seconds) for target in summary.targets]))
     header = ("per device", *(target.target for target in summary.targets))

@@ -62,6 +62,7 @@ def find_rewritten(evidence: Evidence, selection: Selection, last: Instruction |
     """
     if last is None:
         return ""
+    # The instructions of a selection are those that the optimized module still has.
     opcodes = {instruction.opcode for instruction in selection.instructions}
     # A heavy operation counts as rewritten if no operation of its kind remains, a light one if nothing heavy remains.
     kind = MATMULS if last.opcode in MATMULS else {last.opcode}
@@ -97,6 +98,7 @@ def list_launches(evidence: Evidence, selection: Selection) -> list[Launch]:
 
 def name_asked(evidence: Evidence, selection: Selection, instruction: Instruction) -> str:
     """Return an instruction with its name in the question, as in "`root` (sqrt.0, model.py:7)"."""
+    # HLO text may write names with a `%`, which the user may have copied.
     word = selection.what.strip().removeprefix("%")
     if word == instruction.name or (selection.lines and not selection.statements):
         return evidence.name_kind(instruction)
@@ -110,8 +112,10 @@ def name_asked(evidence: Evidence, selection: Selection, instruction: Instructio
 
 def _find_same(evidence: Evidence, value: Instruction) -> Instruction | None:
     """Return the instruction of the same operation that a pass created in the optimized module, or None."""
+    # All instructions without metadata would seem to be the same operation.
     if value.op_name is None:
         return None
+    # A pass that replaces an instruction copies its metadata, so the metadata identifies the operation.
     key = value.opcode, value.op_name, value.stack_frame
     same = (
         instruction

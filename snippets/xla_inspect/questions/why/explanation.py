@@ -244,17 +244,17 @@ class Why(Answer):
         return render(self)
 
 
-def suggest_why(asked: str, what: str, *options: str, is_pair: bool = False) -> str:
+def suggest_why(command_words: str, what: str, *options: str, is_pair: bool = False) -> str:
     """Return a command line for a question about a compiler decision.
 
     Args:
-        asked: The subject and the options that all questions share.
+        command_words: The subject and the options that all questions share.
         what: The part of the program to ask about.
         *options: Other options of the question.
         is_pair: Whether `what` names two parts that are separate kernels.
     """
     word = shlex.quote(what)
     # The words after a script are the script's own arguments, so the options have to come first.
-    if f" {asked}".find(" run ") >= 0:
-        return suggest("why", asked, *options, "--apart" if is_pair else "--what", word)
-    return " ".join((suggest("why", asked), *(("--apart", word) if is_pair else (word,)), *options))
+    if f" {command_words}".find(" run ") >= 0:
+        return suggest("why", command_words, *options, "--apart" if is_pair else "--what", word)
+    return " ".join((suggest("why", command_words), *(("--apart", word) if is_pair else (word,)), *options))

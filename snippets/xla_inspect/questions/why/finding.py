@@ -325,7 +325,7 @@ class WhyFinder:
 
     def answer(
         self,
-        asked: str,
+        command_words: str,
         what: str,
         *,
         apart: tuple[str, str] | None = None,
@@ -335,7 +335,7 @@ class WhyFinder:
         """Return the explanations for a part of the program.
 
         Args:
-            asked: The subject and options, as on the command line.
+            command_words: The subject and options, as on the command line.
             what: The part: an instruction, a line, a variable, or JAX's name of an operation.
             apart: Two parts instead of `what`, to explain why they are two kernels.
             full: Whether the answer shows everything that is known.
@@ -348,7 +348,7 @@ class WhyFinder:
         return Why(
             program=self.evidence.capture.program,
             target=self.evidence.capture.target,
-            asked=asked,
+            asked=command_words,
             what=",".join(apart) if apart else what,
             value="" if apart else self._describe_value(what, findings),
             findings=findings,

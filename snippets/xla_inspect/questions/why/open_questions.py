@@ -89,22 +89,24 @@ FEW = 6
 """The number of questions that are shown by default."""
 
 
-def list_open_questions(finder: WhyFinder, asked: str, *, full: bool = False) -> OpenQuestions:
+def list_open_questions(finder: WhyFinder, command_words: str, *, full: bool = False) -> OpenQuestions:
     """Return the open questions about a program, those with the most bytes first and prefetches last.
 
     Args:
         finder: The finder of explanations.
-        asked: The subject and options, as on the command line.
+        command_words: The subject and options, as on the command line.
         full: Whether to show all questions.
     """
     capture = finder.evidence.capture
     # Prefetches come last, because the compiler adds them to hide latency, not because of the program.
-    pairs = sorted(_list_questions(finder, asked), key=lambda pair: (_PREFETCH in pair[0].question, -pair[0].bytes))
+    pairs = sorted(
+        _list_questions(finder, command_words), key=lambda pair: (_PREFETCH in pair[0].question, -pair[0].bytes)
+    )
     questions = tuple(question for question, _ in pairs)
-    shown = len(questions) if full else min(len(questions), FEW)
+    row_count = len(questions) if full else min(len(questions), FEW)
     answer = _answer(finder, pairs[0][1]) if pairs else ""
     missing, stage = finder.missing(), finder.stage
-    return OpenQuestions(capture.program, capture.target, asked, questions, answer, shown, missing, stage)
+    return OpenQuestions(capture.program, capture.target, command_words, questions, answer, row_count, missing, stage)
 
 
 def _answer(finder: WhyFinder, names: Sequence[str]) -> str:
@@ -120,32 +122,34 @@ def _label(finder: WhyFinder, instruction: Instruction, name: str) -> str:
     return f"`{variable}` ({where})" if variable else where or name
 
 
-def _list_questions(finder: WhyFinder, asked: str) -> Iterator[tuple[OpenQuestion, tuple[str, ...]]]:
+def _list_questions(finder: WhyFinder, command_words: str) -> Iterator[tuple[OpenQuestion, tuple[str, ...]]]:
     """Yield questions, each with the names of its instructions."""
     evidence = finder.evidence
     exchanges = {exchange.name: exchange for exchange in finder.exchanges}
     for launch in evidence.kernels.launches:
         # A value between two launches is written once and read at least once in each run.
         size = 2 * launch.instruction.shape.bytes * (launch.runs or 1)
+        # An asynchronous collective is listed under the name of its start, and any other under its own name.
         exchange = exchanges.get(launch.scheduled.name) or exchanges.get(launch.name)
         if exchange is not None:
             question = f"Why is {_name_kind(exchange.kind)} of {exchange.where} here?"
             name = launch.scheduled.name
-            command = suggest_why(asked, name)
+            command = suggest_why(command_words, name)
             yield OpenQuestion(question, exchange.where, exchange.total_bytes, command), (name,)
         elif is_move(evidence.kernels, launch):
             moved = find_moved(evidence, launch)
             question = f"Why is {_name_kind(moved.opcode)} of {_label(finder, moved, launch.name)} here?"
             where = evidence.show_line(moved).where
-            yield OpenQuestion(question, where, size, suggest_why(asked, launch.name)), (launch.name,)
+            yield OpenQuestion(question, where, size, suggest_why(command_words, launch.name)), (launch.name,)
         elif launch.role == "kernel" and finder.stage.has_launches:
             for reader in evidence.kernels.readers(launch):
+                # Copies and collectives have questions of their own.
                 if reader.role == "kernel" and not is_move(evidence.kernels, reader):
-                    yield _ask_boundary(finder, asked, (launch, reader), size)
+                    yield _ask_boundary(finder, command_words, (launch, reader), size)
 
 
 def _ask_boundary(
-    finder: WhyFinder, asked: str, pair: tuple[Launch, Launch], size: int
+    finder: WhyFinder, command_words: str, pair: tuple[Launch, Launch], size: int
 ) -> tuple[OpenQuestion, tuple[str, ...]]:
     lines = finder.evidence.lines
     heroes = [
@@ -159,7 +163,7 @@ def _ask_boundary(
     if short in long:
         question = f"Why is {long} computed by two kernels?"
     where = finder.evidence.show_line(heroes[0]).where
-    return OpenQuestion(question, where, size, suggest_why(asked, ",".join(names), is_pair=True)), names
+    return OpenQuestion(question, where, size, suggest_why(command_words, ",".join(names), is_pair=True)), names
 
 
 def _name_kind(kind: str) -> str:

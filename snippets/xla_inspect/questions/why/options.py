@@ -128,6 +128,7 @@ def _compile(subject: Subject, target: str) -> tuple[Capture, str]:
     if subject.call is None:
         saved = subject.capture(target)
         return saved, "" if saved.log else _explain_silence(saved)
+    # The passes alone can answer most questions, so missing messages are only reported.
     capture, refusals = subject.capture_most(target, ("reasons",), passes=True)
     return capture, "".join(map(str, refusals.values()))
 

@@ -37,6 +37,7 @@ def write_clause(reason: Reason, first: str, second: str) -> str:
     # The message has the names at the time of the pass, which later passes may have changed.
     for name, now in ((reason.instruction, first), (reason.others[0] if reason.others else "", second)):
         if name:
+            # A name may be the beginning of another one, such as `add` of `add.1`, which must stay as it is.
             clause = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", now, clause)
     return clause
 

@@ -66,6 +66,7 @@ def render(why: Why) -> Iterator[Part]:
 def _tell_briefly(why: Why, verdict: str) -> Iterator[Part]:
     """Yield the lines of Python and then as much of the evidence as fits, the most important first."""
     first = why.findings[0]
+    # The verdict is always printed in full, so only the evidence has to fit.
     room = BRIEF - _count_text_lines(verdict)
     if lines := _tell_lines(first):
         room -= _count_text_lines(lines)
@@ -101,6 +102,7 @@ def _tell_parts(why: Why) -> Iterator[Part]:
         # A removed instruction has no place in the optimized program.
         if not part.is_left:
             continue
+        # A launch would otherwise be described as running in itself.
         facts = [f"runs in {part.kernel}" if part.kernel and part.kernel != part.name else ""]
         facts += [f"reads {', '.join(part.fed_by)}" if part.fed_by else ""]
         facts += [f"is read by {', '.join(part.read_by)}" if part.read_by else ""]
@@ -124,6 +126,7 @@ def _tell_trials(why: Why) -> Iterator[Part]:
             for trial, effect in zip(effective, effects, strict=True)
         )
         yield Table(("outcome", "change", "count"), rows, (), "Effects of changes, each compiled")
+    # The table of a full answer already has a row for each of these changes.
     if why.is_full:
         return
     sentences = [f"Changes without an effect: {_count_kinds(without_effect)}."] if without_effect else []
@@ -154,6 +157,7 @@ def _count_text_lines(text: str) -> int:
 
 def _tell_lines(finding: Finding) -> str:
     """Return the lines of Python of a finding, with their source text."""
+    # Two kernels may come from the same line, which is printed only once.
     lines = dict.fromkeys(line for line in finding.lines or (finding.line,) if line.text)
     return "; ".join(f"`{line.where}`: `{close_brackets(line.text)}`" for line in lines)
 

@@ -105,6 +105,7 @@ class Effect:
 
     def _count_collectives(self, module: Module, lines: Mapping[Instruction, SourceLine]) -> tuple[int, int]:
         same = [collective for collective in list_collectives(module) if collective.kind in self.opcodes]
+        # The start, the end and the collective itself may have different lines, or none.
         here = sum(
             bool(
                 {
@@ -197,17 +198,20 @@ def find_effect(  # noqa: PLR0911 - a table of kinds
         pair: The two instructions of the question, if it is about separate or fused kernels.
     """
     module = evidence.module
+    # A removed instruction is not in the optimized module, so it is looked up in the history.
     if finding.kind == "removed":
         original = next((former for name in finding.names if (former := evidence.histories.find(name))), None)
         line = evidence.find_line(original) if original else None
         return Effect("removed", (_spot(line),), (_name(original.opcode),)) if original and line else None
     instructions = [instruction for name in finding.names for instruction in module.walk() if instruction.name == name]
+    # No change removes an argument from the module, so there is nothing to count.
     if not instructions or finding.kind == "argument":
         return None
     subject = instructions[0]
     launch = evidence.kernels.holder(subject)
     if finding.kind in {"apart", "together"}:
         holders = [evidence.kernels.holder(instruction) for instruction in instructions]
+        # The instructions of the question are more exact than the main instructions of their kernels.
         both = pair or [evidence.kernels.hero(holder) for holder in holders if holder]
         if len(both) < 2:  # noqa: PLR2004 - the two kernels of the question
             return None

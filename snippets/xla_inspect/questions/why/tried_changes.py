@@ -61,15 +61,16 @@ def try_changes(  # noqa: PLR0913 - the program, the changes, and the question w
 
 
 def _try_kinds(
-    subject: Subject, target: str, kinds: Sequence[str], asked: tuple[Capture, Effect, Why]
+    subject: Subject, target: str, kinds: Sequence[str], question: tuple[Capture, Effect, Why]
 ) -> Iterator[WhyTrial]:
-    capture, effect, answer = asked
+    capture, effect, answer = question
     first = answer.findings[0]
     # Switching off a pass can only have an effect if the pass made or refused the decision.
     names = [first.pass_name, *(reason.pass_name for reason in first.reasons if reason.verdict in {"done", "refused"})]
     trials: list[Trial] = []
     for kind in kinds:
         try:
+            # Each kind is listed on its own, so that an error affects only this kind.
             trials += list_trials(subject, (kind,), capture, passes=names, asked=True)
         except Exception as error:  # noqa: BLE001 - a kind that fails for any reason must not stop the others
             yield WhyTrial(kind, f"changes of the kind {kind!r}", "failed", "", _say(error))

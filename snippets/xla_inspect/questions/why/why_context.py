@@ -177,6 +177,7 @@ class Evidence:
         # A removed instruction has no memory, inputs or readers in the optimized module.
         is_left = instruction in self.histories.states[-1].numbers
         inputs, readers = self._find_neighbours(scheduled, holder) if is_left else ((), ())
+        # A fusion is created late, so the history of its main instruction tells more.
         hero = self._find_followed(instruction)
         return WhyPart(
             name=instruction.name,
@@ -227,6 +228,7 @@ class Evidence:
     def _find_memory(self, name: str) -> str:
         try:
             assignment = parse_buffers(self.capture.buffers)
+        # A memory plan in an unknown form must not prevent the rest of the answer.
         except HloSyntaxError:
             return ""
         for allocation, value in assignment.values():

@@ -71,6 +71,7 @@ def explain_kernel(evidence: Evidence, launch: Launch) -> Finding:
         launch: The kernel.
     """
     hero = evidence.kernels.hero(launch)
+    # The first step of an instruction is its creation.
     first = evidence.steps(launch.instruction)[0]
     parts = evidence.kernels.parts(launch)
     messages = evidence.read_decisions(evidence.attempts.about((*parts, launch.instruction)))
@@ -123,6 +124,7 @@ def _say_matmul(evidence: Evidence, messages: Sequence[Reason], first: Step, emi
 def name_form(launch: Launch) -> str:
     """Return the form of a launch that fusion passes ignore or treat separately, or an empty string."""
     instruction = launch.instruction
+    # Names of XLA's own kinds and targets begin with underscores, as in `__cublas$gemm`.
     emitter = (custom_fusion_kind(instruction) or "").strip("_")
     target = (instruction.custom_call_target or "").strip("_")
     if launch.role in {"collective", "copy"}:
@@ -139,6 +141,7 @@ def name_form(launch: Launch) -> str:
 
 def list_costs(evidence: Evidence, first: Launch, second: Launch | None = None) -> Iterator[str]:
     """Yield the estimates of the GPU's cost model for fusing a kernel into another."""
+    # Only the GPU's compiler has this log.
     if not evidence.capture.fusion_log:
         return
     log = parse_log(evidence.capture.fusion_log)

@@ -122,6 +122,7 @@ def explain_argument(evidence: Evidence, instruction: Instruction) -> Finding:
     elif number in evidence.offered:
         verdict = f"The argument {name} is donated, but its memory is not reused: no result has its shape and layout."
     else:
+        # Only a result of the same shape could reuse the memory of the argument.
         alike = [leaf for leaf in evidence.module.entry.root.shape.leaves() if leaf.plain == instruction.shape.plain]
         results = "a result has" if len(alike) == 1 else f"{len(alike)} results have"
         contrast = f" although {results} its shape" if alike else ""
@@ -131,6 +132,7 @@ def explain_argument(evidence: Evidence, instruction: Instruction) -> Finding:
 
 
 def _exchanges(instruction: Instruction) -> bool:
+    # An async-start has the opcode of the collective only in the computation that it wraps.
     return instruction.opcode.startswith(_EXCHANGES) or (instruction.wrapped or "").startswith(_EXCHANGES)
 
 

@@ -107,8 +107,8 @@ def _find_cause(evidence: Evidence, first: Launch, second: Launch, names: tuple[
         names: The names of the two in the sentence.
     """
     kernels = evidence.kernels
-    left, right = kernels.parts(first), kernels.parts(second)
-    attempts = evidence.attempts.between((*left, first.instruction), (*right, second.instruction))
+    first_parts, second_parts = kernels.parts(first), kernels.parts(second)
+    attempts = evidence.attempts.between((*first_parts, first.instruction), (*second_parts, second.instruction))
     messages = evidence.read_decisions(attempts)
     refusals = tuple(message for message in messages if message.verdict == "refused")
     pass_ = _find_pass(evidence, first, second, refusals)
@@ -125,7 +125,7 @@ def _find_cause(evidence: Evidence, first: Launch, second: Launch, names: tuple[
     if refusals:
         refusal = refusals[0]
         pair = f"{names[0]} into {names[1]}"
-        if not evidence.is_about(refusal, (*left, first.instruction)):
+        if not evidence.is_about(refusal, (*first_parts, first.instruction)):
             pair = f"{names[0]} and {names[1]}"
         clause = write_clause(refusal, first.name, second.name)
         why = f"the pass {refusal.pass_name} does not fuse {pair} because {clause}"
@@ -180,8 +180,11 @@ def _explain_strangers(
     inputs = [argument for argument in kernels.arguments(first) if argument in kernels.arguments(second)]
     both = [*(evidence.name(launch) for launch in shared), *map(evidence.name_value, inputs)]
     reading = f"; both read {', '.join(both[:_MOST_BETWEEN])}" if both else ""
-    left, right = kernels.parts(first), kernels.parts(second)
-    attempts = [*evidence.attempts.between(left, right), *evidence.attempts.between(right, left)]
+    first_parts, second_parts = kernels.parts(first), kernels.parts(second)
+    attempts = [
+        *evidence.attempts.between(first_parts, second_parts),
+        *evidence.attempts.between(second_parts, first_parts),
+    ]
     messages = evidence.read_decisions(attempts)
     refusal = next((message for message in messages if message.verdict == "refused" and message.others), None)
     clause = f", and the pass {refusal.pass_name} does not fuse them because " if refusal else ""

@@ -122,6 +122,7 @@ def _find_successor(before: PassState, after: PassState, old: Instruction) -> In
         # If a user changed its number of operands, their positions no longer correspond.
         if new is not None and len(new.operands) == len(user.operands):
             return after.module.operands(new)[user.operands.index(old.name)]
+    # Only the root of the entry computation certainly has a counterpart in the next state.
     if not old.is_root or old.computation != before.module.entry.name:
         return None
     return after.module.entry.root
@@ -132,6 +133,7 @@ def _find_applied(evidence: Evidence, decisions: list[Decision], place: int) -> 
 
     Only the run of the pass that removed it counts. The same run may also have rewritten the replacement.
     """
+    # A log may contain equal messages, so messages are compared by identity.
     own = {id(message) for message in decisions}
     rules = list(find_rules(evidence.reasons.decisions))
     starts = [at for at, application in enumerate(rules) if id(application.decision) in own]
@@ -154,6 +156,7 @@ def _say_applied(evidence: Evidence, applied: list[AppliedRule], place: int, bef
     """Return the replacement of an instruction and the rule of the pass, as the end of a sentence."""
     last = applied[-1].decision
     states = evidence.histories.states
+    # The last state has no successor.
     module = states[min(place + 1, len(states) - 1)].module
     new = next(
         (instruction for instruction in module.walk() if last.others and instruction.name == last.others[0]), None
