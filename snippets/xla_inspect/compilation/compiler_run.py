@@ -121,10 +121,12 @@ def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
             return cached
     with ExitStack() as unless_compiled:
         claimed = unless_compiled.enter_context(capture_cache.claim(key))
+        # Another process may have compiled the program while this one waited for the claim.
         if claimed.waited and (cached := recall(key)):
             return cached
         log.info("compiling %s for %s", cut_names(program.name), target.name)
         build = compile_lowered(program, lowered, target, options, passes=passes, timed=timed, code=code)
+        # The claim is released only after the capture is stored, unless the compile failed.
         unless_compiled.pop_all()
 
     def keep() -> Capture:
@@ -186,12 +188,14 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
             folder.cleanup()
             message = f"target {target.name!r}: the compiler needs temporary files, and {reason}"
             raise InspectError(message) from error
+        # Without dumps there is no partial capture, and the compiler's own error matters more than that.
         with suppress(InspectError):
             failed = collect(None, str(error))
             error.capture = failed.retold(**program.describe_sources(failed))  # type: ignore[attr-defined]  # added
             error.add_note("What the compiler left until then is this error's `capture`, an xla_inspect.Capture.")
         raise
     except BaseException:
+        # Dumps in memory would take room until a later process removes them.
         folder.cleanup()
         raise
     return partial(collect, compilation)
@@ -328,6 +332,7 @@ def measure_memory(compiled: jax.stages.Compiled) -> Memory:
         aliased=stats.alias_size_in_bytes,
         temporaries=stats.temp_size_in_bytes,
         generated_code=stats.generated_code_size_in_bytes,
+        # Some releases of jaxlib do not report the peak.
         peak=getattr(stats, "peak_memory_in_bytes", 0),
     )
 
