@@ -68,18 +68,18 @@ def _sort(modules: Iterable[DumpedModule]) -> tuple[DumpedModule, ...]:
     return tuple(sorted(modules, key=lambda module: (module.folder, module.time, module.number or 0, module.part)))
 
 
-def pick_module(modules: Sequence[DumpedModule], named: str, title: str) -> DumpedModule:
+def pick_module(modules: Sequence[DumpedModule], text: str, title: str) -> DumpedModule:
     """Return the module that a text selects: by its name, its number, or both as in the file names.
 
     Args:
         modules: All modules.
-        named: The text; an empty text selects the only module.
+        text: The name or number; an empty text selects the only module.
         title: The name of the set.
 
     Raises:
         InspectError: No module or several modules match.
     """
-    folded = named.strip("/")
+    folded = text.strip("/")
     for fits in (
         lambda module: folded == module.key,
         lambda module: folded in {module.name, module.key.rpartition("/")[2]},

@@ -44,13 +44,13 @@ class ModuleTexts:
         return next((text for name, text in self.files.items() if name.endswith(ending)), "")
 
 
-def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool] = lambda _: True) -> ModuleTexts:
+def read_texts(files: Files, module: DumpedModule, is_wanted: Callable[[str], bool] = lambda _: True) -> ModuleTexts:
     """Return the texts of a module, optionally only those whose file names have a wanted end.
 
     Raises:
         InspectError: A file cannot be read. A file that is readable but not valid is listed in `problems` instead.
     """
-    texts, between, chosen = ModuleTexts(), module.between, _choose(module, wanted)
+    texts, between, chosen = ModuleTexts(), module.between, _choose(module, is_wanted)
     passes: dict[str, str] = {}
     for path, data in files.read_many(chosen):
         ending = chosen[path]
