@@ -22,6 +22,7 @@ def split_dump(subject: str) -> tuple[str, str] | None:
     """
     if _exists(subject):
         return None if subject.lower().endswith(_CODE) else (subject, "")
+    # Folder names may contain colons, so the longest path that exists counts.
     for match in reversed([*re.finditer(":", subject)]):
         path, module = subject[: match.start()], subject[match.end() :]
         if path and _exists(path):
@@ -41,9 +42,11 @@ def _is_package(folder: Path) -> bool:
     """Return whether a folder contains Python code and no file that XLA dumped."""
     try:
         with os.scandir(folder) as entries:
+            # A dump may have so many files that listing them all would take long.
             names = [entry.name for entry in islice(entries, _LOOK)]
     except OSError:
         return False
+    # XLA may have dumped into a folder that also contains code.
     if any(map(FILE.fullmatch, names)):
         return False
     return any(name.endswith(".py") for name in names) or Path(f"{folder}.py").is_file()

@@ -84,6 +84,7 @@ def _choose(module: DumpedModule, is_wanted: Callable[[str], bool]) -> dict[str,
     chosen: dict[str, str] = {}
     for ending, path in module.files.items():
         is_read = ending.removesuffix(".gz").endswith((*_READ, ".o")) or ending == "ptx"
+        # A module between passes may be there twice, and `between` has the one that is preferred.
         is_read = ending in between if PASS.fullmatch(ending) else is_read
         if is_read and is_wanted(ending) and not _is_told(ending, module.files, has_plan=has_plan):
             chosen[path] = ending
@@ -119,4 +120,5 @@ def decode(data: bytes, ending: str) -> tuple[str, str]:
     if b"\0" in data:
         message = f"{ending} holds no text"
         raise InspectError(message)
+    # A dump from Windows, or one that passed through it, has other line ends.
     return data.decode("utf-8", "replace").replace("\r\n", "\n"), ""

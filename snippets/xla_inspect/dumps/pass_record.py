@@ -58,6 +58,7 @@ def read_metadata(text: str) -> Record:
     own = _subtract_inner(spans)
     numbers = [number for number, entry in enumerate(entries) if entry["pass_name"] != START]
     checks = sum(seconds for entry, seconds in zip(entries, own, strict=True) if entry["pass_name"] == START)
+    # Runs may be nested, so the latest end so far counts and not that of the previous entry.
     ended = list(accumulate((end for _, end in spans), max))
     between = sum(
         max(start - before, 0.0)
