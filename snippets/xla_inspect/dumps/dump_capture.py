@@ -151,6 +151,7 @@ def _read_later(
         return {"code": sort_code((*(collect(code_texts) if collect else ()), *disassemble(code_texts.objects)))}
 
     for name in ("passes", "code"):
+        # A capture reads a field on demand only while it has no value.
         del capture.__dict__[name]
     return capture.retold(_later={"passes": read_passes, "code": read_code})
 

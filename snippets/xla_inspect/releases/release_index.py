@@ -53,6 +53,7 @@ def _ask_index(interpreter: Interpreter) -> tuple[list[str], str]:
             ["run", "--no-project", "--quiet", "--python", str(interpreter.path), "--with", "pip", "python", *question],
             check=False,
         )
+    # `pip index` lists only releases that this interpreter can install.
     match = _LISTED.search(ended.stdout)
     if match is None:
         return [], shorten_refusal(ended.stderr.strip().splitlines()[-1] if ended.stderr.strip() else "")
@@ -72,6 +73,7 @@ def choose_span(releases: Sequence[str], first: str, last: str) -> tuple[str, ..
     """
     for name, version in (("--to", last), ("--from", first)):
         if version not in releases:
+            # The neighbours by number are better suggestions than releases with a similar name.
             near = _find_neighbours(releases, version) or list_nearest(version, releases, 3, 0.5)
             hint = f"the nearest are {', '.join(near)}" if near else f"the newest is {releases[-1]}"
             message = (
