@@ -138,6 +138,7 @@ def _install(version: str, requirements: Mapping[str, Sequence[str]], folder: Pa
     Raises:
         ReleaseError: The release cannot be installed.
     """
+    # A process that was killed may have left part of an environment.
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     try:
@@ -153,6 +154,7 @@ def _try_interpreters(version: str, requirements: Mapping[str, Sequence[str]], f
     refusals: list[tuple[Interpreter, str]] = []
     (_, first), *others = requirements.items()
     for interpreter in list_interpreters():
+        # The environment of an interpreter that did not fit is replaced.
         run_uv(["venv", "--quiet", "--clear", "--python", str(interpreter.path), str(environment)])
         python = str(find_python(environment))
         if not (refusal := install(python, first)):

@@ -103,7 +103,9 @@ def _follow(  # noqa: PLR0913, PLR0917 - what is known of it
     # The process runs in the task's folder, so that files that the user's code writes do not land in the user's folder.
     kindly = ["nice", "-n", str(niceness)] if niceness and shutil.which("nice") else []
     variables = {**clean_environment(), **COMPILERS_FIND, **(LOGGED if logged else {}), "PYTHONFAULTHANDLER": "1"}
+    # JAX would otherwise check the versions of CUDA libraries, which only a run needs.
     variables["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"
+    # libtpu would otherwise write its log to a folder that all processes share.
     variables["TPU_LOG_DIR"] = str(folder)
     memory = int(count_memory() * SHARE)
     at = stage = ""

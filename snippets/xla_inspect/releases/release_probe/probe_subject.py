@@ -65,6 +65,7 @@ def load_module(task: Mapping[str, Any]) -> ModuleType:
     """Import and return a task's module: a file under its own name unless that is in use, or a module of a package."""
     if not task["file"]:
         return importlib.import_module(task["module"])
+    # A file in a package is imported as part of the package, so that relative imports work.
     if task["module"]:
         return importlib.import_module(task["module"])
     path = Path(task["file"])
