@@ -30,7 +30,7 @@ _OPTIONS = {
     "compiler_options": ("compiler_options_kvs",),
 }
 
-# Weak references do not keep the user's functions alive, and unlike addresses they are never reused.
+# Weak keys do not keep the user's functions alive, and unlike addresses, the numbers are never reused.
 _numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 _count = itertools.count(1)
 
