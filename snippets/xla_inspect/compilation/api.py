@@ -136,6 +136,7 @@ def begin_capture(  # noqa: PLR0913 - what is compiled for what, and how much of
 
     parts = {"passes": passes, "timed": timed, "reasons": reasons, "machine": machine, "code": code}
     build = compiler_run.capture_program(program, targets.find_target(target), options or {}, **parts)
+    # The kernels are assembled in the returned function, so that the next target can be compiled meanwhile.
     return (lambda: add_machine_code(build())) if machine else build
 
 
@@ -191,6 +192,7 @@ def capture_all(  # noqa: PLR0913 - what differs by target, and what all are tol
             except Exception as error:
                 if not refusals:
                     raise
+                # Some errors have no message, and a gap always needs a reason.
                 missing[target] = str(error).partition("\n")[0] or type(error).__name__
             else:
                 reading[target] = pool.submit(build)

@@ -23,6 +23,7 @@ MACHINES = {
 
 # Jumps of x86 (`jmp`, `jae`, ...) and of AArch64 (`b`, `b.ne`, `cbz`, `tbnz`, ...), calls left out.
 JUMP = re.compile(r"j\w+|b|b\.\w+|[ct]bn?z")
+# Capstone prints an AArch64 address with `#` in front, and an x86 address without it.
 JUMP_TARGET = re.compile(r"#?(0x[0-9a-f]+)$")
 
 
@@ -50,6 +51,7 @@ def disassemble(data: bytes) -> str:
 def _find_functions(elf: ELFFile, section: int) -> dict[int, str]:
     """Return the offset and name of each function in a section."""
     return {
+        # In an object file, which is not linked yet, a symbol's value is its offset in the section.
         symbol["st_value"]: symbol.name
         for table in elf.iter_sections()
         if isinstance(table, SymbolTableSection)
@@ -69,6 +71,7 @@ def _find_relocations(elf: ELFFile, section: int) -> dict[int, str]:
             continue
         for relocation in table.iter_relocations():
             symbol = symbols.get_symbol(relocation["r_info_sym"])
+            # A symbol for a whole section has no name of its own, so the section's name takes its place.
             name = symbol.name or elf.get_section(symbol["st_shndx"]).name
             symbols_by_offset[relocation["r_offset"]] = name
     return symbols_by_offset
@@ -78,8 +81,10 @@ def _print_section(
     decoder: capstone.Cs, code: bytes, functions: Mapping[int, str], relocations: Mapping[int, str]
 ) -> Iterator[str]:
     """Yield the lines of assembly of one section."""
+    # The whole section is decoded first, because a jump forward needs the label of an address that follows.
     decoded = list(decoder.disasm_lite(code, 0))
     targets = {address: _find_target(mnemonic, operands) for address, _, mnemonic, operands in decoded}
+    # A jump to the start of a function uses the function's name as its label.
     inner = {target for target in targets.values() if target is not None} - functions.keys()
     labels = {address: f".L{number}" for number, address in enumerate(sorted(inner), start=1)} | dict(functions)
     for address, size, mnemonic, operands in decoded:
@@ -87,6 +92,7 @@ def _print_section(
             yield f"{labels[address]}:"
         target = targets[address]
         text = operands if target is None else JUMP_TARGET.sub(labels[target], operands)
+        # The linker fills in an operand, so a relocation's offset lies within the instruction and not at its start.
         linked = [relocations[at] for at in range(address, address + size) if at in relocations]
         if linked:
             text = f"{text:<40} # {', '.join(linked)}"

@@ -55,7 +55,10 @@ def make_key(  # noqa: PLR0913 - all that it depends on
     on_cpu = target.kind == "cpu"
     return hash_content(
         {
+            # The text with locations is in the key, because captures store the locations too.
             "stablehlo": lowered.stablehlo_locations,
+            # The texts omit large literals, so without this hash two programs that differ only in them would share a
+            # key.
             **({"literals": lowered.literals} if lowered.literals else {}),
             "jaxpr": lowered.jaxpr,
             "target": target.name,
@@ -63,6 +66,7 @@ def make_key(  # noqa: PLR0913 - all that it depends on
             "flags": ambient_flags(options),
             "versions": dict(sorted(target.versions.items())),
             "disassemblers": {name: find_version(name) for name in DISASSEMBLERS} if on_cpu else {},
+            # The CPU compiler takes its instruction set from the environment, so no option has it.
             "isa": name_isa() if on_cpu else "",
             **({} if passes else {"passes": False}),
             **({} if timed else {"timed": False}),
@@ -119,9 +123,11 @@ def recall_text(content: Mapping[str, object], make: Callable[[], str]) -> str:
     if text is not None:
         return text
     with claim(key) as claimed:
+        # Another process may have stored the text while this one waited for the claim.
         text = _load_text(key) if claimed.waited else None
         if text is None:
             text = make()
+            # Without a time in the gzip header, equal texts always give equal files.
             store_bytes(key, gzip.compress(f"{key}\n{text}".encode(), compresslevel=3, mtime=0))
     return text
 
@@ -166,6 +172,7 @@ def store_bytes(key: str, data: bytes) -> None:
         return
     try:
         files.write_whole(folder / f"{key}{SUFFIX}", data)
+        # The first write counts as a full cache, so that every process measures the folder at least once.
         _written[folder] = _written.get(folder, LIMIT) + len(data)
         if _written[folder] > LIMIT / 32:  # each look asks for the size of every file
             _written[folder] = 0

@@ -24,12 +24,15 @@ def collect_log() -> Iterator[list[str]]:
     """
     lines: list[str] = []
     with STREAM, tempfile.TemporaryFile() as file:
+        # Text that Python has buffered until now must not end up in the collected log.
         sys.stderr.flush()
+        # The compilers write to the descriptor and not to `sys.stderr`, so the descriptor itself is redirected.
         original = os.dup(2)
         os.dup2(file.fileno(), 2)
         try:
             yield lines
         finally:
+            # Text that Python buffered within the block belongs to the log.
             sys.stderr.flush()
             os.dup2(original, 2)
             os.close(original)

@@ -121,10 +121,12 @@ def find_capture(  # noqa: PLR0913 - what is compiled for what, and how much of 
             return cached
     with ExitStack() as unless_compiled:
         claimed = unless_compiled.enter_context(capture_cache.claim(key))
+        # Another process may have compiled the program while this one waited for the claim.
         if claimed.waited and (cached := recall(key)):
             return cached
         log.info("compiling %s for %s", cut_names(program.name), target.name)
         build = compile_lowered(program, lowered, target, options, passes=passes, timed=timed, code=code)
+        # The claim is released only after the capture is stored, unless the compile failed.
         unless_compiled.pop_all()
 
     def keep() -> Capture:
@@ -186,12 +188,14 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
             folder.cleanup()
             message = f"target {target.name!r}: the compiler needs temporary files, and {reason}"
             raise InspectError(message) from error
+        # Without dumps there is no partial capture, and the compiler's own error matters more than that.
         with suppress(InspectError):
             failed = collect(None, str(error))
             error.capture = failed.retold(**program.describe_sources(failed))  # type: ignore[attr-defined]  # added
             error.add_note("What the compiler left until then is this error's `capture`, an xla_inspect.Capture.")
         raise
     except BaseException:
+        # Dumps in memory would take room until a later process removes them.
         folder.cleanup()
         raise
     return partial(collect, compilation)
@@ -241,10 +245,10 @@ def assemble(
     lowered: CompilableProgram,
     target: Target,
     options: Mapping[str, str | int | bool],
-    made: Compile,
+    output: Compile,
 ) -> Capture:
     """Return the capture built from the output of a compile."""
-    texts, executable = made.texts, made.executable
+    texts, executable = output.texts, output.executable
     unoptimized, optimized = texts.find("before_optimizations.txt"), texts.find("after_optimizations.txt")
     if not (unoptimized and (optimized or executable is None)):
         why = (
@@ -256,7 +260,7 @@ def assemble(
         raise InspectError(message)
     frames = Frames()
     before, after = frames.clean(unoptimized), frames.clean(optimized)
-    record = read_record(made, before)
+    record = read_record(output, before)
     return Capture(
         program=program.name,
         target=target.name,
@@ -265,7 +269,7 @@ def assemble(
         source_file=program.source_file,
         source=program.source,
         jaxpr=lowered.jaxpr,
-        jaxpr_locations=lowered.jaxpr_locations if made.has_code else "",
+        jaxpr_locations=lowered.jaxpr_locations if output.has_code else "",
         stablehlo=lowered.stablehlo,
         stablehlo_locations=lowered.stablehlo_locations,
         before=before,
@@ -278,18 +282,18 @@ def assemble(
         cost=measure_cost(executable, optimized) if executable else Cost(0, 0, 0, "", {}),
         thunks=read_thunks(texts.find("thunk_sequence.txt"), texts.find("thunk_metadata.txt")),
         fusion_log=read_fusion_log(texts.find("priority_fusion_dump.txt")),
-        code=collect_code(target, texts) if made.has_code else (),
+        code=collect_code(target, texts) if output.has_code else (),
         frames=frames.chains,
         memory_report=texts.find("after_optimizations-memory-usage-report.txt"),
-        error=made.error,
+        error=output.error,
         times=Times(
             lowered.traced.seconds,
             lowered.seconds,
-            made.seconds,
+            output.seconds,
             record.seconds,
-            complete(record.phases, made.seconds),
+            complete(record.phases, output.seconds),
         ),
-        is_stepped=made.is_stepped,
+        is_stepped=output.is_stepped,
         equations=lowered.traced.equations,
         constants=lowered.traced.constants,
     )
@@ -300,21 +304,21 @@ def collect_code(target: Target, texts: ModuleTexts) -> tuple[Code, ...]:
     return sort_code((*COLLECT[target.kind](texts), *object_code.collect_assembly(texts.objects)))
 
 
-def read_record(made: Compile, before: str) -> Record:
+def read_record(output: Compile, before: str) -> Record:
     """Return every run of a pass with its duration, and the other phases of the compile.
 
     A TPU compile writes a complete record of its passes, and XLA's profiler does not see it. A CPU compile writes no
     record, and a GPU compile's record ends at scheduling, so the profiler records both. The profiler takes a tenth of a
     large compile's time and a third of its memory, so it runs only on request.
     """
-    if not made.is_timed:
+    if not output.is_timed:
         return Record()
-    if made.recording is None:
-        record = read_metadata(made.texts.metadata)
-        end = made.begun + made.seconds
-        return replace(record, phases=add_files(record, made.written, end))
+    if output.recording is None:
+        record = read_metadata(output.texts.metadata)
+        end = output.begun + output.seconds
+        return replace(record, phases=add_files(record, output.written, end))
     name = re.match(r"HloModule ([^\s,]+)", before)
-    return pass_runs.read_recording(made.recording, name[1] if name else "")
+    return pass_runs.read_recording(output.recording, name[1] if name else "")
 
 
 def measure_memory(compiled: jax.stages.Compiled) -> Memory:
@@ -328,6 +332,7 @@ def measure_memory(compiled: jax.stages.Compiled) -> Memory:
         aliased=stats.alias_size_in_bytes,
         temporaries=stats.temp_size_in_bytes,
         generated_code=stats.generated_code_size_in_bytes,
+        # Some releases of jaxlib do not report the peak.
         peak=getattr(stats, "peak_memory_in_bytes", 0),
     )
 

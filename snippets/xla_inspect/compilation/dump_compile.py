@@ -105,6 +105,7 @@ def explain_no_room() -> str:
     folder = os.environ.get("TMPDIR") or tempfile.gettempdir()
     try:
         with tempfile.TemporaryFile(dir=folder) as file:
+            # A full disk may still accept an empty file, so the test writes some data.
             file.write(bytes(ROOM_OF_FILES))
     except OSError as error:
         return f"none can be written to {folder} ({error.strerror}); make room, or set TMPDIR to another folder"
@@ -126,6 +127,7 @@ def list_options(kind: str, folder: Path, *, passes: bool = True, code: bool = T
         "xla_dump_hlo_as_text": True,
         **({"xla_dump_hlo_pass_re": ".*"} if passes else {}),
         "xla_dump_hlo_module_re": ".*",
+        # The compact form writes tuple elements inline at their uses, so it would hide these instructions.
         "xla_dump_compact_gte": False,
         "xla_dump_module_metadata": True,
         "xla_dump_emitter_re": EMITTERS[kind if code else "tpu"],
@@ -168,6 +170,7 @@ def sweep_once() -> None:
 
 def sweep_dumps() -> None:
     """Remove the dumps of processes that were killed: from memory, where they take room for ever, and from the disk."""
+    # Dumps are on the disk if memory has no room for them, so both places may have leftovers.
     for parent in {MEMORY, Path(tempfile.gettempdir())}:
         with suppress(OSError):
             for folder in parent.glob(f"{PREFIX}*"):
@@ -178,7 +181,9 @@ def sweep_dumps() -> None:
 def is_abandoned(folder: Path) -> bool:
     """Return whether the process that created a folder of dumps has ended."""
     with suppress(OSError), (folder / LOCK).open(encoding="utf-8") as file:
+        # The system drops the lock of a dead process, so only then can this process acquire it.
         return store.lock(file)
+    # A folder without a lock file belongs to a process that is just creating it.
     return False
 
 
@@ -204,6 +209,7 @@ def read_dump_folder(folder: Path) -> tuple[ModuleTexts, dict[str, float]]:
     the file's name.
     """
     files = Files.from_folder(folder)
+    # The compiler dumps its input module before the optimizations, but not the modules that it splits off later.
     programs = [module for module in list_dumped(files) if module.before]
     if not programs:
         return ModuleTexts(), {}

@@ -34,6 +34,7 @@ def read_steps(jaxpr: core.Jaxpr) -> tuple[JaxprStep, ...]:
         # Literals have no producing step.
         uses = tuple(positions[operand] for operand in equation.invars if not isinstance(operand, core.Literal))
         positions |= dict.fromkeys(equation.outvars, len(steps))
+        # Nothing else in an equation shows that JAX created it by transposition.
         transposed = "transpose(" in str(equation.source_info.name_stack)
         steps.append(JaxprStep(_name(equation), *_type(equation.outvars), uses, BACKWARD if transposed else FORWARD))
     outputs = (positions[variable] for variable in jaxpr.outvars if not isinstance(variable, core.Literal))

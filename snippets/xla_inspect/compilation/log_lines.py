@@ -70,6 +70,7 @@ def drop_states(lines: Iterable[bytes]) -> Iterator[bytes]:
     for line in lines:
         if head := _PLACE.match(line):
             begins = head["text"].startswith(_STATES_WRITTEN)
+            # All lines of a dumped state come from one line of XLA's code, the one that its first line names.
             is_state = head["place"] in places and not begins
             if begins:
                 places.add(head["place"])
@@ -108,12 +109,14 @@ def read_log(log: str, sources: frozenset[str]) -> tuple[LogEvent, ...]:
     others: list[LogEvent] = []
     threads: dict[str, list[_Step]] = {}
     running: list[_Step] = []
+    # Two invented threads make each of these files count as one that several threads log from.
     speakers: dict[str, set[str]] = {source: {"one", "another"} for source in _UNORDERED}
     runs = 0
     for thread, source, line, text in _split(log):
         steps = threads.setdefault(thread, [_Step()])
         if source != PASSES:
             if source in sources and not _TIMED.search(text):
+                # Helper threads run no pass of their own, so their messages belong to the pass that started last.
                 at = running[-1] if source in _UNORDERED and running else steps[-1]
                 event = LogEvent(at.run, at.pipeline, at.name, at.module, source, line, _clean(text))
                 is_ordered = at.run >= 0 and source not in _UNORDERED
@@ -127,17 +130,21 @@ def read_log(log: str, sources: frozenset[str]) -> tuple[LogEvent, ...]:
             running.append(steps[-1])
             runs += 1
         elif (match := _END.match(text)) and any(step.name == match["name"] for step in steps[1:]):
+            # A pass can be nested in one with the same name, and then the inner pass ends first.
             ended = len(steps) - 1 - [step.name for step in reversed(steps)].index(match["name"])
             running = [step for step in running if step not in steps[ended:]]
+            # Inner passes whose end is missing in the log end together with the pass around them.
             del steps[ended:]
     several = {source for source, who in speakers.items() if len(who) > 1}
     events = (*_order(ordered), *sorted(others, key=lambda event: _rank(event, several)))
+    # The lines of a state that do not begin in a known way come from the same line of XLA's code as the first one.
     states = {(event.source, event.line) for event in events if event.text.startswith(_STATES)}
     return tuple(event for event in events if (event.source, event.line) not in states)
 
 
 def _rank(event: LogEvent, several: Container[str]) -> tuple[float, str, int, str]:
     """Return the sort key of an event among events without a fixed order; events with equal keys stay in log order."""
+    # Messages outside any pass come after those of all passes.
     run = event.run if event.run >= 0 else math.inf
     return (run, event.source, event.line, event.text) if event.source in several else (run, event.source, 0, "")
 
@@ -190,6 +197,7 @@ def _drop_configs(text: str) -> str:
     while (start := text.find(_CONFIG)) >= 0:
         depth = 0
         end = start + len(_CONFIG)
+        # A pattern cannot match nested braces, so the depth is counted.
         for end in range(start + len(_CONFIG), len(text)):
             depth += (text[end] == "{") - (text[end] == "}")
             if depth <= 0:

@@ -130,6 +130,7 @@ def overheard(
     if not wanted:
         yield None
         return
+    # The request is serialized before the block, because another thread must not use the module during its compile.
     call = jax_private.describe_compile(lowered.place(target), options)
     content = {
         "log of": capture_cache.make_key(lowered, target, options),
@@ -147,6 +148,7 @@ def overheard(
             yield log
         except RuntimeError as error:
             if failed := getattr(error, "capture", None):
+                # A failure to collect the log must not hide the compiler's own error.
                 with suppress(InspectError):
                     error.capture = failed.retold(log=log.result())  # type: ignore[attr-defined]  # added
             raise
@@ -224,10 +226,12 @@ class LoggedProcess:
             if not is_marked:
                 self._child = None
                 child.end()
+                # A compiler that crashes gives its reason last, after a log that may be very long.
                 words = "\n".join(log.strip().splitlines()[-6:])
                 message = f"target {target!r}: the compiler ended its process while it {self._work}:\n{words}"
                 raise InspectError(message)
             assert child.process.stdout  # noqa: S101 - a pipe
+            # The answer is not needed, but an unread one would remain in the pipe for the next compile.
             child.process.stdout.readline()
             return log
 
@@ -239,6 +243,7 @@ class LoggedProcess:
     def _start(self) -> Child:
         package = str(Path(__file__).parents[2])
         inherited = os.environ.copy()
+        # With `-P`, Python does not search the working folder, so the folder of this package is added.
         paths = os.pathsep.join(filter(None, (package, inherited.get("PYTHONPATH", ""))))
         child = Child(
             [sys.executable, "-P"],
@@ -270,6 +275,7 @@ def _read_until(process: subprocess.Popen[str], mark: bytes) -> tuple[str, bool]
     size = 0
     for line in log_lines.drop_states(read()):
         size += len(line)
+        # Reading continues beyond the limit, because the process blocks when the pipe is full.
         if size <= LIMIT:
             lines.append(line)
     return b"".join(lines).decode(errors="replace"), marked

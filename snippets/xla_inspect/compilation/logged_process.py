@@ -19,6 +19,7 @@ ONE_THREAD = "--one-thread"
 def main() -> None:
     """Answer requests from standard input until it ends."""
     if ONE_THREAD in sys.argv:
+        # The compilers count the processors when they start, so this comes before they are loaded.
         os.sched_setaffinity(0, {min(os.sched_getaffinity(0))})
     # The compilers may print to standard output, so their output is redirected to the log.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
@@ -38,6 +39,7 @@ def main() -> None:
             )
         except Exception as failure:  # noqa: BLE001 - whatever ends a compile is the answer
             error = str(failure) or type(failure).__name__
+        # The mark is written to the descriptor that the compilers write to, so it follows all of their lines.
         os.write(2, f"\n{request['mark']}\n".encode())
         answers.write(json.dumps({"error": error}) + "\n")
         answers.flush()

@@ -87,9 +87,9 @@ class Program:
         code = getattr(inspect.unwrap(self.function), "__code__", None)
         return Path(code.co_filename).name if code else ""
 
-    def read_sources(self, named: Sequence[str]) -> dict[str, str]:
+    def read_sources(self, names: Sequence[str]) -> dict[str, str]:
         """Return the texts of the project files that call chains refer to, by name, the program's own file first."""
-        files = {file: self.project / file for file in named if file != self.source_file}
+        files = {file: self.project / file for file in names if file != self.source_file}
         others = {file: path.read_text(encoding="utf-8") for file, path in files.items() if path.is_file()}
         return {self.source_file: self.source, **others} if self.source_file else others
 

@@ -56,6 +56,7 @@ def find_devices(lowered: jax.stages.Lowered, target: Target) -> Sequence[jax.De
     devices = target.devices()
     count, mesh = jax_private.find_layout(lowered)
     if count == 1:
+        # A program without shardings runs on one device, however many the target has.
         return devices[:1]
     if count != len(devices):
         other = f"{target.base} with a grid of {count}" if target.kind == "tpu" else f"'{target.base}:{count}'"
@@ -85,6 +86,7 @@ def shard(args: Any, specs: tuple[Any, ...] | None, mesh: jax.sharding.Mesh) -> 
         sharding = getattr(leaf, "sharding", None)
         if not isinstance(sharding, jax.sharding.NamedSharding):
             return leaf
+        # Only the axes must agree, because the target's devices replace those of the example.
         if sharding.mesh.shape != mesh.shape:
             message = f"an example lies on a mesh of {dict(sharding.mesh.shape)}, and mesh is {dict(mesh.shape)}"
             raise InspectError(message)
@@ -98,6 +100,7 @@ def shard(args: Any, specs: tuple[Any, ...] | None, mesh: jax.sharding.Mesh) -> 
         return jax.tree.map(lambda leaf: jax.ShapeDtypeStruct(leaf.shape, leaf.dtype, sharding=sharding), arrays)
 
     try:
+        # The specs come first, because `jax.tree.map` lets only the first tree be a prefix of the others.
         return jax.tree.map(place, tuple(specs), args)
     except (AttributeError, TypeError, ValueError) as error:
         message = f"specs holds a PartitionSpec, or a pytree of them, for each positional example: {error}"

@@ -28,6 +28,7 @@ def collect_assembly(objects: Mapping[str, bytes]) -> Iterator[Code]:
     from xla_inspect.compilation.assembly import disassemble
 
     for name, data in objects.items():
+        # The disassembler returns nothing for an object file of another format than ELF.
         if (kernel := name_object(name)) and (assembly := disassemble(data)):
             yield Code(kernel, "asm", assembly)
 

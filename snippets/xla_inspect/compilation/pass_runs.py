@@ -88,9 +88,11 @@ def read_recording(recording: Recording, module: str) -> Record:
     """
     for plane in ProfileData.from_serialized_xspace(recording.profile).planes:
         for line in plane.lines:
+            # The ends are negated so that an event precedes the events inside it that start at the same time.
             events = sorted(
                 ((event.start_ns, -event.end_ns, event.name) for event in line.events), key=lambda event: event[:2]
             )
+            # The profiler records all threads of the process, and only the compile's own thread has this mark.
             mark = next((event for event in events if event[2] == recording.mark), None)
             if mark:
                 return _read_thread([event for event in events if mark[0] <= event[0] and event[1] >= mark[1]], module)
@@ -130,9 +132,11 @@ def _read_thread(events: Iterable[tuple[float, float, str]], module: str) -> Rec
             if inside is not None:
                 seconds[inside] -= lasting
         elif outer.run is not None and name == CHECK:
+            # The profiler stores no flag for a change, but XLA checks invariants only after a pass that made one.
             runs[outer.run] = replace(runs[outer.run], changed=True)
         current.phase = _find_phase(name, current, outer)
         if current.phase != outer.phase:
+            # Time inside an inner phase counts for that phase alone.
             phases[current.phase] = phases.get(current.phase, 0.0) + lasting
             if outer.phase:
                 phases[outer.phase] -= lasting

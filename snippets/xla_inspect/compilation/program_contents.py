@@ -30,6 +30,7 @@ def _count_parts(jaxpr: core.Jaxpr, memo: dict[int, Counter[tuple[str, str]]]) -
     counts = Counter[tuple[str, str]]()
     for equation in jaxpr.eqns:
         scope = str(equation.source_info.name_stack)
+        # JAX's own equations may have no frame in the user's code.
         _, function, _ = next(jax_private.walk_frames(equation), ("", "", 0))
         counts[scope, function] += 1
         for inner in _list_inner(equation):
@@ -79,6 +80,7 @@ def _find_users(jaxpr: core.Jaxpr) -> dict[Any, core.JaxprEqn]:
     constants = {*jaxpr.constvars}
     for equation in jaxpr.eqns:
         for operand in equation.invars:
+            # Operands with a `val` are literals, which no variable holds.
             if not hasattr(operand, "val") and operand in constants:
                 users.setdefault(operand, equation)
     return users

@@ -172,9 +172,11 @@ class Lowered:
     def literals(self) -> str:
         """A hash of the whole program with the literals that the texts omit, or an empty string if they omit none."""
         if ELIDED not in self.stablehlo:
+            # The texts are complete, so they already distinguish the program from any other.
             return ""
         writer = _Hasher()
         module: Any = self.stage.compiler_ir("stablehlo")
+        # Bytecode contains all literals, and the hash is computed while it is written, so it takes no memory.
         module.operation.write_bytecode(writer)
         return writer.hash.hexdigest()
 
@@ -224,7 +226,9 @@ def prefix_pattern(project: Path) -> str:
     A library file keeps its path below `site-packages`, a project file its path below the project, and any other file
     only its base name.
     """
+    # The pattern accepts both separators, because Windows paths may contain either of them.
     root = r"[/\\]".join(map(re.escape, str(project).rstrip("/\\").replace("\\", "/").split("/")))
+    # The first alternative that matches counts, so a library in an environment inside the project is a library.
     return rf"^(?:.*[/\\](?:site|dist)-packages[/\\]|{root}[/\\]|.*[/\\])"
 
 

@@ -45,6 +45,7 @@ def count_registers(capture: Capture, kernels: Collection[str] | None = None) ->
     if not pieces:
         return {}
     ptxas = find_tool(capture.target, ASSEMBLER, "ptxas", "cuda")
+    # Threads suffice, because each of them only waits for a process.
     with ThreadPoolExecutor() as pool:
         counts = pool.map(lambda code: _read(_assemble(code, ptxas)), pieces)
         return {code.kernel: count for code, count in zip(pieces, counts, strict=True) if count}
@@ -54,6 +55,7 @@ def _assemble(code: Code, ptxas: Path) -> str:
     """Return the assembler's report on one kernel, from the cache if it is there."""
 
     def make() -> str:
+        # `ptxas` assembles for an old default architecture unless an option repeats the one in the text.
         match = ARCHITECTURE.search(code.text)
         with tempfile.TemporaryDirectory(prefix="xla_inspect_") as folder:
             source, binary = Path(folder) / "kernel.ptx", Path(folder) / "kernel.cubin"

@@ -40,6 +40,7 @@ def disassemble(capture: Capture, kernels: Collection[str] | None = None) -> tup
         return ()
     ptxas = find_tool(capture.target, "nvidia-cuda-nvcc", "ptxas", "cuda")
     nvdisasm = find_tool(capture.target, "nvidia-cuda-nvdisasm", "nvdisasm", "asm")
+    # Threads suffice, because each of them only waits for a process.
     with ThreadPoolExecutor() as pool:
         texts = pool.map(lambda code: _assemble(code, ptxas, nvdisasm), pieces)
         return tuple(Code(code.kernel, "sass", text) for code, text in zip(pieces, texts, strict=True))
@@ -63,6 +64,7 @@ def find_tool(target: str, package: str, tool: str, extra: str) -> Path:
 
 def _assemble(code: Code, ptxas: Path, nvdisasm: Path) -> str:
     """Return the SASS of one kernel, from the cache if it is there."""
+    # Another version of either tool may produce another text, so the versions are part of the key.
     tools = {name: importlib.metadata.version(name) for name in ("nvidia-cuda-nvcc", "nvidia-cuda-nvdisasm")}
 
     def make() -> str:
@@ -96,4 +98,5 @@ def run_tool(tool: Path, *arguments: str) -> str:
     if process.returncode:
         message = f"{tool.name} failed: {process.stderr.strip() or process.stdout.strip()}"
         raise InspectError(message)
+    # The assembler prints its report to standard error, and the disassembler prints the code to standard output.
     return process.stdout or process.stderr

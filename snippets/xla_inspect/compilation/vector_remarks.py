@@ -45,6 +45,7 @@ def ask_remarks(call: CompileCall) -> CompileCall:
             _BUILD_OPTIONS,
             _field(
                 _DEBUG_OPTIONS,
+                # Protobuf encodes an entry of a map as a message with the key as field 1 and the value as field 2.
                 _field(_EXTRA_OPTIONS, _field(1, option.encode()) + _field(2, f"({passes})".encode())),
             ),
         )
@@ -80,6 +81,7 @@ def read_remarks(log: str) -> tuple[LogEvent, ...]:
 
 def _field(number: int, data: bytes) -> bytes:
     """Return a bytes field in protobuf's encoding."""
+    # The lowest three bits of a field's tag are its wire type.
     return _varint(number << 3 | _BYTES) + _varint(len(data)) + data
 
 

@@ -58,6 +58,7 @@ def explain_absences(
             reasons["passes"] += "; pictures of them (.html, .dot, .url) are not read"
     if not module.thunks and find_entry(capture.target).kind == "gpu":
         reasons["thunks"] = "there is no thunk_sequence in this dump, so blocks and threads of kernels are not known"
+    # The reasons of the caller come last, because they are about this dump and not about dumps in general.
     reasons |= {name: reason for name, reason in others.items() if reason}
     if problems:
         reasons["files"] = "; ".join(f"{ending}: {problem}" for ending, problem in sorted(problems.items())[:3])

@@ -148,6 +148,7 @@ def _list_zip(opener: Opener, title: str, packed: int) -> Files:
                 continue
             if not problem and member.flag_bits & 1:
                 problem = "it is encrypted"
+            # Programs on Unix store the file's mode in the upper half of this number.
             if not problem and S_ISLNK(member.external_attr >> 16):
                 problem = "it is a link"
             if problem:

@@ -73,6 +73,7 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
     plan, live_ranges = split_plan(texts.find("after_optimizations-buffer-assignment.txt"))
     buffers, memory, problem = _read_memory(plan)
     live_ranges, trouble = _check_ranges(texts.find("after_optimizations-live-range.txt") or live_ranges)
+    # Some dumps have no file that names the hardware, but the module's text may show its compiler.
     target = module.target if module.target != UNKNOWN else add_devices(find_by_text(after), module.devices)
     record = read_metadata(texts.metadata)
     capture = Capture(
@@ -96,6 +97,7 @@ def read_capture(files: Files, module: DumpedModule, disassemble: Disassemble = 
         thunks=read_thunks(texts.find("thunk_sequence.txt"), texts.find("thunk_metadata.txt")),
         fusion_log=read_fusion_log(texts.find("priority_fusion_dump.txt")),
         frames=frames.chains,
+        # A dump names the source files but does not contain them.
         sources=dict.fromkeys(_list_sources(frames), ""),
         memory_report=texts.find("after_optimizations-memory-usage-report.txt"),
         times=Times(0, 0, sum(record.phases.values()), record.seconds, record.phases),
@@ -149,6 +151,7 @@ def _read_later(
         return {"code": sort_code((*(collect(code_texts) if collect else ()), *disassemble(code_texts.objects)))}
 
     for name in ("passes", "code"):
+        # A capture reads a field on demand only while it has no value.
         del capture.__dict__[name]
     return capture.retold(_later={"passes": read_passes, "code": read_code})
 
@@ -201,6 +204,7 @@ def _read_passes(files: Files, module: DumpedModule, capture: Capture, frames: F
     if "passes" in capture.missing:
         return ()
     dumped: Iterable[tuple[str, str | None]]
+    # Each read of a compressed tar file unpacks all data before it, so these files are read in one pass.
     if files.is_sequential:
         between = dict(read_texts(files, module, lambda ending: bool(_PASS.match(ending))).passes)
         dumped = ((name_text(ending), between.get(name_text(ending))) for ending in module.between)
@@ -213,6 +217,7 @@ def _yield_passes(files: Files, module: DumpedModule) -> Iterator[tuple[str, str
     """Yield the name and text of each module between passes, in order, with None for an unreadable text."""
     for ending, path in module.between.items():
         text = None
+        # A module that cannot be read is no error: its pass is reported together with the next one.
         with suppress(InspectError):
             text = decode(files.read(path), ending)[0]
         yield name_text(ending), text
@@ -246,6 +251,7 @@ def _read_memory(text: str) -> tuple[str, Memory, str]:
         allocations = parse_buffers(text).allocations
     except InspectError as error:
         return "", Memory(0, 0, 0, 0, 0, 0), f"the buffer assignment in this dump cannot be read: {error}"
+    # Colors other than 0 stand for other memory spaces.
     main = [allocation for allocation in allocations if allocation.color == 0 and not allocation.is_thread_local]
     outputs = [allocation for allocation in main if allocation.is_output or allocation.is_live_out]
     return (

@@ -99,6 +99,7 @@ class DumpedModule:
         for ending in self.files:
             if PASS.fullmatch(ending) and _MODULE.search(ending):
                 number = int(ending.partition(".")[0])
+                # The same module may also be there as a protobuf, which has to be converted to text.
                 if number not in endings or is_text(ending):
                     endings[number] = ending
         return {endings[number]: self.files[endings[number]] for number in sorted(endings)}

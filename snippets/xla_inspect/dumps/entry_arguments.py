@@ -21,10 +21,12 @@ def list_arguments(header: str) -> tuple[str, ...]:
     depth, begin, arguments = 0, start.end(), []
     for at in range(start.end(), len(header)):
         character = header[at]
+        # Commas inside brackets separate dimensions or the elements of a tuple.
         if depth == 0 and character in ",)":
             arguments.append(header[begin:at])
             begin = at + 1
             if character == ")":
                 return tuple(_PLAIN.sub("", argument).strip() for argument in arguments if argument.strip())
         depth += (character in _OPEN) - (character in _SHUT)
+    # The line is truncated within the list, so the number of arguments is unknown.
     return ()

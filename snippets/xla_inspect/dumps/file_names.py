@@ -96,6 +96,7 @@ def group_files(names: Iterable[str]) -> dict[tuple[str, str, int, str], dict[st
         if at + 1 == len(parts):
             numbered[key].append((match["rest"] or "", path))
         else:
+            # The TPU's compiler also appends its version to the names of folders.
             own = _VERSION.sub("", match["rest"] or "")
             folders[key][own].append(("/".join(parts[at + 1 :]), path))
     groups: dict[tuple[str, str, int, str], dict[str, str]] = {}
@@ -116,6 +117,7 @@ def _share_out(
             groups.setdefault(split[0], {})[split[1]] = path
         else:
             unsure.append((rest, path))
+    # A module's name may begin with another module's name, so longer names are tried first.
     module_names = sorted(groups, key=len, reverse=True)
     for rest, path in unsure:
         # Kernel names may contain dots too, so a module name that other files have is matched first.

@@ -126,6 +126,7 @@ class Files:
         Raises:
             InspectError: The archive cannot be read, is not an archive, or unpacks to more data than any dump.
         """
+        # The other module imports this one, so it cannot be imported at the top.
         from xla_inspect.dumps.archive import open_archive
 
         if isinstance(source, bytes):
@@ -199,6 +200,7 @@ def unpack(data: bytes, most: int = MOST_BYTES) -> bytes:
     """
     try:
         with gzip.open(BytesIO(data)) as file:
+            # One byte more than the maximum shows that there is too much data.
             text = file.read(most + 1)
     except (OSError, EOFError, zlib.error) as error:
         message = f"a compressed file is damaged: {error}"
@@ -216,6 +218,7 @@ def find_problem(name: str) -> str:
         return "its name has a null character"
     if ".." in parts:
         return "its path climbs out"
+    # On Windows, a path that begins with a drive letter is absolute.
     if not parts[0] or parts[0].endswith(":"):
         return "its path is absolute"
     if len(name) > _LONGEST or max(map(len, parts)) > _LONGEST_PART:
@@ -253,6 +256,7 @@ def _walk(root: Path) -> tuple[dict[str, Entry], dict[str, str]]:
             return
         for entry in entries:
             name = front + entry.name
+            # A link may lead outside the folder, or back into it without end.
             if entry.is_symlink():
                 left_out[name] = "it is a link"
             elif entry.is_dir(follow_symlinks=False):
@@ -287,6 +291,7 @@ def _reader(path: str) -> Callable[[int], bytes]:
 
 def _read_file(path: Path, most: int, *, follow: bool = False) -> bytes:
     """Return the first bytes of a file, which may have become a link or a pipe since it was listed."""
+    # Without this flag, opening a pipe would wait until something writes to it.
     flags = os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0)
     try:
         number = os.open(path, flags if follow else flags | getattr(os, "O_NOFOLLOW", 0))

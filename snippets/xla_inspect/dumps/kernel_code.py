@@ -31,6 +31,7 @@ def collect_gpu(texts: ModuleTexts) -> tuple[Code, ...]:
     """Return Triton IR, LLVM IR before and after optimization, and PTX of each kernel."""
     pieces = []
     for name, text in texts.files.items():
+        # XLA dumps the Triton IR of a kernel a second time before it is validated.
         if name.endswith(".ttir.txt") and "before_validation" not in name:
             # The path of the device library depends on this machine.
             pieces.append(Code(name.removesuffix(".ttir.txt"), "triton", LIBRARY.sub(r'libpath = "\1"', text)))
@@ -95,16 +96,19 @@ def renumber(text: str) -> str:
     for line in body:
         mention(line)
     ordered: list[str] = []
+    # Nodes may refer to nodes that the code does not mention, so this repeats until no new node appears.
     while len(ordered) < len(numbers):
         ordered = list(numbers)
         for key in ordered:
             mention(nodes[key].partition(" = ")[2])
+    # The nodes are inserted before the last line end, so that the text still ends with one.
     end = len(body) - 1 if body and not body[-1] else len(body)
     return "\n".join(map(rewrite, [*body[:end], *(nodes[key] for key in ordered), *body[end:]]))
 
 
 def sort_code(pieces: Iterable[Code]) -> tuple[Code, ...]:
     """Return the code sorted by kernel, then language."""
+    # Compilers write kernels in parallel, so the order of the files has no meaning.
     return tuple(sorted(pieces, key=lambda code: (code.kernel, code.language, code.text)))
 
 

@@ -68,18 +68,19 @@ def _sort(modules: Iterable[DumpedModule]) -> tuple[DumpedModule, ...]:
     return tuple(sorted(modules, key=lambda module: (module.folder, module.time, module.number or 0, module.part)))
 
 
-def pick_module(modules: Sequence[DumpedModule], named: str, title: str) -> DumpedModule:
+def pick_module(modules: Sequence[DumpedModule], text: str, title: str) -> DumpedModule:
     """Return the module that a text selects: by its name, its number, or both as in the file names.
 
     Args:
         modules: All modules.
-        named: The text; an empty text selects the only module.
+        text: The name or number; an empty text selects the only module.
         title: The name of the set.
 
     Raises:
         InspectError: No module or several modules match.
     """
-    folded = named.strip("/")
+    folded = text.strip("/")
+    # The exact forms come first, so that a short name cannot hide a module with exactly that name.
     for fits in (
         lambda module: folded == module.key,
         lambda module: folded in {module.name, module.key.rpartition("/")[2]},
@@ -91,6 +92,7 @@ def pick_module(modules: Sequence[DumpedModule], named: str, title: str) -> Dump
         if len(matches) == 1:
             return matches[0]
         if matches:
+            # The user's program is usually the largest module, and JAX's helper programs are small.
             largest = sorted(matches, key=lambda module: -module.bytes)[:_FEW]
             listed = "\n".join(f"  {title}:{module.key}" for module in largest)
             more = f"\n  and {len(matches) - len(largest)} more" if len(matches) > len(largest) else ""
@@ -116,6 +118,7 @@ def _join_copies(groups: Mapping[_Key, dict[str, str]]) -> dict[_Key, dict[str, 
             timed[key[0], key[2], key[3]].append(key)
     for key in [key for key in groups if not key[1]]:
         same = timed[key[0], key[2], key[3]]
+        # Several processes may have used the same number and name, and then the files cannot be assigned.
         if len(same) == 1:
             joined[same[0]] |= joined.pop(key)
     waiting: dict[tuple[str, str, str], list[_Key]] = defaultdict(list)
@@ -170,6 +173,7 @@ def _describe(files: Files, key: _Key, own: Mapping[str, str], heads: Mapping[st
         title=printable(title),
         devices=devices,
         bytes=sum(map(files.size, {*own.values()})),
+        # A sequence as long as the limit is truncated, so its kernels cannot be counted.
         kernels=len(_THUNK.findall(sequence)) if sequence and len(sequence) < _HEAD else objects or None,
         files=own,
         time=time,

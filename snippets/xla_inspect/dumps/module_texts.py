@@ -44,13 +44,13 @@ class ModuleTexts:
         return next((text for name, text in self.files.items() if name.endswith(ending)), "")
 
 
-def read_texts(files: Files, module: DumpedModule, wanted: Callable[[str], bool] = lambda _: True) -> ModuleTexts:
+def read_texts(files: Files, module: DumpedModule, is_wanted: Callable[[str], bool] = lambda _: True) -> ModuleTexts:
     """Return the texts of a module, optionally only those whose file names have a wanted end.
 
     Raises:
         InspectError: A file cannot be read. A file that is readable but not valid is listed in `problems` instead.
     """
-    texts, between, chosen = ModuleTexts(), module.between, _choose(module, wanted)
+    texts, between, chosen = ModuleTexts(), module.between, _choose(module, is_wanted)
     passes: dict[str, str] = {}
     for path, data in files.read_many(chosen):
         ending = chosen[path]
@@ -84,6 +84,7 @@ def _choose(module: DumpedModule, is_wanted: Callable[[str], bool]) -> dict[str,
     chosen: dict[str, str] = {}
     for ending, path in module.files.items():
         is_read = ending.removesuffix(".gz").endswith((*_READ, ".o")) or ending == "ptx"
+        # A module between passes may be there twice, and `between` has the one that is preferred.
         is_read = ending in between if PASS.fullmatch(ending) else is_read
         if is_read and is_wanted(ending) and not _is_told(ending, module.files, has_plan=has_plan):
             chosen[path] = ending
@@ -119,4 +120,5 @@ def decode(data: bytes, ending: str) -> tuple[str, str]:
     if b"\0" in data:
         message = f"{ending} holds no text"
         raise InspectError(message)
+    # A dump from Windows, or one that passed through it, has other line ends.
     return data.decode("utf-8", "replace").replace("\r\n", "\n"), ""

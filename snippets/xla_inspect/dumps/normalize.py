@@ -46,6 +46,7 @@ class Frames:
         """
         tables, text = split(text)
         text = spell_out(text)
+        # Newer dumps have frame tables, which say more than a file and a line.
         if "source_line=" in text and "stack_frame_id=" not in text:
             text = PLACE.sub(self._number_place, text)
         if tables and (changes := self._learn(tables)):
@@ -68,6 +69,7 @@ class Frames:
 
     def _learn(self, tables: str) -> dict[str, str]:
         """Add the chains of a dump's tables, and return the ids that must be replaced."""
+        # Most dumps of one compile have the same tables, so they are parsed once.
         if tables not in self._changes:
             changes = self._changes[tables] = {}
             for own, chain in read_frames(tables).items():
@@ -96,6 +98,7 @@ def find_changes(
         runs: All runs of passes, for the compiler's own pass names (file names replace some characters).
         frames: The compile's call chains, which the dumps extend.
     """
+    # File names have an underscore in place of other characters, so they are mapped back to the passes' names.
     names = {PLAIN.sub("_", name): name for run in runs for name in (run.pipeline, run.name)}
     state, changes, unread = before, list[PassChange](), list[str]()
     for file, text in dumped:
@@ -107,6 +110,7 @@ def find_changes(
         if text is None:
             unread.append(name)
             continue
+        # Any of the unreadable passes may have made this change.
         name, unread = " or ".join([*unread, name]), []
         module = frames.clean(text)
         # A pipeline dumps its initial state, and a nested one dumps its final state twice.

@@ -58,6 +58,7 @@ def read_metadata(text: str) -> Record:
     own = _subtract_inner(spans)
     numbers = [number for number, entry in enumerate(entries) if entry["pass_name"] != START]
     checks = sum(seconds for entry, seconds in zip(entries, own, strict=True) if entry["pass_name"] == START)
+    # Runs may be nested, so the latest end so far counts and not that of the previous entry.
     ended = list(accumulate((end for _, end in spans), max))
     between = sum(
         max(start - before, 0.0)
@@ -77,18 +78,18 @@ def read_metadata(text: str) -> Record:
     )
 
 
-def add_files(record: Record, written: Mapping[str, float], end: float) -> dict[str, float]:
+def add_files(record: Record, file_times: Mapping[str, float], end: float) -> dict[str, float]:
     """Return a record's phases with later phases added, whose ends are the times of the files that they write.
 
     Args:
         record: The compiler's record of its passes.
-        written: The modification time of each file, by name, on the same clock as the record.
+        file_times: The modification time of each file, by name, on the same clock as the record.
         end: The time when the compile ended.
     """
     phases = dict(record.phases)
     last = record.end
     for name, ending in LANDMARKS.items():
-        times = [time for file, time in written.items() if file.endswith(ending)]
+        times = [time for file, time in file_times.items() if file.endswith(ending)]
         # File times count only if they are in order and within the compile.
         if last and times and last <= times[0] <= end:
             phases[name], last = times[0] - last, times[0]

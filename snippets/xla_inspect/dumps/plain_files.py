@@ -56,6 +56,7 @@ def list_plain(files: Files, names: Sequence[str]) -> tuple[list[DumpedModule], 
         The modules, and a description of each other file, by name.
     """
     single = len(files.names) == 1
+    # Users name a single file on purpose, so it is read whatever its name is.
     readable = [name for name in names if single or name.lower().endswith(_ENDINGS)]
     modules: list[DumpedModule] = []
     others = dict.fromkeys(set(names) - {*readable}, f"its name ends in none of {', '.join(_ENDINGS)}")
@@ -79,6 +80,7 @@ def describe_content(data: bytes) -> str:
     """Return a description of a file without HLO, judged by its first bytes."""
     if not data:
         return "is empty"
+    # The files of `jax.export` have other data in front of the bytecode.
     if _BYTECODE in data[:_LOOK]:
         return "is bytecode of MLIR, as jax.export writes, and no HLO"
     if _BINARY.search(data[:_LOOK]):
@@ -110,6 +112,7 @@ def _describe(name: str, data: bytes) -> Iterator[DumpedModule]:
             target=add_devices(find_by_text(module_text), devices),
             title="",
             devices=devices,
+            # If several modules share a file, each one counts only its own text.
             bytes=len(module_text) if len(texts) > 1 else len(data),
             kernels=None,
             files={f"{ending}{'.hlo.pb' if is_proto else '.txt'}": name},

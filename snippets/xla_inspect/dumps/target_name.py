@@ -80,6 +80,7 @@ def _guess_by_names(endings: Sequence[str], texts: str) -> str:
     if backend := next(filter(None, map(_BACKEND.search, endings)), None):
         return backend[2] or _name_architecture(backend[1])
     if ptx := _PTX.search(texts):
+        # The letters of `sm_90a` select architecture-specific instructions and not another device.
         return ptx[1].rstrip("af")
     if any(re.match(r"tpu_comp_env|after_codegen|transfer_stats", ending) for ending in endings):
         return "tpu"
@@ -94,6 +95,7 @@ def tells(ending: str) -> bool:
 
 def count_devices(header: str) -> int:
     """Return the number of devices that run a module, from the first line of its text."""
+    # XLA omits a count of one from the header.
     return math.prod(max(int(match[1]), 1) for form in _DEVICES if (match := form.search(header)))
 
 
@@ -115,6 +117,7 @@ def find_grid(heads: Mapping[str, str]) -> str:
     bounds = {match[1]: [int(size or 1) for size in match.groups()[1:]] for match in _BOUNDS.finditer(texts)}
     if len(bounds) < len(("chips_per_host", "host")):
         return ""
+    # The files give the chips of a host and the grid of hosts, and the grid of chips is their product.
     sizes = [inner * outer for inner, outer in zip(bounds["chips_per_host"], bounds["host"], strict=True)]
     return "x".join(map(str, sizes))
 
@@ -123,6 +126,7 @@ def _find_gpu(description: str) -> tuple[str, str]:
     device = _DEVICE.search(description)
     title = device[1] if device else ""
     if rocm := _ROCM.search(description):
+        # The name may be followed by features of the device, as in `gfx90a:sramecc+`.
         return rocm[1].partition(":")[0], title
     cuda = _CUDA.search(description)
     if cuda is None or not cuda[1]:
@@ -138,6 +142,7 @@ def _find_gpu(description: str) -> tuple[str, str]:
 
 def _is_same(spec: str, description: str, title: str, name: str) -> bool:
     """Return whether a device is the one in the table, and not a variant of it with fewer cores or less memory."""
+    # Two devices may have the same compute capability, such as variants with different memory.
     if title and name not in title:
         return False
     cores, others = _CORES.search(spec), _CORES.search(description)

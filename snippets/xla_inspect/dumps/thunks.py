@@ -54,6 +54,7 @@ def _describe_step(body: str) -> str:
     """Return one step as one line."""
     kind = body.split("{", 1)[0].strip()
     fields: dict[str, str] = {}
+    # A field with several values appears once for each of them.
     for name, value in FIELD.findall(body):
         fields[name] = f"{fields[name]}, {value}" if name in fields else value
     producer = fields.get("producer_name", "?")

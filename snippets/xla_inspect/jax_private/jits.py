@@ -55,6 +55,7 @@ def watch_jit(
 
     pjit._infer_params, pjit._run_python_pjit = infer_params, run_python_pjit  # type: ignore[assignment]  # noqa: SLF001
     pjit._resolve_and_lower = resolve_and_lower  # type: ignore[assignment]  # noqa: SLF001
+    # JAX would otherwise report these wrappers as sources of the user's operations.
     hide_frames_of(__file__)
     try:
         yield

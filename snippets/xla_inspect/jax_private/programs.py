@@ -62,9 +62,11 @@ def lent_client(client: Any | None) -> Iterator[None]:  # noqa: ANN401 - the cla
 def _answer_with_lent_client() -> None:
     from jax._src.interpreters.mlir import ModuleContext
 
+    # The method is replaced once for all threads, and it answers with what the current thread has lent.
     original = ModuleContext.get_backend
 
     def get_backend(self: ModuleContext, optional: bool = False) -> Any:  # noqa: ANN401, FBT001, FBT002 - as JAX has it
+        # A thread that lends nothing, such as the user's own, gets JAX's own answer.
         if not hasattr(_lent, "client"):
             return original(self, optional)
         if _lent.client is None:
@@ -83,6 +85,7 @@ def find_layout(stage: jax.stages.Lowered) -> tuple[int, Any]:
     shardings = (*facts["in_shardings"], *facts["out_shardings"], *facts["intermediate_shardings"])
     meshes = [*(sharding.mesh for sharding in shardings if isinstance(sharding, NamedSharding)), facts["context_mesh"]]
     count = facts["num_devices"]
+    # A program may also use meshes over some of its devices.
     return count, next((mesh for mesh in meshes if not mesh.empty and mesh.size == count), None)
 
 
@@ -93,6 +96,7 @@ def place(stage: jax.stages.Lowered, devices: Sequence[jax.Device]) -> jax.stage
     """
     from jaxlib import _jax
 
+    # The compiles for other targets use the same program, so it must not change.
     placed = copy(stage)
     lowering: Any = copy(stage._lowering)  # noqa: SLF001 - nothing public changes it
     facts = {**lowering.compile_args, "host_callbacks": []}
@@ -181,6 +185,7 @@ def describe_compile(stage: jax.stages.Lowered, options: Mapping[str, Any]) -> C
     calls: list[CompileCall] = []
 
     def note(backend: Any, module: Any, devices: Any, compile_options: Any, *others: Any) -> Any:  # noqa: ANN401 - as JAX has them
+        # Another thread may be compiling, and its call must reach the compiler.
         if threading.get_ident() != here:
             return compile_now(backend, module, devices, compile_options, *others)
         numbers = tuple(device.id for device in devices)
@@ -209,6 +214,7 @@ def compile_call(call: CompileCall, devices: Sequence[jax.Device]) -> None:
     from jaxlib import _jax
     from jaxlib.mlir import ir
 
+    # Device objects cannot pass from one process to another, so the request has their numbers.
     numbered = {device.id: device for device in devices}
     with mlir.make_ir_context():
         module = ir.Module.parse(call.module)
@@ -243,6 +249,7 @@ def start_profiler() -> Any:  # noqa: ANN401 - the class has no public name to a
     options = _profiler.ProfileOptions()
     options.python_tracer_level = 0
     options.host_tracer_level = 1
+    # Without this option, a session that cannot start records nothing and raises no error.
     options.raise_error_on_start_failure = True
     return _profiler.ProfilerSession(options)
 

@@ -44,6 +44,7 @@ def started_on_cpu(around: Callable[[], AbstractContextManager[None]]) -> Iterat
     start = xla_bridge.backends
 
     def backends() -> Any:  # noqa: ANN401 - as JAX has it
+        # The platforms cannot change after the start, so the program's setting stays.
         if backends_started():
             return start()
         platforms = jax.config.jax_platforms
@@ -108,6 +109,7 @@ def leave_meshes() -> None:
     """Reset the mesh that a script set, which would otherwise affect later compiles."""
     import sys
 
+    # A script that has not imported JAX has set no mesh, and the import takes long.
     if "jax._src.pjit" in sys.modules and not read_meshes()[0].empty:
         import jax
         from jax._src import config

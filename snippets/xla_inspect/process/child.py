@@ -98,6 +98,7 @@ class Child:
             os.close(held_open[1])
             raise
         finally:
+            # The process has its own copy of this end of the pipe.
             os.close(lifeline)
         self._ended = threading.Event()
         if limits.seconds is not None or limits.memory is not None:
@@ -114,6 +115,7 @@ class Child:
     def __iter__(self) -> Iterator[str]:
         """Yield the lines of the process's standard output until it is closed."""
         stream, most = self.process.stdout, self._limits.output
+        # One character more than the limit shows the excess, without reading a line that never ends.
         while stream and (line := stream.readline(-1 if most is None else most - self._size + 1)):
             self._size += len(line)
             if most is not None and self._size > most:
@@ -149,12 +151,15 @@ class Child:
 
     def measure_use(self) -> struct_rusage:
         """Wait until the process has ended, and return its resource usage, such as processor seconds."""
+        # `Popen.wait` does not return the resource usage.
         _, status, use = os.wait4(self.process.pid, 0)
+        # Without this value, `Popen` would wait for a process that no longer exists.
         self.process.returncode = os.waitstatus_to_exitcode(status)
         return use
 
     def kill(self) -> None:
         """Kill the process and its descendants."""
+        # The descendants come first, because they can be found only while their parent lives.
         kill_below(self.process.pid)
         self.process.kill()
 
@@ -169,6 +174,7 @@ class Child:
             # Buffered input is lost because the process no longer reads it.
             with contextlib.suppress(OSError):
                 stream.close()
+        # A second call must not close the number again, because another file may have it by then.
         held_open, self._held_open = self._held_open, None
         if held_open is not None:
             os.close(held_open)
@@ -179,6 +185,7 @@ class Child:
         with contextlib.suppress(OSError, ValueError):
             for line in self:
                 self._lines.put(line)
+        # The empty line tells `listen` that the output has ended.
         self._lines.put("")
         if self.process.stdout:
             self.process.stdout.close()
@@ -189,6 +196,7 @@ class Child:
                 self._end_over(excess)
 
     def _end_over(self, limit: Excess) -> None:
+        # The limit is stored before the process ends, so that whoever notices the end can read it.
         self.excess = limit
         self._ended.set()
         self.kill()

@@ -22,6 +22,7 @@ _FRAME = re.compile(r'^  File "(.*)", line (\d+) in ', re.MULTILINE)
 def find_line(stacks: str, file: Path) -> int | None:
     """Return the innermost line of a file in a `faulthandler` traceback, or None if no thread was in the file."""
     names = {str(file), str(file.absolute())}
+    # Other stacks may precede those of the crash in the same file.
     last = stacks.rpartition("Fatal Python error")[2]
     return next((int(line) for name, line in _FRAME.findall(last) if name in names), None)
 

@@ -136,6 +136,7 @@ class ForkedProcess:
             process, seconds = self._process.pid or 0, time.monotonic() - self._begun
             if code is None and (excess := self._limits.find_excess(process, seconds, os.fstat(self._output).st_size)):
                 self.end(excess)
+        # The last messages are still in the pipe when the process has ended.
         while sources and self._connection.poll() and self._receive():
             pass
         self._clean_up(code)
@@ -150,6 +151,7 @@ class ForkedProcess:
             else:
                 self.excess = "start"
                 return 1
+        # A call of `end` before the start had no process to kill.
         if self._is_ending:
             self.end()
         return None
@@ -158,6 +160,7 @@ class ForkedProcess:
         """Receive a message, and return whether more messages can follow."""
         try:
             message = self._connection.recv()
+            # The lookup raises an error for anything that is not a message with a kind.
             self.messages.put({"kind": message["kind"], **message})
         except Exception:  # noqa: BLE001 - the pipe is closed, or its content is no message
             return False
@@ -184,6 +187,7 @@ def _begin(
     from multiprocessing import parent_process
 
     parent = parent_process()
+    # The parent may have ended between its request and the fork.
     if parent is None or not parent.is_alive():
         return
     os.setsid()
@@ -193,10 +197,12 @@ def _begin(
     for standard in (1, 2):
         os.dup2(output, standard)
     os.close(output)
+    # A crash would lose lines that are still in the buffer.
     sys.stdout.reconfigure(line_buffering=True)  # type: ignore[union-attr]  # it is a stream of text
     os.chdir(folder)
     # Assemblers and other native libraries read the variable.
     os.environ.update({"TMPDIR": str(folder), **variables})
+    # The fork server may already have chosen a folder, which `tempfile` would use again.
     tempfile.tempdir = str(folder)
     module, _, name = work.partition(":")
     getattr(import_module(module), name)(connection, *arguments)

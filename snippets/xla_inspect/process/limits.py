@@ -38,6 +38,7 @@ class Limits:
             return "time"
         if self.output is not None and output > self.output:
             return "output"
+        # Listing the descendants reads many files, so it is done only for a limit that needs it.
         if self.memory is not None or self.processes is not None:
             below = list_below(process)
             if self.memory is not None and measure_own_memory(process, *below) > self.memory:
@@ -54,6 +55,7 @@ def list_below(process: int) -> list[int]:
     """Return all descendants of a process, as Linux lists them."""
     below = []
     with contextlib.suppress(OSError):
+        # Linux lists a child under the thread that started it.
         for task in Path(f"/proc/{process}/task").iterdir():
             for child in map(int, (task / "children").read_text(encoding="ascii").split()):
                 below += [child, *list_below(child)]
@@ -67,6 +69,7 @@ def kill_below(process: int) -> None:
             with contextlib.suppress(OSError):
                 os.kill(below, signal.SIGKILL)
         with contextlib.suppress(OSError):
+            # Descendants whose own parent has ended are not below the process any more, but still in its session.
             os.killpg(process, signal.SIGKILL)
 
 
@@ -76,6 +79,7 @@ def measure_own_memory(*processes: int) -> int:
     for process in processes:
         with contextlib.suppress(OSError, IndexError, ValueError):
             fields = Path(f"/proc/{process}/statm").read_text(encoding="ascii").split()
+            # Processes share pages, such as those of libraries, which would otherwise count once for each process.
             total += (int(fields[1]) - int(fields[2])) * os.sysconf("SC_PAGE_SIZE")
     return total
 

@@ -51,6 +51,7 @@ def held(folder: Path) -> Iterator[None]:
     """Protect an environment from eviction by other processes while it is created or used."""
     with (folder / USED).open("a", encoding="utf-8") as file:
         with suppress(OSError):
+            # Several processes may use one environment, and only its removal needs the lock alone.
             lock(file, shared=True)
         yield
 
@@ -95,6 +96,7 @@ def _find_last_use(folder: Path) -> float:
 def _measure(folder: Path) -> int:
     """Return the size of a folder in bytes, which is stored after the first time because environments do not change."""
     record = folder / "size"
+    # A record that another process has written only in part is no number, and the folder is measured again.
     with suppress(OSError, ValueError):
         return int(record.read_text(encoding="utf-8"))
     total = 0
@@ -109,6 +111,7 @@ def _measure(folder: Path) -> int:
 def _is_free(folder: Path) -> bool:
     """Return whether no process creates or uses an environment; Windows cannot rename a folder with an open file."""
     try:
+        # This mode does not create the file, so a folder without it is never free.
         with (folder / USED).open("r+", encoding="utf-8") as file:
             return lock(file) or sys.platform == "win32"
     except OSError:

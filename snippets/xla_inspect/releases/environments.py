@@ -100,6 +100,7 @@ def make_environment(
     """
     store = store or find_store()
     needs = {kind: list(packages) for kind, packages in requirements.items()}
+    # Other requirements need another environment, even for the same release and kinds.
     mark = hashlib.sha256(json.dumps(needs).encode()).hexdigest()[:10]
     folder = store / f"{version}-{'-'.join(needs)}-{mark}"
     if (environment := read_environment(version, folder)) is not None:
@@ -137,6 +138,7 @@ def _install(version: str, requirements: Mapping[str, Sequence[str]], folder: Pa
     Raises:
         ReleaseError: The release cannot be installed.
     """
+    # A process that was killed may have left part of an environment.
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir()
     try:
@@ -152,6 +154,7 @@ def _try_interpreters(version: str, requirements: Mapping[str, Sequence[str]], f
     refusals: list[tuple[Interpreter, str]] = []
     (_, first), *others = requirements.items()
     for interpreter in list_interpreters():
+        # The environment of an interpreter that did not fit is replaced.
         run_uv(["venv", "--quiet", "--clear", "--python", str(interpreter.path), str(environment)])
         python = str(find_python(environment))
         if not (refusal := install(python, first)):
@@ -159,6 +162,7 @@ def _try_interpreters(version: str, requirements: Mapping[str, Sequence[str]], f
             description = {"versions": list_versions(python), "missing": missing}
             (folder / DESCRIPTION).write_text(json.dumps(description), encoding="utf-8")
             return
+        # Another Python would fail for the same reason unless this one does not fit the wheels.
         if not _UNFIT.search(refusal) or FULL.search(refusal) or OFFLINE.search(refusal):
             raise ReleaseError(explain_refusal(version, refusal))
         refusals.append((interpreter, refusal))
@@ -177,6 +181,7 @@ def _install_more(python: str, kind: str, requirements: Sequence[str]) -> str:
 
 def install(python: str, requirements: Sequence[str]) -> str:
     """Install requirements into an environment; return uv's message if it fails, else an empty string."""
+    # Building jaxlib from source takes far too long, so an installation without a wheel fails at once.
     arguments = ["pip", "install", "--quiet", "--only-binary", "jaxlib", "--python", python, *requirements]
     ended = run_uv(arguments, check=False)
     return (ended.stderr.strip() or f"uv ended with {ended.returncode}") if ended.returncode else ""

@@ -94,16 +94,20 @@ def _find_description(data: mmap.mmap, name: str) -> list[tuple[int, int | memor
     """Return the fields of a file descriptor, which starts with the file's name, or nothing if it is not there."""
     encoded = name.encode()
     mark = b"\x0a" + bytes([len(encoded)]) + encoded
+    # A library contains its descriptors as bytes, each of which starts with its name as field 1.
     at = data.find(mark)
     while at >= 0:
         parts: list[tuple[int, int | memoryview]] = []
         try:
             for number, value in read_fields(memoryview(data[at : at + _LONGEST])):
+                # A second name is the start of the next descriptor, because each has only one name.
                 if number not in _KNOWN or (number == _NAME and parts):
                     break
                 parts.append((number, value))
+        # The bytes after a descriptor are no fields, so an error only means that it has ended.
         except (EOFError, ValueError):
             pass
+        # The same bytes may occur elsewhere by chance, but no messages follow there.
         if any(number == _MESSAGES for number, _ in parts):
             return parts
         at = data.find(mark, at + 1)

@@ -42,6 +42,7 @@ def list_interpreters() -> tuple[Interpreter, ...]:
 
     The candidates are the interpreters that uv finds, and those of pyenv, most of which are not on the PATH.
     """
+    # In a virtual environment, the base executable is the interpreter that created it.
     own = Interpreter(sys.version_info[:2], Path(getattr(sys, "_base_executable", "") or sys.executable))
     interpreters = {own.version: own}
     for path in (*_ask_uv(), *_list_pyenv()):
@@ -62,6 +63,7 @@ def _ask_uv() -> list[Path]:
         return [
             Path(entry["path"])
             for entry in json.loads(ended.stdout)
+            # The free-threaded build needs wheels of its own, which many releases lack.
             if entry.get("path") and entry["key"].startswith("cpython") and "freethreaded" not in entry["key"]
         ]
     return []

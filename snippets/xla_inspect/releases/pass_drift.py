@@ -73,6 +73,7 @@ def _find_renamed(
         near = [
             (rate, other)
             for rate, other in rated
+            # A similar name alone proves nothing, because many passes have similar names.
             if rate == 1 or (rate >= ALIKE and places_old[name] & places_new[other])
         ]
         if near:
@@ -94,4 +95,5 @@ def _find_places(names: Sequence[str], others: Sequence[str]) -> dict[str, set[t
 def _rate(one: str, other: str) -> float:
     """Return the similarity of two names from 0 to 1, ignoring the separators between words."""
     first, second = (re.sub(r"[-_ ]", "", name).lower() for name in (one, other))
+    # The heuristic for frequent elements would ignore common letters.
     return SequenceMatcher(None, first, second, autojunk=False).ratio()

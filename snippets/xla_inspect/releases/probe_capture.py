@@ -41,6 +41,7 @@ def read_probe(task: Mapping[str, Any], result: Mapping[str, Any], versions: Map
     if not programs:
         message = f"the compiler of this release left no dump of {task['name']!r}"
         raise InspectError(message)
+    # The folder may also have JAX's helper programs, which have fewer files.
     dumped = read_capture(files, max(programs, key=lambda module: len(module.files)))
     places = _Places(dumped.frames)
     before, after = places.number(dumped.before), places.number(dumped.after)
@@ -57,6 +58,7 @@ def read_probe(task: Mapping[str, Any], result: Mapping[str, Any], versions: Map
         stablehlo_locations="",
         before=before,
         after=after,
+        # Some compilers write no record of their passes, but all of them log them.
         runs=dumped.runs or read_log(folder / "log", _name_module(before))[0],
         passes=passes,
         memory=_choose_memory(Memory(*(memory.get(name, 0) for name in names)) if memory else None, dumped.memory),
@@ -116,6 +118,7 @@ def read_log(path: Path, module: str) -> tuple[tuple[PassRun, ...], dict[str, fl
         for line in path.read_text(encoding="utf-8", errors="replace").splitlines():
             if match := PIPELINE.search(line):
                 ours, pipeline = match["module"] == module, match["name"]
+            # Lines about other modules are skipped, because their passes are not the program's.
             elif ours and (match := SPENT.search(line)):
                 seconds[match["name"]] = seconds.get(match["name"], 0.0) + int(match["microseconds"]) / 1e6
             elif ours and (match := PASS.search(line)):

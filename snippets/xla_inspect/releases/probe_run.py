@@ -68,12 +68,14 @@ def run_probe(  # noqa: PLR0913 - what is known of it
         while waiting:
             job = Path(folder) / "job.json"
             content: dict[str, Any] = {"flags": dict(flags), "paths": list(paths), "tasks": list(waiting.values())}
+            # Only a TPU's task has to check that the release's own libtpu is loaded.
             content["needs_libtpu"] = any(task["kind"] == "tpu" for task in waiting.values())
             job.write_text(json.dumps(content), encoding="utf-8")
             before = len(waiting)
             for key in _follow(environment, job, Path(folder), waiting, say, limit, logged=logged, niceness=niceness):
                 task = waiting.pop(key)
                 yield task, read_result(task)
+            # A crash ends the process but counts as a result, so a round without any result would repeat forever.
             if len(waiting) == before and waiting:
                 tail = (Path(folder) / "error").read_text(encoding="utf-8", errors="replace").strip().splitlines()
                 message = f"the probe does not run under JAX {environment.version}: {tail[-1] if tail else 'no word'}"
@@ -101,7 +103,9 @@ def _follow(  # noqa: PLR0913, PLR0917 - what is known of it
     # The process runs in the task's folder, so that files that the user's code writes do not land in the user's folder.
     kindly = ["nice", "-n", str(niceness)] if niceness and shutil.which("nice") else []
     variables = {**clean_environment(), **COMPILERS_FIND, **(LOGGED if logged else {}), "PYTHONFAULTHANDLER": "1"}
+    # JAX would otherwise check the versions of CUDA libraries, which only a run needs.
     variables["JAX_SKIP_CUDA_CONSTRAINTS_CHECK"] = "1"
+    # libtpu would otherwise write its log to a folder that all processes share.
     variables["TPU_LOG_DIR"] = str(folder)
     memory = int(count_memory() * SHARE)
     at = stage = ""
@@ -121,6 +125,7 @@ def _follow(  # noqa: PLR0913, PLR0917 - what is known of it
                 mark = _read_mark(line)
                 if "at" in mark:
                     at = mark["at"]
+                    # The time limit is for one task, and the process does all of them.
                     child.restart_clock()
                     say(at)
                 elif "stage" in mark:
@@ -152,6 +157,7 @@ def _read_mark(line: str) -> dict[str, str]:
 def _explain_end(code: int, folder: Path) -> str:
     with suppress(OSError):
         lines = (folder / "log").read_text(encoding="utf-8", errors="replace").splitlines()
+        # XLA logs a fatal error with the letter F before it aborts the process.
         message = next((line for line in reversed(lines) if " F " in line[:60] or line.startswith("F")), "")
         fatal = message.partition("] ")[2][:200]
         return f"the compiler ended its process ({name_end(code)}){': ' if fatal else ''}{fatal}"

@@ -220,6 +220,7 @@ class Drift:
     @cached_property
     def names(self) -> Mapping[str, SetChange]:
         """The JAX modules whose public names differ, including modules that only one release has."""
+        # A module that one release lacks is compared with an empty one.
         none: dict[str, Sequence[str]] = dict.fromkeys((*self.new.names, *self.old.names), ())
         return _compare_each({**none, **self.old.names}, {**none, **self.new.names})
 
@@ -247,6 +248,7 @@ def _subtract_code(before: ReleaseOutcome, after: ReleaseOutcome) -> dict[str, i
 def _extent(change: Change) -> float:
     """Return the factor, at least 1, by which a number grew or shrank."""
     low, high = sorted((change.before, change.after))
+    # No factor leads from zero to another number.
     return high / low if low > 0 else float("inf")
 
 

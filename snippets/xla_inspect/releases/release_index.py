@@ -53,17 +53,18 @@ def _ask_index(interpreter: Interpreter) -> tuple[list[str], str]:
             ["run", "--no-project", "--quiet", "--python", str(interpreter.path), "--with", "pip", "python", *question],
             check=False,
         )
+    # `pip index` lists only releases that this interpreter can install.
     match = _LISTED.search(ended.stdout)
     if match is None:
         return [], shorten_refusal(ended.stderr.strip().splitlines()[-1] if ended.stderr.strip() else "")
     return [version for version in match[1].split(", ") if VERSION.fullmatch(version)], ""
 
 
-def choose_span(known: Sequence[str], first: str, last: str) -> tuple[str, ...]:
+def choose_span(releases: Sequence[str], first: str, last: str) -> tuple[str, ...]:
     """Return the releases from one to another, inclusive.
 
     Args:
-        known: All releases, oldest first.
+        releases: All releases, oldest first.
         first: The first release.
         last: The last release.
 
@@ -71,9 +72,10 @@ def choose_span(known: Sequence[str], first: str, last: str) -> tuple[str, ...]:
         ReleaseError: One of the two is not a release, or they are in the wrong order.
     """
     for name, version in (("--to", last), ("--from", first)):
-        if version not in known:
-            near = _find_neighbours(known, version) or list_nearest(version, known, 3, 0.5)
-            hint = f"the nearest are {', '.join(near)}" if near else f"the newest is {known[-1]}"
+        if version not in releases:
+            # The neighbours by number are better suggestions than releases with a similar name.
+            near = _find_neighbours(releases, version) or list_nearest(version, releases, 3, 0.5)
+            hint = f"the nearest are {', '.join(near)}" if near else f"the newest is {releases[-1]}"
             message = (
                 f"{name} {version}: there is no such release of JAX that a Python of this machine can have\n{hint}"
             )
@@ -81,12 +83,12 @@ def choose_span(known: Sequence[str], first: str, last: str) -> tuple[str, ...]:
     if order(first) >= order(last):
         message = f"--from {first} is not before --to {last}\nname the older release with --from"
         raise ReleaseError(message)
-    return tuple(version for version in known if order(first) <= order(version) <= order(last))
+    return tuple(version for version in releases if order(first) <= order(version) <= order(last))
 
 
-def _find_neighbours(known: Sequence[str], version: str) -> list[str]:
+def _find_neighbours(releases: Sequence[str], version: str) -> list[str]:
     if not VERSION.fullmatch(version):
         return []
-    older = [release for release in known if order(release) < order(version)]
-    newer = [release for release in known if order(release) > order(version)]
+    older = [release for release in releases if order(release) < order(version)]
+    newer = [release for release in releases if order(release) > order(version)]
     return older[-1:] + newer[:1]

@@ -75,6 +75,7 @@ class Question:
 
 def measure_ratio(first: float, second: float, noise: float = 0) -> float:
     """Return the ratio of the larger to the smaller number, minus one, after adding the noise to both."""
+    # Added noise makes the ratio of two small numbers small.
     low, high = sorted((first + noise, second + noise))
     return high / low - 1 if low > 0 else math.inf if high > 0 else 0.0
 
@@ -136,6 +137,7 @@ def measure_capture(capture: Capture) -> dict[str, Any]:
         if question.count is not None:
             try:
                 values[question.name] = question.count(capture.module)
+            # Older releases may print modules that cannot be parsed, and then the question has no answer.
             except UNREADABLE:
                 continue
     if (code := summarize_code(capture.code)) is not None:

@@ -276,6 +276,7 @@ def _join(by_target: Mapping[str, Any]) -> dict[str, Any]:
     """Merge the entries of targets with equal values under their joined names."""
     joined: dict[str, tuple[list[str], Any]] = {}
     for target, value in by_target.items():
+        # Equal values must have equal keys, whatever the order of their entries.
         joined.setdefault(json.dumps(value, sort_keys=True), ([], value))[0].append(target)
     return {" ".join(names): value for names, value in joined.values()}
 

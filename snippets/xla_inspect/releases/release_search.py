@@ -75,6 +75,7 @@ class ReleaseSearch:
         low, high = (self._versions.index(end.version) for end in ends)
         unknown: set[str] = set()
         while candidates := [at for at in range(low + 1, high) if self._versions[at] not in unknown]:
+            # The middle of the measurable releases halves the span even if some in it have failed.
             at = candidates[len(candidates) // 2]
             nearer = question.is_nearer(self._find(self._versions[at]), *ends)
             if nearer is None:

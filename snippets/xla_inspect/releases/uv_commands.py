@@ -77,5 +77,6 @@ def shorten_refusal(text: str) -> str:
         return "the disk is full; remove what is in the way, or name another folder with XLA_INSPECT_CACHE"
     if OFFLINE.search(text):
         return "the package index does not answer; is this machine online?"
+    # uv draws a tree of its reasons with characters outside ASCII.
     words = re.sub(r"[^\x00-\x7f]|\bhint:", "", text)  # the drawing around it
     return re.sub(r"\s+", " ", re.sub(r"`?https?://\S+", "the registry", words)).strip()[:300]

@@ -36,6 +36,7 @@ def list_donations(subject: Subject, call: Call, *, undone: bool) -> Iterator[Ch
     undonated = {name: value for name, value in call.settings.items() if not name.startswith("donate")}
     if undone and len(undonated) < len(call.settings):
         yield "donate nothing", replace(call, settings=undonated)
+    # A function that is already jitted accepts no further options of `jax.jit`.
     if len(undonated) < len(call.settings) or hasattr(call.function, "lower"):
         return
     outputs = _find_results(call) if call.settings.get("mesh") else subject.program().traced.stage.out_info
@@ -92,6 +93,7 @@ def list_sizes(call: Call, factors: tuple[float, ...]) -> Iterator[Changed]:
     choices.sort(key=lambda chosen: not any(_is_data(leaf) for at in chosen for leaf in jax.tree.leaves(call.args[at])))
     for chosen in choices:
         size = _find_common([call.args[at] for at in sorted(chosen)])
+        # The shapes are checked with `jax.eval_shape`, which would trace static arguments too.
         if not size or _has_static(call):
             continue
         changes = []
@@ -163,12 +165,12 @@ def list_types(call: Call) -> Iterator[Changed]:
         yield f"{jnp.dtype(before).name} arguments as {jnp.dtype(after).name}", replace(call, args=args, kwargs=kwargs)
 
 
-def list_layouts(call: Call, wanted: Mapping[int, Collection[tuple[int, ...]]] | None = None) -> Iterator[Changed]:
+def list_layouts(call: Call, orders: Mapping[int, Collection[tuple[int, ...]]] | None = None) -> Iterator[Changed]:
     """Yield the call with two adjacent dimensions swapped in the memory layout of an argument, then of the result.
 
     Args:
         call: The call.
-        wanted: Dimension orders to try first, by the number of an argument, most major dimension first.
+        orders: Dimension orders to try first, by the number of an argument, most major dimension first.
     """
     if call.devices > 1 or call.kwargs or hasattr(call.function, "lower"):
         return
@@ -176,7 +178,8 @@ def list_layouts(call: Call, wanted: Mapping[int, Collection[tuple[int, ...]]] |
     largest = sorted(matrices, key=lambda at: -call.args[at].size)[:MOST]
     for at in largest:
         rank = len(call.args[at].shape)
-        for order in dict.fromkeys((*(wanted or {}).get(at, ()), *_list_orders(rank))):
+        for order in dict.fromkeys((*(orders or {}).get(at, ()), *_list_orders(rank))):
+            # The default order would compile the unchanged program.
             if len(order) != rank or order == tuple(range(rank)):
                 continue
             formats = tuple(_lay(order) if own == at else None for own in range(len(call.args)))
@@ -209,6 +212,7 @@ def _lay(order: tuple[int, ...]) -> Any:
 def _jit(call: Call, **shardings: Any) -> Call:
     import jax
 
+    # The jitted function has the settings now, and a capture rejects them a second time.
     return replace(call, function=jax.jit(call.function, **shardings, **call.settings), settings={})
 
 

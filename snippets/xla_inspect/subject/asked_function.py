@@ -46,7 +46,7 @@ def read_member(
     module: ModuleType,
     place: str,
     name: str,
-    given: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None,
+    arguments: tuple[tuple[Any, ...], Mapping[str, Any]] | None = None,
 ) -> Subject:
     """Return the subject for a function of a module.
 
@@ -55,21 +55,23 @@ def read_member(
         module: The module.
         place: The module's name in error messages.
         name: The function's name in the module, or a key of its PROGRAMS.
-        given: Positional and keyword arguments that replace those in the request or the module.
+        arguments: Positional and keyword arguments that replace those in the request or the module.
 
     Raises:
         InspectError: As `read_function`.
     """
     _hide_frames()
-    is_told = given or request.args or request.args_from or hasattr(module, "EXAMPLE")
+    # A function without arguments of its own gets those of its entry in PROGRAMS, if it has one.
+    is_told = arguments or request.args or request.args_from or hasattr(module, "EXAMPLE")
     if call := _find_program(module, name if is_told else loading.find_listed(module, name)):
-        call = replace(call, args=given[0], kwargs=given[1]) if given else call
+        call = replace(call, args=arguments[0], kwargs=arguments[1]) if arguments else call
         return Subject(name, _apply(request, call), options=request.xla)
     function = loading.find_named(module, name, place)
-    args, kwargs = given or _find_arguments(request, module, place)
+    args, kwargs = arguments or _find_arguments(request, module, place)
     is_transformed = bool(request.grad or request.vmap)
     base = _make_call(module, place, name, Call(function, args, kwargs), is_transformed=is_transformed)
     call = _apply(request, base)
+    # The function may be a wrapper by now, and the wrapper's file is not the user's.
     call = replace(call, file=Path(module.__file__).absolute() if module.__file__ else None)
     return Subject(name, call, options=request.xla)
 
@@ -124,6 +126,7 @@ def _find_static(function: Callable[..., Any], settings: Mapping[str, Any]) -> f
     try:
         parameters = list(inspect.signature(function).parameters)
     except (TypeError, ValueError):
+        # Some callables, such as built-in functions, have no signature.
         parameters = []
     return frozenset(positions | {number for number, name in enumerate(parameters) if name in keywords})
 
@@ -188,6 +191,7 @@ def _make_call(module: ModuleType, place: str, name: str, original: Call, *, is_
     _check_kind(function, place, name)
     owner, _, method = name.rpartition(".")
     container = loading.find_named(module, owner, place) if owner else None
+    # A plain method lacks its object, so one is created unless the arguments already include it.
     if isinstance(container, type) and inspect.isfunction(function) and not _takes(function, original):
         function = getattr(_instantiate(container, owner), method)
     return Call(*nn_models.hold_rest(function, original.args), original.kwargs, dict(getattr(module, "ARGUMENTS", {})))
@@ -212,11 +216,13 @@ def _open_jitted(function: Any, original: Call) -> Call | None:
     """Return the call of `jax.jit` inside a function that a library jitted, such as `nnx.jit`, or None for others."""
     import jax
 
+    # The type of the functions that `jax.jit` returns has no public name, so it is taken from such a function.
     if not hasattr(function, "lower") or isinstance(function, type(jax.jit(_open_jitted))):
         return None
     from xla_inspect.subject.compile_listener import ANY, ReachedError, Watch
 
     watch = Watch(ANY)
+    # The watch stops the function at its inner call of `jax.jit`, so nothing is compiled.
     with watch.watching(), suppress(ReachedError):
         try:
             function.lower(*original.args, **original.kwargs)
@@ -249,6 +255,7 @@ def _takes(function: Callable[..., Any], original: Call) -> bool:
 def _apply(request: Request, call: Call) -> Call:
     """Return a call with the command's options applied: batching, differentiation, and donated or static arguments."""
     function, args = call.function, call.args
+    # Batching comes first, so that `--grad` differentiates the function of the whole batch.
     if request.vmap:
         from xla_inspect.releases import map_over
 
@@ -258,4 +265,5 @@ def _apply(request: Request, call: Call) -> Call:
 
         function = differentiate(function, lambda why: InspectError(f"--grad: {request.words[0]} {why}"))
     mesh = {"mesh": dict(request.mesh)} if request.mesh else {}
+    # The command's options come last, because they override those of the file.
     return Call(function, args, call.kwargs, {**call.settings, **mesh, **request.jit_options})

@@ -30,6 +30,7 @@ _OPTIONS = {
     "compiler_options": ("compiler_options_kvs",),
 }
 
+# Weak keys do not keep the user's functions alive, and unlike addresses, the numbers are never reused.
 _numbers: weakref.WeakKeyDictionary[Any, int] = weakref.WeakKeyDictionary()
 _count = itertools.count(1)
 
@@ -53,10 +54,12 @@ def sign(function: Callable[..., Any], info: Any, args: tuple[Any, ...], kwargs:
         nodes |= containers
         statics |= extras
     options = {
+        # JAX's record of an option may have both names and numbers of arguments, and names are preferred.
         name: ", ".join(map(str, next(filter(None, (_list(getattr(info, field, ())) for field in fields)), ())))
         for name, fields in _OPTIONS.items()
     }
     settings = {name.removeprefix("jax_"): str(value) for name, value in jax_private.read_settings().items()}
+    # Meshes are not among JAX's options, but a call under another mesh is traced again.
     settings["mesh"] = "".join(str(mesh) for mesh in jax_private.read_meshes() if not mesh.empty)
     return Signature(
         leaves,
@@ -101,6 +104,7 @@ def split_static(
 
 def find_static(info: Any, count: int) -> set[int]:
     """Return the positions of the static arguments among `count` positional arguments."""
+    # Positions may be negative, and a call may omit the last arguments.
     return {at % count for at in info.static_argnums if -count <= at < count}
 
 
@@ -165,6 +169,7 @@ def _merge(arrays: Any, others: Any) -> Any:
 def _describe(leaf: Any) -> Leaf:
     shape, dtype = getattr(leaf, "shape", None), getattr(leaf, "dtype", None)
     if shape is None or dtype is None:
+        # JAX gives Python numbers a weak type, but not Python booleans.
         weak = type(leaf) in {int, float, complex}
         try:
             kind = _shorten(jax.numpy.result_type(leaf))
@@ -190,6 +195,7 @@ def _shorten(dtype: Any) -> str:
 
 def _place(leaf: Any) -> str:
     sharding = getattr(leaf, "sharding", None)
+    # JAX moves an uncommitted array to any device that needs it, so its device is no difference between calls.
     if sharding is None or not (getattr(leaf, "committed", True)):
         return ""
     return _name_sharding(sharding)
@@ -218,6 +224,7 @@ def _list_nodes(tree: Any, path: str) -> Iterator[tuple[str, str, dict[str, Any]
     if kind is type(None):
         yield path, "None", {}
     elif issubclass(kind, dict):
+        # A `defaultdict` node stores its default factory in front of its keys.
         keys = extra[1] if kind is collections.defaultdict else extra
         names = [f"[{key!r}]" for key in keys] if len(keys) == len(names) else names
         # The keys also appear in the children's paths, but their order does not.

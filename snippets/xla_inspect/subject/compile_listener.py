@@ -44,6 +44,7 @@ ANY = "*"
 """The name that selects the first function of any name."""
 
 
+# A script's `except Exception` must not catch this exception.
 class ReachedError(BaseException):
     """The exception that stops a script when it is about to compile the requested function."""
 
@@ -124,6 +125,7 @@ class Watch:
     def watching(self) -> Iterator[None]:
         """Watch all threads during the `with` block. JAX must already be imported."""
         _listen()
+        # JAX would otherwise report lines of this package as sources of the user's operations.
         jax_private.hide_frames_of(str(Path(__file__).parent))
         _active.append(self)
         try:
@@ -153,6 +155,7 @@ class Watch:
         """Record the duration of a phase that JAX reports, without the phases nested in it."""
         now, inside = time.perf_counter(), 0.0
         phases = self._state.done
+        # JAX reports a nested phase before the phase around it, and the outer duration includes the inner one.
         while phases and phases[-1][0] >= now - seconds:
             inside += phases.pop()[1]
         phases.append((now - seconds, seconds))
@@ -185,6 +188,7 @@ class Watch:
         with self._entered(function, args, kwargs) as call:
             traced = trace()
         source = jax_private.name_source(traced[0].params["jaxpr"])
+        # JAX reports no phase for a trace that it has cached.
         record = self._record(call, info, source) if call.phases else None
         self._state.last = (id(function), info, record, source)
         if not jax_private.is_outside():
@@ -208,6 +212,7 @@ class Watch:
             try:
                 return run()
             finally:
+                # JAX traces a call before it runs it, so the phases of the run extend the record of the trace.
                 if call.phases and identity == id(function) and record:
                     for phase, seconds in call.phases:
                         record.add(phase, seconds)
@@ -278,6 +283,7 @@ def _list_event_names(function: Any) -> frozenset[str]:
 
 @cache
 def _listen() -> None:
+    # JAX has no public function that removes a listener, so one listener serves all watches.
     import jax.monitoring
 
     def hear(event: str, duration_secs: float, **kwargs: str | int) -> None:

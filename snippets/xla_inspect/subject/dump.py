@@ -16,20 +16,20 @@ if TYPE_CHECKING:
     from xla_inspect.subject.request import Request
 
 
-def is_dump(named: str) -> bool:
+def is_dump(subject: str) -> bool:
     """Return whether a subject names a dump or a module of a dump, and not a function."""
-    return dumps.split_dump(named) is not None
+    return dumps.split_dump(subject) is not None
 
 
-def open_dump(named: str) -> tuple[dumps.Files, tuple[DumpedModule, ...], str, str]:
+def open_dump(subject: str) -> tuple[dumps.Files, tuple[DumpedModule, ...], str, str]:
     """Return a dump's files, its modules, its path without the module's name, and that name or an empty string.
 
     Raises:
         InspectError: The dump cannot be read, or has no module.
     """
-    split = dumps.split_dump(named)
+    split = dumps.split_dump(subject)
     if split is None:
-        message = f"{named} is no folder and no file that XLA dumps; a function is asked about by the other questions"
+        message = f"{subject} is no folder and no file that XLA dumps; a function is asked about by the other questions"
         raise InspectError(message)
     path, module = split
     files, modules = _open(path)
@@ -90,5 +90,6 @@ def read_module(files: dumps.Files, module: DumpedModule) -> Capture:
         InspectError: The files have no module, or one that cannot be parsed.
     """
     capture = dumps.read_capture(files, module, disassemble=compilation.collect_assembly)
+    # A module is parsed on demand, so without this check an error would appear in the middle of an answer.
     dumps.check_module(files, module, capture)
     return capture

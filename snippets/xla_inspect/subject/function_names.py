@@ -46,6 +46,7 @@ def name_function(function: Any) -> str:
 def _name_bare(function: Any) -> str:
     function = open_wrappers(function)
     name = getattr(function, "__qualname__", None) or getattr(function, "__name__", None) or type(function).__name__
+    # The functions around a nested function are not part of the name that users know.
     return str(name).rpartition("<locals>.")[2]
 
 
@@ -57,10 +58,10 @@ def name_event(function: Any) -> str:
     return str(getattr(function, "__name__", "<unnamed function>"))
 
 
-def matches(named: str, function: Any) -> bool:
+def matches(word: str, function: Any) -> bool:
     """Return whether a name that a user wrote refers to a function."""
     bare = _name_bare(function)
-    return named in {name_function(function), bare, bare.rpartition(".")[2], getattr(function, "__name__", "")}
+    return word in {name_function(function), bare, bare.rpartition(".")[2], getattr(function, "__name__", "")}
 
 
 def _name_transform(wrapper: Any) -> str:
@@ -92,10 +93,12 @@ def open_wrappers(function: Any) -> Any:
 def _list_wrappers(function: Any) -> list[Any]:
     """Return a function followed by the functions that it wraps, outermost first."""
     functions = [function]
+    # The bound also ends a cycle of wrappers that refer to each other.
     for _ in range(_DEEP):
         if isinstance(function, functools.partial):
             inner = function.func
         else:
+            # `functools.wraps` sets the first attribute, and bound methods have the second.
             names = ("__wrapped__", "__func__")
             inner = next(filter(None, (getattr(function, name, None) for name in names)), None) or _look_inside(
                 function
@@ -156,6 +159,7 @@ def find_current_line() -> str:
     of_package = ""
     while frame is not None:
         file = frame.f_code.co_filename
+        # Code that is in no file, such as that of `exec`, has a name in angle brackets.
         if not file.startswith("<") and not Path(file).is_relative_to(_OWN) and not _is_of_jax(file):
             place = f"{_name_file(file)}:{frame.f_lineno}"
             if not _is_installed(file):
@@ -181,6 +185,7 @@ def _name_file(file: str) -> str:
     """Return a file name relative to the working folder or to the folder of installed packages."""
     parts = Path(file).parts
     for folder in ("site-packages", "dist-packages"):
+        # Users who work inside an installed package see names relative to their working folder.
         if folder in parts and not Path(file).is_relative_to(Path.cwd()):
             return str(Path(*parts[parts.index(folder) + 1 :]))
     return shorten_path(file)

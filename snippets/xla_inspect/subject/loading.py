@@ -27,20 +27,20 @@ _LISTED = 12
 _DOTTED = re.compile(r"[^\W\d]\w*(?:\.[^\W\d]\w*)*")
 
 
-def split_name(named: str) -> tuple[str, str]:
+def split_name(text: str) -> tuple[str, str]:
     """Return the place and the dotted name in `FILE.py:Class.method` or `package.module:function`.
 
     Raises:
         InspectError: The text has neither form.
     """
-    place, colon, name = named.rpartition(":")
+    place, colon, name = text.rpartition(":")
     if not colon or not _DOTTED.fullmatch(name) or not (place.endswith(".py") or _DOTTED.fullmatch(place)):
         # Users most often forget the function's name after a file.
-        if (suggestion := respell_subject(named)) != named:
-            message = f"{named!r} is no subject; did you mean {suggestion}?"
+        if (suggestion := respell_subject(text)) != text:
+            message = f"{text!r} is no subject; did you mean {suggestion}?"
         else:
-            hint = f"; which function of it, as in {named}:NAME?" if named.endswith(".py") else ""
-            message = f"{named!r} is not {FORMS}{hint}"
+            hint = f"; which function of it, as in {text}:NAME?" if text.endswith(".py") else ""
+            message = f"{text!r} is not {FORMS}{hint}"
         raise InspectError(message)
     return place, name
 
@@ -57,6 +57,7 @@ def load_place(place: str) -> ModuleType:
     try:
         spec = importlib.util.find_spec(place)
     except ModuleNotFoundError as error:
+        # The search imports the parent packages, and an import that fails inside one is an error of the user's code.
         if not place.startswith(f"{error.name}."):
             raise
         spec = None
@@ -77,6 +78,7 @@ def _suggest_module(place: str) -> str:
 def find_loaded(place: str) -> ModuleType | None:
     """Return the module of a file that is already imported, under any name, or None."""
     path = str(Path(place).absolute())
+    # The values are copied, because a lazy module may import others when its attributes are read.
     return next((module for module in [*sys.modules.values()] if getattr(module, "__file__", None) == path), None)
 
 
@@ -121,10 +123,12 @@ def execute_file(path: Path, name: str) -> ModuleType:
         message = f"{path} is no Python file"
         raise InspectError(message)
     module = importlib.util.module_from_spec(spec)
+    # Some code, such as `dataclasses`, looks its module up by name while the module is executed.
     sys.modules[name] = module
     try:
         spec.loader.exec_module(module)
     except BaseException:
+        # A later import must not find a module that was executed only in part.
         sys.modules.pop(name, None)
         raise
     return module

@@ -33,11 +33,13 @@ def as_function(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) ->
 
 
 def _flax_linen(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call | None:
+    # A model can exist only if its library is imported, so no function here needs to import one.
     linen = sys.modules.get("flax.linen")
     if linen is None or not isinstance(model, linen.Module):
         return None
     import jax
 
+    # Only the shapes matter, so any key will do.
     keys = {name: jax.random.key(0) for name in ("params", "dropout")}
     variables = jax.eval_shape(lambda: model.init(keys, *_zeros(args), **kwargs))
 
@@ -69,6 +71,7 @@ def jit_as_nnx(function: Callable[..., Any], args: tuple[Any, ...], kwargs: Mapp
         return function
     import jax
 
+    # The base class has another name in older releases of Flax.
     kind = getattr(nnx, "Pytree", None) or nnx.Object
     leaves = jax.tree.leaves((args, dict(kwargs)), is_leaf=lambda leaf: isinstance(leaf, kind))
     if not any(isinstance(leaf, kind) for leaf in leaves):
@@ -87,6 +90,7 @@ def _haiku(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call
 
     state = jax.eval_shape(lambda: model.init(jax.random.key(0), *_zeros(args), **kwargs))
     first = state if isinstance(model, haiku.TransformedWithState) else (state,)
+    # `haiku.without_apply_rng` removes this argument.
     keys = (jax.random.key(0),) if "rng" in inspect.signature(model.apply).parameters else ()
 
     def apply(*values: Any, **kwargs: Any) -> Any:
@@ -97,6 +101,7 @@ def _haiku(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call
 
 def _equinox(model: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any]) -> Call | None:  # noqa: ARG001 - those of the others
     equinox = sys.modules.get("equinox")
+    # `equinox.filter_jit` returns an Equinox module too, which is treated as a jitted function.
     if equinox is None or not isinstance(model, equinox.Module) or hasattr(model, "lower"):
         return None
     arrays, rest = equinox.partition(model, equinox.is_array)
@@ -123,6 +128,7 @@ def _zeros(args: tuple[Any, ...]) -> Any:
 
 
 def _named(apply: Callable[..., Any], model: Any) -> Callable[..., Any]:
+    # JAX names the compiled program after the function.
     apply.__name__ = apply.__qualname__ = type(model).__name__.lower()
     return apply
 
@@ -149,6 +155,7 @@ def hold_rest(
     """
     import jax
 
+    # A jitted function has its own record of static arguments.
     if hasattr(function, "trace") and hasattr(function, "lower"):
         return function, args
     rest: dict[int, tuple[Any, list[Any]]] = {}

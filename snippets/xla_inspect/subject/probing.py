@@ -46,4 +46,5 @@ def probe(program: Program, target: str, options: Mapping[str, str | int | bool]
 def _process() -> LoggedProcess:
     from xla_inspect.compilation import LoggedProcess
 
+    # One process serves all probes, because a process takes long to import JAX.
     return LoggedProcess({})

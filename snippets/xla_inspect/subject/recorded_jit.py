@@ -38,11 +38,13 @@ class Jitted:
     ) -> None:
         """Store the arguments without tracing."""
         self._before = before, list(map(_abstract, before[1]))
+        # `inspect.unwrap` follows this attribute to the user's file and line.
         self.__wrapped__ = open_wrappers(source)
         self.__name__ = name_function(function)
         self._jitted = jax_private.jit_again(function, info)
         self._statics = {at: value for at, value in statics.items() if isinstance(at, int)}
         self._named = {name: value for name, value in statics.items() if isinstance(name, str)}
+        # The script's settings may have changed by the time that the function is compiled.
         self._settings = jax_private.read_settings()
         self._meshes = jax_private.read_meshes()
 
@@ -122,6 +124,7 @@ def _abstract(leaf: Any) -> Any:
     if not (hasattr(leaf, "shape") and hasattr(leaf, "dtype")) or isinstance(leaf, jax.ShapeDtypeStruct):
         return leaf
     sharding = None if isinstance(leaf, jax.core.Tracer) else getattr(leaf, "sharding", None)
+    # The device that holds an unsharded array has no influence on the program.
     spread = isinstance(sharding, jax.sharding.NamedSharding) or getattr(sharding, "num_devices", 1) > 1
     return jax.ShapeDtypeStruct(
         leaf.shape,

@@ -88,6 +88,7 @@ class ReleaseTask:
         """
         request, kind = self.request, self.target.kind
         plain = {**(PINNED[kind] if kind == "gpu" else {}), **request.xla}
+        # The probe adds the folder of the dumps itself.
         dumps = {name: value for name, value in list_options(kind, folder).items() if name != "xla_dump_to"}
         return {
             "id": environment.version,
@@ -146,6 +147,7 @@ class ReleaseTask:
         if self.target.kind == "cpu":
             return None
         figures = targets.read_spec(self.target.base) if self.target.kind == "gpu" else ""
+        # A release rejects device data with fields that its plugin does not know.
         return [*targets.describe_topology(self.target, adapt_figures(figures, environment.plugin))]
 
 

@@ -52,7 +52,7 @@ class Request:
 
     @property
     def is_script(self) -> bool:
-        """Whether the subject is a script to run."""
+        """True if the subject is a script to run."""
         return self.words[0] == "run"
 
     @property
@@ -71,6 +71,7 @@ class Request:
 def name_arguments(option: str, arguments: Iterable[int | str]) -> dict[str, tuple[int, ...] | tuple[str, ...]]:
     """Return the options of `jax.jit` that select arguments by number, which may be text, or by name."""
     texts = tuple(map(str, arguments))
+    # `jax.jit` also accepts negative numbers, which count from the last argument.
     numbers = tuple(int(text) for text in texts if text.lstrip("-").isdecimal())
     names = tuple(text for text in texts if not text.lstrip("-").isdecimal())
     return ({f"{option}_argnums": numbers} if numbers else {}) | ({f"{option}_argnames": names} if names else {})
@@ -100,6 +101,7 @@ def read_flags(texts: Sequence[str]) -> dict[str, str | int | bool]:
     """
     flags: dict[str, str | int | bool] = {}
     for text in texts:
+        # Options that are copied from XLA_FLAGS begin with two dashes.
         name, equals, value = text.removeprefix("--").partition("=")
         if not equals or not name.isidentifier():
             message = f"--xla {text!r}: write an option of XLA with its value, such as xla_gpu_autotune_level=0"

@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from xla_inspect.subject.request import Request
 
 
-def is_saved(named: str) -> bool:
+def is_saved(subject: str) -> bool:
     """Return whether a subject names a file with a saved capture."""
-    return named.endswith(".json") and Path(named).is_file()
+    return subject.endswith(".json") and Path(subject).is_file()
 
 
 def read_saved(request: Request) -> Subject:

@@ -68,6 +68,7 @@ def _find_code(request: Request) -> tuple[str, list[str], types.CodeType, types.
         return words[1], [str(spec.origin), *words[2:]], code, module
     path = Path(words[0])
     if path.is_dir():
+        # Python runs a folder in this way too.
         path /= "__main__.py"
     if not path.is_file():
         message = f"no file {path}{suggest_file(path)}"
@@ -78,6 +79,7 @@ def _find_code(request: Request) -> tuple[str, list[str], types.CodeType, types.
     module.__loader__ = importlib.machinery.SourceFileLoader("__main__", str(path.absolute()))
     module.__dict__.update(__annotations__={}, __cached__=None)
     try:
+        # This file's own `from __future__` imports must not apply to the script.
         code = compile(path.read_bytes(), str(path.absolute()), "exec", dont_inherit=True)
     except ValueError as error:
         message = f"{path} is no Python file: {error}"
@@ -91,6 +93,7 @@ def _find_spec(name: str) -> importlib.machinery.ModuleSpec:
         if spec is not None and spec.submodule_search_locations is not None:
             spec = importlib.util.find_spec(f"{name}.__main__")
     except ModuleNotFoundError as error:
+        # An import that fails inside the script's own package is an error of the user's code.
         if not f"{name}.".startswith(f"{error.name}."):
             raise
         spec = None
@@ -135,6 +138,7 @@ def _choose(only: str, watch: Watch, name: str) -> Noted:
     Raises:
         InspectError: There is no such function.
     """
+    # Of several calls with one name, the first one counts.
     calls = {call.name: call for call in reversed(watch.noted)}
     if only:
         if at := watch.reached or watch.inside:
@@ -173,6 +177,7 @@ def _as_main(module: types.ModuleType, words: list[str]) -> Iterator[None]:
         yield
     finally:
         sys.modules["__main__"], sys.argv = before, argv
+        # Folders that the script added remain, because its functions may import from them when they are traced again.
         sys.path[:] = [*path, *(place for place in sys.path if place not in path)]
 
 
@@ -210,6 +215,7 @@ class _AfterImport(importlib.abc.MetaPathFinder):
         """Return the module's own specification, with a loader that calls the function after the import."""
         if fullname != self._name:
             return None
+        # The usual finder is asked directly, because `importlib.util.find_spec` would call this hook again.
         spec = importlib.machinery.PathFinder.find_spec(fullname, path, target)
         loader: Any = spec.loader if spec else None
         if loader is not None:

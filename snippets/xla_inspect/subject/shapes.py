@@ -23,6 +23,7 @@ _NAMES = {
         for bits in (2, 4, 8, 16, 32, 64)
     },
 }
+# HLO writes `f8e4m3fn` for the type that JAX calls `float8_e4m3fn`.
 _FLOAT8 = re.compile(r"f[48](e\d.*)")
 _KEY = "key"
 

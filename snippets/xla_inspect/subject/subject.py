@@ -149,27 +149,28 @@ class Subject:
         return result if self.is_timed else result.retold(times=Times())
 
     def capture_most(
-        self, target: str, wanted: Sequence[str], **settings: Any
+        self, target: str, contents: Sequence[str], **settings: Any
     ) -> tuple[Capture, dict[str, InspectError]]:
-        """Return a capture with as many of the wanted parts as are available, and the reasons for the missing parts.
+        """Return a capture with as many of the requested parts as are available, and the reasons for the missing parts.
 
         Args:
             target: A short name, see `name_target`.
-            wanted: Parts, named as the arguments of `capture`; one may fail although another succeeds.
+            contents: Parts, named as the arguments of `capture`; one may fail although another succeeds.
             **settings: As in `capture`.
 
         Raises:
             InspectError: The capture fails even without any of the parts.
         """
-        wanted = wanted if self.call else ()
-        for parts in (wanted, *((name,) for name in reversed(wanted) if len(wanted) > 1)):
+        # A saved capture cannot get further parts.
+        contents = contents if self.call else ()
+        for parts in (contents, *((name,) for name in reversed(contents) if len(contents) > 1)):
             try:
                 result = self.capture(target, **dict.fromkeys(parts, True), **settings)
             except InspectError as error:
                 refusal = error
             else:
-                return result, {name: refusal for name in wanted if name not in parts}
-        return self.capture(target, **settings), dict.fromkeys(wanted, refusal)
+                return result, {name: refusal for name in contents if name not in parts}
+        return self.capture(target, **settings), dict.fromkeys(contents, refusal)
 
     def _capture(self, target: str, settings: dict[str, Any], parts: Mapping[str, bool]) -> Capture:
         if self.call is None:
@@ -192,6 +193,7 @@ class Subject:
         if self.call is None:
             message = f"{self.name} is {self.origin}: there is no program to compile again"
             raise InspectError(message)
+        # Settings may be dictionaries, which cannot be keys themselves.
         key = repr(sorted(settings.items()))
         if key not in self._programs:
             arguments = {**self.call.settings, **settings, **self.call.kwargs}

@@ -31,6 +31,7 @@ def answer_each[T](
         try:
             answer = ask(resolved)
         except Exception as error:
+            # No other target's answer would be lost here.
             if len(targets) == 1:
                 raise
             if can_refuse and isinstance(error, InspectError):

@@ -20,10 +20,12 @@ def _traced_anew() -> Iterator[None]:
     """Clear JAX's caches of traced functions before and after the `with` block."""
     import jax
 
+    # A trace that JAX has cached would not contain the change.
     jax.clear_caches()
     try:
         yield
     finally:
+        # Later programs must not get a cached trace that contains the change.
         jax.clear_caches()
 
 
@@ -100,6 +102,7 @@ def checkpoint(function: Any) -> Callable[[], AbstractContextManager[None]]:
         import jax
 
         def again(*args: Any, **kwargs: Any) -> Any:
+            # `jax.checkpoint` cannot trace arguments that are not arrays, such as strings.
             call, arrays = hold_rest(
                 lambda args, kwargs: function(*args, **kwargs),
                 (args, kwargs),
@@ -119,6 +122,7 @@ def replaced(function: Any, other: Any) -> Iterator[None]:
     with ExitStack() as patches:
         for module in list(sys.modules.values()):
             if getattr(module, "__file__", None):
+                # The names are listed first, because each patch changes the dictionary.
                 for name in [name for name, value in vars(module).items() if value is function]:
                     patches.enter_context(patch.object(module, name, other))
         yield

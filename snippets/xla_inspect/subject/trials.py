@@ -81,6 +81,7 @@ class Trial:
             InspectError: The change does not fit the program, or the compiler crashes because of it.
         """
         with self.applied():
+            # A crash of the compiler ends its process, so such a change is compiled in another process first.
             if self.kind in RISKY:
                 options = {**self.subject.options, **self.options}
                 probe(self.subject.program(), self.subject.name_target(self.target or target), options)
@@ -127,6 +128,7 @@ def list_trials(
 def _find_wanted(call: Call, capture: Capture) -> Mapping[int, Collection[tuple[int, ...]]]:
     """Return the dimension orders that the compiler prefers for arguments, from its log, most major dimension first."""
     entry = capture.unoptimized_module.entry
+    # An argument that is a pytree becomes several parameters, so their numbers are not those of the arguments.
     if len(entry.parameters) != len(call.args):
         return {}
     numbers = {parameter.name: parameter.parameter_number for parameter in entry.parameters}
@@ -134,6 +136,7 @@ def _find_wanted(call: Call, capture: Capture) -> Mapping[int, Collection[tuple[
     for decision in read_reasons(capture).of("layout"):
         number, order = numbers.get(decision.instruction), _ORDER.search(decision.words)
         if decision.kind == "copied-for-layout" and number is not None and order:
+            # XLA prints the most minor dimension first.
             orders.setdefault(number, []).append(tuple(map(int, reversed(order[1].split(",")))))
     return orders
 
@@ -141,6 +144,7 @@ def _find_wanted(call: Call, capture: Capture) -> Mapping[int, Collection[tuple[
 def _list_options(subject: Subject, capture: Capture) -> Iterator[Trial]:
     for option in OPTIONS.get(find_target(capture.target).kind, ()):
         name, _, value = option.partition("=")
+        # An option that the user has set stays as it is.
         if name not in capture.options:
             options = {name: {"true": True, "false": False}.get(value, value)}
             yield Trial(f"--xla {option}", subject, options=options)
@@ -191,6 +195,7 @@ def _list_targets(subject: Subject, capture: Capture) -> Iterator[Trial]:
     base = capture.target.partition(":")[0]
     reasons = available()
     for target in USUAL:
+        # A target without a reason against it is available.
         if target != base and not reasons[target]:
             yield Trial(f"for {target}", subject, target=subject.name_target(target))
 
@@ -229,6 +234,7 @@ def _find_function(name: str, frame: Frame) -> Any:
     """Return the function of a loaded module whose code contains a frame, or None if it is not at module level."""
     for module in list(sys.modules.values()):
         file = getattr(module, "__file__", None)
+        # Frames have relative file names, and the slash keeps `model.py` from matching `my_model.py`.
         if file and f"/{Path(file).as_posix()}".endswith(f"/{frame.file}"):
             candidate = vars(module).get(name)
             if inspect.isfunction(candidate):

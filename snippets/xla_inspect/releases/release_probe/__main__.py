@@ -31,6 +31,7 @@ def main() -> None:
     for task in job["tasks"]:
         folder = Path(task["folder"])
         result = folder / "result.json"
+        # After a crash, the job is run again with the tasks that are left.
         if result.exists():
             continue
         folder.mkdir(parents=True, exist_ok=True)
@@ -72,6 +73,7 @@ def is_known(flag: str) -> bool:
     spec = importlib.util.find_spec("jaxlib")
     folders = list(spec.submodule_search_locations or []) if spec else []
     for path in (path for folder in folders for path in Path(folder).rglob("*") if path.suffix in {".so", ".dylib"}):
+        # Only the large libraries contain XLA, and searching the others takes time.
         if path.stat().st_size > LARGE:
             with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as code:
                 if code.find(flag.encode()) >= 0:
@@ -81,6 +83,7 @@ def is_known(flag: str) -> bool:
 
 def put_on_path(folder: str) -> None:
     """Make the modules of a folder importable before installed ones, but after the standard library."""
+    # A file such as `json.py` in the user's folder must not replace a module of the standard library.
     at = next((at for at, place in enumerate(sys.path) if "site-packages" in place), len(sys.path))
     sys.path.insert(at, folder)
 
@@ -97,6 +100,7 @@ def check_libtpu() -> None:
 @contextmanager
 def logged(path: Path) -> Iterator[None]:
     """Redirect the output of this process and of the compilers to a file."""
+    # Buffered text must reach the previous output before the descriptors change.
     sys.stdout.flush()
     sys.stderr.flush()
     file = os.open(str(path), os.O_CREAT | os.O_WRONLY | os.O_TRUNC)
@@ -106,6 +110,7 @@ def logged(path: Path) -> Iterator[None]:
     try:
         yield
     finally:
+        # Text that the user's code buffered belongs to this task's log.
         sys.stdout.flush()
         sys.stderr.flush()
         for number, old in zip((1, 2), before):  # noqa: B905 - Python 3.9 has no such argument
@@ -120,6 +125,7 @@ def describe(error: BaseException, task: Mapping[str, Any]) -> dict[str, Any]:
     place, step = "", error.__traceback__
     while step is not None:
         file = step.tb_frame.f_code.co_filename
+        # The innermost line of the user's own files counts, so the loop does not stop at the first one.
         if task.get("root") and file.startswith(task["root"]) and "site-packages" not in file:
             place = f"{os.path.relpath(file, task['root'])}:{step.tb_lineno}"
         step = step.tb_next

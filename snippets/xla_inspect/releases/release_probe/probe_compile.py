@@ -57,6 +57,7 @@ def jit(call: Called) -> tuple[Any, dict[str, Any]]:
     options: dict[str, Any] = {
         name: tuple(value) if isinstance(value, list) else value for name, value in settings.items()
     }
+    # A function that is already jitted keeps its own options.
     jitted = call.function if hasattr(call.function, "lower") else jax.jit(call.function, **options)
     return jitted, around
 
@@ -71,6 +72,7 @@ def compile_task(task: Mapping[str, Any], folder: Path, begin: Callable[[str], N
     """
     import jax
 
+    # Some releases do not have this option.
     with suppress(AttributeError):
         jax.config.update("jax_hlo_source_file_canonicalization_regex", re.escape(task["root"] + os.sep))
     call = load(task)
@@ -86,6 +88,7 @@ def compile_task(task: Mapping[str, Any], folder: Path, begin: Callable[[str], N
     jax.jit(lambda x: x).lower(0.0)  # whatever JAX loads for the first program is no part of this one's times
     started = time.perf_counter()
     with enter():
+        # Older releases cannot trace without lowering.
         traced = jitted.trace(*args, **kwargs) if hasattr(jitted, "trace") else None
         tracing = time.perf_counter() - started
         lowered = traced.lower() if traced is not None else jitted.lower(*args, **kwargs)
@@ -129,6 +132,7 @@ def spread(
     import jax
 
     sharding = jax.sharding
+    # Older releases have no types of axes, and propagate all shardings in the compiler.
     kinds = (sharding.AxisType.Auto,) * len(axes) if hasattr(sharding, "AxisType") else ()
     shape, names = tuple(axes.values()), tuple(axes)
     if hasattr(jax, "make_mesh"):
@@ -146,6 +150,7 @@ def spread(
         args = jax.tree_util.tree_map(
             place, tuple(specs), args, is_leaf=lambda leaf: isinstance(leaf, sharding.PartitionSpec)
         )
+    # Releases differ in the name of this function, and in older ones the mesh itself is the context manager.
     use: Any = getattr(jax, "set_mesh", None) or getattr(sharding, "use_mesh", None)
     return args, lambda: use(mesh) if use else mesh
 
@@ -205,6 +210,7 @@ def time_runs(task: Mapping[str, Any]) -> dict[str, Any]:
         started = time.perf_counter()
         jax.block_until_ready(executable(*args, **kwargs))
         seconds.append(time.perf_counter() - started)
+    # The first run is left out, because it includes work that is done only once.
     return {"runs": seconds[1:], "median": statistics.median(seconds[1:])}
 
 

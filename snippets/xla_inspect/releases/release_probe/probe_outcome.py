@@ -76,6 +76,7 @@ def read_cost(compiled: Any) -> dict[str, float] | None:
         costs = compiled.cost_analysis()
     except Exception:  # noqa: BLE001 - whatever a release says is what is reported
         return None
+    # Releases differ: some return a list of dictionaries.
     if isinstance(costs, list):
         costs = costs[0] if costs else None
     return {name: float(costs[name]) for name in ("flops", "transcendentals") if name in costs} if costs else None

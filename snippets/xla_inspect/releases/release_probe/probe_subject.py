@@ -65,14 +65,17 @@ def load_module(task: Mapping[str, Any]) -> ModuleType:
     """Import and return a task's module: a file under its own name unless that is in use, or a module of a package."""
     if not task["file"]:
         return importlib.import_module(task["module"])
+    # A file in a package is imported as part of the package, so that relative imports work.
     if task["module"]:
         return importlib.import_module(task["module"])
     path = Path(task["file"])
+    # Python 3.9 has no list of the standard library's modules.
     is_taken = path.stem in sys.modules or path.stem in getattr(sys, "stdlib_module_names", ())
     name = f"_xla_inspect_{path.stem}" if is_taken else path.stem
     spec = importlib.util.spec_from_file_location(name, str(path))
     assert spec and spec.loader  # noqa: PT018, S101 - it is a Python file
     module = importlib.util.module_from_spec(spec)
+    # Some code, such as `dataclasses`, looks its module up by name while the module is executed.
     sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
@@ -134,6 +137,7 @@ def differentiate(function: Any, refuse: Callable[[str], Exception] = ValueError
             return floats[0]
         return sum(jnp.sum(leaf) for leaf in floats)
 
+    # The first argument may contain integers, which `jax.grad` rejects by default.
     return _named_as(jax.grad(total, allow_int=True), function)
 
 
