@@ -1,4 +1,4 @@
-"""The listings, pictures and checks of the chapter on TensorFlow and PyTorch, from the records of both and from JAX."""
+"""Listings, pictures and checks of the chapter that compares TensorFlow and PyTorch, both recorded, with JAX."""
 
 from __future__ import annotations
 
@@ -37,16 +37,16 @@ PROGRAMS: dict[str, Callable[..., Any]] = {
 
 
 class Ledger:
-    """Python objects that a function writes to, beside its result."""
+    """Python objects that a function modifies as a side effect."""
 
     def __init__(self) -> None:
-        """Begin with no calls."""
+        """Start without any calls."""
         self.calls: list[int] = []
         self.last = 0
 
 
 def count_by_size(batches: Iterable[int]) -> tuple[list[int], list[int]]:
-    """Return for each batch size in turn how often jax.jit traces the layer, and how many executables it compiles."""
+    """Return the numbers of traces and executables of the layer under `jax.jit` after each call with a batch size."""
     x, w, b = given.inputs("layer").values()
     traced: list[int] = []
 
@@ -64,7 +64,7 @@ def count_by_size(batches: Iterable[int]) -> tuple[list[int], list[int]]:
 
 
 def list_writes(calls: int) -> dict[str, list[int]]:
-    """Return what a jitted function has written to Python objects after each call."""
+    """Return the values that a jitted function has written to Python objects, after each call."""
     ledger, after = Ledger(), dict[str, list[int]](last=[], appended=[])
 
     def remember(x: jax.Array) -> jax.Array:
@@ -72,10 +72,10 @@ def list_writes(calls: int) -> dict[str, list[int]]:
         ledger.calls.append(x.shape[0])
         return x * 2
 
-    written = jax.jit(remember)
+    jitted = jax.jit(remember)
     for _ in range(calls):
         ledger.last = 0
-        written(given.inputs("gelu")["x"])
+        jitted(given.inputs("gelu")["x"])
         after["last"].append(ledger.last)
         after["appended"].append(len(ledger.calls))
     return after
@@ -96,7 +96,7 @@ def find_branch_error() -> str:
 
 
 def show_program(peer: str, *names: str) -> str:
-    """Return functions of a framework's program as a listing."""
+    """Return a listing of the functions of a framework's program."""
     text = (Path(peers.__path__[0]) / peer / "layers.py").read_text(encoding="utf-8")
     nodes = {node.name: node for node in ast.parse(text).body if isinstance(node, ast.FunctionDef | ast.ClassDef)}
     body = "\n\n".join(ast.get_source_segment(text, nodes[name]) or "" for name in names)
@@ -104,46 +104,46 @@ def show_program(peer: str, *names: str) -> str:
 
 
 def show_text(record: Record, name: str, language: str, author: str) -> str:
-    """Return a text of a record as a listing, with who printed it."""
+    """Return a listing of a recorded text, with the program that printed it."""
     return markdown.fence(record.texts[name], language, title=f"{author}: {name.partition('/')[2]}")
 
 
 def show_message(message: str, author: str) -> str:
-    """Return an error's words, wrapped."""
+    """Return a wrapped error message."""
     return f'<div class="said" markdown="1">\n\n{markdown.fence(message, "text", title=author)}\n</div>'
 
 
 def make_boxes(kind: str, names: Iterable[str]) -> list[StripBox]:
-    """Return a box of a kind for each name."""
+    """Return a box for each name, all of the same kind."""
     return [StripBox(name, kind) for name in names]
 
 
 def make_kernel_boxes(kernels: Iterable[str]) -> list[StripBox]:
-    """Return a box for each kernel of PyTorch, by whether a library has it or Inductor generated it."""
+    """Return a box for each of PyTorch's kernels, with a kind for libraries and one for Inductor's own code."""
     return [StripBox(name, MADE if name.startswith("cpp") else FRAMEWORK) for name in kernels]
 
 
 def show_inductor(kernels: Mapping[str, Iterable[str]], caption: str) -> str:
-    """Return the kernels of PyTorch in strips, by program."""
+    """Return a picture of PyTorch's kernels, with a strip for each program."""
     return draw_strips({name: make_kernel_boxes(names) for name, names in kernels.items()}, INDUCTOR, caption)
 
 
 def list_names(names: Iterable[str]) -> str:
-    """Return names as code, or the word that there are none."""
+    """Return names as code, or a word that states that there are none."""
     return ", ".join(map(markdown.code, names)) or "none"
 
 
-def list_launches(found: Capture | Module) -> list[str]:
-    """Return the names of the kernels."""
-    return [kernel.name for kernel in list_kernels(found)]
+def list_launches(program: Capture | Module) -> list[str]:
+    """Return the names of a program's kernels."""
+    return [kernel.name for kernel in list_kernels(program)]
 
 
 def check_programs(records: Mapping[str, Record], captures: Mapping[str, Capture]) -> None:
-    """Check that all programs meet one bound, and how each XLA reduces a row.
+    """Check that the errors of all programs are below one bound, and the kernels by which XLA reduces a row.
 
     Args:
-        records: Those of TensorFlow, PyTorch and PyTorch/XLA.
-        captures: JAX's programs on the CPU.
+        records: The records of TensorFlow, PyTorch and PyTorch/XLA.
+        captures: The captures of JAX's programs on the CPU.
     """
     for name in ("tensorflow", "torch", "pytorch_xla"):
         record = records[name]
@@ -158,13 +158,13 @@ def check_programs(records: Mapping[str, Record], captures: Mapping[str, Capture
     assert len(jit["classify"]["launches"]) > len(on_xla.kernels["classify"])
     assert len({jax.__version__, on_xla.versions["jax"]}) == 2
     assert len(given.SHAPES) == 4
-    assert "ynn" not in " ".join(name for found in jit.values() for name in found["launches"])
+    assert "ynn" not in " ".join(name for counts in jit.values() for name in counts["launches"])
     for names in (on_xla.kernels["classify"], list_launches(captures["classify"])):
         assert any(name.startswith("ynn_fusion") for name in names)
 
 
 def check_grappler(tensorflow: Record) -> None:
-    """Check the fusions of Grappler, with oneDNN and without."""
+    """Check the fusions of Grappler with and without oneDNN."""
     assert tensorflow.facts["grappler"]["layer"] == ["_FusedMatMul"]
     assert "fused_ops=['BiasAdd', 'Relu']" in tensorflow.texts["layer/grappler"]
     assert tensorflow.kernels["layer"] == ("_MklNativeFusedMatMul",)
@@ -182,13 +182,13 @@ def check_bridge(tensorflow: Record, captured: Capture) -> None:
 
     Args:
         tensorflow: TensorFlow's record.
-        captured: JAX's layer.
+        captured: The capture of JAX's layer.
     """
     before, after = (parse_module(tensorflow.texts[f"layer/{name}"]) for name in ("hlo", "optimized_hlo"))
     counts, clutter = before.opcode_counts(), ("reshape", "transpose")
     assert [counts[name] for name in clutter] == [4, 1]
     assert not {*clutter} & set(after.opcode_counts())
-    assert [each.opcode for each in list_kernels(after)] == ["dot", "fusion"]
+    assert [launch.opcode for launch in list_kernels(after)] == ["dot", "fusion"]
     assert [kernel.opcode for kernel in list_kernels(captured)] == ["fusion", "fusion"]
     jit = tensorflow.facts["jit"]
     assert jit["layer"]["operations"] == ["__inference_layer"]
@@ -197,25 +197,28 @@ def check_bridge(tensorflow: Record, captured: Capture) -> None:
     assert "stablehlo" not in valid
     for name in given.SHAPES:
         kernels = list_kernels(parse_module(tensorflow.texts[f"{name}/optimized_hlo"]))
-        assert [each.name for each in kernels] == jit[name]["launches"]
+        assert [launch.name for launch in kernels] == jit[name]["launches"]
 
 
 def check_clusters(tensorflow: Record) -> None:
-    """Check the clusters around a call of Python, the reasons for what is in none, and the least size."""
+    """Check the clusters around a Python call, the reasons for operations outside clusters, and the minimum size."""
     facts, auto, small = tensorflow.facts, tensorflow.facts["auto"], tensorflow.facts["any_size"]["classify"]
-    cut, left = (facts["clusters"]["interrupted"][part] for part in ("clusters", "kept"))
+    cut, outside = (facts["clusters"]["interrupted"][part] for part in ("clusters", "kept"))
     assert len(cut) == 2
-    assert {found["operation"] for found in left.values()} == {"EagerPyFunc", "_FusedMatMul"}
-    for found in left.values():
-        assert found["why"].startswith(f"No registered '{found['operation']}' OpKernel for XLA")
+    assert {entry["operation"] for entry in outside.values()} == {"EagerPyFunc", "_FusedMatMul"}
+    for entry in outside.values():
+        assert entry["why"].startswith(f"No registered '{entry['operation']}' OpKernel for XLA")
     ran = auto["interrupted"]["operations"]
     assert [ran.count(name) for name in ("_XlaRun", "_XlaCompile", "_XlaMerge")] == [len(cut)] * 3
-    assert [each for each in ran if not each.startswith("_Xla")] == ["_MklNativeFusedMatMul", "EagerPyFunc"]
+    assert [operation for operation in ran if not operation.startswith("_Xla")] == [
+        "_MklNativeFusedMatMul",
+        "EagerPyFunc",
+    ]
     assert auto["classify"]["launches"] == []
     assert len(auto["classify"]["operations"]) == 2
     assert small["operations"] == ["_XlaCompile", "_XlaRun", "_XlaMerge"]
     assert small["launches"] == facts["jit"]["classify"]["launches"]
-    assert all(len(nodes) >= 4 for found in facts["clusters"].values() for nodes in found["clusters"].values())
+    assert all(len(nodes) >= 4 for entry in facts["clusters"].values() for nodes in entry["clusters"].values())
 
 
 def check_guards(torch: Record) -> None:
@@ -235,14 +238,14 @@ def check_guards(torch: Record) -> None:
 
 
 def check_breaks(torch: Record, concrete: str) -> None:
-    """Check the graphs of functions with a break, and that print speaks at each call, and once in JAX.
+    """Check the graphs of functions with a break, and that `print` runs at each call, but in JAX only once.
 
     Args:
         torch: PyTorch's record.
         concrete: JAX's error for a Python branch.
     """
     broken = torch.facts["breaks"]
-    assert [len(found["graphs"]) for found in broken.values()] == [2, 2]
+    assert [len(record["graphs"]) for record in broken.values()] == [2, 2]
     assert broken["printing"]["printed"] == ["doubled"] * 3
     for words in ("torch.cond", "Data-dependent branching"):
         assert words in torch.texts["refused/branch"]
@@ -259,17 +262,17 @@ def check_breaks(torch: Record, concrete: str) -> None:
     assert spoken == ["doubled"]
 
 
-def check_effects(effects: Mapping[str, Any], written: Mapping[str, Sequence[int]]) -> None:
-    """Check what PyTorch and JAX write to Python objects at each call, and how often PyTorch compiles for it."""
+def check_effects(effects: Mapping[str, Any], writes: Mapping[str, Sequence[int]]) -> None:
+    """Check the writes of PyTorch and JAX to Python objects at each call, and PyTorch's compilations."""
     assert effects["remembering"]["last"] == [4, 4, 4]
     assert effects["appending"]["appended"] == [1, 2, 3]
-    assert written == {"last": [4, 0, 0], "appended": [1, 1, 1]}
+    assert writes == {"last": [4, 0, 0], "appended": [1, 1, 1]}
     assert [effects[name]["graphs"] for name in ("remembering", "appending")] == [[1, 1, 1], [1, 2, 3]]
     assert effects["appending"]["reasons"] == ["not ledger.calls", "len(ledger.calls) == 1"]
 
 
 def check_inductor(torch: Record, launches: Sequence[str]) -> None:
-    """Check the kernels and the loops that Inductor makes of the four programs.
+    """Check the kernels and loops that Inductor generates for the four programs.
 
     Args:
         torch: PyTorch's record.
