@@ -172,7 +172,7 @@ def test_an_instruction_shows_its_call_chain_or_the_source_of_its_line(show: Sho
         opened.page.get_by_role("button", name=printed(instruction), exact=True).click()
         line = lines[instruction]
         assert opened.status.startswith(f"{line.file}:{line.number}: ")
-        assert (f"this is the line of {line.through}" in opened.status) == bool(line.through)
+        assert (f"that of its neighbor {line.through}" in opened.status) == bool(line.through)
     opened.page.get_by_role("button", name=printed(own), exact=True).click()
     chain = [f"{frame.function} ({frame.file}:{frame.line})" for frame in program.frames[own.stack_frame or 0]]
     assert [frame for frame in chain if frame not in opened.status] == []

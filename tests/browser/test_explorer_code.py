@@ -48,7 +48,7 @@ def test_a_gpus_kernel_shows_its_figures_and_its_sass(show: Show, attention: Cap
         assert open_listing(opened, kernel.name, "SASS").split() == sass.split()
         figures = opened.page.locator(".kernel", has_text=kernel.name).first.locator(".figures").inner_text()
         assert kernel.resources is not None
-        assert f"{kernel.resources.registers} registers of 32 bits" in figures
+        assert f"{kernel.resources.registers} 32-bit registers" in figures
 
 
 def test_a_tpus_kernel_shows_its_bundles_on_the_readers_own_machine(show: Show, attention: Captures) -> None:
@@ -163,7 +163,7 @@ def test_hovering_over_an_instruction_shows_its_reasons(show: Show, attention: C
     panel.get_by_text(f"{name}: ").wait_for()
     assert panel.bounding_box() == height, "what is under the pointer must not move"
     opened.page.mouse.move(0, 0)
-    panel.get_by_text("Rest on an instruction").wait_for()
+    panel.get_by_text("Hover over an instruction, or choose it").wait_for()
 
 
 def test_code_and_reasons_are_loaded_on_demand(show: Show, attention: Captures) -> None:

@@ -161,9 +161,8 @@ def test_a_listing_is_held_back_until_its_question_is_answered(phase: str, monke
     assert len(shown_texts) >= 2
     questions = words[-1].count("Your answer, ")
     assert questions == len(shown_texts)
-    assert re.search(
-        rf"You predicted \d of {questions if phase != 'optimization' else 1} answers? correctly", words[-1]
-    )
+    total = questions if phase != "optimization" else 1
+    assert re.search(rf"You predicted \d of {total} answers? correctly", words[-1])
     assert all(name in missed_questions.QUESTIONS for name in Logbook().missed)
     assert len(Logbook().missed) == questions - (
         int(re.findall(r"(\d) of 3 predictions were right", words[-1])[0])
