@@ -47,6 +47,7 @@ def recapture(
     Raises:
         InspectError: The arguments cannot be parsed, or do not fit the function or a target.
     """
+    # The import is delayed, because a copied test imports this module before it needs the compiler.
     from xla_inspect.analysis import list_launches
     from xla_inspect.play.edited_subject import choose_options, find_subject
 
@@ -56,6 +57,7 @@ def recapture(
     facts = {}
     for target in targets:
         settings = choose_options(subject, target)
+        # The options differ by target, so each target needs a subject with its own options.
         capture = type(subject)(subject.name, subject.call, options=settings).capture(target)
         facts[target] = Seen(capture, len(list_launches(capture)), capture.module.opcode_counts())
     return facts
