@@ -143,7 +143,7 @@ def _input(source: Instruction, value: Flow) -> str:
 
 def _operation(node: Instruction) -> str:
     if node.opcode == "custom-call":
-        # The opcode says only that a library is called; the target is the name of the library's function.
+        # Calls of libraries and callbacks all have this opcode, and only the target tells them apart.
         return node.custom_call_target or node.opcode
     if node.opcode.endswith("-start"):
         return f"{node.wrapped or node.opcode.removesuffix('-start')}, asynchronous"

@@ -130,7 +130,7 @@ def _layer(count: int, edges: Sequence[tuple[int, int]], limit: int) -> list[int
             layer[node] = room.take(max((layer[source] + 1 for source in operands[node]), default=0))
     # A node without operands moves further up if a row is full, above the first row if necessary.
     room = _Room(limit, -1, counts)
-    # The nodes without operands are placed last and from the bottom, so that each is directly above its first user.
+    # Nodes without operands are placed last, because their rows depend on those of their users.
     for node in reversed(range(count)):
         if users[node] and not operands[node]:
             layer[node] = room.take(min(layer[user] for user in users[node]) - 1)

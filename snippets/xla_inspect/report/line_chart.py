@@ -117,7 +117,8 @@ def chart_instructions(captures: Captures) -> str:
         y = [area.up(count / top) for count in counts]
         steps = (
             # A pass changes the count at once, so the line has steps and no slopes.
-            f"H{area.across(number / (len(y) - 1)):.1f}V{place:.1f}" for number, place in enumerate(y[1:], start=1)
+            f"H{area.across(number / (len(y) - 1)):.1f}V{place:.1f}"
+            for number, place in enumerate(y[1:], start=1)
         )
         tooltip = f"{title(target)}: {len(counts) - 1} changes, from {counts[0]:,} to {counts[-1]:,} instructions"
         path = f"{area.left} {y[0]:.1f}{''.join(steps)}"

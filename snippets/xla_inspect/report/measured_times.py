@@ -71,7 +71,7 @@ def find_measured(record: Mapping[str, Any], capture: Capture) -> Measured | Non
     entry = next((program for program in programs if program["stablehlo"] == program_hash), None)
     if device is None or entry is None:
         return None
-    # The record is in microseconds, the unit of the profiler, but this package calculates in seconds.
+    # The record is in microseconds, but this package calculates in seconds.
     seconds = {kernel["name"]: kernel["us"] * 1e-6 for kernel in entry["kernels"]}
     return Measured(device["date"], device["device"], device["versions"], seconds, entry["changed"])
 

@@ -30,7 +30,7 @@ def draw_timeline(capture: Capture) -> str:
     if missing := explain_no_plan(capture):
         return f"<p>There is no memory plan to draw: {html.escape(missing)}.</p>"
     assignment, ranges = parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)
-    # Thread-local memory is on the stack of a CPU thread and has no place in the plan of the device's memory.
+    # Thread-local memory belongs to computations inside kernels and has no place in the plan of the device's memory.
     allocations = [allocation for allocation in assignment.allocations if allocation.kind != "thread-local"]
     # A program may have only allocations of zero bytes, and the heights are divided by the total.
     total = sum(allocation.size for allocation in allocations) or 1

@@ -138,7 +138,7 @@ def show_kernels(capture: Capture) -> str:
         return markdown.code(kernel.name), kind, grid, threads, "" if thunk.grid is None else thunk.shared_memory
 
     rows = [describe(kernel) for kernel in list_kernels(capture)]
-    # Only GPU captures have thunks with launch sizes, so the other targets have no values for these columns.
+    # Only thunks have launch sizes, so without them the other columns would be empty.
     columns = 5 if capture.thunks else 2
     header = ["kernel", "kind", "blocks", "threads per block", "shared memory, bytes"][:columns]
     listing = markdown.table(header, [row[:columns] for row in rows], numbers=range(2, columns))
