@@ -47,7 +47,6 @@ def recapture(
     Raises:
         InspectError: The arguments cannot be parsed, or do not fit the function or a target.
     """
-    # The import is delayed, because a copied test imports this module before it needs the compiler.
     from xla_inspect.analysis import list_launches
     from xla_inspect.play.edited_subject import choose_options, find_subject
 

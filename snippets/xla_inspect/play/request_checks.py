@@ -100,7 +100,6 @@ def take_text(body: dict[str, Any], name: str, default: str | None = None) -> st
     """
     value = body.get(name, default)
     if value is None and default is not None:
-        # The page sends null for a value that it does not have, which is the same as no value.
         return default
     if not isinstance(value, str):
         raise RefusedError(400, f"{name} has to be a text")
