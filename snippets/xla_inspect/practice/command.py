@@ -50,6 +50,7 @@ def build_parser(module: str, description: str, *, target: bool = True) -> argpa
         ),
     )
     if target:
+        # The type converts the default too, so the default is the name and not a target.
         parser.add_argument(
             "--target",
             type=find_target,
@@ -175,6 +176,7 @@ def ask_reader(paper: Paper, question: str) -> str:
 def read_text(name: str) -> str:
     """Return one of the Markdown texts that the help and the pages share."""
     text = (TEXTS / f"{name}.md").read_text(encoding="utf-8").strip()
+    # An installed package has no project for `uv run`, so its commands are shown without it.
     return text if CHECKOUT else _WITH_UV.sub("", text)
 
 

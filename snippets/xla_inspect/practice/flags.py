@@ -44,6 +44,7 @@ def given() -> dict[str, str]:
         except (OSError, UnicodeDecodeError):
             return {}
     flags = {name: value.strip("\"'") for name, value in _FLAG.findall(text)}
+    # `xla_inspect` sets this flag itself at import, and the reader should see only their own flags.
     if flags.get("xla_cpu_max_isa") == targets.name_isa():
         del flags["xla_cpu_max_isa"]
     return flags
@@ -114,6 +115,7 @@ def _find_complaint(output: str) -> str:
 
 def _suggest(unknown: dict[str, str]) -> str:
     """Return the known flags that resemble unknown ones, as the end of a sentence."""
+    # The witness must not read the wrong variable again, because XLA would end it before it prints the names.
     flag_names = _run(_NAMES, **{VARIABLE: ""}).stdout.decode(errors="replace").split()
     near = [name for flag in unknown for name in difflib.get_close_matches(flag, flag_names, 1, 0.75)]
     if near:

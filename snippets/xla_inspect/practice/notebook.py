@@ -75,6 +75,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> CellMarkdo
 
 def _break(text: str) -> str:
     """Return escaped text in which a long name may wrap to the next line after an underscore."""
+    # Names of passes and fusions are long, and a table cell cannot break them elsewhere.
     return markdown.escape(text).replace("&#95;", "&#95;<wbr>")
 
 
@@ -167,6 +168,7 @@ def exercise(key: str) -> None:
     from xla_inspect.practice.marking import sandbox_worker
 
     task = find_exercise(key)
+    # The solution is marked while the notebook runs, so that a page never shows a solution that fails its check.
     solved = replace(task, folder=task.folder / "solutions", originals=task.folder)
     marked = sandbox_worker.examine(solved)
     if marked["verdict"] != RIGHT:

@@ -129,6 +129,7 @@ def _watch(model: ModuleType, layers: list[dict[str, jax.Array]], where: str) ->
     finally:
         vars(model)["step"] = step
     total = sum(map(len, TEXTS))
+    # A model that bypasses `step` would be marked by a program that it does not use.
     if len(recorder.calls) < total:
         times = plural(len(recorder.calls), "time")
         text = f"{where}: `read` called `step` {times} for {total} pieces; call it for each piece"

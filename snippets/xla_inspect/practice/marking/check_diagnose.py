@@ -109,6 +109,7 @@ def _look_up(line: object, before: Capture) -> tuple[list[Instruction], str]:
     if match is None and not signature:
         return [], f"{line!r} is neither a line of the dump nor the name of an instruction"
     everything = [*before.module.walk()]
+    # Only the first match is used, since a name in the dump belongs to one instruction.
     matches = [instruction for instruction in everything if match and instruction.name == match[1]][:1]
     if matches and match and match[2] and not _is_like(match[2], print_instruction(matches[0])):
         text = print_instruction(matches[0])[:100]

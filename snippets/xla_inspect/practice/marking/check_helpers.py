@@ -40,6 +40,7 @@ def compiles() -> Iterator[list[str]]:
     logger, handler = logging.getLogger("jax"), _Compiles(programs)
     passing_on, level, disabled = logger.propagate, logger.level, logging.root.manager.disable
     logger.addHandler(handler)
+    # The messages are collected here and must not appear on the reader's terminal as well.
     logger.propagate = False
     # The reader's file may have changed the logging level.
     logger.setLevel(logging.WARNING)
@@ -127,7 +128,10 @@ def expect_numbers(result: Any, expected: Any, what: str, tolerance: float = 2e-
     """
     for (path, ours), theirs in zip(jax.tree.leaves_with_path(expected), jax.tree.leaves(result), strict=True):
         right, number = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
+        # The tolerance refers to the largest number, because small numbers next to it carry its rounding error.
         limit = tolerance * max(float(np.abs(right).max()), 1e-6)
+        # The condition is negated after the comparison, so that a NaN, for which every comparison is false, counts as
+        # wrong.
         wrong = ~(np.abs(right - number) <= limit)
         if wrong.any():
             place = tuple(int(index) for index in np.argwhere(wrong)[0])

@@ -138,6 +138,7 @@ def check_constants(submission: Submission) -> Iterator[Remark]:
     )
     if large:
         return
+    # A function that ignores its argument and reads the file's table would give the same numbers for both tables.
     other = jax.jit(lookup)(table[::-1].copy(), ids)
     check_helpers.expect_numbers(other, table[::-1][ids] * 8, f"{where}, with another table")
     yield good("another table gives other numbers")
@@ -160,6 +161,7 @@ def check_donate(submission: Submission) -> Iterator[Remark]:
         check_helpers.expect_numbers(update(*arguments), (params - 0.1 * moved, moved), where)
         yield good("the numbers are right")
         compilation = capture(update, *example)
+    # A module with one result that is not a tuple has an empty index for it.
     aliases = {next(iter(output), 0): argument for output, argument in compilation.module.aliases.items()}
     names = ("params", "momentum", "gradient")
     header_parts = check_helpers.read_header(compilation, "HloModule", "input_output", "entry")

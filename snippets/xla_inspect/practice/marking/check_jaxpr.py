@@ -119,6 +119,7 @@ def _reach(jaxpr: core.Jaxpr, argument: int) -> list[core.JaxprEqn]:
     reached: set[Any] = {jaxpr.invars[argument]}
     equations = []
     for equation in jaxpr.eqns:
+        # Literals are not hashable, so they must not be looked up in the set.
         if any(not isinstance(variable, core.Literal) and variable in reached for variable in equation.invars):
             reached.update(equation.outvars)
             equations.append(equation)
@@ -146,6 +147,7 @@ def check_from_jaxpr(submission: Submission) -> Iterator[Remark]:
 def _trace(function: Callable[..., Any]) -> core.Jaxpr:
     """Return the jaxpr of the reader's function, or its inner jaxpr if the whole function is jitted."""
     jaxpr = jax.make_jaxpr(function)(X, W)
+    # A decorator `jax.jit` wraps the whole jaxpr into one equation, which is no mistake of the reader.
     while len(jaxpr.eqns) == 1 and jaxpr.eqns[0].primitive.name == "jit":
         (inner,) = core.jaxprs_in_params(jaxpr.eqns[0].params)
         jaxpr = inner

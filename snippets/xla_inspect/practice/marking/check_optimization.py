@@ -120,6 +120,7 @@ def _tell(counts: dict[str, int]) -> list[str]:
 def _find(counts: dict[str, int]) -> str | None:
     stages = list(counts)
     there = [at for at, stage in enumerate(stages) if counts[stage]]
+    # An opcode that is still there after the last pass was not removed.
     if not there or there[-1] == len(stages) - 1:
         return None
     return stages[there[-1] + 1].partition(" ")[2]
@@ -129,6 +130,7 @@ def check_vanish(submission: Submission) -> Iterator[Remark]:
     """Check for many equations that compile to nothing but a copy of the parameter."""
     nothing, where = submission.function("nothing"), submission.locate("nothing")
     x, other = check_helpers.random(64, 128), check_helpers.random(64, 128, seed=1)
+    # A second argument excludes a function that returns a constant.
     for argument in (x, other):
         check_helpers.expect(nothing, (argument,), argument, where, tolerance=1e-6)
     yield good("it returns its argument, whatever that is")

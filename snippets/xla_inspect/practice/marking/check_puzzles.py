@@ -32,6 +32,7 @@ def check(submission: Submission) -> Iterator[Remark]:
     puzzle = PUZZLES[submission.exercise.name]
     original, where = submission.given, submission.locate("better")
     submission.function("better")
+    # The reader may have changed the example or the mesh, which would change the task.
     vars(submission.module).update(
         {name: vars(original)[name] for name in ("EXAMPLE", "MESH", "START") if name in vars(original)}
     )
@@ -113,6 +114,7 @@ def _judge_score(puzzle: Puzzle, start: Capture, best: Capture, mine: Capture, w
         f"score: {puzzle.measure.tell(scores[0])}, {on}. `start` has {scores[1]:,}; the best known is "
         f"{scores[2]:,}{bound}"
     )
+    # The best known score comes from the stored solution, which a reader can beat.
     if scores[0] < scores[2]:
         return good(f"{text}. Your score is better than the best known score")
     return judge(
