@@ -56,7 +56,9 @@ def find_argument(capture: Capture, call: Call, argument: int | str) -> tuple[st
             raise InspectError(message)
     parameters = tuple(
         # JAX drops arrays that the program never reads, so an argument may have fewer parameters than arrays.
-        parameter for parameter in capture.module.entry.parameters if _is_of(parameter.op_name or parameter.name, name)
+        parameter
+        for parameter in capture.module.entry.parameters
+        if _is_of(parameter.op_name or parameter.name, name)
     )
     if not parameters:
         message = f"{capture.program} uses no array of its argument {name!r}, so it cannot update any in place"
