@@ -85,5 +85,6 @@ def _describe_allocation(allocation: Allocation, capture: Capture) -> str:
     if allocation.parameter is not None:
         parameter = capture.module.entry.parameters[allocation.parameter]
         description += f" {allocation.parameter}, {parameter.op_name or parameter.name}"
+        # A parameter's memory stays live after the program only if a result is written into it.
         description += ", reused by the output" if allocation.is_live_out else ""
     return f"{description})"
