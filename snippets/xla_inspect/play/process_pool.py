@@ -132,7 +132,6 @@ class ProcessPool:
                     break
             else:
                 spare = self._fork_edit()
-        # The replacement starts a moment later, so that it does not compete with the edit for the processor.
         threading.Timer(0.2, self._refill).start()
         return spare
 
