@@ -109,6 +109,7 @@ def show_and_exit(
         _abandon_output()
         return FAILED
     except KeyboardInterrupt:
+        # The reader pressed Ctrl-C on purpose, so a traceback would only be noise.
         complain(parser.prog, "interrupted")
         return INTERRUPTED
     except SystemExit as end:

@@ -40,11 +40,12 @@ def given() -> dict[str, str]:
     text = os.environ.get(VARIABLE, "").strip()
     if text and not text.startswith("-"):
         try:
+            # XLA reports a missing file itself, and `check` turns its report into an error with a remedy.
             text = Path(text).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return {}
     flags = {name: value.strip("\"'") for name, value in _FLAG.findall(text)}
-    # `xla_inspect` sets this flag itself at import, and the reader should see only their own flags.
+    # `xla_inspect` sets this flag itself at import; it is not one of the reader's flags.
     if flags.get("xla_cpu_max_isa") == targets.name_isa():
         del flags["xla_cpu_max_isa"]
     return flags

@@ -64,6 +64,7 @@ def set_beside(capture: Capture, equations: Equations) -> list[JaxprRow]:
         JaxprRow("; ".join(texts), *(tuple(module_origins.pop(key, ())) for module_origins in by_origin))
         for key, texts in names.items()
     ]
+    # These are instructions that the compiler or JAX's lowering added, which have no equation to name.
     rest = (
         tuple(one for instructions in module_origins.values() for one in instructions) for module_origins in by_origin
     )

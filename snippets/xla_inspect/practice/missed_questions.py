@@ -231,7 +231,6 @@ def _divides(target: Target) -> Repeat:
 
 def _wastes(target: Target) -> Repeat:
     compilation = compile_for(target, idle, LARGE)
-    # The answer is counted in this machine's capture, because another compiler may remove other operations.
     removals = [(source, goal, *tables.find_remover(compilation, opcodes, goal)) for source, opcodes, goal in IDLE]
     removers = "; ".join(f"{source}: {by}" for source, _, by, _ in removals)
     return Repeat.of_hlo(

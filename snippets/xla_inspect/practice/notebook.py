@@ -163,6 +163,7 @@ def exercise(key: str) -> None:
     Raises:
         InspectError: There is no such exercise, or its solution fails the check.
     """
+    # IPython is needed only in a notebook, so the commands of the practice work without it.
     from IPython.display import display
 
     from xla_inspect.practice.marking import sandbox_worker
@@ -210,6 +211,7 @@ def tell_solution(exercise: Exercise, remarks: Iterable[Remark] = ()) -> str:
 
 def extract_solution(exercise: Exercise) -> str:
     """Return the parts of a solution that differ from the original file of the exercise."""
+    # Parts that the file already has are left out, so that the listing shows only what the reader had to write.
     starter_parts = {part for part, _ in _split(starter(exercise))}
     parts = [
         (part, is_short)

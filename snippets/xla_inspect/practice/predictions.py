@@ -44,7 +44,7 @@ class Forecast:
 
     @property
     def waits(self) -> bool:
-        """Whether a reader at a terminal can answer."""
+        """True if a reader at a terminal can answer."""
         return sys.stdin.isatty() and self._paper.stream.isatty()
 
     def commit(self, question: str, choices: Sequence[str] = (), *, listing: str = "") -> str:

@@ -148,6 +148,7 @@ def list_passes(capture: Capture) -> list[tuple[str, str, int]]:
     before = capture.unoptimized_module
     for step in capture.passes:
         change = compare_modules(before, step.module)
+        # A pass without a visible change still becomes the base of the next comparison.
         before = step.module
         if change.is_visible:
             rows.append((name_pass(step.name, step.pipeline), change.summary, step.module.instruction_count()))
@@ -200,6 +201,7 @@ def list_decisions(capture: Capture) -> list[str]:
         decisions.append(f"Fusions by emitter: {emitted}. {_number(alone, 'kernel is', 'kernels are')} no fusion.")
     matmuls = [matmul.name for matmul in after.walk() if matmul.opcode in {"dot", "convolution"}]
     if matmuls:
+        # TPUs compute matmuls as convolutions, so both opcodes count as matmuls.
         opcodes = sorted({matmul.opcode for matmul in after.walk() if matmul.opcode in {"dot", "convolution"}})
         decisions.append(
             f"{_number(len(matmuls), 'matmul remains', 'matmuls remain')}, written as {' and '.join(opcodes)}."

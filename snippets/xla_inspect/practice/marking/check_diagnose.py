@@ -40,6 +40,8 @@ def check_diagnose(submission: Submission) -> Iterator[Remark]:
     before = capture(patient.step, *patient.EXAMPLE, passes=False)
     diagnosis = [*_judge_faults(submission, before)]
     yield from diagnosis
+    # The fixed step is marked only after the diagnosis, so that the remarks do not reveal a fault that is not found
+    # yet.
     if not all(remark.good for remark in diagnosis):
         return
     step, where = submission.function("step"), submission.locate("step")

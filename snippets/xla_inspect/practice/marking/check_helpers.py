@@ -63,6 +63,7 @@ class _Compiles(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Store the line of a compilation."""
         if match := _COMPILING.match(record.getMessage()):
+            # JAX prints weak types in its log, but the reader can compare programs better by shapes alone.
             shapes = _SHAPED.sub(lambda shape: shape[1], match[3]).rstrip(",")
             self._found.append(f"compiled {match[1] or match[2]} for ({shapes})")
 
@@ -204,6 +205,7 @@ def used(jaxpr: core.Jaxpr) -> list[core.JaxprEqn]:
             continue
         variables.update(variable for variable in equation.invars if not isinstance(variable, Literal))
         inner_steps = [used(inner) for inner in jaxprs_in_params(equation.params)]
+        # The equations are visited from the last to the first, so each one is inserted at the front.
         equations_used[:0] = [step for inner in inner_steps for step in inner] if inner_steps else [equation]
     return equations_used
 

@@ -58,6 +58,7 @@ def check_read_dump(submission: Submission) -> Iterator[Remark]:
             [instruction for instruction in module.entry if instruction.opcode in {"fusion", "copy", "transpose"}]
         ),
     )
+    # Each fusion has its own copy of a constant, so the same number occurs in several computations.
     halves = [instruction for instruction in check_helpers.find_all(module, "constant") if instruction.literal == "0.5"]
     places = dict.fromkeys(instruction.computation for instruction in halves)
     yield submission.judge(
@@ -151,6 +152,7 @@ def check_donate(submission: Submission) -> Iterator[Remark]:
     example = check_helpers.shapes(params, momentum, gradient)
     result = jax.ShapeDtypeStruct((512, 64), np.float32)
     check_helpers.expect_shapes(update, example, (result, result), where)
+    # Only the result of `jax.jit` has a method `lower`, so this recognizes a jitted function without calling it.
     if not hasattr(update, "lower"):
         raise WrongError(bad(f"{where}: the function is not jitted, and only a compiled program can reuse a buffer"))
     with warnings.catch_warnings():
@@ -176,6 +178,7 @@ def check_donate(submission: Submission) -> Iterator[Remark]:
             header_parts,
             "hlo",
         )
+    # Without any alias the remarks above already explain the problem, and the gradient would add nothing.
     if not aliases:
         return
     yield judge(

@@ -72,6 +72,7 @@ def check_primitives(submission: Submission) -> Iterator[Remark]:
         differences = ", ".join(
             f"`{key}` {plural(counts.get(key, 0), 'time')} instead of {expected.get(key, 0)}" for key in wrong
         )
+        # Equations are compared by identity, because an inner jaxpr may have an equation that looks the same.
         outer = {id(equation) for equation in jaxpr.eqns}
         inside = [
             equation
@@ -129,6 +130,7 @@ def _reach(jaxpr: core.Jaxpr, argument: int) -> list[core.JaxprEqn]:
 def check_from_jaxpr(submission: Submission) -> Iterator[Remark]:
     """Check for the same equations with the same connections."""
     original, where = submission.function("original"), submission.locate("original")
+    # Names of variables depend on JAX's printer, so the equations are compared by their connections.
     ours, theirs = jax.make_jaxpr(_normal)(X, W), _trace(original)
     for number, (ours_line, their_line) in enumerate(zip_longest(_wire(ours), _wire(theirs)), 1):
         if ours_line != their_line:

@@ -123,6 +123,7 @@ def _find(counts: dict[str, int]) -> str | None:
     # An opcode that is still there after the last pass was not removed.
     if not there or there[-1] == len(stages) - 1:
         return None
+    # The stages are numbered because a pass may run several times; the answer is only the name of the pass.
     return stages[there[-1] + 1].partition(" ")[2]
 
 
@@ -157,6 +158,7 @@ def check_vanish(submission: Submission) -> Iterator[Remark]:
         remaining.opcode for remaining in compilation.module.entry if remaining.opcode not in {"parameter", "bitcast"}
     ]
     yield judge(
+        # A result needs memory of its own unless the argument is donated, so a copy may remain.
         launched in ([], ["copy"]),
         "nothing is left but a copy of the parameter",
         f"{where}: the compiler could not prove that this is nothing; what is left computes",

@@ -46,6 +46,7 @@ def check(submission: Submission) -> Iterator[Remark]:
     mine = compile_puzzle(submission.module, "better", target)
     limits = [*_judge_limits(puzzle, start, mine, where)]
     yield from limits
+    # A score that is reached by breaking a limit is no score, so it is not shown.
     if all(remark.good for remark in limits):
         yield _judge_score(puzzle, start, best, mine, where)
 
@@ -58,6 +59,8 @@ def _expect_same(submission: Submission, puzzle: Puzzle, where: str) -> Remark:
     """
     original, better = submission.given, submission.function("better")
     if "SPECS" in vars(original):
+        # The shardings are checked before the numbers, because a malformed one would fail inside JAX without a useful
+        # message.
         _expect_specs(submission)
     with _one_device(getattr(original, "MESH", {})):
         expected_shape = jax.eval_shape(original.start, *original.EXAMPLE)

@@ -200,7 +200,6 @@ class Exercise:
             if isinstance(node, ast.FunctionDef):
                 bindings[node.name] = node
             elif isinstance(node, ast.Assign | ast.AnnAssign) and node.value is not None:
-                # A later definition of a name replaces an earlier one, as when Python runs the file.
                 bindings |= dict.fromkeys(_names(node), node)
         return bindings
 
@@ -223,7 +222,6 @@ def _reached(body: list[ast.stmt]) -> list[ast.stmt]:
 
 def _leaves(node: ast.stmt) -> bool:
     if isinstance(node, ast.If):
-        # Without an `else`, the code after the `if` is reachable, whatever the branch does.
         return bool(node.orelse) and _leaves(node.body[-1]) and _leaves(node.orelse[-1])
     return isinstance(node, ast.Return | ast.Raise) or (isinstance(node, ast.With) and _leaves(node.body[-1]))
 

@@ -127,6 +127,7 @@ def _execute(file: Path, name: str) -> ModuleType:
     module = importlib.util.module_from_spec(spec)
     # Dataclasses and pickling look a class up in its module by name, so the module must be registered first.
     sys.modules[name] = module
+    # The reader's file may import a file next to it, as it could if Python ran it directly.
     sys.path.insert(0, str(file.parent.absolute()))
     try:
         # A file may turn warnings into errors, which must not affect other code.
