@@ -81,7 +81,7 @@ class BudgetReport(Answer):
 
     def _sum_up(self) -> str:
         broken, unknown, missing = self.list_rows("broken"), self.list_rows("unknown"), self.list_rows("missing")
-        # A bound that could not be checked neither holds nor is violated, so it does not count to the total.
+        # A bound that could not be checked neither holds nor is violated, so the total leaves it out.
         total = len(self.rows) - len(missing) - len(unknown)
         holding = total - len(broken)
         sentence = f"{self.file}: {holding} of {plural(total, 'bound')} {'holds' if total == 1 else 'hold'}"

@@ -54,7 +54,7 @@ def read_claims(where: str, key: str, value: Any) -> list[Claim]:  # noqa: ANN40
 def _names(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
     """Read one list of names or several lists."""
     lists = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
-    # The place ends with the key, as in `FILE: [step]: apart`, and three keys share this reader.
+    # The place ends with the key, as in `FILE: [step]: apart`, and two keys share this reader.
     key = where.rpartition(" ")[2]
     least = 2 if key == "apart" else 1
     for names in lists:

@@ -148,7 +148,6 @@ def list_passes(capture: Capture) -> list[tuple[str, str, int]]:
     before = capture.unoptimized_module
     for step in capture.passes:
         change = compare_modules(before, step.module)
-        # A pass without a visible change still becomes the base of the next comparison.
         before = step.module
         if change.is_visible:
             rows.append((name_pass(step.name, step.pipeline), change.summary, step.module.instruction_count()))

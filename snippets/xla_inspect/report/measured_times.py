@@ -67,7 +67,7 @@ def find_measured(record: Mapping[str, Any], capture: Capture) -> Measured | Non
     device = record.get(capture.target)
     program_hash = hash_program(capture.stablehlo)
     programs = device["programs"].values() if device else ()
-    # A program is recognized by its content, so a renamed program keeps its measurements.
+    # A program is recognized by its StableHLO, so measurements of another version of the program are not shown.
     entry = next((program for program in programs if program["stablehlo"] == program_hash), None)
     if device is None or entry is None:
         return None

@@ -120,7 +120,6 @@ def _tell(counts: dict[str, int]) -> list[str]:
 def _find(counts: dict[str, int]) -> str | None:
     stages = list(counts)
     there = [at for at, stage in enumerate(stages) if counts[stage]]
-    # An opcode that is still there after the last pass was not removed.
     if not there or there[-1] == len(stages) - 1:
         return None
     # The stages are numbered because a pass may run several times; the answer is only the name of the pass.

@@ -109,7 +109,6 @@ class Submission:
         """Return the file and the line of a function or an answer."""
         # A jitted function has no code object, but refers to the original function as `__wrapped__`.
         code = getattr(getattr(getattr(self.module, name, None), "__wrapped__", None), "__code__", None)
-        # A plain function has its code object directly.
         code = code or getattr(getattr(self.module, name, None), "__code__", None)
         lines = self.file.read_text(encoding="utf-8").splitlines()
         numbers = [

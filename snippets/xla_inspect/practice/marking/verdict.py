@@ -82,7 +82,6 @@ def cut(lines: Iterable[str]) -> tuple[str, ...]:
         line if len(line) <= WIDTH else f"{line[: WIDTH // 2]} ... {line[-WIDTH // 2 :]}"
         for line in map(str.rstrip, lines)
     ]
-    # The number of further lines is shown, so that the reader knows that the listing is incomplete.
     more = len(lines_cut) - SHOWN
     return (*lines_cut[:SHOWN], *([f"... and {more} more"] if more > 0 else []))
 
