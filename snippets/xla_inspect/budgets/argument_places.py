@@ -33,6 +33,8 @@ def find_argument(capture: Capture, call: Call, argument: int | str) -> tuple[st
     """
     try:
         signature = inspect.signature(call.function)
+    # Some callables, such as functions written in C, have no signature; their arguments are then known by number
+    # only.
     except (TypeError, ValueError):
         signature = None
     names = name_positions(signature, len(call.args))
@@ -53,7 +55,10 @@ def find_argument(capture: Capture, call: Call, argument: int | str) -> tuple[st
             )
             raise InspectError(message)
     parameters = tuple(
-        parameter for parameter in capture.module.entry.parameters if _is_of(parameter.op_name or parameter.name, name)
+        # JAX drops arrays that the program never reads, so an argument may have fewer parameters than arrays.
+        parameter
+        for parameter in capture.module.entry.parameters
+        if _is_of(parameter.op_name or parameter.name, name)
     )
     if not parameters:
         message = f"{capture.program} uses no array of its argument {name!r}, so it cannot update any in place"
@@ -68,6 +73,7 @@ def tell_untaken(capture: Capture, parameters: Sequence[Instruction]) -> Iterato
         capture: The program.
         parameters: The argument's arrays.
     """
+    # Donation is only permission to reuse memory; the module's aliases list the donations that XLA actually used.
     reused_numbers = {*capture.module.aliases.values()}
     for parameter in parameters:
         name = parameter.op_name or parameter.name
@@ -85,6 +91,8 @@ def tell_copied(capture: Capture, parameters: Sequence[Instruction]) -> Iterator
     names = {parameter.op_name or parameter.name for parameter in parameters}
     sizes = {parameter.shape.bytes for parameter in parameters}
     for copy in list_copies(capture):
+        # A copy with another layout is not made to protect the argument, and one of another size is not of a whole
+        # array.
         if not copy.is_same or copy.bytes not in sizes:
             continue
         what = copy.argument if copy.argument in names else "a result" if copy.is_result and not copy.argument else ""

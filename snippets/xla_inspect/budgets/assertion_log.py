@@ -28,6 +28,8 @@ class AssertionLog:
         self.compiled: list[tuple[str, str]] = []
         self.asserted = False
         self.broken: list[tuple[Verdict, str]] = []
+        # Numbers are stored by identity, because comparing two of them creates a verdict instead of answering the
+        # question.
         self._open: dict[int, tuple[Quantity | Verdict, str]] = {}
 
     def note_made(self, number: Quantity | Verdict, where: str) -> None:
@@ -40,6 +42,8 @@ class AssertionLog:
 
     def note_asserted(self, verdict: Verdict) -> None:
         """Record that a comparison was asserted."""
+        # A failing comparison counts as asserted too, since a test that reports an error has not forgotten its
+        # assertion.
         self.asserted = True
         _, where = self._open.pop(id(verdict), (verdict, ""))
         if where and not verdict.holds:

@@ -32,6 +32,7 @@ RECORDED = "recorded"
 _BYTES = {
     "B": 1,
     **{f"{prefix}iB": 1024**power for power, prefix in enumerate("KMGT", 1)},
+    # Units with an `i` are powers of 1024, and the others are powers of 1000: a GB is smaller than a GiB.
     **{f"{prefix}B": 1000**power for power, prefix in enumerate("kMGT", 1)},
 }
 _PREFIXES = {"": 1, "k": 1e3, "M": 1e6, "G": 1e9, "T": 1e12, "P": 1e15}
@@ -81,6 +82,7 @@ def read_amount(value: object, unit: Unit, what: str = "a number") -> float:
     """
     if isinstance(value, str):
         return _check_finite(_read_text(value, unit, what), value, what)
+    # Most scalars of NumPy and JAX are no instances of `float`, but all of them can be converted to one.
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         message = f"{what} must be a number or text such as {_example(unit)}, not {value!r:.60}"
         raise InspectError(message)
@@ -88,6 +90,7 @@ def read_amount(value: object, unit: Unit, what: str = "a number") -> float:
 
 
 def _check_finite(number: float, value: object, what: str) -> float:
+    # Every comparison with NaN is false, and nothing exceeds infinity, so such a bound would silently check nothing.
     if not math.isfinite(number):
         message = f"{what} is not a finite number: {value!r:.60}"
         raise InspectError(message)
@@ -130,6 +133,7 @@ def read_bound(value: object, unit: Unit, what: str) -> Bound:
     if not isinstance(value, str):
         return Bound("<=", read_amount(value, unit, what))
     match = _BOUND.fullmatch(value.strip())
+    # A budget limits growth, so a bound without a sign is an upper limit.
     sign, rest = (match["sign"] or "<=", match["rest"]) if match else ("<=", value)
     if slack := _SLACK.fullmatch(rest.strip()):
         return _read_slack(sign, slack["slack"], unit, what)
@@ -148,6 +152,7 @@ def _read_slack(sign: str, text: str | None, unit: Unit, what: str) -> Bound:
 def show_amount(number: float, unit: Unit) -> str:
     """Format a number in its unit."""
     if unit == "bytes":
+        # A difference of two sizes may be negative, which `format_bytes` does not accept.
         return format_bytes(int(number)) if number >= 0 else f"-{format_bytes(int(-number))}"
     if unit == "flops":
         return f"{format_amount(number)} flops"

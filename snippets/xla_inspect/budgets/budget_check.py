@@ -121,6 +121,7 @@ def _find_blame(program: CompiledProgram, claim: Claim, record: Record | None) -
     if claim.name in MEASURES and recorded_number is not None:
         bound = read_bound(claim.given, MEASURES[claim.name].unit, claim.name)
         limit = bound.find_limit(recorded_number)
+        # If the recorded number already violated the bound, no change since then can be the cause.
         if limit is not None and not bound.is_kept(recorded_number, limit):
             return "nothing"
     return record.fingerprint.blame(program.fingerprint)
@@ -133,6 +134,7 @@ def _show_numbers(program: CompiledProgram, claim: Claim, record: Record | None)
     unit = MEASURES[claim.name].unit
     try:
         measured = show_amount(program.measure(claim.name).number, unit)
+    # A program that does not compile has no number, and the check itself already explains the failure.
     except BrokenError:
         measured = ""
     recorded_number = record.numbers.get(claim.name) if record else None

@@ -79,6 +79,7 @@ def read_budgets(path: Path) -> tuple[Budget, ...]:
 
 
 def _read_budget(where: str, name: str, table: object) -> Budget:
+    # TOML puts keys above the first header at the top level, where they belong to no program.
     if not isinstance(table, dict):
         file = where.partition(": [")[0]
         message = f"{file}: {name!r} is outside of any program; put it below a line such as [step]"
@@ -92,6 +93,7 @@ def _read_budget(where: str, name: str, table: object) -> Budget:
     if "subject" not in call:
         message = f'{where} has no subject; name the function, as in subject = "train.py:step"'
         raise InspectError(message)
+    # Both spellings are allowed, so a target that is listed under each of them must be noticed.
     targets = call.pop("target", ()) + call.pop("targets", ())
     if len({*targets}) < len(targets):
         message = f"{where} names a target twice: {', '.join(targets)}"

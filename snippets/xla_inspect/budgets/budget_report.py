@@ -53,6 +53,7 @@ class BudgetReport(Answer):
     @property
     def is_of_compiler(self) -> bool:
         """True if a change of the compiler is the only cause of all violated bounds."""
+        # Comparing the whole set also excludes a report without violated bounds, which has no causes.
         return {row.blame for row in self.list_rows("broken")} == {"compiler"}
 
     def tell(self) -> Iterator[Part]:
@@ -62,8 +63,11 @@ class BudgetReport(Answer):
             sentence, *rest = row.said.splitlines() or [""]
             yield f"{row.program} on {row.target}, {row.claim}: {sentence}."
             if rest:
+                # The indentation of the cause lines has a meaning relative to each other only, so the common part is
+                # removed.
                 lines = textwrap.dedent("\n".join(rest)).splitlines()
                 yield Table(("where it comes from, and what changed",), tuple((line,) for line in lines))
+        # All bounds of a program on a missing target have the same explanation, which is shown once.
         yield from dict.fromkeys(row.said for row in (*self.list_rows("unknown"), *self.list_rows("missing")))
         cells = tuple(
             (row.program, row.target, row.measured, row.recorded, row.outcome, row.claim)
@@ -77,6 +81,7 @@ class BudgetReport(Answer):
 
     def _sum_up(self) -> str:
         broken, unknown, missing = self.list_rows("broken"), self.list_rows("unknown"), self.list_rows("missing")
+        # A bound that could not be checked neither holds nor is violated, so the total leaves it out.
         total = len(self.rows) - len(missing) - len(unknown)
         holding = total - len(broken)
         sentence = f"{self.file}: {holding} of {plural(total, 'bound')} {'holds' if total == 1 else 'hold'}"

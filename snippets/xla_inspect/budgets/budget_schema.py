@@ -31,6 +31,7 @@ def _accept(form: str, is_fit: Callable[[Any], bool]) -> Callable[[str, Any], An
 
 read_text = _accept("a text", lambda given: isinstance(given, str) and bool(given.strip()))
 read_switch = _accept("true or false", lambda given: isinstance(given, bool))
+# The exact type is compared, because `true` in TOML is a boolean, which Python also counts as an integer.
 read_count = _accept("a number of at least 1", lambda given: type(given) is int and given > 0)
 read_mesh = _accept(
     "a table of axes and their sizes, such as { data = 8 }",

@@ -54,6 +54,7 @@ def read_claims(where: str, key: str, value: Any) -> list[Claim]:  # noqa: ANN40
 def _names(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
     """Read one list of names or several lists."""
     lists = value if isinstance(value, list) and value and isinstance(value[0], list) else [value]
+    # The place ends with the key, as in `FILE: [step]: apart`, and two keys share this reader.
     key = where.rpartition(" ")[2]
     least = 2 if key == "apart" else 1
     for names in lists:
@@ -68,12 +69,14 @@ def _names(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the f
 
 def _place(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
     return [
+        # An argument in digits is a position, possibly negative; any other text is the name of an argument.
         Claim(where.rpartition(" ")[2], int(argument) if argument.lstrip("-").isdecimal() else argument)
         for argument in read_arguments(where, value)
     ]
 
 
 def _fits(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the file
+    # `fits = true` means the target of the budget; `false` would claim nothing and is therefore rejected.
     if value is True:
         return [Claim("fits", "")]
     if isinstance(value, bool):
@@ -124,6 +127,8 @@ def _traffic(where: str, value: Any) -> list[Claim]:  # noqa: ANN401 - as in the
         for key in _COUNTED:
             if key in row:
                 bound = read_bound(row[key], "bytes" if _COUNTED[key] else "", f"{where}: {key}")
+                # The record has only the total of all collectives, so there is nothing to compare one kind or axis
+                # with.
                 if bound.number is None:
                     message = (
                         f"{where}: {key} must be a number, because single collectives are not recorded; for a bound "

@@ -42,6 +42,7 @@ class CollectiveTraffic:
     @property
     def count(self) -> Quantity:
         """The number of runs in one step."""
+        # A collective in a loop with an unknown number of iterations runs at least once.
         return self._count(f"runs of {self._name}", sum(exchange.runs or 1 for exchange in self._exchanges), "")
 
     def __repr__(self) -> str:

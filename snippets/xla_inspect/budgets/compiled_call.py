@@ -52,6 +52,7 @@ def hold_call(  # noqa: PLR0913 - each option describes the call or the target
         InspectError: There is no such target or option, or the arguments are incompatible.
     """
     log = log or AssertionLog()
+    # These names are options of `jax.jit`; they must not reach the function as its own keyword arguments.
     settings = {name: kwargs.pop(name) for name in _OF_JIT if name in kwargs}
     settings |= {**_split("donate", donate), **_split("static", static)}
     settings |= {name: value for name, value in (("mesh", mesh), ("specs", specs)) if value is not None}
@@ -71,6 +72,7 @@ def _read_arguments(args: tuple[Any, ...]) -> tuple[Any, ...]:
     """Return the arguments with texts of shapes read; any other text is an argument of the function."""
     arguments: list[Any] = []
     for argument in args:
+        # One text may list the shapes of several arguments, so it can extend the list by more than one element.
         arguments += read_shapes(argument) if isinstance(argument, str) and _SHAPE.match(argument) else (argument,)
     return tuple(arguments)
 
@@ -81,6 +83,7 @@ def _split(option: str, arguments: Arguments) -> dict[str, Any]:
     Raises:
         InspectError: A value is neither a number nor a name.
     """
+    # A string is iterable too, but here it is one name and not a list of letters.
     items = tuple(arguments) if isinstance(arguments, Iterable) and not isinstance(arguments, str) else (arguments,)
     if bad := [argument for argument in items if isinstance(argument, bool) or not isinstance(argument, int | str)]:
         message = f"{option}={bad[0]!r} is neither the number of an argument nor its name"

@@ -207,6 +207,7 @@ class CompiledProgram(ProgramNumbers):
         self._log.asserted = True
         capture = self.subject.capture(target, code=False) if target else self.capture
         memory = explain_memory(capture, "")
+        # A CPU target stands for any machine with its instruction set, so the amount of memory is unknown.
         if memory.fits is None and not capture.error:
             message = f"the memory of {title(capture.target)} depends on the machine; assert a peak instead, as in "
             message += "step.peak < '9 GiB'"
@@ -218,6 +219,8 @@ class CompiledProgram(ProgramNumbers):
                 sentence = f"{sentence} What helps: {memory.refusal.remedy}"
             elif capture.error and not memory.needed_bytes:
                 sentence = f"{sentence} {shorten(capture.error, 200)}"
+            # The record belongs to the program's own target, so changes since the record are not listed for another
+            # target.
             self._break(sentence, [*causes.tell_memory(())], "memory" if not target else "")
         return True
 
@@ -231,6 +234,7 @@ class CompiledProgram(ProgramNumbers):
             BrokenError: The instructions differ.
         """
         self._begin()
+        # A program that does not compile has no instructions, and two such programs would count as equal.
         other.require()
         difference = compare_captures(self.capture, other.capture, (self.subject.name, other.subject.name))
         if not difference.is_same_result:

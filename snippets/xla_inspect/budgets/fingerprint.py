@@ -54,6 +54,8 @@ class Fingerprint:
         return cls(
             versions=dict(capture.versions),
             options={**options, **({"XLA_FLAGS": flags} if flags else {})},
+            # JAX writes the function's name into the module's header, so renaming a function would look like a
+            # change.
             program=_hash(_NAME.sub("", capture.stablehlo)),
             sources={name: _hash(text) for name, text in sorted(capture.sources.items())},
             call=_hash(_describe_call(call) if call else ""),
@@ -79,6 +81,7 @@ class Fingerprint:
 
     def changed_files(self, now: Fingerprint) -> list[str]:
         """Return the files that both programs come from and that differ."""
+        # A file that only one of the programs uses has no hash to compare, so it does not count as changed.
         return [name for name, text in self.sources.items() if now.sources.get(name, text) != text]
 
     def blame(self, now: Fingerprint) -> Blame:
@@ -88,6 +91,7 @@ class Fingerprint:
         options = dict(self.options) != dict(now.options)
         if self.program == now.program and not options:
             return "compiler" if compiler else "nothing"
+        # The lowered program or an option changed although the packages did not, so the cause is on the user's side.
         if not compiler:
             return "code"
         # If files and call are the same, a different lowered program comes from JAX.
@@ -123,12 +127,14 @@ class Fingerprint:
 
 
 def _hash(text: str) -> str:
+    # Half of the digest is enough to tell programs apart, and keeps the file of records short.
     return hashlib.sha256(text.encode()).hexdigest()[:32]
 
 
 @cache
 def _list_packages() -> Mapping[str, tuple[str, ...]]:
     """Return the packages by their import names."""
+    # The metadata may list the same distribution several times for one import name.
     distributions = importlib.metadata.packages_distributions()
     return {name: tuple(dict.fromkeys(owners)) for name, owners in distributions.items()}
 
@@ -137,6 +143,7 @@ def _find_libraries(capture: Capture) -> dict[str, str]:
     """Return the versions of the packages whose files occur in the program's stack frames."""
     # The user's own files have hashes in `sources`, so only files of other packages count as libraries.
     files = {frame.file for chain in capture.frames.values() for frame in chain} - {*capture.sources}
+    # Files of a package start with its import name; a name without a folder belongs to no package.
     tops = {name.partition("/")[0] for name in files if "/" in name}
     owners = {owner for top in tops for owner in _list_packages().get(top, ())}
     return {owner: importlib.metadata.version(owner) for owner in sorted(owners - {"jax", "jaxlib", "xla-inspect"})}
@@ -148,6 +155,7 @@ def _describe_call(call: Call) -> str:
     def describe(leaf: Any) -> str:  # noqa: ANN401 - whatever the function takes
         if hasattr(leaf, "shape") and hasattr(leaf, "dtype"):
             return f"{leaf.dtype}{list(leaf.shape)}"
+        # JAX traces Python floats as abstract values, so their amounts do not change the program; addresses never do.
         return type(leaf).__name__ if isinstance(leaf, float | complex) else _ADDRESS.sub("", repr(leaf))
 
     flat, _ = jax.tree_util.tree_flatten_with_path((call.args, dict(call.kwargs)))

@@ -25,6 +25,7 @@ def _comparing(sign: str) -> Callable[[Quantity, object], Verdict]:
         verdict = Verdict(self, sign, other, self.log)
         if self.log is not None:
             self.log.note_use(self)
+            # The other side may be a measured number too, which this comparison uses as well.
             self.log.note_use(other)
             self.log.note_made(verdict, find_caller())
         return verdict
@@ -45,6 +46,7 @@ class Quantity:
     """
 
     __hash__: ClassVar[None] = None  # type: ignore[assignment]  # it equals numbers, and compares with text
+    # Otherwise NumPy's scalars would convert this object to a float, and the comparison would not be recorded.
     __array_ufunc__ = None
     """Make NumPy's numbers leave comparisons to this class."""
 
@@ -104,6 +106,7 @@ class Quantity:
     def explain(self, sign: str, limit: float) -> str:
         """Explain a failed comparison: the amount and its causes."""
         bound, measured = show_amount(limit, self.unit), show_amount(self.number, self.unit)
+        # Rounded to a unit, both numbers may look the same; the message then shows all of their digits.
         if bound == measured:
             bound, measured = f"{limit:,.0f}", f"{self.number:,.0f}"
         by = self.number - limit
@@ -152,6 +155,7 @@ class Verdict:
 
 def find_caller() -> str:
     """Return the calling line outside of this package, as FILE:LINE."""
+    # A frame is much cheaper than a whole stack trace, and every comparison looks up its caller.
     frame = sys._getframe(1)  # noqa: SLF001 - documented
     while frame is not None and str(frame.f_globals.get("__name__", "")).startswith(_OWN):
         frame = frame.f_back  # type: ignore[assignment]  # None at the end

@@ -52,6 +52,7 @@ class Measured:
     @cached_property
     def exchanges(self) -> tuple[Exchange, ...]:
         """The collectives of the program; computing them also completes the axes of the mesh."""
+        # A program without a mesh in its call may still have named axes, which only this search recovers.
         answer = find_exchanges(self.capture.program, self.capture, self.axes)
         self.axes = dict(answer.mesh)
         return answer.exchanges
@@ -70,6 +71,7 @@ class Measured:
         if kind and kind not in COLLECTIVE_KINDS:
             message = f"there is no collective {kind!r}; {suggest_kind(kind)}"
             raise InspectError(message)
+        # This must precede the check of the axis, because computing the exchanges completes `self.axes`.
         chosen = [exchange for exchange in self.exchanges if not kind or _name_kind(exchange) == kind]
         if not over:
             return chosen
@@ -89,6 +91,7 @@ def _name_kind(exchange: Exchange) -> str:
 
 def size_exchange(exchange: Exchange) -> int:
     """Return the larger of a collective's result and its operand on each device, in bytes."""
+    # An all-gather's result contains the operands of every device of the group, so it is larger than the operand.
     result_bytes = exchange.operand_bytes * exchange.group if exchange.kind == "all-gather" else exchange.operand_bytes
     return max(result_bytes, exchange.operand_bytes)
 
@@ -141,6 +144,7 @@ def _tell_host(causes: Causes, measured: Measured) -> Iterator[str]:
 
 def _count_host(measured: Measured) -> int:
     calls = [instruction for instruction in measured.capture.module.walk() if calls_host(instruction)]
+    # An asynchronous call is printed as two instructions, a start and a done, but it is one call.
     return len([instruction for instruction in calls if not instruction.opcode.endswith("-done")])
 
 
@@ -175,6 +179,7 @@ MEASURES: Mapping[str, Measure] = {
     "copies": Measure("", lambda of: len(of.copies), _tell_copies, "", "separately launched copies and transposes"),
     "copied": Measure(
         "bytes",
+        # A copy in a loop with an unknown number of iterations runs at least once.
         lambda of: sum(copy.bytes * (copy.runs or 1) for copy in of.copies),
         _tell_copies,
         "",

@@ -56,6 +56,7 @@ class ProgramNumbers:
         """Compile the program."""
         self.subject, self.target = subject, target
         self.record = record
+        # The kernels' machine code is not needed for any number, and disassembling it takes time.
         self.capture: Capture = subject.capture(target, code=False)
         self.name = f"{subject.name} on {title(self.capture.target)}"
         self._calls = tuple(calls)
@@ -68,6 +69,7 @@ class ProgramNumbers:
         """Return the program and the target."""
         return f"<{self.name}>"
 
+    # Type checkers must not see this method, since they would then accept any misspelled attribute.
     if not TYPE_CHECKING:
 
         def __getattr__(self, name: str) -> Quantity:
@@ -111,6 +113,7 @@ class ProgramNumbers:
             BrokenError: The program does not compile.
         """
         refusal = find_refusal(self.capture)
+        # For a program that exceeds the device's main memory, the compiler may still have reported the memory plan.
         if self.capture.error and not (memory and self.capture.buffers and refusal and refusal.space == HBM):
             failure = tell_failure(self.capture)
             self._break(f"{self.name} does not compile: {failure}", [*self._causes.tell_memory(())], "memory")
@@ -132,6 +135,7 @@ class ProgramNumbers:
         calls = [call for function in answer.functions for call in function.calls]
         rows = [
             f"    traced again: {'; '.join(map(_tell_difference, call.differences[:3])) or 'JAX discarded the trace'}"
+            # The first call of a function always traces, so only the further calls need an explanation.
             for call in calls[1:]
         ]
         return Quantity(
@@ -181,6 +185,7 @@ class ProgramNumbers:
             value: The bound, see `read_bound`.
             recorded: The recorded number, or None.
         """
+        # A bound from a file is checked here without an operator of Python, which would record the use.
         self._log.note_use(quantity)
         bound = read_bound(value, quantity.unit, quantity.name)
         limit = bound.find_limit(recorded)
@@ -209,6 +214,7 @@ class ProgramNumbers:
         numbers = {name: float(measure.find(self._measured)) for name, measure in MEASURES.items()}
         if self._calls:
             traces = self.traces
+            # The number is stored and not compared, so it must not count as one that the test forgot.
             self._log.note_use(traces)
             numbers[TRACES] = float(traces.number)
         return Record(self.fingerprint, numbers, tally(self.capture))

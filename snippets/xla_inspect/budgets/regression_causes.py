@@ -45,11 +45,13 @@ class Causes:
         try:
             capture, _ = self.subject.capture_most(self.capture.target, ("reasons",), passes=True)
             return WhyFinder(capture, axes)
+        # The explanation is optional: a violated bound is still reported if the second compilation fails.
         except (InspectError, RuntimeError):
             return None
 
     def explain(self, name: str) -> Finding | None:
         """Return the reason for an instruction, a line or an argument, or None if it is unknown."""
+        # The finder is evaluated inside `_ask`, so that the recompilation happens only if a reason is needed.
         return self._ask(lambda finder: finder.explain(name))
 
     def explain_apart(self, one: str, other: str) -> Finding | None:
@@ -127,6 +129,7 @@ class Causes:
         if self.finder is None:
             return ""
         evidence = self.finder.evidence
+        # The finder has compiled the program again, so the instruction must be looked up by name in its module.
         own = next((candidate for candidate in evidence.module.walk() if candidate.name == instruction.name), None)
         if own is None:
             return ""
@@ -141,6 +144,7 @@ class Causes:
 def tell_finding(finding: Finding) -> Iterator[str]:
     """Yield a finding in a sentence, with the responsible pass and the compiler's explanation."""
     yield f"      {finding.verdict}"
+    # A verdict that already names its pass needs no second mention of it.
     if finding.pass_name not in {"", "import"} and " pass " not in finding.verdict:
         yield f"      pass: {finding.pass_name}"
     reasons = [

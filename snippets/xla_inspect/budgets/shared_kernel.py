@@ -62,6 +62,7 @@ class SharedKernel:
             for instruction in selection.instructions
             if (holder := self.kernels.holder(instruction)) is not None
         ]
+        # A kernel that only repeats a cheap instruction, such as a broadcast, does not compute the named part.
         telling = [holder for instruction, holder in holders if instruction.opcode not in _CHEAP]
         by_identity = {id(holder): holder for holder in telling or [holder for _, holder in holders]}
         if not by_identity:

@@ -37,6 +37,8 @@ class Snapshots:
         """Return the key of the next program with a name that a test compiles."""
         key = f"{test} {program}"
         self._counts[key] = self._counts.get(key, 0) + 1
+        # A test may compile the same function several times; the first key stays plain so that most keys are
+        # readable.
         return key if self._counts[key] == 1 else f"{key} #{self._counts[key]}"
 
     def forget_order(self, test: str) -> None:
@@ -50,6 +52,7 @@ class Snapshots:
             InspectError: The file is not a file of records, or has another format.
         """
         if self._known is None:
+            # In update mode a program is compared with its new record, so the old records are not read.
             self._known = {} if self._update else read_records(self.path)
         return self._known.get(key)
 

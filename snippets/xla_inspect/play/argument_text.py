@@ -49,6 +49,7 @@ def read_arguments(
             positional.append(value)
     try:
         bound = inspect.signature(function).bind_partial(*positional, **keywords)
+    # Some callables, such as functions written in C, have no signature to check the arguments with.
     except ValueError:
         return tuple(positional), keywords
     except TypeError as error:
@@ -67,8 +68,10 @@ def parse_arguments(text: str) -> Iterator[tuple[str, ast.expr]]:
     """
     if not text.strip():
         return
+    # An empty tuple as a subscript is valid Python and stands for the empty list of sizes of a scalar.
     whole = _EMPTY.sub(lambda match: match[0] if match[0][0] in "'\"" else "[()]", text)
     try:
+        # The newline ends a comment in the text, and the comma makes even a single argument a tuple.
         tree = ast.parse(f"_[{whole}\n,]", mode="eval").body
     except (SyntaxError, ValueError, MemoryError, RecursionError) as error:
         message = f"arguments: {text[:80]!r} is no list such as x: f32[64,128], n: 3 ({error})"
@@ -119,6 +122,7 @@ def _evaluate(node: ast.expr, names: Mapping[str, Any]) -> Any:  # noqa: ANN401 
         case ast.Dict(keys=keys, values=values):
             return {read_key(key): _evaluate(value, names) for key, value in zip(keys, values, strict=True)}
         case ast.List(elts=items) | ast.Tuple(elts=items):
+            # The elements may be shapes, which `ast.literal_eval` would reject, so they are evaluated one by one.
             elements = [_evaluate(item, names) for item in items]
             return elements if isinstance(node, ast.List) else tuple(elements)
     try:
@@ -187,12 +191,14 @@ def _write(value: Any) -> str:  # noqa: ANN401 - any value
         kind = "key" if name.startswith("key<") else SHORT.get(name, name)
         return f"{kind}[{','.join(map(str, value.shape))}]"
     match value:
+        # Only values whose `repr` is a literal can be read back.
         case bool() | int() | float() | complex() | str() | None:
             return repr(value)
         case dict() if all(isinstance(name, str) and name.isidentifier() for name in value):
             return "{" + ", ".join(f"{name}: {_write(part)}" for name, part in value.items()) + "}"
         case list():
             return f"[{', '.join(map(_write, value))}]"
+        # A named tuple would lose its type as text, and JAX would then see another pytree.
         case tuple() if type(value) is tuple:
             return f"({', '.join(map(_write, value))}{',' * (len(value) == 1)})"
     message = f"{type(value).__name__} has no form as text"

@@ -43,6 +43,7 @@ def outline(code: str, function: str = "") -> dict[str, Any]:
     """
     try:
         with warnings.catch_warnings():
+            # The reader's code may contain invalid escapes, about which Python would warn on the server's terminal.
             warnings.simplefilter("ignore")
             # Python detects some errors, such as a `return` outside a function, only when it compiles the tree.
             compile(code, "edit.py", "exec", dont_inherit=True)
@@ -50,6 +51,7 @@ def outline(code: str, function: str = "") -> dict[str, Any]:
     except SyntaxError as error:
         problem = {"message": f"{type(error).__name__}: {error.msg}", "line": error.lineno, "column": error.offset}
         return _tell([], "", "", [{**problem, "end_line": error.end_lineno}])
+    # Deeply nested code and null characters raise these errors, which have no line of their own.
     except (ValueError, MemoryError, RecursionError, OverflowError) as error:
         message = f"Python cannot read this: {type(error).__name__}: {error}"
         return _tell([], "", "", [{"message": message[:2000], "line": 1, "column": None, "end_line": None}])
@@ -139,6 +141,7 @@ class _Simplifier(ast.NodeTransformer):
         raise ValueError
 
     def visit_Attribute(self, node: ast.Attribute) -> ast.expr:
+        # NumPy's type `bool_` has an underscore at its end, but the name of the type has none.
         return ast.copy_location(ast.Constant(node.attr.rstrip("_")), node)
 
 

@@ -47,6 +47,7 @@ def run_compiler(connection: Connection, kind: str) -> None:
     place_dumps(Path.cwd())
     # The first compilation loads the compiler, so a small program is compiled before the reader waits for a result.
     target = find_target(WARM[kind])
+    # A process for a kind without its compiler still answers jobs, each with the reason.
     if not target.obstacle:
         shape = ((8, 8),)
         program = SentProgram("warm", "", {}, write_bytecode(lower_zeros(shape, shape, PLATFORMS[target.kind])))
@@ -83,6 +84,7 @@ def _compile(work: dict[str, Any], send: Send) -> None:
     send({"kind": "lowered", "data": describe_lowered(program, target), "seconds": seconds})
     finish = compile_lowered(program, program, target, {**pin_options(target), **work["options"]})
     capture = finish().retold(sources=program.sources)
+    # The result is sent before the capture is stored, so the page does not wait for the file to be written.
     send({"kind": "whole", **describe_whole(capture, seconds)})
     work["store"].write_bytes(pack(capture))
 

@@ -51,6 +51,8 @@ class Compiler:
             # A process that ended while it was idle is not the program's fault, so the job is tried again.
             for _ in range(2):
                 if self.process.code is not None or self._done >= JOBS:
+                    # A process that is replaced after many jobs still runs; for one that has ended, this call does
+                    # nothing.
                     self.process.end()
                     self.process, self._done = self._start(), 0
                 self._done += 1
@@ -83,6 +85,7 @@ class Compiler:
                 case "ended":
                     if is_begun and not is_cancelled:
                         yield explain_end(process, limit)
+                    # A job that had not begun did not cause the end of the process, so the caller tries it again.
                     return is_begun or is_cancelled
                 case _:
                     yield message

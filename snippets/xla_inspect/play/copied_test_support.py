@@ -56,6 +56,7 @@ def recapture(
     facts = {}
     for target in targets:
         settings = choose_options(subject, target)
+        # The options differ by target, so each target needs a subject with its own options.
         capture = type(subject)(subject.name, subject.call, options=settings).capture(target)
         facts[target] = Seen(capture, len(list_launches(capture)), capture.module.opcode_counts())
     return facts

@@ -103,6 +103,7 @@ class Copied:
 
     def _write_issue(self) -> str:
         options, function = self.edit["options"], self.edit["function"]
+        # A name in PROGRAMS may be any text, but the report calls a function by its name.
         if not function.isidentifier():
             message = f"{function!r} is no function of the code's own: choose one, and copy it then"
             raise InspectError(message)
@@ -122,6 +123,7 @@ class Copied:
             f", {name}_argnames={tuple(options[name])!r}" for name in ("donate", "static") if options.get(name)
         )
         flags = read_flags([f"{name}={value}" for name, value in options.get("flags", {}).items()])
+        # The report runs on any backend, and XLA rejects options of another backend's compiler.
         own = "({'gpu': 'xla_gpu_', 'tpu': 'xla_tpu_'}).get(jax.default_backend(), 'xla_cpu_')"
         selection = "{name: value for name, value in flags.items() if name[:8] not in ALL or name.startswith(own)}"
         selecting = [
@@ -150,6 +152,7 @@ class Copied:
 
 def _assert(target: str, numbers: Mapping[str, Any]) -> list[str]:
     """Return the lines of a test that assert the numbers for a target."""
+    # The order is independent of the capture for equal counts, so the same program gives the same test.
     counts = sorted(numbers.get("opcodes", {}).items(), key=lambda pair: (-pair[1], pair[0]))
     operations = {name: count for name, count in counts if name not in _NO_OPERATIONS}
     lines = [f"    seen = captures[{target!r}]\n", f"    assert seen.kernels == {numbers['kernels']}\n"]

@@ -150,6 +150,7 @@ class _Edit:
         package = self.request["package"]
         if not package:
             return load_file(self.path)
+        # The code may use relative imports, which need its package to be imported first.
         importlib.import_module(package)
         return execute_file(self.path, f"{package}.{self.path.stem}")
 
@@ -158,6 +159,7 @@ class _Edit:
         options = choose_options(subject, target.name)
         lowered = lower(program, target)
         sources = {self.request["file"]: self.request["code"]}
+        # A lowered program can be sent to another process only if it names no device of the process that made it.
         has_devices = lowered.devices or jax_private.find_layout(lowered.stage)[0] > 1
         if program.mesh or has_devices or "stablehlo.token" in lowered.stablehlo:
             # The program refers to devices of this process, so no other process can compile it.

@@ -48,6 +48,7 @@ def find_subject(module: ModuleType, file: str, name: str, arguments: str, optio
         )
         bound = read_arguments(arguments, function, vars(module))
     elif not listed and not (hasattr(module, "EXAMPLE") or hasattr(module, "EXAMPLE_KWARGS")):
+        # This call raises the error about a missing function, which is more useful than one about missing arguments.
         find_named(module, name, file)
         message = (
             "with which arguments? Write their shapes, as in x: f32[64,128], or let the file say "

@@ -70,6 +70,7 @@ class Edit:
 
     def supersede(self) -> None:
         """Stop, because a newer edit replaces this one."""
+        # The edit waits in another thread for messages, so a message is what wakes it.
         self.process.messages.put({"kind": "superseded"})
 
     def answer(self) -> Iterator[dict[str, Any]]:
@@ -79,6 +80,7 @@ class Edit:
         try:
             yield from self._work()
         finally:
+            # The page may close the generator early, and then nobody needs the running compilations either.
             self._cancelled.set()
             self.process.end()
         if self.is_superseded:
@@ -95,6 +97,7 @@ class Edit:
             try:
                 message = process.messages.get(timeout=BEAT)
             except queue.Empty:
+                # Writing an event is the only way to notice that the page has closed the connection.
                 yield {"event": "waiting"}
                 continue
             if message["kind"] == "superseded":
@@ -112,6 +115,8 @@ class Edit:
             case "ready":
                 self.process.restart_clock(self.pool.limits.code)
             case "compiling":
+                # A program that no other process can compile is compiled in the code's own process, with the
+                # compiler's limit.
                 self.process.restart_clock(self.pool.limits.compile)
             case "captured":
                 self.process.restart_clock(self.pool.limits.code)
@@ -129,6 +134,7 @@ class Edit:
                 yield _fail(message["target"], message["failure"])
             case "end":
                 self._is_running = False
+            # Every process reports its end, which is a failure only if the code had not finished before.
             case "ended" if self._is_running:
                 self._is_running = False
                 yield from self._print()
@@ -150,6 +156,7 @@ class Edit:
         text = self.process.printed[self._output : SHOWN]
         self._output += len(text)
         if text:
+            # The note must appear once, in the event that reaches the limit, and not in each later event.
             is_cut = len(self.process.printed) > SHOWN == self._output
             yield {"event": "output", "text": text + "\n… what else it prints is left out\n" * is_cut}
 

@@ -52,6 +52,7 @@ def describe_failure(error: BaseException, kind: str, file: Path) -> dict[str, A
         file: The file that holds the reader's code.
     """
     if isinstance(error, SyntaxError) and error.filename == str(file):
+        # Python reports an unknown column as zero or as a negative number.
         column = error.offset if error.offset and error.offset > 0 else None
         return make_failure(
             "syntax", f"{type(error).__name__}: {error.msg}", error.lineno, column=column, end_line=error.end_lineno
@@ -66,6 +67,7 @@ def describe_failure(error: BaseException, kind: str, file: Path) -> dict[str, A
         return make_failure("limit", _print(error), line)
     if isinstance(error, InspectError):
         return make_failure(kind, _print(error), line)
+    # The names of the base classes are searched too, because JAX's errors form a hierarchy.
     hint = next((_HINTS[base.__name__] for base in type(error).__mro__ if base.__name__ in _HINTS), None)
     return make_failure(kind, f"{type(error).__name__}: {_print(error)}", line, hint=hint)
 
@@ -83,6 +85,8 @@ def find_failing_line(error: BaseException, file: Path) -> int | None:
             return link.lineno
         lines = [line for frame, line in traceback.walk_tb(link.__traceback__) if frame.f_code.co_filename == name]
         if lines:
+            # The innermost line of the reader's file is the last one, because tracebacks start with the outermost
+            # call.
             return lines[-1]
     return None
 

@@ -53,6 +53,7 @@ def read_static(name: str) -> tuple[bytes, str] | None:
     """
     stem, _, ending = name.rpartition(".")
     kind = KINDS.get(f".{ending}")
+    # A name with a folder could lead outside of the static files, on Windows also with a backslash.
     if not stem or kind is None or "/" in name or "\\" in name:
         return None
     if name in {*SCRIPTS, *LATER, *COMPILERS, STYLE}:

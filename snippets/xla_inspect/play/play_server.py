@@ -70,6 +70,7 @@ class PlayServer(http.server.ThreadingHTTPServer):
         """
         super().__init__((ADDRESS, port), PlayHandler)
         self.pool, self.start = pool, dict(start)
+        # Another page in the same browser can reach this port, but it cannot read a token from this server's page.
         self.token = secrets.token_urlsafe(32)
 
     @property
@@ -81,6 +82,7 @@ class PlayServer(http.server.ThreadingHTTPServer):
         """Ignore broken connections, and print any other error on one line."""
         del request, client_address
         error = sys.exception()
+        # A browser closes connections at any time, which is not worth a message.
         if not isinstance(error, OSError):
             print(f"xla-inspect play: {type(error).__name__}: {error}", file=sys.stderr)  # noqa: T201 - a command prints
 
@@ -225,6 +227,7 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
         if not edit["targets"]:
             raise RefusedError(400, "targets has to name at least one")
         events = self.server.pool.answer_edit(edit)
+        # The first event is requested before the headers are sent, so that a refusal can still set the status.
         first = next(events)
         # The length of the answer is not known, so closing the connection marks its end.
         self.close_connection = True

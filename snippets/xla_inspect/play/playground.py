@@ -62,6 +62,7 @@ def serve(subject: str, limits: Limits, port: int | None, out: TextIO, *, is_ope
         raise InspectError(message)
     content = read_file(subject) if subject else begin_with_example()
     start = {**content, **describe_machine(limits)}
+    # The place must be known before the pool starts, because its processes import from these folders.
     place = find_place(subject, content["file"])
     wait = await_signal()
     with closing(ProcessPool(limits, place, list_kinds(start["targets"]))) as pool:
@@ -123,12 +124,14 @@ def read_file(subject: str) -> dict[str, Any]:
         message = f"no file {place}{suggest_file(path)}"
         raise InspectError(message)
     try:
+        # Some editors put a byte order mark at the start of a file, which Python's parser would reject in a string.
         code = path.read_bytes().decode("utf-8-sig")
     except (OSError, UnicodeDecodeError) as error:
         message = f"{place} cannot be read: {error}"
         raise InspectError(message) from error
     content = outline(code, function)
     names = [entry["name"] for entry in content["functions"]]
+    # Code with a syntax error has no outline, so it is opened as it is and the page shows the error.
     if function and not content["errors"] and content["chosen"] != function:
         message = f"{place} has no function {function!r}; {suggest_name(function, names, 'it has')}"
         raise InspectError(message)
@@ -159,6 +162,7 @@ def find_place(subject: str, file: str) -> dict[str, Any]:
 def describe_machine(limits: Limits) -> dict[str, Any]:
     """Return the facts about this machine that the page displays: targets, flags, limits, versions, and examples."""
     obstacles = available()
+    # A machine without GPU and TPU compilers still has a target, so the page never starts without any.
     usual = [name for name in USUAL if not obstacles[name]] or [name for name in TARGETS if not obstacles[name]][:1]
     packages = ("xla-inspect", "jax", "jaxlib", "jax-cuda13-plugin", "libtpu")
     versions = {name: version for name in packages if (version := find_version(name))}

@@ -75,6 +75,7 @@ class ProcessPool:
         self.folder = Path(tempfile.mkdtemp(prefix="xla_inspect_play_"))
         (self.folder / "stored").mkdir()
         preload("xla_inspect.play.preloaded")
+        # Methods that hold the lock call other methods that take it, so the lock must be reentrant.
         self._lock = threading.RLock()
         self._is_closed = False
         self._spares: list[ForkedProcess] = []
@@ -150,6 +151,7 @@ class ProcessPool:
         """Store the arguments with which a function was compiled, if the page's request did not list any."""
         if isinstance(arguments, str) and len(arguments) < LONGEST and not request["arguments"].strip():
             with self._lock:
+                # The same code with the same function always has the same EXAMPLE, so both are the key.
                 self._known[request["code"], request["function"]] = arguments
                 while len(self._known) > STORED:
                     self._known.popitem(last=False)
@@ -163,6 +165,7 @@ class ProcessPool:
         client = request["client"]
         with self._lock:
             if before := self._current.pop(client, None):
+                # A page shows only its latest edit, so the previous one must not keep a process busy.
                 before.supersede()
             if len(self._current) >= AT_ONCE:
                 message = f"{AT_ONCE} edits of other pages are compiled now; wait for them, or close those pages"

@@ -45,6 +45,7 @@ def check_sender(headers: Message, port: int, token: str, *, is_page: bool) -> N
         RefusedError: The request uses another host name, comes from a page of another origin, or lacks the token.
     """
     hosts = {f"127.0.0.1:{port}", f"localhost:{port}"}
+    # A host name of an attacker may point to this address, so only the names of the loopback address are accepted.
     if headers.get_all("Host", []) not in [[host] for host in hosts]:
         raise RefusedError(403, f"this server answers to http://127.0.0.1:{port} alone")
     if any(origin not in {f"http://{host}" for host in hosts} for origin in headers.get_all("Origin", [])):
@@ -70,6 +71,7 @@ def find_length(headers: Message) -> int:
     lengths = headers.get_all("Content-Length", [])
     if "Transfer-Encoding" in headers or len(lengths) != 1 or not (lengths[0].isascii() and lengths[0].isdigit()):
         raise RefusedError(411, "say how long the body is, once, by Content-Length")
+    # The number of digits is compared first, because converting a very long number would take long or fail.
     if len(lengths[0]) > len(str(BODY)) or int(lengths[0]) > BODY:
         raise RefusedError(413, f"a request has {BODY:,} bytes at most")
     return int(lengths[0])
@@ -146,6 +148,7 @@ def _read_options(content: object) -> dict[str, Any]:
     checked: dict[str, Any] = {}
     for name, kind in _OPTIONS.items():
         value = options.get(name)
+        # An option that is switched off is left out, so that equal requests have equal options.
         if value is None or value is False:
             continue
         # The page sends `true` for the default size, and Python counts booleans as integers.

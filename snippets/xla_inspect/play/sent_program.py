@@ -62,6 +62,7 @@ class SentProgram:
         """Return the program that is compiled for a target's first device."""
         del whole
         ir = jax_private.load_mlir()
+        # A module may contain private functions before the entry function, whose name is always `main`.
         main = next(part for part in self._module.body if ir.StringAttr(part.attributes["sym_name"]).value == "main")
         kind = ir.FunctionType(ir.TypeAttr(main.attributes["function_type"]).value)
         arguments, results = (

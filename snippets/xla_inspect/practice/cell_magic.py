@@ -46,6 +46,7 @@ def mark_cell(key: str, text: str, shell: Any = None) -> None:  # noqa: ANN401 -
     """
     exercise = find_exercise(key)
     with tempfile.TemporaryDirectory(prefix="exercise-") as folder:
+        # The checks read the submission from a file, and a temporary folder keeps the reader's own file unchanged.
         submitted = replace(exercise, folder=Path(folder), originals=exercise.folder)
         submitted.file.parent.mkdir(parents=True)
         # The magic occupies the first line of the cell, so an empty line keeps line numbers in messages right.

@@ -50,6 +50,7 @@ def build_parser(module: str, description: str, *, target: bool = True) -> argpa
         ),
     )
     if target:
+        # The type converts the default too, so the default is the name and not a target.
         parser.add_argument(
             "--target",
             type=find_target,
@@ -108,6 +109,7 @@ def show_and_exit(
         _abandon_output()
         return FAILED
     except KeyboardInterrupt:
+        # The reader pressed Ctrl-C on purpose, so a traceback would only be noise.
         complain(parser.prog, "interrupted")
         return INTERRUPTED
     except SystemExit as end:
@@ -175,6 +177,7 @@ def ask_reader(paper: Paper, question: str) -> str:
 def read_text(name: str) -> str:
     """Return one of the Markdown texts that the help and the pages share."""
     text = (TEXTS / f"{name}.md").read_text(encoding="utf-8").strip()
+    # An installed package has no project for `uv run`, so its commands are shown without it.
     return text if CHECKOUT else _WITH_UV.sub("", text)
 
 

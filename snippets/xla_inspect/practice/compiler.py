@@ -38,6 +38,7 @@ def start_jax() -> None:
         # In a terminal, JAX would write color codes into jaxprs, including those that captures store.
         jax_private.set_option("jax_pprint_use_color", value=False)
         try:
+            # JAX loads its platforms at the first request for devices, and only then reports that one is missing.
             jax.devices()
         except (RuntimeError, AssertionError) as error:
             # JAX fails with an assertion if the only requested backend does not load.
@@ -70,6 +71,7 @@ def compile_for(target: Target, function: Callable[..., Any], *example: Any, **a
     with progress.compiling():
         program = describe_program(function, example, arguments)
         capture = capture_program(program, target, options_for(target))()
+        # A capture sends its dump into a folder of its own, so the reader's folder needs a second compilation.
         if flags.dump_folder():
             compile_plainly(program, target, {})
     return capture
@@ -81,6 +83,7 @@ def require(target: Target) -> None:
     Raises:
         TargetUnavailableError: This machine cannot; the message states the reason.
     """
+    # The check comes before any tracing, so that the reader does not wait for an error.
     if reason := target.obstacle:
         raise TargetUnavailableError(target.name, reason)
 

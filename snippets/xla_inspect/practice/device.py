@@ -56,6 +56,7 @@ class Device(Target):
         try:
             return jax.devices("cuda")
         except RuntimeError as error:
+            # JAX's message goes on with advice about its installation, which the remedy below replaces.
             cause = str(error).strip().split("\n")[0]
             raise TargetUnavailableError(self.name, f"JAX finds none ({cause}); {_HOW}") from error
 

@@ -92,6 +92,7 @@ def list_dump_files(folder: Path) -> list[DumpFile]:
 
 def describe_dump_file(path: Path) -> DumpFile:
     """Return the description of a file in a dump folder."""
+    # XLA puts the number and the name of the module in front of each file's name.
     name = strip_front(path.name)
     group_and_sort = next(((group, sort) for pattern, group, sort in _PATTERNS if pattern.fullmatch(name)), _UNKNOWN)
     return DumpFile(path, *group_and_sort, _name_pass(name) or group_and_sort[1], path.stat().st_size)

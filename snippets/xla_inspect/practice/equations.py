@@ -83,6 +83,7 @@ class Equations:
     def name_inputs(self, *names: str) -> None:
         """Give names to the arguments, in order; the leaves of `params` are then called `params.w1` and so on."""
         for variable, path in self._names.items():
+            # A path starts with the position of the argument in brackets, followed by the path inside the argument.
             position, _, rest = path.removeprefix("[").partition("]")
             if position.isdecimal() and int(position) < len(names):
                 self._names[variable] = f"{names[int(position)]}{rest}"

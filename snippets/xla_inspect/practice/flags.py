@@ -40,10 +40,12 @@ def given() -> dict[str, str]:
     text = os.environ.get(VARIABLE, "").strip()
     if text and not text.startswith("-"):
         try:
+            # XLA reports a missing file itself, and `check` turns its report into an error with a remedy.
             text = Path(text).read_text(encoding="utf-8")
         except (OSError, UnicodeDecodeError):
             return {}
     flags = {name: value.strip("\"'") for name, value in _FLAG.findall(text)}
+    # `xla_inspect` sets this flag itself at import; it is not one of the reader's flags.
     if flags.get("xla_cpu_max_isa") == targets.name_isa():
         del flags["xla_cpu_max_isa"]
     return flags
@@ -114,6 +116,7 @@ def _find_complaint(output: str) -> str:
 
 def _suggest(unknown: dict[str, str]) -> str:
     """Return the known flags that resemble unknown ones, as the end of a sentence."""
+    # The witness must not read the wrong variable again, because XLA would end it before it prints the names.
     flag_names = _run(_NAMES, **{VARIABLE: ""}).stdout.decode(errors="replace").split()
     near = [name for flag in unknown for name in difflib.get_close_matches(flag, flag_names, 1, 0.75)]
     if near:

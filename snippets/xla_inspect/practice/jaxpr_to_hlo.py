@@ -56,6 +56,7 @@ def set_beside(capture: Capture, equations: Equations) -> list[JaxprRow]:
     places = [place for text, place in read_jaxpr_lines(capture.jaxpr_locations) if _EQUATION.match(text)]
     names: dict[tuple[str, Place], list[str]] = {}
     for (_, primitive, reads, makes, _), place in zip(equations.rows(), places, strict=True):
+        # Two equal primitives on one line cannot be told apart in HLO, so they share a row.
         names.setdefault((primitive, place), []).append(f"{makes} = {primitive} {reads}")
     by_origin = [_sort(capture, module) for module in (capture.unoptimized_module, capture.module)]
     # Matched instructions are removed from the modules' tables, so only those without an equation remain.
@@ -63,6 +64,7 @@ def set_beside(capture: Capture, equations: Equations) -> list[JaxprRow]:
         JaxprRow("; ".join(texts), *(tuple(module_origins.pop(key, ())) for module_origins in by_origin))
         for key, texts in names.items()
     ]
+    # These are instructions that the compiler or JAX's lowering added, which have no equation to name.
     rest = (
         tuple(one for instructions in module_origins.values() for one in instructions) for module_origins in by_origin
     )
@@ -78,8 +80,10 @@ def _sort(capture: Capture, module: Module) -> dict[tuple[str, Place], list[Inst
         # Parameters of inner computations only pass values on; those of ENTRY are the program's arguments.
         if instruction.opcode == "parameter" and instruction.computation != module.entry.name:
             continue
+        # The innermost frame is the line that a jaxpr prints for the equation.
         frames = capture.frames.get(instruction.stack_frame or 0, ())[:1]
         place = next(((frame.file, frame.line) for frame in frames), None)
+        # The last part of an op_name is the primitive; the parts before it are the scopes around it.
         by_origin.setdefault(((instruction.op_name or "").rpartition("/")[2], place), []).append(instruction)
     return by_origin
 

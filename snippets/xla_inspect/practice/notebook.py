@@ -75,6 +75,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]]) -> CellMarkdo
 
 def _break(text: str) -> str:
     """Return escaped text in which a long name may wrap to the next line after an underscore."""
+    # Names of passes and fusions are long, and a table cell cannot break them elsewhere.
     return markdown.escape(text).replace("&#95;", "&#95;<wbr>")
 
 
@@ -162,11 +163,13 @@ def exercise(key: str) -> None:
     Raises:
         InspectError: There is no such exercise, or its solution fails the check.
     """
+    # IPython is needed only in a notebook, so the commands of the practice work without it.
     from IPython.display import display
 
     from xla_inspect.practice.marking import sandbox_worker
 
     task = find_exercise(key)
+    # The solution is marked while the notebook runs, so that a page never shows a solution that fails its check.
     solved = replace(task, folder=task.folder / "solutions", originals=task.folder)
     marked = sandbox_worker.examine(solved)
     if marked["verdict"] != RIGHT:
@@ -208,6 +211,7 @@ def tell_solution(exercise: Exercise, remarks: Iterable[Remark] = ()) -> str:
 
 def extract_solution(exercise: Exercise) -> str:
     """Return the parts of a solution that differ from the original file of the exercise."""
+    # Parts that the file already has are left out, so that the listing shows only what the reader had to write.
     starter_parts = {part for part, _ in _split(starter(exercise))}
     parts = [
         (part, is_short)

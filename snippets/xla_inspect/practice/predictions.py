@@ -44,7 +44,7 @@ class Forecast:
 
     @property
     def waits(self) -> bool:
-        """Whether a reader at a terminal can answer."""
+        """True if a reader at a terminal can answer."""
         return sys.stdin.isatty() and self._paper.stream.isatty()
 
     def commit(self, question: str, choices: Sequence[str] = (), *, listing: str = "") -> str:
@@ -69,6 +69,7 @@ class Forecast:
         while True:
             answer = self._read(f"Your answer, {expected} (press Enter to skip):")
             if not answer or (answer in choices if choices else answer.isdecimal() and answer.isascii()):
+                # The number is written in its usual form, because it is compared with the right answer as text.
                 return answer if choices or not answer else str(int(answer))
             expected = f"{expected}, not {answer[:20]!r}"
 
@@ -116,6 +117,8 @@ class Forecast:
         from xla_inspect.practice import missed_questions
 
         logbook, paper = Logbook(), self._paper
+        # The order of the questions is that of the phases, and a stored name may belong to a question that no longer
+        # exists.
         missed = [name for name in missed_questions.QUESTIONS if name in logbook.missed]
         names = [name for name in missed if not name.startswith(f"{phase.name}/")]
         if names:
@@ -129,6 +132,7 @@ class Forecast:
             answer = self.commit(repeat.question, repeat.choices, listing=repeat.listing)
             if not answer:
                 continue
+            # A repeated question is not asked a third time, even if the answer is wrong again.
             logbook.note_prediction(name, missed=False)
             paper.show(repeat.shown, repeat.language)
             self.reveal(answer, repeat.answer, repeat.because)

@@ -37,6 +37,7 @@ def compiling(stream: TextIO | None = None) -> Iterator[None]:
     handler = _StatusLine(stream)
     level = _LOGGER.level
     _LOGGER.addHandler(handler)
+    # Progress is logged at the level INFO, which the logger drops by default.
     _LOGGER.setLevel(logging.INFO)
     try:
         yield
@@ -56,6 +57,7 @@ class _StatusLine(logging.Handler):
 
     def emit(self, record: logging.LogRecord) -> None:
         """Show a message."""
+        # Warnings are more than progress and must not be erased with the status line.
         if record.levelno <= logging.INFO:
             self.say(record.getMessage())
 

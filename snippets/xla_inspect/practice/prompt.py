@@ -35,6 +35,7 @@ class Prompt:
             following = lines[number + 1] if number + 1 < len(lines) else ""
             screen.append(f"{'...' if self._console.buffer else '>>>'} {line}".rstrip())
             output = self._push(line)
+            # A closing bracket at the start of a line continues the block above it.
             if self._console.buffer and not following.startswith((" ", ")", "]", "}")):
                 # At an interactive prompt, an empty line ends a block.
                 output += self._push("")
@@ -67,5 +68,6 @@ class _Console(code.InteractiveConsole):
         error = sys.exception()
         if isinstance(error, KeyboardInterrupt):
             raise error
+        # JAX appends long explanations and links to its messages, which would hide the session.
         first = str(error).strip().split("\n")[0]
         self.write(f"{type(error).__name__}: {first}\n")

@@ -40,6 +40,7 @@ def list_scores() -> list[Score]:
     for name, puzzle in PUZZLES.items():
         module = importlib.import_module(f"practice.solutions.puzzles.{name}")
         for target in map(puzzle.place, SHOWN):
+            # A machine without a compiler for a target still shows the scores of the others.
             if targets.find_target(target).obstacle:
                 continue
             captures = [compile_puzzle(module, program, target) for program in ("start", "better")]

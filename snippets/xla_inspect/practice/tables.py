@@ -45,6 +45,8 @@ def categories(before: Module, after: Module) -> list[tuple[str, int, int, str]]
         changes = [
             f"{opcode} {opcodes[0][opcode]} to {opcodes[1][opcode]}"
             for opcode in sorted({*opcodes[0], *opcodes[1]})
+            # A pass may replace one opcode by another of the same category, so equal totals do not mean that nothing
+            # changed.
             if categorise(opcode) == name and opcodes[0][opcode] != opcodes[1][opcode]
         ]
         rows.append((name, counts[0][name], counts[1][name], ", ".join(changes)))
@@ -93,6 +95,7 @@ def list_shared(capture: Capture) -> list[tuple[str, str, str]]:
 def _list_readers(entry: Computation, name: str) -> Iterator[str]:
     """Yield the instructions of ENTRY that read a value, directly or through instructions that only rename it."""
     for user in entry.users(name):
+        # Tuples, bitcasts and the like launch no kernel, so the reader behind them is the one that counts.
         if user.opcode in IDLE:
             yield from _list_readers(entry, user.name)
         else:
@@ -108,6 +111,7 @@ def list_layouts(capture: Capture) -> list[tuple[str, str, str]]:
             str(instruction.shape).removeprefix(instruction.shape.plain) or "none",
         )
         for instruction in capture.module.entry
+        # Tuples have no layout of their own, only their elements have one.
         if not instruction.shape.elements and instruction.opcode not in IDLE - {"parameter", "bitcast"}
     ]
 
@@ -166,6 +170,7 @@ def find_remover(capture: Capture, opcodes: Collection[str], goal: int) -> tuple
         goal: The number that the program needs.
     """
     remaining = count_executed(capture.after, opcodes)
+    # The stages are checked in their order, because an operation that JAX omits is absent from all later texts.
     if count_operations(capture.stablehlo, opcodes) <= goal:
         return "JAX, before compilation", remaining
     if count_executed(capture.before, opcodes) <= goal:
@@ -195,6 +200,7 @@ def list_decisions(capture: Capture) -> list[str]:
         decisions.append(f"Fusions by emitter: {emitted}. {_number(alone, 'kernel is', 'kernels are')} no fusion.")
     matmuls = [matmul.name for matmul in after.walk() if matmul.opcode in {"dot", "convolution"}]
     if matmuls:
+        # TPUs compute matmuls as convolutions, so both opcodes count as matmuls.
         opcodes = sorted({matmul.opcode for matmul in after.walk() if matmul.opcode in {"dot", "convolution"}})
         decisions.append(
             f"{_number(len(matmuls), 'matmul remains', 'matmuls remain')}, written as {' and '.join(opcodes)}."

@@ -66,6 +66,7 @@ def _list_facts(kernel: BundledKernel) -> Iterator[str]:
     ]
     if any(origin):
         yield f"made for: {', '.join(filter(None, origin))}"
+    # The compiler shares the code of equal kernels, so one kernel may run for several instructions.
     if others := [name for name in kernel.low.instructions if name != kernel.low.kernel]:
         yield f"also runs as {', '.join(others)}"
     empty = f", {kernel.schedule.empty:,} of them empty" if kernel.schedule.empty else ""

@@ -51,6 +51,7 @@ def _locate(subject: Capture | Callable[..., object]) -> tuple[str, str, str]:
     if isinstance(subject, Capture):
         return subject.source_file, subject.source, subject.program
     function = inspect.unwrap(subject)
+    # A partial object has no code and no name of its own, and it may wrap another decorated function.
     while isinstance(function, partial):
         function = inspect.unwrap(function.func)
     path = inspect.getsourcefile(function)
@@ -98,4 +99,5 @@ def _list_used(part: _Function, functions: dict[str, _Function]) -> Iterator[str
 
 
 def _first_line(part: _Function) -> int:
+    # Python's line number of a function is that of its `def`, which is below its decorators.
     return min([part.lineno, *(decorator.lineno for decorator in part.decorator_list)])

@@ -119,6 +119,7 @@ def _box(
 
 def summarise_opcodes(opcodes: Sequence[str]) -> tuple[str, ...]:
     """Return the opcodes that characterize a fusion; an opcode that occurs more than once starts with its count."""
+    # A fusion that only moves data consists of such opcodes alone and would otherwise have no summary.
     work = [opcode for opcode in opcodes if opcode not in _PLUMBING] or opcodes
     return tuple(opcode if count == 1 else f"{count} {opcode}" for opcode, count in Counter(work).items())
 
@@ -135,12 +136,14 @@ def _input(source: Instruction, value: Flow) -> str:
         name = source.op_name or source.name
         # A value that a loop carries has the op_name of the loop; only an argument has its name in Python.
         return f"{source.name if '/' in name else name}{index} {format_bytes(value.shape.bytes)}"
+    # Constants of many elements may be printed without their values, so the name takes their place.
     literal = source.literal or source.name
     return literal if len(literal) <= len("-1.000000e+00") else f"constant {format_bytes(value.shape.bytes)}"
 
 
 def _operation(node: Instruction) -> str:
     if node.opcode == "custom-call":
+        # Calls of libraries and callbacks all have this opcode, and only the target tells them apart.
         return node.custom_call_target or node.opcode
     if node.opcode.endswith("-start"):
         return f"{node.wrapped or node.opcode.removesuffix('-start')}, asynchronous"

@@ -68,12 +68,14 @@ def _figure(computation: Computation, module: Module | None, what: str) -> str:
     boxes = graph_boxes.describe_boxes(flow, computation, module)
     large = len(boxes) > LARGE
     numbers = {node.name: number for number, node in enumerate(flow.nodes)}
+    # Edges without a user leave the computation as its result and need no arrow.
     edges = [(numbers[edge.source], numbers[edge.user]) for edge in flow.edges if edge.user is not None]
     folded = len(computation) - len(flow.nodes)
     label = f"{what}: {plural(len(boxes), 'box', 'boxes')}"
     are = "is" if folded == 1 else "are"
     notes = [f"{plural(folded, 'instruction')} without work {are} folded into the edges and boxes" if folded else ""]
     notes += ["hover over a box to read its full text" if large else ""]
+    # Two values from one instruction to another are one arrow in the picture.
     body = _draw(boxes, sorted(set(edges)), label, large=large) if boxes else ""
     kinds = Counter(box.kind for box in boxes)
     key = "".join(
@@ -115,6 +117,7 @@ class _Plan:
 def _plan(boxes: Sequence[Box], edges: Sequence[tuple[int, int]], *, large: bool) -> _Plan:
     # In a small graph each box is wide enough for a whole name of usual length.
     preferred = [NARROW if large else 2 * PAD + LETTER * min(len(box.lines[0][0]), NAME) for box in boxes]
+    # The preferred arrangement has many boxes in a row; fewer make each box wide enough for its text.
     for abreast in ABREAST[0 if large else 1 :]:
         arranged = layers.arrange(len(boxes), edges, abreast)
         room = {node: _room(row, len(boxes)) for row in arranged.rows for node in row}

@@ -57,6 +57,7 @@ def _keep_short(edges: Sequence[tuple[int, int]], layer: Sequence[int]) -> Seque
     if sum(spans) <= PASSED:
         return edges
     numbers, passed = set[int](), 0
+    # The shortest edges come first, because they show more connections for the same number of rows.
     for number in sorted(range(len(edges)), key=spans.__getitem__):
         passed += spans[number]
         if passed > PASSED:
@@ -68,6 +69,7 @@ def _keep_short(edges: Sequence[tuple[int, int]], layer: Sequence[int]) -> Seque
 def _order(rows: list[list[int]], steps: Sequence[tuple[int, int]]) -> list[list[int]]:
     """Sort each row by the mean place of its neighbors above, then below, and so on; return the best order."""
     above, below = _neighbours(sum(map(len, rows)), steps)
+    # A sweep may also increase the crossings, so the best order so far is stored as a copy.
     best, fewest = [list(row) for row in rows], _count_crossings(rows, below)
     for sweep in range(_count_sweeps(sum(map(len, rows)))):
         if not fewest:
@@ -128,9 +130,11 @@ def _layer(count: int, edges: Sequence[tuple[int, int]], limit: int) -> list[int
             layer[node] = room.take(max((layer[source] + 1 for source in operands[node]), default=0))
     # A node without operands moves further up if a row is full, above the first row if necessary.
     room = _Room(limit, -1, counts)
+    # Nodes without operands are placed last, because their rows depend on those of their users.
     for node in reversed(range(count)):
         if users[node] and not operands[node]:
             layer[node] = room.take(min(layer[user] for user in users[node]) - 1)
+    # The rows of nodes without operands may be negative, so the rows are numbered again from zero.
     row_numbers = {row: number for number, row in enumerate(sorted(set(layer)))}
     return [row_numbers[row] for row in layer]
 
@@ -165,6 +169,8 @@ def _cut(edges: Sequence[tuple[int, int]], layer: list[int]) -> tuple[list[tuple
         last = source
         for row in range(layer[source] + 1, layer[user]):
             if (source, row) not in points:
+                # Two edges from one value to lower rows share their points, so the picture has one line until they
+                # separate.
                 points[source, row] = len(layer)
                 layer.append(row)
             steps[last, points[source, row]] = None
@@ -186,6 +192,7 @@ def place_nodes(layers: Layers, widths: Sequence[float], width: float) -> list[f
         near[upper].append(lower)
         near[lower].append(upper)
     middle = [width / 2] * len(widths)
+    # The sweeps alternate between both directions, because each row depends on the rows above and below it.
     for sweep in range(_count_sweeps(len(widths))):
         for row in layers.rows if sweep % 2 == 0 else layers.rows[::-1]:
             preferred = [

@@ -116,7 +116,9 @@ def chart_instructions(captures: Captures) -> str:
     for target, counts in counts_of.items():
         y = [area.up(count / top) for count in counts]
         steps = (
-            f"H{area.across(number / (len(y) - 1)):.1f}V{place:.1f}" for number, place in enumerate(y[1:], start=1)
+            # A pass changes the count at once, so the line has steps and no slopes.
+            f"H{area.across(number / (len(y) - 1)):.1f}V{place:.1f}"
+            for number, place in enumerate(y[1:], start=1)
         )
         tooltip = f"{title(target)}: {len(counts) - 1} changes, from {counts[0]:,} to {counts[-1]:,} instructions"
         path = f"{area.left} {y[0]:.1f}{''.join(steps)}"
@@ -140,6 +142,7 @@ def chart_releases(series: Mapping[str, Sequence[int | None]], releases: Sequenc
     """
     area, inset, height = _Area(left=40, right=WIDTH - 96, top=8, bottom=166), 12, 190
     inner = _Area(area.left + inset, area.right - inset, area.top, area.bottom)
+    # A series of zeros still needs a scale, because the heights are divided by its top.
     top = max((number for numbers in series.values() for number in numbers if number is not None), default=0) or 1
     across = [inner.across(place / max(len(releases) - 1, 1)) for place in range(len(releases))]
     lines, descriptions = [], []
@@ -171,6 +174,7 @@ def chart_growth(series: Mapping[str, Mapping[int, int]], caption: str, across: 
     devices = sorted({count for points in series.values() for count in points})
     numbers = [number for points in series.values() for number in points.values()]
     low = math.floor(math.log2(min(numbers)))
+    # Equal numbers that are a power of two would give a scale of length zero.
     high = max(math.ceil(math.log2(max(numbers))), low + 1)
     width = max(math.log2(devices[-1] / devices[0]), 1)
     x = {count: area.across(math.log2(count / devices[0]) / width) for count in devices}

@@ -59,6 +59,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: I
         rows: Cells, as Markdown; an int is shown with thousands separators.
         numbers: Indexes of the columns to align to the right.
     """
+    # The indexes may come from an iterator, which could be read only once.
     right = set(numbers)
     rule = ["--:" if column in right else "---" for column in range(len(header))]
     return "\n".join("| " + " | ".join(map(_cell, cells)) + " |" for cells in (header, rule, *rows)) + "\n"

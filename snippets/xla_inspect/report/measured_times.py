@@ -67,9 +67,11 @@ def find_measured(record: Mapping[str, Any], capture: Capture) -> Measured | Non
     device = record.get(capture.target)
     program_hash = hash_program(capture.stablehlo)
     programs = device["programs"].values() if device else ()
+    # A program is recognized by its StableHLO, so measurements of another version of the program are not shown.
     entry = next((program for program in programs if program["stablehlo"] == program_hash), None)
     if device is None or entry is None:
         return None
+    # The record is in microseconds, but this package calculates in seconds.
     seconds = {kernel["name"]: kernel["us"] * 1e-6 for kernel in entry["kernels"]}
     return Measured(device["date"], device["device"], device["versions"], seconds, entry["changed"])
 

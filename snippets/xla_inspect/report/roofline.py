@@ -50,6 +50,7 @@ class Scale:
         """Return the smallest scale of whole decades that contains all numbers."""
         powers = [math.log10(number) for number in numbers]
         low = math.floor(min(powers))
+        # Equal numbers that are a power of ten would give a scale of length zero, by which `place` would divide.
         return cls(low, max(math.ceil(max(powers)), low + 1), start, end)
 
     def place(self, number: float) -> float:
@@ -72,6 +73,7 @@ def draw_roofline(capture: Capture) -> str:
     Args:
         capture: The capture. For a CPU, a sentence that explains why there is no roofline is returned.
     """
+    # A CPU target stands for any processor with its instruction set, so there are no peak rates to draw.
     hardware = find_hardware(capture.target)
     if hardware is None:
         return f'<p class="roofless">{html.escape(explain_absence(capture.target))}</p>\n'
@@ -124,6 +126,7 @@ def _axes(across: Scale, up: Scale) -> Iterator[str]:
 
 def _roofs(roofs: list[Roof], hardware: Hardware, across: Scale, up: Scale) -> Iterator[str]:
     start = 10.0**across.low
+    # The slope of the memory ends where it meets the highest roof, and never outside of the drawing.
     end = min(max([roof.rate for roof in roofs], default=math.inf) / hardware.bandwidth, 10.0**across.high)
     (x, y), (far, high) = (
         (across.place(intensity), up.place(hardware.bandwidth * intensity)) for intensity in (start, end)

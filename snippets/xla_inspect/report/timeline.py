@@ -30,7 +30,9 @@ def draw_timeline(capture: Capture) -> str:
     if missing := explain_no_plan(capture):
         return f"<p>There is no memory plan to draw: {html.escape(missing)}.</p>"
     assignment, ranges = parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)
+    # Thread-local memory belongs to computations inside kernels and has no place in the plan of the device's memory.
     allocations = [allocation for allocation in assignment.allocations if allocation.kind != "thread-local"]
+    # A program may have only allocations of zero bytes, and the heights are divided by the total.
     total = sum(allocation.size for allocation in allocations) or 1
     # A small allocation keeps a visible height.
     heights = [max(4.0, HEIGHT * allocation.size / total) for allocation in allocations]
@@ -58,6 +60,7 @@ def draw_timeline(capture: Capture) -> str:
 
 
 def _box(placement: Placement, top: float, scale: float, step: float, end: int) -> str:
+    # A value that is still live at the end of the program has no end of its own.
     first, last = placement.start or 0, end if placement.end is None else placement.end
     x, y = first * step, top + placement.offset * scale
     width, height = max((last - first) * step - 1, 2), max(placement.size * scale, 3)

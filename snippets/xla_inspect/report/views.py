@@ -107,6 +107,7 @@ def show_passes(capture: Capture) -> str:
     for step in capture.passes:
         after = step.module
         change = compare_modules(module, after)
+        # XLA also dumps the module where a pipeline starts, under a name that is not that of a pass.
         name = "the start of" if step.name == "pipeline-start" else markdown.code(step.name)
         if change.is_visible:
             where = f"{name}<br><small>{markdown.escape(step.pipeline)}</small>"
@@ -137,6 +138,7 @@ def show_kernels(capture: Capture) -> str:
         return markdown.code(kernel.name), kind, grid, threads, "" if thunk.grid is None else thunk.shared_memory
 
     rows = [describe(kernel) for kernel in list_kernels(capture)]
+    # Only thunks have launch sizes, so without them the other columns would be empty.
     columns = 5 if capture.thunks else 2
     header = ["kernel", "kind", "blocks", "threads per block", "shared memory, bytes"][:columns]
     listing = markdown.table(header, [row[:columns] for row in rows], numbers=range(2, columns))
@@ -175,6 +177,7 @@ def show_kinds(captures: Captures) -> str:
     roles = {
         target: Counter(str(launch.role) for launch in list_launches(capture)) for target, capture in captures.items()
     }
+    # Names of fusion kinds start with a `k`; they come first, before the opcodes of other kernels.
     names = sorted({kind for count in counts.values() for kind in count}, key=lambda kind: (kind[0] != "k", kind))
     rows: list[tuple[object, ...]] = [
         (markdown.code(kind), *(count[kind] for count in counts.values())) for kind in names

@@ -30,6 +30,7 @@ def describe_words(names: Mapping[str, Iterable[str]]) -> dict[str, str]:
         # A pass may also be known as a step of a pipeline.
         explanations = read_words()[kind] | (read_words()["step"] if kind == "pass" else {})
         for name in sorted(set(inside) & set(explanations)):
+            # The page shows the sentences as plain text, in which Markdown's backticks would remain visible.
             sentence = explanations[name].replace("`", "")
             sentences[f"{kind}:{name}"] = sentence[:1].upper() + sentence[1:] + ("" if sentence.endswith(".") else ".")
     return sentences

@@ -60,9 +60,12 @@ class Target:
         if self.kind == "cpu":
             chosen = os.environ.get("JAX_PLATFORMS", "")
             if chosen and "cpu" not in chosen.split(","):
+                # JAX starts only the listed platforms, so a list without the CPU makes even an installed CPU compiler
+                # unusable.
                 return f"JAX_PLATFORMS={chosen} excludes the CPU; unset it or add cpu to it"
             return f"{missing[0]} is not installed; run `{install_line()}`" if missing else ""
         machine = f"{platform.system()} {platform.machine()}"
+        # No package of these compilers exists for another platform, so an advice to install it would not help.
         if (sys.platform, platform.machine()) != ("linux", "x86_64"):
             return f"its compiler exists only for Linux on x86-64, and this machine is {machine}"
         line = install_line("cuda" if self.kind == "gpu" else self.kind)
@@ -77,6 +80,8 @@ class Target:
         """
         if reason := self.obstacle:
             raise TargetUnavailableError(self.name, reason)
+        # JAX chooses its platforms when its backends start, so the default must be set before the first device is
+        # requested.
         settle()
         return _find_cpus(self) if self.kind == "cpu" else _find_topology(self)
 
@@ -89,6 +94,7 @@ def find_target(name: str) -> Target:
     """
     entry = find_entry(name, TARGETS)
     kind, (_, colon, topology) = entry.kind, name.partition(":")
+    # The devices of a GPU host form no grid, so their topology is only a count.
     grid = topology.split("x") if kind == "tpu" else [topology]
     if colon and not all(part.isdigit() and int(part) for part in grid):
         form = "a grid such as 2x4" if kind == "tpu" else "a number of devices such as 8"
@@ -101,6 +107,7 @@ def count_devices(name: str) -> int:
     """Return the number of devices of a target by its short name, or one for an unknown target."""
     _, _, topology = name.partition(":")
     sizes = topology.split("x")
+    # A name without a topology has one empty size, which is not decimal and means a single device.
     return math.prod(map(int, sizes)) if all(map(str.isdecimal, sizes)) else 1
 
 
@@ -119,9 +126,11 @@ def _find_cpus(target: Target) -> Sequence[jax.Device]:
     from xla_inspect import jax_private
 
     count = int(target.topology or 1)
+    # The number of simulated devices is fixed when JAX starts its backends, so it can only be raised before that.
     if count > 1 and not jax_private.backends_started() and jax.config.jax_num_cpu_devices < count:
         jax_private.set_option("jax_num_cpu_devices", count)
     devices = jax.devices("cpu")
+    # If JAX has already started with fewer devices, a client of its own provides them.
     return devices[:count] if len(devices) >= count else _make_cpus(count)
 
 
@@ -174,6 +183,7 @@ def drop_unknown(spec: str) -> str:
     Args:
         spec: The figures, as `read_spec` returns them.
     """
+    # Without the plugin's library there is nothing to search for names, so no field can be called unknown.
     if _find_plugin() is None:
         return spec
     return _FIELD.sub(lambda match: match[0] if knows_gpu_option(match["name"]) else "", spec)
@@ -194,9 +204,11 @@ def knows_gpu_option(name: str, library: Path | None = None) -> bool:
         name: The name of the option.
         library: The library of the plugin, by default the installed one.
     """
+    # The plugin cannot list its options, but its library contains the name of each option as text.
     path = library or _find_plugin()
     if path is None:
         return False
+    # The library has hundreds of megabytes, so it is searched in place and not read into memory.
     with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as code:
         return code.find(name.encode()) >= 0
 

@@ -87,8 +87,11 @@ def prepare() -> None:
     _set_compilers()
     _simulate_cpus()
     _hold_isa()
+    # The recorded changes let `list_original` restore the user's environment for scripts and child processes.
     note_changes(before)
     if sys.modules.get("jax"):
+        # The context must exist before the user's functions are compiled, because creating it makes JAX compile them
+        # again.
         find_occasion()
 
 
@@ -112,6 +115,7 @@ def list_original() -> dict[str, str]:
     """Return the environment without the changes of this package."""
     variables = dict(os.environ)
     for name, (old, new) in _changed.items():
+        # A variable that code has changed since then belongs to that code and keeps its value.
         if variables.get(name) == new:
             variables.pop(name, None)
             variables.update({} if old is None else {name: old})
@@ -127,6 +131,8 @@ def original_environment() -> Iterator[None]:
         yield
     finally:
         after = dict(os.environ)
+        # Variables that the code set or changed are its own, so they must survive the return to this package's
+        # values.
         theirs = {name: value for name, value in after.items() if before.get(name) != value}
         _replace({name: value for name, value in (own | theirs).items() if name in after or name not in before})
         prepare()
@@ -197,6 +203,7 @@ def _hold_isa() -> None:
     if _backends_started() or not (flags.strip() or "-").startswith("-"):
         return
     if platform.machine().lower() in {"x86_64", "amd64"}:
+        # XLA accepts a repeated flag, so an older value is removed to keep the variable unambiguous.
         others = [flag for flag in flags.split() if not flag.startswith(_ISA_FLAG)]
         os.environ["XLA_FLAGS"] = " ".join([*others, f"{_ISA_FLAG}={ISA}"])
 
@@ -222,6 +229,7 @@ def name_isa() -> str:
         match = _ISA_READ.search(jax_private.read_options())
         return match[1].decode() if match else "host"
     values = [flag.partition("=")[2] for flag in os.environ.get("XLA_FLAGS", "").split() if flag.startswith(_ISA_FLAG)]
+    # If a flag is repeated, XLA uses its last value.
     return values[-1] if values else "host"
 
 
@@ -232,9 +240,11 @@ def _make_log_folder() -> Path:
     try:
         logs.mkdir(parents=True, exist_ok=True)
         for log in logs.iterdir():
+            # Another process may still write into a recent log, so only logs of earlier days are deleted.
             if time.time() - log.lstat().st_mtime > LOGS_KEPT:
                 log.unlink(missing_ok=True)
     except OSError:
+        # The folder may be read-only, or another process may delete the same logs; neither must stop the import.
         return logs if logs.is_dir() else Path(tempfile.gettempdir())
     return logs
 

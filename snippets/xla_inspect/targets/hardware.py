@@ -88,6 +88,7 @@ class Hardware:
             rate = self.matrix.get("bf16" if kind in _PASSES or dtype == "f16" else dtype)
             unit = f"{'bf16' if kind in _PASSES else dtype} matrix units"
             return Roof(f"{unit}, {passes} passes" if passes > 1 else unit, rate / passes) if rate else None
+        # Tensor cores have no full float32 precision, so the highest precision is computed by the ordinary units.
         if kind == "f32 highest" or dtype not in self.matrix:
             return self.find_other(dtype)
         # Tensor cores read float32 operands as TF32.
@@ -122,11 +123,13 @@ def explain_absence(target: str) -> str:
 @cache
 def _find_hardware(base: str) -> Hardware | None:
     entry = find_entry(base)
+    # XLA's own description of the device is preferred, because its cost model uses the same numbers.
     if entry.kind == "gpu" and not entry.is_local:
         return read_description(base, read_spec(base))
     peaks = entry.peaks
     if peaks is None:
         return None
+    # Vendors publish rates of a chip, but on some TPUs each chip has two cores that JAX shows as separate devices.
     rates = {dtype: rate / peaks.devices for dtype, rate in peaks.matrix.items()}
     return Hardware(base, peaks.bandwidth / peaks.devices, rates, {}, peaks.source, peaks.devices, int(peaks.memory))
 
@@ -146,6 +149,7 @@ def read_description(base: str, text: str) -> Hardware:
         start = text.find(f"{unit}_unit_description")
         if start < 0:
             return {}
+        # The blocks of both units have the same fields, so the search for rates must end with the unit's own block.
         block = text[start : text.index("\n  }\n", start)]
         rates = (rate for rate in _RATE.finditer(block) if int(rate["key"]) in _TYPES)
         return {_TYPES[int(rate["key"])]: cores * _read_rate(rate) for rate in rates}
@@ -159,6 +163,7 @@ def _read_rate(match: re.Match[str]) -> float:
 
 
 def _find_number(name: str, text: str) -> float:
+    # Two spaces are the indentation of a top-level field, which excludes fields of nested messages.
     match = re.search(rf"^  {name}: ([\d.]+)$", text, re.MULTILINE)
     if match is None:
         message = f"the device description has no field {name!r}"

@@ -92,6 +92,7 @@ class Entry:
 
 def _read(name: str, entry: dict[str, Any]) -> Entry:
     peaks = entry.pop("peaks", None)
+    # For most targets the title already names one device, so the table states a device only if it differs.
     plain = {"device": entry["title"], "is_local": entry.pop("local", False), **entry}
     return Entry(name, **plain, peaks=Peaks(**peaks) if peaks else None)
 
@@ -125,9 +126,11 @@ def find_entry(target: str, among: Collection[str] = ENTRIES) -> Entry:
         InspectError: There is no such target; the message lists the available ones.
     """
     base = target.partition(":")[0]
+    # Hardware from dumps cannot be compiled for, so it is accepted only where all entries are, and not among targets.
     if base not in among and among is ENTRIES and (other := _describe_other(base)):
         return other
     if base not in among:
+        # Names of targets are short and alike, so only a very similar name is suggested.
         near = list_nearest(base, TARGETS, likeness=0.85)
         hint = f"did you mean {near[0]!r}? The" if near else "the"
         message = f"no target is named {target!r}; {hint} targets are {', '.join(TARGETS)}"

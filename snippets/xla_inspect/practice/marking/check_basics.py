@@ -24,6 +24,7 @@ _SHAPE = re.compile(r"\w+\[[\d,]*\]")
 LAYERS = 2
 """The number of layers of the network, each with one matmul."""
 
+# The bound leaves room for other formulations but excludes one loss for each parameter.
 DEARER = 5
 """The maximum ratio of the operations of a gradient and its loss; a reverse-mode gradient needs about three."""
 
@@ -60,6 +61,7 @@ def check_mlp(submission: Submission) -> Iterator[Remark]:
         "fused; decorate the function with `@jax.jit`",
         first,
     )
+    # The first call may compile; only a second call with the same shapes shows whether the program is reused.
     with check_helpers.compiles() as second:
         mlp(params, x)
     yield judge(not second, "a second call compiles nothing", f"{where}: a second call compiles again", second)
@@ -113,6 +115,7 @@ def check_pairwise(submission: Submission) -> Iterator[Remark]:
 
 def _is_step(shapes: list[str]) -> bool:
     """Return whether a program with arguments of these shapes computes a step or a part of it, and not only stacks."""
+    # Stacking the gradients into one array is a program with many equal arguments, which is not a step.
     stacks = len(shapes) > len(("weights", "gradient")) and len(set(shapes)) == 1
     return len(shapes) > 1 and "float32[256]" in shapes and not stacks
 

@@ -129,6 +129,7 @@ def _watch(model: ModuleType, layers: list[dict[str, jax.Array]], where: str) ->
     finally:
         vars(model)["step"] = step
     total = sum(map(len, TEXTS))
+    # A model that bypasses `step` would be marked by a program that it does not use.
     if len(recorder.calls) < total:
         times = plural(len(recorder.calls), "time")
         text = f"{where}: `read` called `step` {times} for {total} pieces; call it for each piece"
@@ -139,6 +140,7 @@ def _watch(model: ModuleType, layers: list[dict[str, jax.Array]], where: str) ->
 
 
 def _judge_shapes(after: Reading, where: str) -> Iterator[Remark]:
+    # The first text compiles the step in any case, so only the later texts show a repeated compilation.
     again = [line for lines in after.compiled[1:] for line in lines]
     yield judge(
         len(after.of_step) == 1,
@@ -197,6 +199,7 @@ def _judge_donation(after: Capture, least: tuple[int, int], where: str) -> Itera
         for instruction in after.module.entry
         if instruction.shape.is_array and _holds(instruction.shape.dimensions, least)
     ]
+    # Only parameters with the shape of the memory count, because another argument could be donated instead.
     memory = [instruction.parameter_number for instruction in same if instruction.opcode == "parameter"]
     copies = [instruction for instruction in same if instruction.opcode == "copy"]
     size = same[0].shape.bytes if same else 0

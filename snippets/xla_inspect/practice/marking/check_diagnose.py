@@ -40,6 +40,8 @@ def check_diagnose(submission: Submission) -> Iterator[Remark]:
     before = capture(patient.step, *patient.EXAMPLE, passes=False)
     diagnosis = [*_judge_faults(submission, before)]
     yield from diagnosis
+    # The fixed step is marked only after the diagnosis, so that the remarks do not reveal a fault that is not found
+    # yet.
     if not all(remark.good for remark in diagnosis):
         return
     step, where = submission.function("step"), submission.locate("step")
@@ -109,6 +111,7 @@ def _look_up(line: object, before: Capture) -> tuple[list[Instruction], str]:
     if match is None and not signature:
         return [], f"{line!r} is neither a line of the dump nor the name of an instruction"
     everything = [*before.module.walk()]
+    # Only the first match is used, since a name in the dump belongs to one instruction.
     matches = [instruction for instruction in everything if match and instruction.name == match[1]][:1]
     if matches and match and match[2] and not _is_like(match[2], print_instruction(matches[0])):
         text = print_instruction(matches[0])[:100]

@@ -40,6 +40,7 @@ def compiles() -> Iterator[list[str]]:
     logger, handler = logging.getLogger("jax"), _Compiles(programs)
     passing_on, level, disabled = logger.propagate, logger.level, logging.root.manager.disable
     logger.addHandler(handler)
+    # The messages are collected here and must not appear on the reader's terminal as well.
     logger.propagate = False
     # The reader's file may have changed the logging level.
     logger.setLevel(logging.WARNING)
@@ -62,6 +63,7 @@ class _Compiles(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Store the line of a compilation."""
         if match := _COMPILING.match(record.getMessage()):
+            # JAX prints weak types in its log, but the reader can compare programs better by shapes alone.
             shapes = _SHAPED.sub(lambda shape: shape[1], match[3]).rstrip(",")
             self._found.append(f"compiled {match[1] or match[2]} for ({shapes})")
 
@@ -127,7 +129,10 @@ def expect_numbers(result: Any, expected: Any, what: str, tolerance: float = 2e-
     """
     for (path, ours), theirs in zip(jax.tree.leaves_with_path(expected), jax.tree.leaves(result), strict=True):
         right, number = np.asarray(ours, np.float64), np.asarray(theirs, np.float64)
+        # The tolerance refers to the largest number, because small numbers next to it carry its rounding error.
         limit = tolerance * max(float(np.abs(right).max()), 1e-6)
+        # The condition is negated after the comparison, so that a NaN, for which every comparison is false, counts as
+        # wrong.
         wrong = ~(np.abs(right - number) <= limit)
         if wrong.any():
             place = tuple(int(index) for index in np.argwhere(wrong)[0])
@@ -200,6 +205,7 @@ def used(jaxpr: core.Jaxpr) -> list[core.JaxprEqn]:
             continue
         variables.update(variable for variable in equation.invars if not isinstance(variable, Literal))
         inner_steps = [used(inner) for inner in jaxprs_in_params(equation.params)]
+        # The equations are visited from the last to the first, so each one is inserted at the front.
         equations_used[:0] = [step for inner in inner_steps for step in inner] if inner_steps else [equation]
     return equations_used
 

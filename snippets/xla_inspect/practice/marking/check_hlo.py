@@ -58,6 +58,7 @@ def check_read_dump(submission: Submission) -> Iterator[Remark]:
             [instruction for instruction in module.entry if instruction.opcode in {"fusion", "copy", "transpose"}]
         ),
     )
+    # Each fusion has its own copy of a constant, so the same number occurs in several computations.
     halves = [instruction for instruction in check_helpers.find_all(module, "constant") if instruction.literal == "0.5"]
     places = dict.fromkeys(instruction.computation for instruction in halves)
     yield submission.judge(
@@ -138,6 +139,7 @@ def check_constants(submission: Submission) -> Iterator[Remark]:
     )
     if large:
         return
+    # A function that ignores its argument and reads the file's table would give the same numbers for both tables.
     other = jax.jit(lookup)(table[::-1].copy(), ids)
     check_helpers.expect_numbers(other, table[::-1][ids] * 8, f"{where}, with another table")
     yield good("another table gives other numbers")
@@ -150,6 +152,7 @@ def check_donate(submission: Submission) -> Iterator[Remark]:
     example = check_helpers.shapes(params, momentum, gradient)
     result = jax.ShapeDtypeStruct((512, 64), np.float32)
     check_helpers.expect_shapes(update, example, (result, result), where)
+    # Only the result of `jax.jit` has a method `lower`, so this recognizes a jitted function without calling it.
     if not hasattr(update, "lower"):
         raise WrongError(bad(f"{where}: the function is not jitted, and only a compiled program can reuse a buffer"))
     with warnings.catch_warnings():
@@ -160,6 +163,7 @@ def check_donate(submission: Submission) -> Iterator[Remark]:
         check_helpers.expect_numbers(update(*arguments), (params - 0.1 * moved, moved), where)
         yield good("the numbers are right")
         compilation = capture(update, *example)
+    # A module with one result that is not a tuple has an empty index for it.
     aliases = {next(iter(output), 0): argument for output, argument in compilation.module.aliases.items()}
     names = ("params", "momentum", "gradient")
     header_parts = check_helpers.read_header(compilation, "HloModule", "input_output", "entry")
@@ -174,6 +178,7 @@ def check_donate(submission: Submission) -> Iterator[Remark]:
             header_parts,
             "hlo",
         )
+    # Without any alias the remarks above already explain the problem, and the gradient would add nothing.
     if not aliases:
         return
     yield judge(

@@ -72,6 +72,7 @@ def check_primitives(submission: Submission) -> Iterator[Remark]:
         differences = ", ".join(
             f"`{key}` {plural(counts.get(key, 0), 'time')} instead of {expected.get(key, 0)}" for key in wrong
         )
+        # Equations are compared by identity, because an inner jaxpr may have an equation that looks the same.
         outer = {id(equation) for equation in jaxpr.eqns}
         inside = [
             equation
@@ -119,6 +120,7 @@ def _reach(jaxpr: core.Jaxpr, argument: int) -> list[core.JaxprEqn]:
     reached: set[Any] = {jaxpr.invars[argument]}
     equations = []
     for equation in jaxpr.eqns:
+        # Literals are not hashable, so they must not be looked up in the set.
         if any(not isinstance(variable, core.Literal) and variable in reached for variable in equation.invars):
             reached.update(equation.outvars)
             equations.append(equation)
@@ -128,6 +130,7 @@ def _reach(jaxpr: core.Jaxpr, argument: int) -> list[core.JaxprEqn]:
 def check_from_jaxpr(submission: Submission) -> Iterator[Remark]:
     """Check for the same equations with the same connections."""
     original, where = submission.function("original"), submission.locate("original")
+    # Names of variables depend on JAX's printer, so the equations are compared by their connections.
     ours, theirs = jax.make_jaxpr(_normal)(X, W), _trace(original)
     for number, (ours_line, their_line) in enumerate(zip_longest(_wire(ours), _wire(theirs)), 1):
         if ours_line != their_line:
@@ -146,6 +149,7 @@ def check_from_jaxpr(submission: Submission) -> Iterator[Remark]:
 def _trace(function: Callable[..., Any]) -> core.Jaxpr:
     """Return the jaxpr of the reader's function, or its inner jaxpr if the whole function is jitted."""
     jaxpr = jax.make_jaxpr(function)(X, W)
+    # A decorator `jax.jit` wraps the whole jaxpr into one equation, which is no mistake of the reader.
     while len(jaxpr.eqns) == 1 and jaxpr.eqns[0].primitive.name == "jit":
         (inner,) = core.jaxprs_in_params(jaxpr.eqns[0].params)
         jaxpr = inner

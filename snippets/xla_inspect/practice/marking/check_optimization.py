@@ -122,6 +122,7 @@ def _find(counts: dict[str, int]) -> str | None:
     there = [at for at, stage in enumerate(stages) if counts[stage]]
     if not there or there[-1] == len(stages) - 1:
         return None
+    # The stages are numbered because a pass may run several times; the answer is only the name of the pass.
     return stages[there[-1] + 1].partition(" ")[2]
 
 
@@ -129,6 +130,7 @@ def check_vanish(submission: Submission) -> Iterator[Remark]:
     """Check for many equations that compile to nothing but a copy of the parameter."""
     nothing, where = submission.function("nothing"), submission.locate("nothing")
     x, other = check_helpers.random(64, 128), check_helpers.random(64, 128, seed=1)
+    # A second argument excludes a function that returns a constant.
     for argument in (x, other):
         check_helpers.expect(nothing, (argument,), argument, where, tolerance=1e-6)
     yield good("it returns its argument, whatever that is")
@@ -155,6 +157,7 @@ def check_vanish(submission: Submission) -> Iterator[Remark]:
         remaining.opcode for remaining in compilation.module.entry if remaining.opcode not in {"parameter", "bitcast"}
     ]
     yield judge(
+        # A result needs memory of its own unless the argument is donated, so a copy may remain.
         launched in ([], ["copy"]),
         "nothing is left but a copy of the parameter",
         f"{where}: the compiler could not prove that this is nothing; what is left computes",

@@ -32,6 +32,7 @@ def check(submission: Submission) -> Iterator[Remark]:
     puzzle = PUZZLES[submission.exercise.name]
     original, where = submission.given, submission.locate("better")
     submission.function("better")
+    # The reader may have changed the example or the mesh, which would change the task.
     vars(submission.module).update(
         {name: vars(original)[name] for name in ("EXAMPLE", "MESH", "START") if name in vars(original)}
     )
@@ -45,6 +46,7 @@ def check(submission: Submission) -> Iterator[Remark]:
     mine = compile_puzzle(submission.module, "better", target)
     limits = [*_judge_limits(puzzle, start, mine, where)]
     yield from limits
+    # A score that is reached by breaking a limit is no score, so it is not shown.
     if all(remark.good for remark in limits):
         yield _judge_score(puzzle, start, best, mine, where)
 
@@ -57,6 +59,8 @@ def _expect_same(submission: Submission, puzzle: Puzzle, where: str) -> Remark:
     """
     original, better = submission.given, submission.function("better")
     if "SPECS" in vars(original):
+        # The shardings are checked before the numbers, because a malformed one would fail inside JAX without a useful
+        # message.
         _expect_specs(submission)
     with _one_device(getattr(original, "MESH", {})):
         expected_shape = jax.eval_shape(original.start, *original.EXAMPLE)
@@ -113,6 +117,7 @@ def _judge_score(puzzle: Puzzle, start: Capture, best: Capture, mine: Capture, w
         f"score: {puzzle.measure.tell(scores[0])}, {on}. `start` has {scores[1]:,}; the best known is "
         f"{scores[2]:,}{bound}"
     )
+    # The best known score comes from the stored solution, which a reader can beat.
     if scores[0] < scores[2]:
         return good(f"{text}. Your score is better than the best known score")
     return judge(

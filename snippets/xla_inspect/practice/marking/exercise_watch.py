@@ -151,6 +151,7 @@ def _stamp(exercise: Exercise) -> tuple[int, int] | None:
         status = exercise.file.stat()
     except OSError:
         return None
+    # The size is compared too, because two saves may fall into one tick of a coarse clock.
     return status.st_mtime_ns, status.st_size
 
 

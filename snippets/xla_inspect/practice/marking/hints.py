@@ -70,6 +70,7 @@ def show_hint(paper: Paper, name: str, folder: Path | None = None) -> None:
     """
     exercise = _choose(name, folder)
     logbook, hints = Logbook(folder), exercise.hints
+    # After the last hint, the command shows all of the hints again.
     number = min(logbook.count_hints(exercise) + 1, len(hints))
     logbook.note_hints(exercise, number)
     paper.heading(f"{exercise.key}: hint {number} of {len(hints)}")

@@ -80,6 +80,7 @@ class Logbook:
     def _write(self, key: str, name: str, number: int) -> None:
         entries = self._read()
         entries.setdefault(key, {})[name] = number
+        # One file stores the progress of several folders, whose entries must survive.
         whole = _read_json(self.file) | {self._place: entries}
         with suppress(OSError):
             store.write_whole(self.file, (json.dumps(whole, indent=1, sort_keys=True) + "\n").encode())

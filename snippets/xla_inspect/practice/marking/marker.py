@@ -58,6 +58,7 @@ def run_marking(
     """
     paper = paper or open_paper()
     try:
+        # A phase and one of its exercises may both be requested, but each exercise is marked once.
         exercises = [*dict.fromkeys(exercise for name in names or (ALL,) for exercise in find_exercises(name, folder))]
     except InspectError as error:
         print(f"practice: {error}", file=sys.stderr)  # noqa: T201 - a command prints
@@ -77,6 +78,8 @@ def run_marking(
             paper.heading(f"[{number} of {len(exercises)}] {exercise.key}: {exercise.safe_title}")
             verdicts.append((exercise, mark_and_report(exercise, sandbox, paper, logbook)))
     summarise(verdicts, paper)
+    # The list orders the statuses by importance, since the status of an unwritten file is larger than that of a wrong
+    # one.
     return max((STATUS[verdict.verdict] for _, verdict in verdicts), key=[0, 3, 1].index, default=0)
 
 
@@ -100,6 +103,7 @@ def mark(exercise: Exercise, sandbox: Sandbox) -> ExerciseVerdict:
     with doing(f"running {exercise.key}"):
         verdict = sandbox.mark(exercise)
     leftovers = [
+        # An unreachable line changes nothing in the program, so the remark about it does not make the exercise wrong.
         good(f"{name_file(exercise.file)}:{place.line} still raises below your code in `{place.name}`; delete it")
         for place in exercise.leftovers
     ]

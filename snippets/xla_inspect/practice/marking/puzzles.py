@@ -57,6 +57,7 @@ SENT = Measure("sent by each device", lambda found: sum(_sent(each) for each in 
 
 
 def _sent(exchange: Any) -> int:  # noqa: ANN401 - a collective
+    # A collective in a loop with an unknown number of iterations runs at least once.
     return int(exchange.sent_bytes * (exchange.runs or 1))
 
 
@@ -185,6 +186,7 @@ def compile_puzzle(module: ModuleType, name: str, target: str) -> Capture:
         target: The target to compile for.
     """
     sharded: dict[str, Any] = {}
+    # Only the puzzle about sharding has a mesh; `capture` must not get the option for the others.
     if mesh := getattr(module, "MESH", None):
         sharded = {"mesh": mesh, "specs": module.START if name == "start" else module.SPECS}
     return capture(getattr(module, name), *module.EXAMPLE, target=target, passes=False, **sharded)

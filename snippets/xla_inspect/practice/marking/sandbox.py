@@ -110,6 +110,7 @@ class Sandbox:
         file = name_file(exercise.file)
         stacks = self._stacks.read_text(encoding="utf-8", errors="replace") if self._stacks.is_file() else ""
         self._stacks.unlink(missing_ok=True)
+        # The worker writes stacks only when the time limit has passed, so a file with stacks proves a slow exercise.
         late = process.process.poll() is None or bool(stacks)
         errors = self._read_errors()
         code = self._end()

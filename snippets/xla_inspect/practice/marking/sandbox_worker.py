@@ -73,6 +73,7 @@ class Noise(io.TextIOBase):
             self.count += 1
             if len(self.said) < PRINTED:
                 self.said.append(f"{self._find_place()}{line[:120]}")
+        # A file may print without ever ending a line, which must not fill the memory.
         self._current = self._current[:1000]
         return len(text)
 
@@ -85,6 +86,7 @@ class Noise(io.TextIOBase):
 
 def main() -> None:
     """Read requests from the standard input, one JSON object per line, and answer each with a line of JSON."""
+    # The descriptors are duplicated, so that the connection to the parent survives the redirection below.
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     questions = os.fdopen(os.dup(0), encoding="utf-8")
     # Code that uses the file descriptors directly must not read requests or write into the answers.
@@ -129,6 +131,7 @@ def examine(exercise: Exercise) -> dict[str, Any]:
 
     # A function that an earlier exercise traced would otherwise not be traced or compiled again.
     jax.clear_caches()
+    # The state is read before the file runs, because the comparison afterwards shows whether the file changed it.
     settings, names = _read_settings(), _read_names()
     noise = Noise(exercise.file)
     streams = sys.stdout, sys.stdin
@@ -175,6 +178,7 @@ def _check(exercise: Exercise, remarks: list[Remark]) -> str:
     except NotImplementedError as error:
         remark_of_error = describe_exception(error, exercise.file)
         remarks.append(remark_of_error)
+        # A library may raise NotImplementedError too, and then the exercise is wrong and not unwritten.
         if remark_of_error.text.startswith(f"{name_file(exercise.file)}:"):
             return UNWRITTEN
     except (Exception, SystemExit, KeyboardInterrupt) as error:  # noqa: BLE001 - the reader is told, whatever it is

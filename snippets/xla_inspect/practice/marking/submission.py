@@ -86,6 +86,7 @@ class Submission:
             if isinstance(member, str)
             else member
         )
+        # Python counts True as equal to 1, so the types are compared before the values.
         if type(answer) is not type(expected):
             state = "is not defined" if not hasattr(self.module, name) else f"is {member!r}"
             kind = type(expected).__name__
@@ -123,7 +124,9 @@ def _execute(file: Path, name: str) -> ModuleType:
     if spec is None or spec.loader is None:
         raise WrongError(bad(f"{name_file(file)} is not a Python file"))
     module = importlib.util.module_from_spec(spec)
+    # Dataclasses and pickling look a class up in its module by name, so the module must be registered first.
     sys.modules[name] = module
+    # The reader's file may import a file next to it, as it could if Python ran it directly.
     sys.path.insert(0, str(file.parent.absolute()))
     try:
         # A file may turn warnings into errors, which must not affect other code.
@@ -168,6 +171,7 @@ def _find_called(message: str, file: Path) -> str:
     """Return a colon and the line of the function that was called with wrong arguments, or an empty string."""
     match = _CALLED.match(message)
     lines = enumerate(file.read_text(encoding="utf-8").splitlines(), 1)
+    # A call with wrong arguments fails before it enters the function, so the traceback has no line of the file.
     return next((f":{at}" for at, text in lines if match and re.match(rf"(?:async )?def {match[1]}\b", text)), "")
 
 

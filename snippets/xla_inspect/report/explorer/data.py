@@ -148,6 +148,7 @@ def _describe(
     # A dump may lack the buffer assignment.
     capture_of = {"buffers": capture, "donated": donated}
     plans = {
+        # The plans are written before the tables are read below, because they can still add places.
         name: writer.write_buffers(plan_capture)
         for name, plan_capture in capture_of.items()
         if plan_capture and plan_capture.buffers
@@ -229,6 +230,7 @@ class _Writer:
 
     def write_state(self, state: PassState) -> dict[str, Any]:
         changes = state.change.changed if state.change else ()
+        # A module's text lists callers last, and the explorer shows them first.
         for computation in reversed(state.module.computations):
             self.write_computation(state.module, computation, state.numbers)
         return {

@@ -96,6 +96,7 @@ def list_offers(
     for capture in captures.values():
         options = {"code": code and holds_machine_code(capture), "bundles": bundles}
         src = stage_data(capture, STAGED, donated.get(capture.target) if donated else None, Path(times), **options)
+        # A capture without code and without a log has no details, so the page does not offer an empty file.
         details = stage_details(capture, STAGED, **options) if options["code"] or capture.log else ""
         size = (STAGED / src).stat().st_size
         names: dict[str, str | int] = {"target": capture.target, "title": title(capture.target)}
@@ -220,6 +221,7 @@ def _stage(folder: Path, name: str, describe: Callable[[], dict[str, Any]]) -> s
         if is_whole(name, data):
             return name
         log.info("the explorer's data %s is damaged or belongs to another file, so it is written again", name)
+    # The opening brace is dropped, because the seal is written in front of the other fields.
     body = json.dumps(describe(), separators=(",", ":")).encode()[1:]
     store.write_whole(path, f'{{"seal":"{_seal(name, body)}",'.encode() + body)
     return name
@@ -249,6 +251,7 @@ def hash_capture(
     digest = hashlib.sha256(hash_code().encode() + FORMAT)
     parts = [capture.identity, capture.program, capture.source_file, json.dumps(dict(capture.sources))]
     for part in (*parts, donated.identity if donated else "", options):
+        # The zero byte separates the parts; without it, different parts could give the same sequence of bytes.
         digest.update(part.encode() + b"\0")
     # Finding the measurements of this capture would require its StableHLO, so the whole file is hashed.
     digest.update(times.read_bytes() if times and times.is_file() else b"")

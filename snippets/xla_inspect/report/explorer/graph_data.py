@@ -93,6 +93,7 @@ def plan_rows(count: int, edges: Sequence[tuple[int, int]]) -> list[dict[str, An
         canvases. `omitted` is the number of edges that are not drawn because they pass many rows of a large graph.
     """
     plans: list[dict[str, Any]] = []
+    # The page chooses the plan that fits its width, so it can be resized without a new layout.
     for abreast in range(1, ABREAST + 1):
         layers = arrange(count, edges, abreast)
         width = (abreast + 0.5) * (BOX + GAP)
@@ -113,6 +114,7 @@ def plan_rows(count: int, edges: Sequence[tuple[int, int]]) -> list[dict[str, An
                 **({"omitted": layers.left_out} if layers.left_out else {}),
             }
         )
+        # No row of this graph has so many boxes, so plans for more boxes would be the same.
         if max(box_counts.values(), default=0) < abreast:
             break
     return plans

@@ -40,6 +40,7 @@ def describe_buffers(capture: Capture, locate: Callable[[Instruction], int]) -> 
         return {**_NO_PLAN, "missing": missing}
     assignment, ranges = parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)
     instructions = {instruction.name: instruction for instruction in capture.module.walk()}
+    # A tuple has several values under one name, so the index in the tuple is part of the key.
     shapes = {(a.number, v.instruction, v.index): v.shape.plain for a, v in assignment.values()}
     placements = [row for row in place_buffers(assignment, ranges) if row.kind != _OUTSIDE and row.start is not None]
     allocations = [allocation for allocation in assignment.allocations if allocation.kind != _OUTSIDE]
@@ -53,6 +54,7 @@ def describe_buffers(capture: Capture, locate: Callable[[Instruction], int]) -> 
         for allocation in allocations
     }
     for row in placements:
+        # The buffer assignment may list an instruction that the final text of the module no longer contains.
         maker = instructions.get(row.instruction)
         entries[row.allocation]["values"].append(
             {
@@ -83,5 +85,6 @@ def _describe_allocation(allocation: Allocation, capture: Capture) -> str:
     if allocation.parameter is not None:
         parameter = capture.module.entry.parameters[allocation.parameter]
         description += f" {allocation.parameter}, {parameter.op_name or parameter.name}"
+        # A parameter's memory stays live after the program only if a result is written into it.
         description += ", reused by the output" if allocation.is_live_out else ""
     return f"{description})"

@@ -104,6 +104,7 @@ def _list_rows(state: PassState) -> Iterator[tuple[str, str]]:
         state.change.added,
         [instruction.after for instruction in state.change.changed],
     )
+    # Half of the rows are reserved for additions and changes, so that long removals do not hide them.
     most = max(ROWS - min(len(additions) + len(changes), half), 0)
     rows = (
         [("-", instruction) for instruction in removals[:most]]
@@ -122,6 +123,7 @@ def _choose(states: Sequence[_StateSummary], chosen: str | int) -> int:
 
 def _draw_passes(capture: Capture, states: Sequence[_StateSummary], at: int) -> str:
     """Draw the instructions after each pass as bars, with the chosen pass marked."""
+    # A module without instructions would otherwise lead to a division by zero.
     most = max(state.instructions for state in states) or 1
     step = WIDTH / len(states)
     gap = 1 if step > 3 else 0  # noqa: PLR2004 - pixels; thinner bars touch
@@ -132,6 +134,7 @@ def _draw_passes(capture: Capture, states: Sequence[_StateSummary], at: int) -> 
         for tall in [(_BOTTOM - _TOP) * state.instructions / most]
     )
     middle = (at + 0.5) * step
+    # A name near an edge of the picture would be cut off if it were centered.
     anchor = "start" if middle < WIDTH / 4 else "end" if middle > WIDTH * 3 / 4 else "middle"
     name = (states[at].name or "as imported") if at >= 0 else ""
     ends = (f"{states[0].instructions} instructions", f"{states[-1].instructions} after the last pass")

@@ -45,6 +45,7 @@ def describe_reasons(capture: Capture) -> dict[str, Any]:
     ranked: dict[int, tuple[object, ...]] = {}
     for attempt in Attempts(histories, read_reasons(capture)).known:
         position = numbers_of.setdefault(_write(attempt), len(numbers_of))
+        # A pass may run several times with the same decision, and the last run with a change is the useful one.
         states[position] = max(states.get(position, NONE), _find_state(attempt, histories))
         ranked[position] = _rank(attempt)
         instruction_numbers = numbers[attempt.state]
@@ -56,6 +57,8 @@ def describe_reasons(capture: Capture) -> dict[str, Any]:
         if is_fusion(instruction):
             for computation in last.module.called(instruction):
                 for inner in computation:
+                    # The instructions inside a fusion have no rows of their own in the entry computation, so the
+                    # fusion has their reasons.
                     about[number].update(about.get(last.numbers[inner], {}))
     return {
         "said": [(*decision, states[position]) for decision, position in numbers_of.items()],
@@ -70,6 +73,7 @@ def describe_reasons(capture: Capture) -> dict[str, Any]:
 def _find_state(attempt: Attempt, histories: Histories) -> int:
     """Return the number of the state after the pass of a decision, or `NONE` if the pass changed nothing."""
     after = attempt.state + 1
+    # XLA dumps no module after a run without a change, so the next state may belong to another pass.
     is_made = after < len(histories.states) and histories.states[after].name == attempt.decision.pass_name
     return after if is_made else NONE
 

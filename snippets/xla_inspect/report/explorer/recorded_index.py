@@ -70,6 +70,7 @@ def describe_index(programs: Mapping[str, Recorded], times: str = "", *, bundles
     """
     entries, captures, codes = [], [], {}
     for name, (program_title, program_captures, code) in programs.items():
+        # A program that could not be compiled for any target has nothing to open.
         if not program_captures:
             continue
         one = next(iter(program_captures.values()))
@@ -91,6 +92,7 @@ def write_arguments(capture: Capture) -> str:
     functions = (node for node in ast.walk(ast.parse(capture.source)) if isinstance(node, ast.FunctionDef))
     own = next((node for node in functions if node.name == capture.program), None)
     names = [node.arg for node in own.args.args] if own else []
+    # An argument may be a pytree of several arrays, and then no parameter names one array.
     has_names = len(names) == len(shapes)
     return (
         ", ".join(f"{name}: {shape}" for name, shape in zip(names, shapes, strict=True))

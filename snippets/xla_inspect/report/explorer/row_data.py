@@ -60,6 +60,7 @@ class RowTable:
         number = self.rows.get(row)
         if number is None:
             number = self.rows[row] = len(self.rows)
+            # The dictionary does not give access by position, so the instruction of each row is stored again.
             self.written.append(row[0])
         return number
 
@@ -103,6 +104,7 @@ def write_edit(old: Sequence[int], new: Sequence[int]) -> Edit:
         if old_at > at_old or new_at > at_new:
             for begin, number in _find_runs(new[at_new:new_at]) or [(0, 0)]:
                 edit += [skipped, old_at - at_old, begin, number]
+                # Only the first change at a position counts the unchanged and removed numbers; the others only add.
                 skipped, at_old = 0, old_at
         skipped += 1
         at_old, at_new = old_at + 1, new_at + 1

@@ -102,6 +102,7 @@ _STAGES = ("before", "after", "passes", "buffers", "live_ranges")
 def _show(capture: Capture) -> str:
     """Return the first and the last text, and the pictures, for browsers without JavaScript."""
     where = html.escape(title(capture.target))
+    # Two copies of a large module would make the page slow, also for readers with JavaScript.
     if len(capture.before) + len(capture.after) > LARGE:
         hint = "The module is too large to be shown without JavaScript. Use xla-inspect show instead."
         return f"<h2>{where}</h2>\n<p>{hint}</p>"
@@ -130,6 +131,7 @@ def _write(data: dict[str, Any], attributes: str, large: int) -> str:
     packed = ""
     if len(text) > large:
         packed = ' data-packed="gzip"'
+        # The time stamp is fixed, so that the same report always has the same bytes.
         text = base64.b64encode(gzip.compress(text.encode(), compresslevel=6, mtime=0)).decode()
     text = text.replace("<", "\\u003c")
     return f'<script type="application/json" {attributes}{packed}>{text}</script>'
