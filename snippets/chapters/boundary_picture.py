@@ -31,6 +31,7 @@ def draw_boundaries(capture: Capture, names: Iterable[str], caption: str) -> str
     Raises:
         KeyError: The program has no kernel of that name.
     """
+    # Edges are found by the index of a name, so a name must not occur twice.
     chosen = list(dict.fromkeys(names))
     reads = find_readers(capture, chosen)
     boxes = [_describe(name, why) for name, why in zip(chosen, _tell(capture, chosen, reads), strict=True)]

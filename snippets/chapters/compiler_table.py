@@ -91,10 +91,12 @@ def _find_way(target: str, captures: Mapping[str, Captures]) -> Way:
         name: [kernel.name for kernel in list_kernels(by_target[target])] for name, by_target in captures.items()
     }
     gpus, _ = FAMILIES
+    # Autotuning exists only on GPUs, where it may replace the implementation of a matmul.
     return Way(kernels, frozenset(name for name in captures if target in gpus and _has_matmul(captures[name][target])))
 
 
 def _has_matmul(capture: Capture) -> bool:
+    # Passes turn matmuls into fusions and custom calls, so only the unoptimized module shows them by their opcode.
     return not _MATMULS.isdisjoint(capture.unoptimized_module.opcode_counts())
 
 

@@ -91,6 +91,7 @@ def show_question(question: str, *, lines: int | None = None, expected: int = 0)
 def _make_own(question: str) -> str:
     """Return a question with placeholders for the reader's file and function instead of the project's."""
     names = dict.fromkeys(re.findall(r"\S+\.py\S*", question))
+    # Most questions contain one file, so the second placeholder often stays unused.
     theirs = zip(names, ("your_file.py", "your_other_file.py"), strict=False)
     for name, file in theirs:
         question = question.replace(name, f"{file}:your_function" if ":" in name else file)

@@ -74,6 +74,7 @@ def _row(
         if base not in by_target:
             cells.append(f'<td class="none"><a href="#{name}" title="not compiled; the section says why">no</a></td>')
             continue
+        # The first target of a family has no predecessor, so its numbers are never marked.
         value, old = number(by_target[base]), by_target.get(before.get(base, ""))
         mark = ' class="new"' if old and number(old) != value else ""
         cells.append(f"<td{mark}>{write(value)}</td>")
@@ -89,6 +90,7 @@ def _short(number: int) -> str:
     for unit, size in _UNITS:
         if number >= size:
             value = number / size
+            # A decimal is only shown if it is not 0, and if the text stays within four characters.
             return f"{value:.1f}{unit}" if value < _SMALL and round(value, 1) != int(value) else f"{value:.0f}{unit}"
     return str(number)
 
@@ -151,6 +153,7 @@ def show_launch_kinds(captures: Captures) -> str:
     """
     groups: dict[tuple[str, int, str, str], list[str]] = {}
     for target, capture in captures.items():
+        # Collectives and copies are launches but not kernels, so the difference of both counts lists them.
         kernels = count_kinds(list_kernels(capture))
         kinds, besides = _list_kinds(kernels), _list_kinds(count_kinds(list_launches(capture)) - kernels)
         groups.setdefault((lane(target), kernels.total(), kinds, besides), []).append(target)

@@ -60,6 +60,7 @@ def _fold(words: list[str]) -> list[str]:
     """Return words joined by commas, wrapped into lines that fit the chart."""
     lines: list[str] = []
     for number, word in enumerate(words):
+        # The comma belongs to the word before it, so that no line starts with a comma.
         text = word + ("," if number + 1 < len(words) else "")
         if lines and len(lines[-1]) + len(text) < CHARACTERS:
             lines[-1] += f" {text}"

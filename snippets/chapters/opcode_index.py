@@ -53,6 +53,7 @@ class Sighting:
         if spelling in self.capture.after:
             return ""
         remover = ""
+        # An opcode may vanish and return, so the last removal counts.
         for step in self.capture.passes:
             if present and spelling not in step.text:
                 remover = step.name
@@ -76,6 +77,7 @@ def find_sightings(captures: Iterable[tuple[str, Capture]], calls: Mapping[str, 
         stages: tuple[tuple[Stage, Module], ...] = (("before", capture.unoptimized_module), ("after", capture.module))
         for stage, module in stages:
             _keep_best(sightings, target, _look(program, capture, stage, module, OPCODES), calls)
+    # Modules between passes are expensive to parse, so their text is searched first.
     for target in dict.fromkeys(target for _, _, target in programs):
         for opcode in sorted(OPCODES):
             if target in sightings.get(opcode, {}):
@@ -118,6 +120,7 @@ def _rank(sighting: Sighting, call: str | None) -> tuple[bool, int]:
     """Return the sort key that puts the better sighting first."""
     instruction = sighting.instruction
     size = len(instruction.shape.text) + sum(map(len, instruction.operands))
+    # All short lines are equally readable, so they rank the same and the first program wins.
     return call is not None and sighting.expression != call, max(size, SHORTEST)
 
 
@@ -158,5 +161,6 @@ class Expressions:
         texts_by_name: dict[str, set[str]] = {}
         for name, frames in read_names(self.capture.stablehlo_locations).items():
             texts = {find_expression(self.capture, Operation("", "", frame)) for frame in frames}
+            # An operation without an expression does not make the name ambiguous.
             texts_by_name.setdefault(name.rpartition("/")[2], set()).update(texts - {""})
         return {name: min(texts) for name, texts in texts_by_name.items() if len(texts) == 1}

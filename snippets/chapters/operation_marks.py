@@ -60,6 +60,7 @@ def find_marks(captures: Captures) -> tuple[OperationMark, ...]:
     for node in ast.walk(ast.parse(first.source)):
         if not isinstance(node, ast.Call | ast.BinOp):
             continue
+        # `list_origins` writes an expression on one line, and the texts are compared.
         text = " ".join(line.strip() for line in (ast.get_source_segment(first.source, node) or "").split("\n"))
         if (node.lineno, text) in launched:
             texts[_find_name(node, first.source.splitlines())] = text

@@ -131,6 +131,7 @@ def _card(name: str, passes: PassCatalog, *, named: bool) -> str:
 def _marks(record: PassRecord, passes: PassCatalog) -> str:
     """Return the kinds of target that run a pass; a line, not only a colour, marks those where it changes nothing."""
     marks = []
+    # `groupby` only joins neighbours; the targets of a kind are next to each other in the list.
     for kind, targets in groupby(passes.targets, key=lane):
         uses = [record.uses.get(target) for target in targets]
         ran = [use for use in uses if use]
@@ -181,6 +182,7 @@ def _say_use(use: PassUse, programs: int, *, is_compared: bool) -> str:
     sentence = (
         f"changed {len(use.programs)} of {plural(programs, 'program')}, in {use.changes:,} of {plural(use.runs, 'run')}"
     )
+    # Modules are only compared on the usual targets, so elsewhere there is nothing to add.
     if not is_compared or len(use.shows) == len(use.programs):
         return sentence
     if not use.shows:

@@ -47,12 +47,12 @@ class PassRow:
 
     @property
     def is_closed(self) -> bool:
-        """Whether its source is closed."""
+        """True if the source code of the pass is closed."""
         return self.sources == (CLOSED,)
 
     @property
     def is_inferred(self) -> bool:
-        """Whether its description is inferred from its name alone."""
+        """True if the description of the pass is inferred from its name alone."""
         return self.says.startswith(INFERRED)
 
     @property

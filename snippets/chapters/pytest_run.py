@@ -39,6 +39,7 @@ def run_tests(files: Mapping[str, str], *words: str, expected: int = 0) -> str:
         # An environment that was installed before the package had a plugin does not register it.
         is_registered = PLUGIN in {entry.value for entry in entry_points(group="pytest11")}
         command += [*words] if is_registered else ["-p", PLUGIN, *words]
+        # The output on the page must not depend on the environment in which the site is built.
         environment = os.environ.copy()
         for name in [name for name in environment if _READ.fullmatch(name)]:
             del environment[name]
