@@ -95,6 +95,7 @@ def find_pass(capture: Capture, opcode: str) -> PassChange | None:
 
 def _write(opcode: str) -> str:
     """Return the text that identifies an instruction with an opcode in the text of a module."""
+    # The blank and the parenthesis exclude names of instructions and longer opcodes.
     return f" {opcode}("
 
 

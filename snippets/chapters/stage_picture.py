@@ -84,6 +84,7 @@ def _optimized(capture: Capture) -> str:
 
 def _memory(capture: Capture) -> str:
     memory = capture.memory
+    # An aliased output reuses the memory of an argument, so its bytes are not counted again.
     outside = markdown.size(memory.arguments + memory.outputs - memory.aliased)
     between = markdown.size(memory.temporaries) if memory.temporaries else "none"
     return f"{outside} in and out, {between} between"
