@@ -98,6 +98,7 @@ class Finding:
         if not results:
             message = "a check must examine at least one case"
             raise ValueError(message)
+        # None marks a question, whose answers are compared with each other.
         if None in results:
             results = [case.found == self._answers()[0] for case in self.cases.values()]
         if any(results) and not all(results):
