@@ -94,6 +94,7 @@ def show_computations(capture: Capture) -> str:
         for key, callees in instruction.calls.items()
         for callee in callees
     }
+    # Callees come first in a module, but a reader starts at ENTRY.
     rows = [
         (
             markdown.code(computation.name),
@@ -223,6 +224,7 @@ def check_frames(chain: Sequence[Frame], file: str) -> None:
     lines = Path(file).read_text(encoding="utf-8").splitlines()
     for inner, outer in pairwise(chain):
         calling = " ".join(lines[outer.line - 1 : outer.end_line])
+        # The qualified name of a nested function begins with the name of the function around it.
         assert inner.function.split(".")[0] in calling or inner.function.startswith(outer.function)
 
 
