@@ -174,6 +174,7 @@ def draw_parts(parts: Sequence[Part], label: str) -> str:
     """
     entries: dict[tuple[str, str], Part] = {}
     for part in parts:
+        # The punctuation between parts has no name, so it gets no number.
         if part.name:
             entries.setdefault((part.name, part.meaning), part)
     numbers = {key: number for number, key in enumerate(entries, start=1)}

@@ -63,6 +63,7 @@ def _tell(capture: Capture, names: Sequence[str], reads: dict[str, list[str]]) -
     finder = WhyFinder(capture)
     labels = []
     for name in names:
+        # No other kernel of the picture reads the result, so there is no boundary to explain.
         if not reads[name]:
             labels.append("")
             continue

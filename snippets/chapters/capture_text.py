@@ -16,6 +16,7 @@ _EQUATION = re.compile(r"^\s+(?:let )?\s*\S+:\S+(?: \S+:\S+)* = ", re.MULTILINE)
 _OPERATION = re.compile(
     r"^\s+(?:%\S+(?:, %\S+)* = )?\"?((?:stablehlo|chlo|func|sdy)\.[\w.]+|call|return)\b", re.MULTILINE
 )
+# Functions and their returns compute nothing, so they do not count.
 _STRUCTURE = {"func.func", "func.return", "return", "stablehlo.return"}
 
 

@@ -47,6 +47,7 @@ def list_ways(captures: Mapping[str, Captures], records: Mapping[str, Record]) -
         captures: The result of `compile_programs`; a target without one of the programs is skipped.
         records: The records of `tensorflow`, `torch`, `pytorch_xla`, `tvm`, `iree` and `onnxruntime`, by these names.
     """
+    # A row of the table must be complete, so a target that lacks a program has no row.
     targets = [
         target
         for target in next(iter(captures.values()))

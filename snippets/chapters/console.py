@@ -57,6 +57,7 @@ def read_output(command: str, *, expected: int = 0) -> str:
     finally:
         # The command adds a file's folder to the path, and this process has other pages to run.
         sys.path[:] = path
+    # A missing compiler is no error of the page, which then has a gap.
     if status == MISSING:
         target = words[words.index("--target") + 1]
         raise TargetUnavailableError(target, find_target(target).obstacle)

@@ -45,6 +45,7 @@ def number_matrix(
         what: A description of the numbers, plain text.
         exact: Whether large numbers are written out in full.
     """
+    # Sharded programs have targets with a topology, which belong to the same column.
     bases = [target.partition(":")[0] for _, captures in programs.values() for target in captures.targets]
     columns = list(dict.fromkeys(bases))
     head = "".join(
@@ -136,6 +137,7 @@ def _print_step(programs: Mapping[str, tuple[str, Captures]], old: str, new: str
         if step.has_other_launches or step.is_regridded or step.has_other_passes
     ]
     if not rows:
+        # A fold without rows would open to nothing.
         return f"{heading}.\n{{ .step }}\n"
     return markdown.fold(heading, markdown.cards(["program", "launches", "passes that changed it"], rows))
 

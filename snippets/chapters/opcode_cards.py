@@ -97,6 +97,7 @@ class OpcodeCatalog:
 
     def bars(self) -> dict[str, dict[str, int | None]]:
         """Return by category and target the number of opcodes that programs calling JAX reach, for a bar chart."""
+        # The label of a category contains its size, with which its bars have to be compared.
         sizes = Counter(CATEGORY.values())
         return {
             f"{name}, {sizes[name]}": {

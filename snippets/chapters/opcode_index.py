@@ -72,6 +72,7 @@ def find_sightings(captures: Iterable[tuple[str, Capture]], calls: Mapping[str, 
         calls: The preferred Python expression of each opcode.
     """
     sightings: Sightings = {}
+    # Sharded programs have targets with a topology, which count as the same target.
     programs = [(program, capture, capture.target.partition(":")[0]) for program, capture in captures]
     for program, capture, target in programs:
         stages: tuple[tuple[Stage, Module], ...] = (("before", capture.unoptimized_module), ("after", capture.module))

@@ -49,6 +49,7 @@ def find_marks(captures: Captures) -> tuple[OperationMark, ...]:
     Args:
         captures: The captures of a program in one file.
     """
+    # All captures are of one file, so any of them contains its source.
     first = next(iter(captures.values()))
     launched = {
         (origin.line, origin.expression)

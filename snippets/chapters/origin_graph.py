@@ -67,6 +67,7 @@ def draw_origins(capture: Capture, marks: Sequence[OperationMark], summary: str)
     """
     flow = trace_flow(capture.module.entry)
     numbers = {node.name: number for number, node in enumerate(flow.nodes)}
+    # An edge without a user leads to a result of the program, which has no box.
     edges = sorted({(numbers[edge.source], numbers[edge.user]) for edge in flow.edges if edge.user is not None})
     layers = arrange(len(flow.nodes), edges, ABREAST)
     rooms = {node: _find_room(row, len(flow.nodes)) for row in layers.rows for node in row}

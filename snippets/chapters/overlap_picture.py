@@ -80,6 +80,7 @@ def draw_overlap(captures: Mapping[str, Capture], caption: str) -> str:
     descriptions: list[str] = []
     schedules = {label: read_schedule(capture) for label, capture in captures.items()}
     longest = max(schedule.length for schedule in schedules.values())
+    # Without a maximum, a short schedule would fill the row with a few very wide boxes.
     step = min(WIDEST, WIDTH / longest)
     y = 0.0
     for label, schedule in schedules.items():

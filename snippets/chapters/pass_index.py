@@ -22,6 +22,7 @@ LINES, WIDTH = 3, 200
 """The number of lines of an example on each side, and the number of characters of a line."""
 
 _METADATA = re.compile(r", metadata=\{[^}]*\}")
+# Passes renumber instructions, so another number in a name is no change of the program.
 _NUMBER = re.compile(r"\.\d+\b")
 _HIDDEN = 1 << 30
 """A number added to the size of a change that only reorders or renames, so that every other change is smaller."""

@@ -89,6 +89,7 @@ def show_steps(capture: Capture, last: int, first: int = -1, *, layouts: bool = 
         # An unchanged module has an empty listing, so the last printed one stays the one to compare with.
         above = set(body.splitlines()) or above
     fence = markdown.fence("\n".join(lines), "hlo")
+    # Only the opening line gets the attribute, although the listing may contain the same characters.
     return fence.replace("```hlo", f'```hlo hl_lines="{" ".join(map(str, marked))}"', 1) if marked else fence
 
 

@@ -26,6 +26,7 @@ def draw_shards(captures: Mapping[str, Capture], caption: str, *, names: Sequenc
         names: JAX's names of the parameters to draw, which have one or two dimensions.
     """
     rows, marks, y, descriptions = [_pairs(capture, names) for capture in captures.values()], [], 0.0, []
+    # All arrays share one scale, so that their sizes can be compared.
     longest = max(side for row in rows for whole, _ in row for side in whole)
     for title, row in zip(captures, rows, strict=True):
         marks.append(f'<text x="0" y="{y + LINE - 2:.1f}">{html.escape(title)}</text>')

@@ -92,6 +92,7 @@ def _memory(capture: Capture) -> str:
 
 def _code(capture: Capture) -> str:
     languages = dict.fromkeys(code.language for code in capture.code)
+    # A capture may list languages in any order; the table has them in the order of compilation.
     return " → ".join(_LANGUAGES[language] for language in _LANGUAGES if language in languages)
 
 
