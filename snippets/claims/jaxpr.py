@@ -133,6 +133,7 @@ def pmap_is_current() -> Finding:
     """Check that `pmap` is a current transformation, like `jit` and `vmap`."""
     first = inspect.getdoc(jax.pmap) or ""
     expect("shard_map" in first, "its documentation says that jax.shard_map replaces it")
+    # The docstring is reStructuredText, but the evidence is Markdown.
     sentence = re.sub(r":py:func:`([^`]+)`", r"`\1`", ". ".join(first.splitlines()[0].split(". ")))
     return only(not sentence.startswith("Old way"), f"its own documentation begins: {sentence}")
 

@@ -224,6 +224,7 @@ def builds_on_mlir() -> Finding:
         module = ir.Module.parse(captures["cpu"].stablehlo)
         verified = module.operation.verify()
         expect(_is_rejected(captures["cpu"].before), "HLO is not MLIR")
+    # The operations of Triton's dialect begin with `tt.`.
     triton = any("tt." in code.text for code in captures["h100"].code if code.language == "triton")
     return only(verified and triton, "MLIR's parser accepts the StableHLO, and the H100's Triton IR is also MLIR")
 

@@ -39,6 +39,7 @@ def _compiled(call: Callable[[], object]) -> list[str]:
 
 def _layer() -> tuple[Callable[[], object], Callable[[], object]]:
     """Return relu(x @ w + b) as an eager and as a jitted call, in shapes that no other check has used."""
+    # The matrix gets the same new length, so that no earlier check has compiled these shapes.
     b = _vector()
     x, w = jax.device_put(np.ones((4, 8), np.float32)), jax.device_put(np.ones((8, b.size), np.float32))
 
