@@ -102,6 +102,7 @@ def check_sharing(*captures: Capture) -> None:
             for second, start, _ in ranges
             if first.allocation == second.allocation
             and began < start
+            # Two intervals overlap if each of them begins before the other one ends.
             and first.offset < second.offset + second.size
             and second.offset < first.offset + first.size
         ]

@@ -212,6 +212,7 @@ def list_frames(hlo_text: str, frame: int) -> list[tuple[str, str, str]]:
         level = read_row(hlo_text, "StackFrames", frame)
         place = read_numbers(read_row(hlo_text, "FileLocations", read_numbers(level)["file_location_id"]))
         function = read_row(hlo_text, "FunctionNames", place["function_name_id"]).strip('"')
+        # HLO text contains the number of the parent plus one, so the outermost frame has 1.
         parent = read_numbers(level)["parent_frame_id"] - 1
         where = f"line {place['line']} in {markdown.code(function)}"
         rows.append((markdown.code(f"{frame} {level}"), where, str(parent) if parent else "none"))
