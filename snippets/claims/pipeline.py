@@ -219,7 +219,7 @@ def memory_planned_by_a_pass() -> Finding:
 def builds_on_mlir() -> Finding:
     """Check that XLA's input is MLIR, and that XLA generates code through MLIR."""
     captures = program("layer")
-    # MLIR parses only dialects that are registered in the context, as JAX's function does.
+    # MLIR parses only dialects that are registered in the context, and this function registers them.
     with mlir.make_ir_context():
         module = ir.Module.parse(captures["cpu"].stablehlo)
         verified = module.operation.verify()

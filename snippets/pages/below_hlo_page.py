@@ -145,8 +145,8 @@ def show_lines(h100: Capture, cpu: Capture) -> str:
 
 
 def _find_bias(text: str, addition: str, relu: str) -> str:
-    # The split cuts the line that contains the relu, so the rest of that line is dropped.
     """Return the last addition before the relu."""
+    # The split cuts the line that contains the relu, so the rest of that line is dropped.
     before = re.split(relu, text, maxsplit=1)[0].rpartition("\n")[0]
     return [line for line in before.splitlines() if re.search(addition, line)][-1]
 

@@ -59,7 +59,7 @@ def count_by_size(batches: Iterable[int]) -> tuple[list[int], list[int]]:
     for batch in batches:
         live(x[:batch], w, b)
         counts.append((len(traced), live._cache_size()))  # noqa: SLF001 - JAX tells it nowhere else
-    # The recorded counts are totals, so the difference of two neighbours belongs to one call.
+    # The counts are totals, so the difference of two neighbours belongs to one call.
     traces, compiles = ([after - before for before, after in pairwise(column)] for column in zip(*counts, strict=True))
     return traces, compiles
 
