@@ -36,7 +36,7 @@ def draw_utilization(kernel: BundledKernel) -> str:
         kernel: The kernel, or the code around the kernels.
     """
     utilization = kernel.utilization
-    # Most kernels use few units, and idle ones would only add empty rows.
+    # Units that a kernel does not use would only add empty rows.
     busy = [unit for unit in UNITS if utilization.shares.get(unit)]
     marks = []
     for row, unit in enumerate(busy):

@@ -28,7 +28,7 @@ def has_choice(function: Callable[..., Any], *example: object, target: str) -> b
     Raises:
         jax.errors.JaxRuntimeError: The compilation fails for another reason.
     """
-    # Without a GPU nothing can be timed, so the compilation fails exactly if an instruction has candidates to time.
+    # Nothing can be timed without a GPU, so a compilation that needs a time fails.
     try:
         capture(function, *example, target=target, options={LEVEL: 4, REQUIRE: True})
     except jax.errors.JaxRuntimeError as error:
