@@ -93,12 +93,16 @@ def split_line(line: str) -> tuple[Part, ...]:
 def _parts(text: str, instruction: Instruction) -> Iterator[Part]:
     if instruction.is_root:
         yield Part("ROOT", "root", "this value is the computation's result", "call")
+    # HLO text is printed with or without `%` before names, and a part must match the line exactly.
     spelling = f"%{instruction.name}" if f"%{instruction.name} = " in text else instruction.name
     yield Part(spelling, "name", "the name by which other lines use the result; only this line defines it", "name")
     yield Part(instruction.shape.text, "shape", "the type of the result and its layout in memory", "type")
+    # The shape may contain parentheses itself, in a tuple or in a tile such as `T(8,128)`, so the search starts after
+    # it.
     start = text.index(instruction.shape.text) + len(instruction.shape.text)
     opening = text.index("(", start)
     yield Part(text[start:opening].strip(), "opcode", "the operation", "call")
+    # A literal may contain parentheses, so the end is computed from the length of the attributes instead of searched.
     inside = text[opening + 1 : len(text) - len(instruction.attribute_text) - 1]
     if instruction.literal is None and inside:
         yield Part(inside, "operands", "the names of the input values, in order", "name")
@@ -140,6 +144,7 @@ def _layout(layout: Layout) -> Iterator[Part]:
 
 
 def _element(dtype: str) -> str:
+    # Types such as `f8e4m3fn` are not in the table, so only their number of bits is given.
     kind = _ELEMENTS.get(dtype.rstrip("0123456789"))
     return _ODD.get(dtype, f"{kind}, {BITS[dtype]} bits" if kind else f"{BITS.get(dtype, 0)} bits")
 
@@ -148,6 +153,7 @@ def _join(text: str, parts: Sequence[Part] | Iterator[Part]) -> Iterator[Part]:
     """Yield the parts in the order of the text, and the punctuation between them."""
     position = 0
     for part in parts:
+        # The text of a part may also occur in an earlier part, so the search starts after the previous one.
         start = text.index(part.text, position)
         if start > position:
             yield Part(text[position:start])
@@ -168,6 +174,7 @@ def draw_parts(parts: Sequence[Part], label: str) -> str:
     """
     entries: dict[tuple[str, str], Part] = {}
     for part in parts:
+        # The punctuation between parts has no name, so it gets no number.
         if part.name:
             entries.setdefault((part.name, part.meaning), part)
     numbers = {key: number for number, key in enumerate(entries, start=1)}

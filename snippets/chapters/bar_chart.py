@@ -26,6 +26,7 @@ def chart_bars(rows: Mapping[str, Mapping[str, int | None]], caption: str, unit:
         caption: A description of the bars, plain text, without a full stop.
         unit: The plural noun that the numbers count, such as `kernels`; `bytes` are shown in KiB and MiB.
     """
+    # If every number is 0 or missing, a scale of 1 avoids a division by zero.
     most = max((number or 0 for row in rows.values() for number in row.values()), default=0) or 1
     marks, y = [], 0
     for label, row in rows.items():
@@ -36,16 +37,19 @@ def chart_bars(rows: Mapping[str, Mapping[str, int | None]], caption: str, unit:
             tooltip = f"{label}, {title(target)}: {_say(number, unit)}"
             marks.append(f'<g class="{lane(target)}"><title>{html.escape(tooltip)}</title>')
             marks.append(f'<text class="soft" x="8" y="{y + LINE - 4}">{html.escape(short(target))}</text>')
+            # A number above 0 gets at least one pixel, so that its bar differs from that of 0.
             if number:
                 marks.append(f'<rect x="{LEFT}" y="{y + 2}" width="{max(width, 1):.1f}" height="{BAR}"/>')
             amount = html.escape(_say(number, unit))
             marks.append(f'<text x="{LEFT + width + 5:.1f}" y="{y + LINE - 4}">{amount}</text></g>')
             y += LINE
         y += GAP
+    # Screen readers do not see the bars, so the picture's label repeats all numbers.
     description = "; ".join(
         f"{label}: " + ", ".join(f"{title(target)} {_say(number, unit)}" for target, number in row.items())
         for label, row in rows.items()
     )
+    # A caption such as "Kernels by target" already contains the unit, which would otherwise appear twice.
     heading = caption if unit.lower() in caption.lower() else f"{caption} ({unit})"
     picture = svg("".join(marks), f"{heading}. {description}", (WIDTH, max(y - GAP, 1)))
     return figure("bars", picture, f"{html.escape(heading)}.")

@@ -31,6 +31,7 @@ def draw_boundaries(capture: Capture, names: Iterable[str], caption: str) -> str
     Raises:
         KeyError: The program has no kernel of that name.
     """
+    # Edges are found by the index of a name, so a name must not occur twice.
     chosen = list(dict.fromkeys(names))
     reads = find_readers(capture, chosen)
     boxes = [_describe(name, why) for name, why in zip(chosen, _tell(capture, chosen, reads), strict=True)]
@@ -62,6 +63,7 @@ def _tell(capture: Capture, names: Sequence[str], reads: dict[str, list[str]]) -
     finder = WhyFinder(capture)
     labels = []
     for name in names:
+        # No other kernel of the picture reads the result, so there is no boundary to explain.
         if not reads[name]:
             labels.append("")
             continue

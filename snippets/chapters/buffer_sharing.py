@@ -16,6 +16,7 @@ def most_live(ranges: Ranges) -> tuple[str, ...]:
     Args:
         ranges: The first and the last time at which each value is needed, inclusive.
     """
+    # The number of live values only grows at the start of a range, so no other time has to be checked.
     times = sorted({first for first, _ in ranges.values()})
     sets = [tuple(name for name, (first, last) in ranges.items() if first <= time <= last) for time in times]
     return max(sets, key=len, default=())
@@ -29,7 +30,9 @@ def share_buffers(ranges: Ranges) -> dict[str, int]:
     until: list[int] = []
     plan: dict[str, int] = {}
     for name, (first, last) in sorted(ranges.items(), key=lambda item: (item[1], item[0])):
+        # The comparison is strict, because a value is still needed at its last time.
         free = next((number for number, end in enumerate(until) if end < first), len(until))
+        # If no buffer is free, the slice is the empty end of the list, and the assignment appends a buffer.
         until[free : free + 1] = [last]
         plan[name] = free
     return plan

@@ -36,6 +36,7 @@ def draw_slots(ranges: Mapping[str, tuple[int, int]], buffers: Mapping[str, int]
         for number in range(count)
     ]
     for name, (first, last) in ranges.items():
+        # Times count from 1, but the first column starts at the left edge.
         x, y = LEFT + step * (first - 1), HEAD + LANE * buffers[name]
         width = step * (last - first + 1)
         label = html.escape(name)

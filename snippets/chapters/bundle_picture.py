@@ -36,6 +36,7 @@ def draw_utilization(kernel: BundledKernel) -> str:
         kernel: The kernel, or the code around the kernels.
     """
     utilization = kernel.utilization
+    # Units that a kernel does not use would only add empty rows.
     busy = [unit for unit in UNITS if utilization.shares.get(unit)]
     marks = []
     for row, unit in enumerate(busy):
@@ -61,6 +62,7 @@ def _draw_steps(shares: tuple[float, ...], top: float) -> str:
     """Return rectangles as high as the shares; adjacent parts of equal height are merged."""
     width = (WIDTH - LEFT - RIGHT) / max(len(shares), 1)
     rectangles, at = [], 0
+    # The heights are rounded before they are grouped, so that parts that look equal become one rectangle.
     for height, run in groupby(round(BAR * share, 1) for share in shares):
         count = len(list(run))
         if height:
@@ -88,6 +90,7 @@ def draw_critical_path(kernel: BundledKernel) -> str:
     for name, start, cycles, count in spans:
         y, x = rows.index(name) * (LINE + GAP), LEFT + start * scale
         tooltip = f"{name}: {plural(count, 'operation')}, {plural(cycles, 'cycle')} from cycle {start:,}"
+        # Few cycles of a long chain would be narrower than a pixel, so a minimum width keeps them visible.
         marks.append(
             f'<g class="tpu"><title>{html.escape(tooltip)}</title>'
             f'<rect x="{x:.1f}" y="{y + 2}" width="{max(cycles * scale, 1):.1f}" height="{BAR - 4}"/></g>'
@@ -106,6 +109,7 @@ def draw_critical_path(kernel: BundledKernel) -> str:
 def _join_steps(chain: Chain) -> list[tuple[str, int, int, int]]:
     """Return runs of operations on one unit: the unit's title, the first cycle, the cycles, and the operations."""
     titles = {key: unit.title for key, unit in list_units().items()}
+    # The project's table may lack an operation of a new libtpu, so its mnemonic can be missing.
     kinds = [(titles[step.mnemonic.unit.key] if step.mnemonic else UNKNOWN, step) for step in chain.steps]
     spans, start = [], 0
     for name, run in groupby(kinds, key=lambda kind: kind[0]):
@@ -211,6 +215,7 @@ def table_steps(kernel: BundledKernel, *, silent: bool = False) -> str:
     """
     rows = []
     for position, stage in enumerate(kernel.stages):
+        # The first form is always listed, because the size of the kernel before any step is the baseline of the table.
         if not silent and position and (stage.is_changed is False or stage.name.startswith(BEFORE)):
             continue
         step = find_step(stage.name)
@@ -220,6 +225,7 @@ def table_steps(kernel: BundledKernel, *, silent: bool = False) -> str:
             if number is not None
         ]
         rows.append((step.phase if step else "", step.sentence if step else "not documented", ", ".join(sizes)))
+    # A phase is only named in its first row, so that the rows of a phase read as one group.
     table_rows = [
         ("" if position and row[0] == rows[position - 1][0] else row[0], *row[1:]) for position, row in enumerate(rows)
     ]

@@ -10,10 +10,13 @@ from xla_inspect.analysis import list_kernels
 if TYPE_CHECKING:
     from xla_inspect.captured import Capture
 
+# JAX prints the results of an equation with their types, as in `a:f32[8] = exp b`, and the first one follows `let`.
 _EQUATION = re.compile(r"^\s+(?:let )?\s*\S+:\S+(?: \S+:\S+)* = ", re.MULTILINE)
+# MLIR prints an operation in a short form or, in quotes, in its generic form, and some operations have no result.
 _OPERATION = re.compile(
     r"^\s+(?:%\S+(?:, %\S+)* = )?\"?((?:stablehlo|chlo|func|sdy)\.[\w.]+|call|return)\b", re.MULTILINE
 )
+# Functions and their returns compute nothing, so they do not count.
 _STRUCTURE = {"func.func", "func.return", "return", "stablehlo.return"}
 
 

@@ -70,6 +70,7 @@ def split_code(language: str, line: str) -> tuple[Part, ...]:
     parts: list[Part] = []
     position = between = 0
     while position < len(text):
+        # An empty match would not advance the position, so it does not count.
         candidate = next(
             ((rule, match) for rule in rules if (match := rule.pattern.match(text, position)) and match[0]), None
         )
@@ -108,5 +109,6 @@ def _explain(language: str, rule: Rule, text: str) -> str:
     if "{says}" not in rule.meaning:
         return rule.meaning
     family = read_table(MACHINES[language]).find(text)
+    # The description is inserted into a sentence, so it loses its capital letter and its full stop.
     says = family.says.rstrip(".") if family else "an instruction that the table does not list"
     return rule.meaning.format(says=says[0].lower() + says[1:])

@@ -47,6 +47,7 @@ def list_ways(captures: Mapping[str, Captures], records: Mapping[str, Record]) -
         captures: The result of `compile_programs`; a target without one of the programs is skipped.
         records: The records of `tensorflow`, `torch`, `pytorch_xla`, `tvm`, `iree` and `onnxruntime`, by these names.
     """
+    # A row of the table must be complete, so a target that lacks a program has no row.
     targets = [
         target
         for target in next(iter(captures.values()))
@@ -91,10 +92,12 @@ def _find_way(target: str, captures: Mapping[str, Captures]) -> Way:
         name: [kernel.name for kernel in list_kernels(by_target[target])] for name, by_target in captures.items()
     }
     gpus, _ = FAMILIES
+    # Autotuning exists only on GPUs, where it may replace the implementation of a matmul.
     return Way(kernels, frozenset(name for name in captures if target in gpus and _has_matmul(captures[name][target])))
 
 
 def _has_matmul(capture: Capture) -> bool:
+    # Passes turn matmuls into fusions and custom calls, so only the unoptimized module shows them by their opcode.
     return not _MATMULS.isdisjoint(capture.unoptimized_module.opcode_counts())
 
 

@@ -57,6 +57,7 @@ def read_output(command: str, *, expected: int = 0) -> str:
     finally:
         # The command adds a file's folder to the path, and this process has other pages to run.
         sys.path[:] = path
+    # A missing compiler is no error of the page, which then has a gap.
     if status == MISSING:
         target = words[words.index("--target") + 1]
         raise TargetUnavailableError(target, find_target(target).obstacle)
@@ -91,6 +92,7 @@ def show_question(question: str, *, lines: int | None = None, expected: int = 0)
 def _make_own(question: str) -> str:
     """Return a question with placeholders for the reader's file and function instead of the project's."""
     names = dict.fromkeys(re.findall(r"\S+\.py\S*", question))
+    # Most questions contain one file, so the second placeholder often stays unused.
     theirs = zip(names, ("your_file.py", "your_other_file.py"), strict=False)
     for name, file in theirs:
         question = question.replace(name, f"{file}:your_function" if ":" in name else file)

@@ -26,6 +26,7 @@ def place_element(index: Sequence[int], shape: Shape) -> int:
         ValueError: The shape has no layout, or a tile of another kind.
     """
     layout = _read_layout(shape)
+    # A tile splits the dimensions from major to minor, the reverse of the order in the layout.
     sizes = [shape.dimensions[number] for number in reversed(layout.minor_to_major)]
     places = [index[number] for number in reversed(layout.minor_to_major)]
     for tile in layout.tiles:
@@ -33,6 +34,7 @@ def place_element(index: Sequence[int], shape: Shape) -> int:
         missing = max(len(tile) - len(sizes), 0)
         sizes, places = [1] * missing + sizes, [0] * missing + places
         start = len(sizes) - len(tile)
+        # The double negation rounds the quotient up, without floating-point numbers.
         counts = [-(-size // step) for size, step in zip(sizes[start:], tile, strict=True)]
         split = [divmod(where, step) for where, step in zip(places[start:], tile, strict=True)]
         sizes = [*sizes[:start], *counts, *tile]
@@ -51,6 +53,7 @@ def pad_shape(shape: Shape) -> tuple[int, ...]:
     """
     layout = _read_layout(shape)
     sizes = list(shape.dimensions)
+    # A tile may have fewer dimensions than the array, whose most major dimensions then need no padding.
     for number, step in zip(layout.minor_to_major, reversed(layout.tiles[0] if layout.tiles else ()), strict=False):
         sizes[number] = -(-sizes[number] // step) * step
     return tuple(sizes)
@@ -76,6 +79,7 @@ def _read_layout(shape: Shape) -> Layout:
     if shape.layout is None:
         message = f"{shape} has no layout"
         raise ValueError(message)
+    # The parser stores a `*` in a tile, which combines dimensions, as a size below 1.
     if any(step < 1 for tile in shape.layout.tiles for step in tile):
         message = f"{shape} has a tile that combines dimensions"
         raise ValueError(message)

@@ -72,10 +72,13 @@ def _follow(module: Module, computation: Computation, arguments: list[_Value], s
         elif instruction.opcode == "tuple":
             value = tuple(operands)
         elif instruction.opcode == "get-tuple-element" and isinstance(operands[0], tuple):
+            # Only a tuple that the fusion builds itself can be taken apart; the results of one operation stay one
+            # value.
             value = operands[0][int(instruction.attributes["index"])]
         elif is_fusion(instruction):
             value = _follow(module, module.called(instruction)[0], operands, steps)
         else:
+            # An operand that is used twice, as in a square, gets only one line.
             takes = tuple(dict.fromkeys(source for source in operands if isinstance(source, int)))
             reads = tuple(dict.fromkeys(source for source in operands if isinstance(source, str)))
             steps.append(FusionStep(instruction.opcode, takes, reads))
@@ -87,6 +90,7 @@ def _follow(module: Module, computation: Computation, arguments: list[_Value], s
 def _name(entry: Computation, name: str) -> str:
     """Return a value's name: its name in Python if it is a parameter or a copy of one, else its name in HLO."""
     instruction = entry.by_name[name]
+    # Copies and bitcasts hide the name that a parameter has in Python.
     while instruction.opcode in {"bitcast", "copy-done", "copy-start"}:
         instruction = entry.by_name[instruction.operands[0]]
     return (instruction.op_name or instruction.name) if instruction.opcode == "parameter" else instruction.name
@@ -144,6 +148,8 @@ def _draw_step(number: int, step: FusionStep, *, is_centre: bool) -> list[str]:
         if source == number - 1:
             parts.append(f'<path class="way" d="M{LEFT + BOX / 2} {y - STEP + HIGH}V{y}"/>')
         else:
+            # A straight line would cross the boxes in between, so the line bends to the right, further for longer
+            # distances.
             start, out = EDGE + source * STEP + HIGH / 2, LEFT + BOX + 14 + 6 * (number - source - 2)
             right = LEFT + BOX
             parts.append(f'<path class="way" d="M{right} {start}H{out}V{middle - 4}H{right}"/>')

@@ -45,6 +45,7 @@ def number_matrix(
         what: A description of the numbers, plain text.
         exact: Whether large numbers are written out in full.
     """
+    # Sharded programs have targets with a topology, which belong to the same column.
     bases = [target.partition(":")[0] for _, captures in programs.values() for target in captures.targets]
     columns = list(dict.fromkeys(bases))
     head = "".join(
@@ -74,6 +75,7 @@ def _row(
         if base not in by_target:
             cells.append(f'<td class="none"><a href="#{name}" title="not compiled; the section says why">no</a></td>')
             continue
+        # The first target of a family has no predecessor, so its numbers are never marked.
         value, old = number(by_target[base]), by_target.get(before.get(base, ""))
         mark = ' class="new"' if old and number(old) != value else ""
         cells.append(f"<td{mark}>{write(value)}</td>")
@@ -89,6 +91,7 @@ def _short(number: int) -> str:
     for unit, size in _UNITS:
         if number >= size:
             value = number / size
+            # A decimal is only shown if it is not 0, and if the text stays within four characters.
             return f"{value:.1f}{unit}" if value < _SMALL and round(value, 1) != int(value) else f"{value:.0f}{unit}"
     return str(number)
 
@@ -134,6 +137,7 @@ def _print_step(programs: Mapping[str, tuple[str, Captures]], old: str, new: str
         if step.has_other_launches or step.is_regridded or step.has_other_passes
     ]
     if not rows:
+        # A fold without rows would open to nothing.
         return f"{heading}.\n{{ .step }}\n"
     return markdown.fold(heading, markdown.cards(["program", "launches", "passes that changed it"], rows))
 
@@ -151,6 +155,7 @@ def show_launch_kinds(captures: Captures) -> str:
     """
     groups: dict[tuple[str, int, str, str], list[str]] = {}
     for target, capture in captures.items():
+        # Collectives and copies are launches but not kernels, so the difference of both counts lists them.
         kernels = count_kinds(list_kernels(capture))
         kinds, besides = _list_kinds(kernels), _list_kinds(count_kinds(list_launches(capture)) - kernels)
         groups.setdefault((lane(target), kernels.total(), kinds, besides), []).append(target)

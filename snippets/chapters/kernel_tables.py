@@ -30,6 +30,7 @@ def table_kernels(capture: Capture) -> str:
         "occupancy",
         "limited by",
     )
+    # A kernel without machine code has no resources to show.
     rows = [
         (
             f"{_code(kernel.name)} {_code(kernel.where)}",
@@ -69,6 +70,7 @@ def table_occupancy(programs: Mapping[str, Capture]) -> str:
                 f"{sum(bool(kernel.resources and kernel.resources.spilled) for kernel in kernels)}",
                 _bytes(max(kernel.shared for kernel in kernels)),
                 f"{_share(least):.0%}",
+                # No resource limits a kernel that fills the multiprocessor, so the cell stays empty.
                 ", ".join(least.occupancy.bound_by) if least.occupancy and _share(least) < 1 else "",
             )
         )
@@ -121,6 +123,7 @@ def count_bounds(programs: Mapping[str, Capture]) -> Counter[str]:
 
 def is_spilling(kernel: KernelListing) -> bool:
     """Return whether LLVM reports that a CPU kernel spills values to the stack because it runs out of registers."""
+    # LLVM also logs remarks about single loops, so only remarks about the whole function count.
     return any(" spills " in f" {remark} " and "in function" in remark for remark in kernel.remarks)
 
 

@@ -57,13 +57,16 @@ def draw_order(shape: Shape) -> str:
     label = f"Positions in memory of the elements of {shape}, row by row: {', '.join(map(str, places.values()))}"
     numbers = "".join(_number(index, number) for index, number in places.items())
     style = f"max-width:{columns * CELL * 1.5:g}px"
+    # SVG paints in the order of the text, so the line would cover the numbers if they came first.
     marks = f'{cells}<polyline points="{path}"/>{numbers}'
+    # The margin of one pixel leaves room for the strokes of the outer cells.
     return svg(marks, label, (-1, -1, columns * CELL + 2, rows * CELL + 2), style=style)
 
 
 def _cell(index: tuple[int, ...], shape: Shape, number: int, last: int) -> str:
     row, column = index
     inside = all(where < size for where, size in zip(index, shape.dimensions, strict=True))
+    # In an array of one element the last position is 0, which must not be the divisor.
     kind = f'fill-opacity="{0.04 + 0.4 * number / max(last, 1):.2f}"' if inside else 'class="padding"'
     return f'<rect x="{column * CELL}" y="{row * CELL}" width="{CELL}" height="{CELL}" {kind}/>'
 

@@ -30,6 +30,7 @@ def show_operations(capture: Capture, line: int) -> str:
         if operation.frame and operation.frame.file == capture.source_file and operation.frame.line == line
     ]
     rows = []
+    # One operation of the jaxpr may become several StableHLO operations, which share its name.
     for op_name in dict.fromkeys(operation.op_name for operation in operations):
         own = [operation for operation in operations if operation.op_name == op_name]
         expressions = dict.fromkeys(find_expression(capture, operation) for operation in own)
@@ -55,6 +56,7 @@ def _places(capture: Capture, module: Module, operation: Operation) -> str:
     places: dict[str, list[str]] = {}
     for instruction in find_instructions(capture, module, operation):
         launch = find_launch(module, instruction)
+        # A fusion carries the metadata of one operation inside it, which this loop visits too.
         if launch is None or is_fusion(instruction) or instruction.opcode in IDLE:
             continue
         places.setdefault(launch.name, []).extend([] if launch is instruction else [instruction.opcode])

@@ -11,6 +11,7 @@ from xla_inspect.analysis.bundles import read_below
 if TYPE_CHECKING:
     from xla_inspect.captured import Capture
 
+# The lookahead does not consume the dot, so that two types in a row both match.
 _TYPE = re.compile(r"\.(bf16|[fsu]\d+|f8\w+|e\dm\d\w*)(?=\.|$)")
 
 

@@ -37,6 +37,7 @@ def chart_mixes(rows: Mapping[str, Mix], target: str, caption: str) -> str:
         marks.append(f'<text class="soft" x="{WIDTH}" y="{y + LINE - 4}" text-anchor="end">{total}</text>')
         y += LINE
         x = 0.0
+        # Without the unknown instructions, the parts of a bar would not add up to its full width.
         parts = [*mix.counts.items(), *([("of unknown kind", sum(mix.unknown.values()))] if mix.unknown else [])]
         for number, (kind, count) in enumerate(parts):
             width = WIDTH * count / (mix.total or 1)
@@ -46,6 +47,7 @@ def chart_mixes(rows: Mapping[str, Mix], target: str, caption: str) -> str:
             marks.append(f'<g class="{lane(target)}"><title>{tooltip}</title><rect {box}/></g>')
             x += width
         y += BAR + 2
+        # Rare kinds would lengthen the list below the bar, and their tooltips give the numbers.
         shares = [f"{kind} {count / mix.total:.0%}" for kind, count in parts if count / (mix.total or 1) >= LEAST]
         for line in _fold(shares):
             marks.append(f'<text class="soft" x="0" y="{y + LINE - 4}">{html.escape(line)}</text>')
@@ -60,6 +62,7 @@ def _fold(words: list[str]) -> list[str]:
     """Return words joined by commas, wrapped into lines that fit the chart."""
     lines: list[str] = []
     for number, word in enumerate(words):
+        # The comma belongs to the word before it, so that no line starts with a comma.
         text = word + ("," if number + 1 < len(words) else "")
         if lines and len(lines[-1]) + len(text) < CHARACTERS:
             lines[-1] += f" {text}"

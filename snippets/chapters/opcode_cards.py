@@ -69,6 +69,7 @@ class OpcodeCatalog:
         """Return the origin of an opcode: a call of JAX, a pass, a custom primitive, HLO written by hand, or none."""
         if opcode in self.programs:
             if not any("before" in stages for stages in self.programs[opcode].values()):
+                # No program's input contains the opcode, so a pass must have created it.
                 return "pass"
             return "call" if self.rows[opcode].call else "structure"
         if opcode in self.primitives:
@@ -96,6 +97,7 @@ class OpcodeCatalog:
 
     def bars(self) -> dict[str, dict[str, int | None]]:
         """Return by category and target the number of opcodes that programs calling JAX reach, for a bar chart."""
+        # The label of a category contains its size, with which its bars have to be compared.
         sizes = Counter(CATEGORY.values())
         return {
             f"{name}, {sizes[name]}": {
@@ -113,6 +115,7 @@ class OpcodeCatalog:
 
     def _need(self, *targets: str) -> None:
         for target in targets:
+            # The lookup raises `TargetUnavailableError` if the target did not compile.
             _ = self.captures[target]
 
 
@@ -210,6 +213,7 @@ def _fate(stages: Mapping[Stage, Sighting] | None, lead: str) -> str:
         return "does not occur in these programs"
     last = stages.get("after") or stages.get("between")
     line = print_instruction(last.instruction, HIDDEN) if last else ""
+    # The card already shows this line above the stages, so it is not repeated.
     listing = "" if line in {"", lead} else _verbatim(html.escape(line))
     if "before" not in stages:
         assert last is not None  # noqa: S101 - a sighting has at least one stage

@@ -53,6 +53,7 @@ class Sighting:
         if spelling in self.capture.after:
             return ""
         remover = ""
+        # An opcode may vanish and return, so the last removal counts.
         for step in self.capture.passes:
             if present and spelling not in step.text:
                 remover = step.name
@@ -71,11 +72,13 @@ def find_sightings(captures: Iterable[tuple[str, Capture]], calls: Mapping[str, 
         calls: The preferred Python expression of each opcode.
     """
     sightings: Sightings = {}
+    # Sharded programs have targets with a topology, which count as the same target.
     programs = [(program, capture, capture.target.partition(":")[0]) for program, capture in captures]
     for program, capture, target in programs:
         stages: tuple[tuple[Stage, Module], ...] = (("before", capture.unoptimized_module), ("after", capture.module))
         for stage, module in stages:
             _keep_best(sightings, target, _look(program, capture, stage, module, OPCODES), calls)
+    # Modules between passes are expensive to parse, so their text is searched first.
     for target in dict.fromkeys(target for _, _, target in programs):
         for opcode in sorted(OPCODES):
             if target in sightings.get(opcode, {}):
@@ -93,6 +96,7 @@ def find_pass(capture: Capture, opcode: str) -> PassChange | None:
 
 def _write(opcode: str) -> str:
     """Return the text that identifies an instruction with an opcode in the text of a module."""
+    # The blank and the parenthesis exclude names of instructions and longer opcodes.
     return f" {opcode}("
 
 
@@ -118,6 +122,7 @@ def _rank(sighting: Sighting, call: str | None) -> tuple[bool, int]:
     """Return the sort key that puts the better sighting first."""
     instruction = sighting.instruction
     size = len(instruction.shape.text) + sum(map(len, instruction.operands))
+    # All short lines are equally readable, so they rank the same and the first program wins.
     return call is not None and sighting.expression != call, max(size, SHORTEST)
 
 
@@ -158,5 +163,6 @@ class Expressions:
         texts_by_name: dict[str, set[str]] = {}
         for name, frames in read_names(self.capture.stablehlo_locations).items():
             texts = {find_expression(self.capture, Operation("", "", frame)) for frame in frames}
+            # An operation without an expression does not make the name ambiguous.
             texts_by_name.setdefault(name.rpartition("/")[2], set()).update(texts - {""})
         return {name: min(texts) for name, texts in texts_by_name.items() if len(texts) == 1}

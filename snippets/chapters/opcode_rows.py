@@ -70,6 +70,7 @@ def read_rows(path: Path, members: Iterable[str]) -> dict[str, OpcodeRow]:
         if surplus := sorted(names - live):
             message = f"{where} has {', '.join(surplus)}, which the installed jaxlib no longer has; remove it"
             raise OpcodeTableError(message)
+    # Pages list opcodes in the order of the categories, not in that of the table.
     return {opcode: rows[opcode] for opcode in CATEGORY}
 
 
@@ -103,6 +104,7 @@ def check_calls(rows: Mapping[str, OpcodeRow], sightings: Sightings) -> None:
         OpcodeTableError: The call in a row does not create its opcode in any program.
     """
     for row in rows.values():
+        # Passes create opcodes too, so only the compiler's input proves that a call creates one.
         expressions = {
             stages["before"].expression for stages in sightings.get(row.opcode, {}).values() if "before" in stages
         }

@@ -49,6 +49,7 @@ def find_marks(captures: Captures) -> tuple[OperationMark, ...]:
     Args:
         captures: The captures of a program in one file.
     """
+    # All captures are of one file, so any of them contains its source.
     first = next(iter(captures.values()))
     launched = {
         (origin.line, origin.expression)
@@ -60,6 +61,7 @@ def find_marks(captures: Captures) -> tuple[OperationMark, ...]:
     for node in ast.walk(ast.parse(first.source)):
         if not isinstance(node, ast.Call | ast.BinOp):
             continue
+        # `list_origins` writes an expression on one line, and the texts are compared.
         text = " ".join(line.strip() for line in (ast.get_source_segment(first.source, node) or "").split("\n"))
         if (node.lineno, text) in launched:
             texts[_find_name(node, first.source.splitlines())] = text

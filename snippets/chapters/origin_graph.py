@@ -67,11 +67,13 @@ def draw_origins(capture: Capture, marks: Sequence[OperationMark], summary: str)
     """
     flow = trace_flow(capture.module.entry)
     numbers = {node.name: number for number, node in enumerate(flow.nodes)}
+    # An edge without a user leads to a result of the program, which has no box.
     edges = sorted({(numbers[edge.source], numbers[edge.user]) for edge in flow.edges if edge.user is not None})
     layers = arrange(len(flow.nodes), edges, ABREAST)
     rooms = {node: _find_room(row, len(flow.nodes)) for row in layers.rows for node in row}
     by_expression = {(mark.line, mark.expression): mark.number for mark in marks}
     boxes = []
+    # A launch's own opcode, such as `fusion`, gets a chip only if it comes from an expression.
     for number, node in enumerate(flow.nodes):
         opcodes = [
             (opcode, by_expression.get((origin.line or 0, origin.expression)))
@@ -79,6 +81,7 @@ def draw_origins(capture: Capture, marks: Sequence[OperationMark], summary: str)
             for opcode in origin.opcodes
             if opcode != node.opcode or origin.expression
         ]
+        # A result with several readers has several edges, but it is stored once.
         sizes = {edge.shape.bytes for edge in (*flow.edges, *flow.results) if edge.source == node.name}
         boxes.append(_fit(node.name, opcodes, " + ".join(map(format_bytes, sorted(sizes))), rooms[number]))
     name = title(capture.target)
@@ -113,6 +116,7 @@ def _fit(name: str, opcodes: Sequence[tuple[str, int | None]], output: str, room
 
 
 def _draw(boxes: Sequence[_Box], layers: Layers, label: str) -> str:
+    # The nodes after the boxes are points at which long edges pass through a row.
     widths = [box.width + GAP for box in boxes] + [float(POINT)] * (sum(map(len, layers.rows)) - len(boxes))
     middle = place_nodes(layers, widths, WIDTH)
     tops, ends, y = [], [], 1.0
@@ -145,6 +149,7 @@ def _paths(
         start = tops[row] + boxes[upper].height if upper < len(boxes) else ends[row] + LINE
         x, y, to, end = middle[upper], ends[row] + LINE, middle[lower], tops[row_of[lower]]
         half = (y + end) / 2
+        # An edge that ends at a point continues in the next row, so it gets no arrowhead.
         arrow = "m-3-4l3 4l3-4" if lower < len(boxes) else ""
         yield f"M{x:.1f} {start:.1f}V{y:.1f}C{x:.1f} {half:.1f} {to:.1f} {half:.1f} {to:.1f} {end:.1f}{arrow}"
 

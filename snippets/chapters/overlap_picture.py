@@ -59,6 +59,7 @@ def read_schedule(capture: Capture) -> Schedule:
     collectives = list_collectives(capture.module)
     for name in dict.fromkeys(item.scheduled.computation for item in collectives):
         order = capture.module.computation(name).instructions
+        # In a computation without kernels, a collective has nothing to overlap with.
         if working & set(order):
             return _place(order, working, [item for item in collectives if item.scheduled.computation == name])
     message = f"{capture.program} for {capture.target} has no computation with both collectives and kernels"
@@ -79,6 +80,7 @@ def draw_overlap(captures: Mapping[str, Capture], caption: str) -> str:
     descriptions: list[str] = []
     schedules = {label: read_schedule(capture) for label, capture in captures.items()}
     longest = max(schedule.length for schedule in schedules.values())
+    # Without a maximum, a short schedule would fill the row with a few very wide boxes.
     step = min(WIDEST, WIDTH / longest)
     y = 0.0
     for label, schedule in schedules.items():
@@ -115,8 +117,10 @@ def _place(order: Sequence[Instruction], working: set[Instruction], collectives:
     place = 0
     for instruction in order:
         if instruction in starts and starts[instruction].done is not instruction:
+            # An asynchronous collective ends only at its done instruction, so its bar is added there.
             starts_at[starts[instruction]] = place
         elif instruction in starts:
+            # A synchronous collective overlaps no kernel, so it takes a position of its own.
             exchanges.append((instruction.name, place, place + 1))
             place += 1
         elif instruction in dones:
@@ -128,4 +132,5 @@ def _place(order: Sequence[Instruction], working: set[Instruction], collectives:
         elif instruction in working:
             kernels.append((place, instruction.name))
             place += 1
+    # Exchanges are added when they end, but they are drawn in the order of their starts.
     return Schedule(tuple(kernels), tuple(sorted(exchanges, key=lambda collective: collective[1])), place)

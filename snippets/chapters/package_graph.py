@@ -108,6 +108,7 @@ def _find_imports(path: Path, code: str, lines_before: int, whole: str) -> Itera
             place = f"{path.relative_to(ROOT)}:{lines_before + node.lineno}"
             for alias in node.names:
                 yield Import(place, path, node.module, alias.name)
+                # An imported name may be a package, whose names the file then uses with a dot.
                 if (room := f"{node.module}.{alias.name}") in list_packages():
                     for name in set(re.findall(rf"(?<![\w./]){alias.asname or alias.name}\.([A-Za-z_]\w*)", whole)):
                         if f"{room}.{name}" not in list_modules():
@@ -124,6 +125,7 @@ def find_docstring(room: str, name: str) -> str | None:
                     inner = f"{node.module}.{alias.name}"
                     if inner in list_modules():
                         return ast.get_docstring(_parse(list_modules()[inner].read_text(encoding="utf-8")))
+                    # Another package re-exports the name, so the search continues in that package.
                     if list_modules()[node.module].name == "__init__.py" and node.module != room:
                         return find_docstring(node.module, alias.name)
                     return _docstring(_parse(list_modules()[node.module].read_text(encoding="utf-8")), alias.name)
@@ -136,6 +138,7 @@ def _parse(code: str) -> ast.Module:
 
 
 def _docstring(tree: ast.Module, name: str) -> str | None:
+    # Python attaches no docstring to a constant, so the string in the next statement is its documentation.
     for node, below in zip(tree.body, [*tree.body[1:], None], strict=True):
         if isinstance(node, ast.FunctionDef | ast.ClassDef) and node.name == name:
             return ast.get_docstring(node)
@@ -147,6 +150,7 @@ def _docstring(tree: ast.Module, name: str) -> str | None:
 
 def _list_targets(node: ast.Assign | ast.AnnAssign | ast.TypeAlias) -> set[str]:
     """Return the names that an assignment binds, including those of `a, b = ...`."""
+    # A type alias stores its name under `name`, an annotated assignment under `target`.
     targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", getattr(node, "name", None))]
     return {name.id for target in targets if target for name in ast.walk(target) if isinstance(name, ast.Name)}
 
@@ -158,6 +162,7 @@ def describe_package(room: str) -> str:
 
 def list_dependencies() -> set[tuple[str, str]]:
     """Return the dependencies as pairs (user, used package); imports for type annotations count too."""
+    # Tests and pages also import packages, but only the packages' own modules depend on each other.
     own = set(list_modules().values())
     uses = (
         (find_package_of_file(statement.path), statement.module)
@@ -197,6 +202,7 @@ def draw_packages(arrows: Iterable[tuple[str, str]], caption: str) -> str:
     arrows = set(arrows)
     names = sort_packages(arrows)
     below: dict[str, set[str]] = {}
+    # In the reversed order, a package comes after those that it uses, whose sets are then complete.
     for name in reversed(names):
         direct = {dependency for user, dependency in arrows if user == name}
         below[name] = direct.union(*(below[dependency] for dependency in direct))

@@ -87,7 +87,7 @@ def list_cards(names: Iterable[str], passes: PassCatalog, *, named: bool = True)
         named: Whether the entries have ids for links and belong to the page's filter.
     """
     kind = "opcodes passes" if named else "opcodes"
-    return f'<div class="{kind}">{"".join(_card(name, passes, named=named) for name in names)}</div>\n'
+    return f'<div class="{kind}">{"".join(_card(name, passes, has_id=named) for name in names)}</div>\n'
 
 
 def fold_cards(summary: str, names: Iterable[str], passes: PassCatalog) -> str:
@@ -111,7 +111,7 @@ def read_topics(row: PassRow) -> Mapping[str, int]:
     return Counter(message.topic for message in list_messages() if message.sentence and row.files & {*message.sources})
 
 
-def _card(name: str, passes: PassCatalog, *, named: bool) -> str:
+def _card(name: str, passes: PassCatalog, *, has_id: bool) -> str:
     row, record = passes.rows[name], passes.seen[name]
     parts = [
         _uses(record, passes),
@@ -120,7 +120,7 @@ def _card(name: str, passes: PassCatalog, *, named: bool) -> str:
         _reasons(row),
         f'<p class="where">{_where(record, passes)} {_sources(row)}</p>',
     ]
-    anchor = f' id="{html.escape(row.anchor)}"' if named else ""
+    anchor = f' id="{html.escape(row.anchor)}"' if has_id else ""
     return (
         f'<details class="opcode"{anchor}><summary><code>{html.escape(name)}</code>'
         f" <span>{html.escape(row.says, quote=False)}</span> {_marks(record, passes)}</summary>"
@@ -131,6 +131,7 @@ def _card(name: str, passes: PassCatalog, *, named: bool) -> str:
 def _marks(record: PassRecord, passes: PassCatalog) -> str:
     """Return the kinds of target that run a pass; a line, not only a colour, marks those where it changes nothing."""
     marks = []
+    # `groupby` only joins neighbours; the targets of a kind are next to each other in the list.
     for kind, targets in groupby(passes.targets, key=lane):
         uses = [record.uses.get(target) for target in targets]
         ran = [use for use in uses if use]
@@ -181,6 +182,7 @@ def _say_use(use: PassUse, programs: int, *, is_compared: bool) -> str:
     sentence = (
         f"changed {len(use.programs)} of {plural(programs, 'program')}, in {use.changes:,} of {plural(use.runs, 'run')}"
     )
+    # Modules are only compared on the usual targets, so elsewhere there is nothing to add.
     if not is_compared or len(use.shows) == len(use.programs):
         return sentence
     if not use.shows:

@@ -22,6 +22,7 @@ LINES, WIDTH = 3, 200
 """The number of lines of an example on each side, and the number of characters of a line."""
 
 _METADATA = re.compile(r", metadata=\{[^}]*\}")
+# Passes renumber instructions, so another number in a name is no change of the program.
 _NUMBER = re.compile(r"\.\d+\b")
 _HIDDEN = 1 << 30
 """A number added to the size of a change that only reorders or renames, so that every other change is smaller."""
@@ -89,7 +90,7 @@ class PassRecord:
 
     @property
     def has_changed(self) -> bool:
-        """Whether it reported a change of any program on any target."""
+        """True if the pass reported a change of any program on any target."""
         return any(use.changes for use in self.uses.values())
 
     def count(self, targets: Collection[str]) -> int:
@@ -136,6 +137,7 @@ def find_passes(programs: Mapping[str, Captures], examples: Collection[str]) -> 
 
 
 def _add_runs(records: dict[str, PassRecord], program: str, target: str, capture: Capture) -> None:
+    # A pipeline in another pipeline is recognized by the run after it, and the last run has none.
     following = [*(run.pipeline for run in capture.runs[1:]), ""]
     for run, next_pipeline in zip(capture.runs, following, strict=True):
         record = records.setdefault(run.name, PassRecord(run.name))
@@ -165,6 +167,7 @@ def _list_changes(program: str, target: str, capture: Capture) -> Iterator[_Chan
     for at, change in enumerate(capture.passes):
         after = _count_lines(change.text)
         size = sum(len(line) * number for lines in (before - after, after - before) for line, number in lines.items())
+        # A change of only the order or the numbers has no size, so it ranks after every other change.
         yield _Change(program, target, capture, at, size or _HIDDEN + change.text.count("\n"))
         before = after
 
@@ -179,6 +182,7 @@ def _make_example(smallest: _Change) -> Example:
     text = passes[at - 1].text if at else smallest.capture.before
     # The text is parsed here, so that the captures, which live longer, do not store the modules of every pass.
     change = compare_modules(parse_module(text), parse_module(passes[at].text))
+    # An instruction that only follows another change says nothing about the pass, unless nothing else changed.
     first = [instruction for instruction in change.changed if not _FOLLOWS.issuperset(instruction.aspects)] or (
         [] if change.added or change.removed else [*change.changed]
     )
@@ -189,6 +193,7 @@ def _make_example(smallest: _Change) -> Example:
     }
     before = _print([*change.removed, *(instruction.before for instruction in first)], change.before, configs)
     after = _print([*change.added, *(instruction.after for instruction in first)], change.after, configs)
+    # A line on both sides differs only in parts that are not printed.
     both = before.keys() & after.keys()
     sides = [[line for line in lines if line not in both] for lines in (before, after)]
     more = sum(max(len(side) - LINES, 0) for side in sides)
@@ -202,6 +207,7 @@ def _compare_configs(before: Instruction, after: Instruction) -> Iterator[tuple[
     try:
         old, new = map(json.loads, texts)
     except ValueError:
+        # A backend config that is not JSON cannot be compared entry by entry.
         return
     yield before, json.dumps(_subtract(old, new), separators=(",", ":"))
     yield after, json.dumps(_subtract(new, old), separators=(",", ":"))

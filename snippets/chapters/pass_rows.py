@@ -47,12 +47,12 @@ class PassRow:
 
     @property
     def is_closed(self) -> bool:
-        """Whether its source is closed."""
+        """True if the source code of the pass is closed."""
         return self.sources == (CLOSED,)
 
     @property
     def is_inferred(self) -> bool:
-        """Whether its description is inferred from its name alone."""
+        """True if the description of the pass is inferred from its name alone."""
         return self.says.startswith(INFERRED)
 
     @property
@@ -109,6 +109,7 @@ def check_rows(rows: Mapping[str, PassRow], records: Mapping[str, PassRecord]) -
         message = f"docs/data/passes.toml has {', '.join(surplus)}, which no longer runs on any target; remove it"
         raise PassTableError(message)
     for name, row in rows.items():
+        # Without source code or a change in a capture, only the name of the pass is evidence.
         if row.is_closed and not row.is_inferred and not records[name].has_changed and not records[name].inner:
             message = (
                 f"docs/data/passes.toml: {name} is closed source and changed nothing in the captures, so its sentence "

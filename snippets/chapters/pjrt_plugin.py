@@ -47,9 +47,12 @@ class PjrtTable(NamedTuple):
 def read_pjrt_table(path: str) -> PjrtTable:
     """Return the header of the function table of a plugin's library."""
     library = ctypes.CDLL(path)
+    # By default, ctypes would truncate the returned pointer to an `int`.
     library.GetPjrtApi.restype = ctypes.c_void_p
     address = library.GetPjrtApi()
     word = ctypes.sizeof(ctypes.c_size_t)
+    # `PJRT_Api` starts with its size and a pointer to extensions; its version structure starts with the same two
+    # fields.
     size, _, version_bytes, _ = (ctypes.c_size_t * 4).from_address(address)
     major, minor = (ctypes.c_int * 2).from_address(address + 4 * word)
     functions, rest = divmod(size - 2 * word - version_bytes, ctypes.sizeof(ctypes.c_void_p))

@@ -41,6 +41,7 @@ def change_line(function: Callable[..., Any], old: str, new: str) -> Callable[..
     if text.count(old) != 1 or old.count("\n") != new.count("\n"):
         message = f"{old!r} must occur once in {function.__name__}, and it occurs {plural(text.count(old), 'time')}"
         raise ValueError(message)
+    # The globals are copied, so that the variant does not replace the original function in its module.
     names = dict(function.__globals__)
     # Blank lines keep the line numbers, so that a capture of the variant points into the real file.
     code = compile("\n" * (first - 1) + text.replace(old, new), inspect.getsourcefile(function) or "", "exec")
@@ -87,6 +88,7 @@ def list_kernels_of_lines(capture: Capture, *texts: str) -> tuple[str, ...]:
         if any(
             instruction in lines and lines[instruction].number in numbers and instruction.opcode not in IDLE
             for instruction in (
+                # A fusion is no operation of its own, so only the computation that it calls is searched.
                 *([] if kernel.opcode == "fusion" else [kernel.instruction]),
                 *(instruction for computation in module.called(kernel.instruction) for instruction in computation),
             )

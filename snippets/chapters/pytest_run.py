@@ -35,10 +35,12 @@ def run_tests(files: Mapping[str, str], *words: str, expected: int = 0) -> str:
     with tempfile.TemporaryDirectory(prefix="xla_inspect_tests_") as folder:
         for name, text in files.items():
             (Path(folder) / name).write_text(text, encoding="utf-8")
+        # The header contains versions and paths of this machine, and the cache would add a folder to the tests.
         command = [sys.executable, "-m", "pytest", "-q", "--no-header", "--tb=short", "-p", "no:cacheprovider"]
         # An environment that was installed before the package had a plugin does not register it.
         is_registered = PLUGIN in {entry.value for entry in entry_points(group="pytest11")}
         command += [*words] if is_registered else ["-p", PLUGIN, *words]
+        # The output on the page must not depend on the environment in which the site is built.
         environment = os.environ.copy()
         for name in [name for name in environment if _READ.fullmatch(name)]:
             del environment[name]

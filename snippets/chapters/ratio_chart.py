@@ -22,7 +22,9 @@ def chart_ratios(rows: Mapping[str, Mapping[str, Sequence[float]]], caption: str
         rows: By program and by compiler, the lower quartile, the median and the upper quartile, all above zero.
         caption: A description of the chart, plain text, without a full stop.
     """
+    # On a logarithmic scale, twice the time and half the time are equally far from 1.
     numbers = [math.log2(number) for row in rows.values() for three in row.values() for number in three]
+    # The scale always includes the rule at 1, whose logarithm is 0.
     least, most = math.floor(min(0, *numbers)), math.ceil(max(0, *numbers))
 
     def place(ratio: float) -> float:

@@ -28,6 +28,7 @@ CLOSED = "libtpu"
 # Parts of a sentence that are code as a whole; others name instructions.
 _CODED = frozenset({"rule", "shape", "words"})
 _NAME = re.compile(r"[\w.-]+")
+# These patterns read the markup that `quote_reasons` writes, so both must change together.
 _LIST = re.compile(r'^(?P<lead>[ \t]*)<dl data-reasons="\d+">(?P<groups>.*?)</dl>$', re.MULTILINE)
 _GROUP = re.compile(r"<div[^>]*><dt>(?P<target>.*?)</dt>(?P<quotes>.*?)</div>")
 _QUOTE = re.compile(
@@ -139,6 +140,7 @@ def _say(decision: Decision) -> str:
         for message in list_messages()
         if (message.topic, message.kind) == (decision.topic, decision.kind)
     )
+    # Several messages may share a topic and a kind, so the sentence itself selects the template.
     pattern = next((match for template in templates if (match := _match(template, decision.sentence))), None)
     if pattern is None:
         return markdown.escape(decision.sentence)
@@ -152,6 +154,7 @@ def _say(decision: Decision) -> str:
 
 def _match(template: str, sentence: str) -> re.Match[str] | None:
     """Return the match of a sentence with its template, with a numbered group for each field of the template."""
+    # A template may contain a field twice, but names of groups must be unique, so they are numbered.
     parts = enumerate(Formatter().parse(template))
     pattern = "".join(re.escape(text) + (f"(?P<{name}__{at}>.*?)" if name else "") for at, (text, name, *_) in parts)
     return re.fullmatch(pattern, sentence, re.DOTALL)
@@ -168,6 +171,7 @@ def _show(field: str, value: str) -> str:
 
 def _mark_names(text: str) -> str:
     between = _NAME.split(text)
+    # `split` returns one piece more than there are names, so the names get an empty one at the end.
     names = [*map(markdown.code, _NAME.findall(text)), ""]
     return "".join(chain.from_iterable(zip(map(markdown.escape, between), names, strict=True)))
 
@@ -211,6 +215,7 @@ def _to_markdown(text: str) -> str:
 
 def _enclose(text: str) -> str:
     """Return text as Markdown code, even if it contains backticks."""
+    # Markdown ends code at the next run of as many backticks, so a longer run must enclose the text.
     marks = "`" * (1 + max((len(run) for run in re.findall("`+", text)), default=0))
     space = " " * (text.startswith("`") or text.endswith("`"))
     return f"{marks}{space}{text}{space}{marks}"

@@ -23,6 +23,7 @@ def read_history(path: Path) -> ReleaseHistory:
     """
     content = stamps.read_sealed(path)
     values = {field.name: content[field.name] for field in fields(ReleaseHistory)}
+    # JSON has no tuples, so lists have to be converted back.
     values |= {name: tuple(values[name]) for name in ("questions", "not_measured")}
     values["rows"] = tuple(ReleaseRow(**{**row, "notes": tuple(row["notes"])}) for row in values["rows"])
     lists = ("between", "what", "slower")

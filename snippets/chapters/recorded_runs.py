@@ -37,6 +37,7 @@ def recall_run(function: Callable[[], Any]) -> Any:  # noqa: ANN401 - whatever J
         message = f"recall_run() needs a function of a module, accessible by its name, and not {function!r}"
         raise InspectError(message)
     path = Path(file)
+    # Each dot in the module's name is one folder between its file and the folder that Python imports from.
     folder = path.parents[function.__module__.count(".")]
     # Other files in the folder may be written by the function itself, so they are no dependencies.
     files = [source for source in find_files([path], list_places(folder)) if source.suffix == ".py"]

@@ -83,10 +83,13 @@ def show_steps(capture: Capture, last: int, first: int = -1, *, layouts: bool = 
         lines += ["", name] if lines else [name]
         for line in body.splitlines() or ["// ENTRY is the same"]:
             lines.append(line)
+            # The first listing has no previous module, so none of its lines are new.
             if above and body and line not in above:
                 marked.append(len(lines))
+        # An unchanged module has an empty listing, so the last printed one stays the one to compare with.
         above = set(body.splitlines()) or above
     fence = markdown.fence("\n".join(lines), "hlo")
+    # Only the opening line gets the attribute, although the listing may contain the same characters.
     return fence.replace("```hlo", f'```hlo hl_lines="{" ".join(map(str, marked))}"', 1) if marked else fence
 
 
@@ -116,6 +119,7 @@ def _cells(kind: str, fates: Mapping[str, Fate]) -> str:
 
 def _name(by: str) -> str:
     """Return the name of the deciding pass or stage, with break opportunities for narrow columns."""
+    # The escaped text contains underscores as entities, and long names may only break after them.
     return markdown.escape(by).replace("&#95;", "&#95;<wbr>") if by else "kept"
 
 

@@ -37,6 +37,7 @@ def draw_strips(rows: Mapping[str, Sequence[StripBox]], kinds: Mapping[str, str]
         ValueError: There are more than three kinds, or a box has an unknown kind.
     """
     order = list(kinds)
+    # The style sheet has one class for each of at most three kinds: a, b and c.
     if len(order) > len("abc"):
         message = f"a drawing of strips has three styles, too few for {len(order)} kinds: {', '.join(order)}"
         raise ValueError(message)

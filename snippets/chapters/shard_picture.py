@@ -26,6 +26,7 @@ def draw_shards(captures: Mapping[str, Capture], caption: str, *, names: Sequenc
         names: JAX's names of the parameters to draw, which have one or two dimensions.
     """
     rows, marks, y, descriptions = [_pairs(capture, names) for capture in captures.values()], [], 0.0, []
+    # All arrays share one scale, so that their sizes can be compared.
     longest = max(side for row in rows for whole, _ in row for side in whole)
     for title, row in zip(captures, rows, strict=True):
         marks.append(f'<text x="0" y="{y + LINE - 2:.1f}">{html.escape(title)}</text>')
@@ -52,6 +53,7 @@ def draw_shards(captures: Mapping[str, Capture], caption: str, *, names: Sequenc
 
 def _pairs(capture: Capture, names: Sequence[str]) -> list[tuple[tuple[int, ...], tuple[int, ...]]]:
     """Return for each name the dimensions of the whole array and of one device's part."""
+    # Parameters have their whole shape before partitioning, and the shape of one device's part after it.
     whole = {one.op_name: one.shape.dimensions for one in capture.unoptimized_module.entry.parameters}
     part = {one.op_name: one.shape.dimensions for one in capture.module.entry.parameters}
     return [(whole[name], part[name]) for name in names]
@@ -60,6 +62,7 @@ def _pairs(capture: Capture, names: Sequence[str]) -> list[tuple[tuple[int, ...]
 def _sides(dimensions: tuple[int, ...], longest: int) -> tuple[float, float]:
     """Return height and width in pixels, scaled by square roots so that thin parts stay visible."""
     height, width = dimensions if len(dimensions) > 1 else (1, *dimensions)
+    # Sides of less than three pixels would be hard to see.
     return max(TALL * math.sqrt(height / longest), 3), max(WIDE * math.sqrt(width / longest), 3)
 
 

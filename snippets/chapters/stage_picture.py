@@ -84,6 +84,7 @@ def _optimized(capture: Capture) -> str:
 
 def _memory(capture: Capture) -> str:
     memory = capture.memory
+    # An aliased output reuses the memory of an argument, so its bytes are not counted again.
     outside = markdown.size(memory.arguments + memory.outputs - memory.aliased)
     between = markdown.size(memory.temporaries) if memory.temporaries else "none"
     return f"{outside} in and out, {between} between"
@@ -91,6 +92,7 @@ def _memory(capture: Capture) -> str:
 
 def _code(capture: Capture) -> str:
     languages = dict.fromkeys(code.language for code in capture.code)
+    # A capture may list languages in any order; the table has them in the order of compilation.
     return " → ".join(_LANGUAGES[language] for language in _LANGUAGES if language in languages)
 
 

@@ -35,12 +35,12 @@ class GenerationStep:
 
     @property
     def has_other_launches(self) -> bool:
-        """Whether the kinds of the launches differ."""
+        """True if the kinds of the launches differ."""
         return bool(self.launches_gone or self.launches_new)
 
     @property
     def has_other_passes(self) -> bool:
-        """Whether the passes that changed the module differ."""
+        """True if the passes that changed the module differ."""
         return bool(self.passes_gone or self.passes_new)
 
 
@@ -56,6 +56,7 @@ def compare_targets(old: Capture, new: Capture) -> GenerationStep:
         [Counter(capture.pass_names) for capture in (old, new)],
     )
     grids = [[(thunk.grid, thunk.threads, thunk.shared_memory) for thunk in capture.thunks] for capture in (old, new)]
+    # The difference of counters drops counts that are not positive, so each direction needs its own difference.
     return GenerationStep(
         launches_gone=launches[0] - launches[1],
         launches_new=launches[1] - launches[0],

@@ -52,6 +52,7 @@ def compile_matmul(shape: tuple[int, int, int], options: dict[str, bool | str] |
     """Return a bfloat16 matmul, compiled for the H100 and not split along the contracted dimension."""
     rows, columns, depth = shape
     first, second = (jax.ShapeDtypeStruct(sides, jnp.bfloat16) for sides in ((rows, depth), (depth, columns)))
+    # A matmul split along the contracted dimension needs a second kernel, but `read_tile` expects only one.
     whole = {"xla_disable_hlo_passes": "splitk-rewriter", **(options or {})}
     return capture(jnp.matmul, first, second, target="h100", options=whole, passes=False)
 

@@ -47,6 +47,7 @@ def draw_tiles(shape: Shape) -> str:
         f"{rows:,} of {down * high:,} rows and {columns:,} of {across * wide:,} columns contain elements; "
         f"the rest is padding. Elements of {shape.bytes:,} bytes occupy {shape.padded_bytes:,} bytes."
     )
+    # The padding is painted first, so that the array covers it where it has elements.
     marks = (
         f'<text x="{LEFT}" y="12">{columns:,} of'
         f" {across * wide:,} columns across, {rows:,} of {down * high:,} rows down</text>"

@@ -28,6 +28,7 @@ def has_choice(function: Callable[..., Any], *example: object, target: str) -> b
     Raises:
         jax.errors.JaxRuntimeError: The compilation fails for another reason.
     """
+    # Nothing can be timed without a GPU, so a compilation that needs a time fails.
     try:
         capture(function, *example, target=target, options={LEVEL: 4, REQUIRE: True})
     except jax.errors.JaxRuntimeError as error:

@@ -38,6 +38,7 @@ def disjoint_ranges_share() -> Finding:
 
     def look(capture: Capture) -> tuple[bool, str]:
         pairs = [pair for ranges in _shared(capture) for pair in pairwise(ranges)]
+        # The end of one range may equal the start of the next, because an instruction may write over its own operand.
         apart = sum(first[1] <= second[0] for first, second in pairs)
         return 0 < apart == len(
             pairs
@@ -50,6 +51,7 @@ def _shared(capture: Capture) -> list[list[tuple[int, int]]]:
     """Return the live ranges of the values in each shared memory location, in order of their start."""
     places: dict[tuple[int, int], list[tuple[int, int]]] = {}
     for row in place_buffers(parse_buffers(capture.buffers), parse_live_ranges(capture.live_ranges)):
+        # A parameter's memory belongs to the caller, and a value of size 0 needs no memory.
         if row.start is not None and row.end is not None and row.kind != "parameter" and row.size:
             places.setdefault((row.allocation, row.offset), []).append((row.start, row.end))
     return [sorted(ranges) for ranges in places.values() if len(ranges) > 1]
@@ -94,6 +96,7 @@ def fewest_buffers() -> int:
     """Return the fewest buffers of one size that suffice for the four, which is the most that are live at once."""
     free_from: list[int] = []
     for first, last in sorted(LIVE.values()):
+        # The comparison is strict, because a value is still needed at its last step.
         at = next((n for n, end in enumerate(free_from) if end < first), None)
         if at is None:
             free_from.append(last)

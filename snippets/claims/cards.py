@@ -42,6 +42,7 @@ def picture(ledger: ClaimLedger) -> str:
     longest = max(map(len, chapters.values()))
     rows = "".join(_bar(name, entries, longest) for name, entries in chapters.items())
     signs: dict[tuple[str, str], list[str]] = {}
+    # Two verdicts share a mark, so the key lists the verdicts of each mark together.
     for verdict, mark in MARKS.items():
         signs.setdefault(mark, []).append(str(verdict))
     key = " ".join(
@@ -84,6 +85,7 @@ def list_chapter(ledger: ClaimLedger, chapter: str) -> str:
 
 def draw_compared(compared: Comparison) -> str:
     """Return the claimed and the actual numbers, by case, as bars on one scale."""
+    # If all numbers are 0, a scale of 1 avoids a division by zero.
     most = max([*compared.said.values(), *compared.found.values()]) or 1
     rows = []
     for case, number in compared.found.items():
@@ -104,6 +106,7 @@ def _amount(number: int, unit: str) -> str:
 
 def list_entries(entries: tuple[Entry, ...]) -> list[tuple[str, str, str]]:
     """Return the search entry of each listed claim: the id of its card, no title, and the claim with the truth."""
+    # Search results are plain text, in which backticks would stay visible.
     return [
         (entry.claim.id, "", html.escape(f"{_state(entry)} {entry.claim.truth}".replace("`", ""), quote=False))
         for entry in entries
@@ -194,6 +197,7 @@ def checks() -> str:
         if path.stem not in _MACHINERY:
             source = markdown.fence(path.read_text(encoding="utf-8"), "text")
             folds.append(f'<div id="checks-{path.stem.replace("_", "-")}"></div>\n')
+            # The fence itself adds two lines to the source.
             lines = plural(len(source.splitlines()) - 2, "line")
             folds.append(markdown.fold(f"snippets/claims/{path.name}, {lines}", source))
     return "\n".join(folds)

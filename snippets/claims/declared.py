@@ -86,6 +86,7 @@ def read_claims(file: Path = FILE) -> tuple[Claim, ...]:
         ClaimError: A claim lacks a field or has an unknown one; the message contains its line.
     """
     text = file.read_text(encoding="utf-8")
+    # `tomllib` reports no line numbers, so the headers are searched in the text.
     lines = {header[1]: at for at, line in enumerate(text.splitlines(), 1) if (header := _HEADER.match(line))}
     return tuple(_claim(name, fields, lines.get(name, 0)) for name, fields in tomllib.loads(text).items())
 
@@ -106,6 +107,7 @@ def _find_problem(texts: dict[str, str]) -> str:
     """Return the problem of a declaration, or an empty string."""
     verdict = texts.get("verdict", "")
     sourced = not texts.get("check") and not texts.get("source")
+    # Only the first problem that applies is reported, so the general ones come first.
     problems = {
         f"unknown field {', '.join(sorted(texts.keys() - _FIELDS))}": texts.keys() - _FIELDS,
         f"{', '.join(sorted(_NEEDED - texts.keys()))} is missing": _NEEDED - texts.keys(),

@@ -33,6 +33,7 @@ TRACED = "/jax/core/compile/jaxpr_trace_duration"
 COMPILED = "/jax/core/compile/backend_compile_duration"
 
 
+# Many claims are about the same program, so its captures are shared.
 @cache
 def program(name: str, member: str = "", targets: tuple[str, ...] = USUAL) -> Captures:
     """Return the captures of a program of `snippets/programs`, or of a member of a family of programs."""
@@ -113,12 +114,14 @@ def watched() -> Iterator[Watched]:
     try:
         yield events
     finally:
+        # Listeners are global, so this one must not outlive the block.
         jax.monitoring.unregister_event_duration_listener(listen)
 
 
 def clocked(call: Callable[[], object]) -> float:
     """Return the seconds until the result of a call is ready."""
     start = time.perf_counter()
+    # JAX returns before the result is ready, so the clock has to wait for it.
     jax.block_until_ready(call())
     return time.perf_counter() - start
 
@@ -136,6 +139,7 @@ def run_python(code: str, **environment: str) -> str:
 def run_code(code: str, **environment: str) -> str:
     """Run Python code like `run_python`, without caching the result."""
     inherited = os.environ.copy()
+    # Flags of this process would change the result.
     for name in ("XLA_FLAGS", "LIBTPU_INIT_ARGS"):
         inherited.pop(name, None)
     process = subprocess.run(  # noqa: S603 - this Python, and code of this package
@@ -151,5 +155,6 @@ def run_code(code: str, **environment: str) -> str:
 
 def names_in(text: str) -> Counter[str]:
     """Return the number of occurrences of each StableHLO or CHLO operation in a module's text."""
+    # MLIR's generic form encloses the name of an operation in quotes.
     words = text.replace('"', " ").split()
     return Counter(word for word in words if word.startswith(("stablehlo.", "chlo.")))

@@ -73,16 +73,16 @@ class Finding:
         """Return the finding with the result for the implication of the claim."""
         return replace(self, reading=Case(bool(holds), evidence))
 
-    def compared(self, unit: str, said: int | Mapping[str, int], found: Mapping[str, int]) -> Finding:
+    def compared(self, unit: str, claimed: int | Mapping[str, int], actual: Mapping[str, int]) -> Finding:
         """Return the finding with numbers to plot.
 
         Args:
             unit: The unit of the numbers.
-            said: The number that follows from the claim, for all cases or by case.
-            found: The number that the check found, by case.
+            claimed: The number that follows from the claim, for all cases or by case.
+            actual: The number that the check found, by case.
         """
-        by_case = dict.fromkeys(found, said) if isinstance(said, int) else said
-        return replace(self, comparison=Comparison(unit, by_case, found))
+        by_case = dict.fromkeys(actual, claimed) if isinstance(claimed, int) else claimed
+        return replace(self, comparison=Comparison(unit, by_case, actual))
 
     def judge(self, *, once: bool) -> Verdict:
         """Return the verdict.
@@ -98,6 +98,7 @@ class Finding:
         if not results:
             message = "a check must examine at least one case"
             raise ValueError(message)
+        # None marks a question, whose answers are compared with each other.
         if None in results:
             results = [case.found == self._answers()[0] for case in self.cases.values()]
         if any(results) and not all(results):

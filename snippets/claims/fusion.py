@@ -86,6 +86,7 @@ def reduction_takes_its_consumer() -> Finding:
 
     def look(capture: Capture) -> tuple[bool, str]:
         fusions = [fusion for fusion in list_fusions(capture.module) if fusion.kind == "kInput"]
+        # Only the operations after the reduction can use its result.
         has_consumer = any("multiply" in fusion.opcodes[fusion.opcodes.index("reduce") :] for fusion in fusions)
         if capture.target == "h100":
             kinds = [kernel.fusion_kind for kernel in list_kernels(capture)]
@@ -171,6 +172,7 @@ def intermediate_bytes(claimed: int) -> Finding:
     large = module.entry.root.shape.bytes
     between = [i for i in module.walk() if i.opcode in {"dot", "add"} and i.shape.bytes == large]
     size = sum(instruction.shape.bytes for instruction in between)
+    # Each intermediate is written once, and read once by each of its users.
     moved = sum(instruction.shape.bytes * (1 + len(module.users(instruction))) for instruction in between)
     return only(size == claimed * 1024, f"two intermediates of {large:,} bytes each").but(
         moved == claimed * 1024, f"each is written and read again: {moved:,} bytes"
@@ -183,6 +185,7 @@ def all_in_registers() -> Finding:
 
     def look(capture: Capture) -> tuple[bool, str]:
         kernels = list_kernels(capture)
+        # The last kernel writes the result of the program, which is no intermediate.
         between = [capture.module.entry.by_name[kernel.name].shape for kernel in kernels[:-1]]
         moved = moves[capture.target] = sum(shape.bytes for shape in between)
         if capture.target == "h100":
@@ -212,6 +215,7 @@ def reshapes_are_fused() -> Finding:
         title(target): [i.opcode for i in alone[target].module.entry if i.opcode != "parameter"]
         for target in alone.targets
     }
+    # A copy that a target adds says nothing about the reshape itself.
     results = [next(op for op in opcodes if op != "copy") for opcodes in entries.values()]
     expect(results == ["bitcast", "bitcast", "reshape"], f"a reshape alone becomes {results}")
     became = ", ".join(f"`{' '.join(opcodes)}` on the {name}" for name, opcodes in entries.items())

@@ -43,6 +43,7 @@ def xla_traces() -> Finding:
     during = runs.count("compile")
     tracing, compiling = (plural(number, "time") for number in (runs.count("trace"), during))
     evidence = f"the function runs {tracing} while JAX traces and {compiling} while XLA compiles"
+    # Without any recorded compilation, the evidence is void and must not refute the claim.
     return only(during > 0 or before > 0 or not events.compiled, evidence)
 
 
@@ -86,6 +87,7 @@ def grad_and_vmap() -> Finding:
     mapped = jax.vmap(mlp.mlp, in_axes=(0, None, None, None, None))
     wide = _primitives(mapped, batch, *weights)
     many = wide.count("dot_general")
+    # The difference of counters contains only the primitives that `vmap` adds.
     additions = Counter(wide) - Counter(_primitives(mlp.mlp, *mlp.EXAMPLE))
     expect(set(additions) == {"broadcast_in_dim"}, f"vmap adds only broadcasts; found {dict(additions)}")
     wider = "f32[5,256,1024]" in str(jax.make_jaxpr(mapped)(batch, *weights))
@@ -104,6 +106,7 @@ def python_if() -> Finding:
         ran.append("else")
         return x * 3
 
+    # A static flag is an ordinary Python value during the trace, so the `if` can be decided.
     jax.jit(choose, static_argnums=1).trace(VECTOR, True)  # noqa: FBT003 - likewise
     try:
         jax.jit(choose).trace(VECTOR, True)  # noqa: FBT003 - likewise
@@ -130,6 +133,7 @@ def pmap_is_current() -> Finding:
     """Check that `pmap` is a current transformation, like `jit` and `vmap`."""
     first = inspect.getdoc(jax.pmap) or ""
     expect("shard_map" in first, "its documentation says that jax.shard_map replaces it")
+    # The docstring is reStructuredText, but the evidence is Markdown.
     sentence = re.sub(r":py:func:`([^`]+)`", r"`\1`", ". ".join(first.splitlines()[0].split(". ")))
     return only(not sentence.startswith("Old way"), f"its own documentation begins: {sentence}")
 

@@ -16,6 +16,7 @@ from xla_inspect import capture
 if TYPE_CHECKING:
     from xla_inspect import Capture
 
+# The labels of the input come before the underscore, those of the kernel after it.
 LABELS = re.compile(r"dim_labels=(\w+)_")
 MMA = re.compile(r"\b(?:wgmma\.mma_async|mma)\.sync\.[\w.]+")
 VOLUMES = (jax.ShapeDtypeStruct((2, 8, 8, 8, 16), jnp.float32), jax.ShapeDtypeStruct((3, 3, 3, 16, 16), jnp.float32))
@@ -117,6 +118,7 @@ def systolic_array() -> Finding:
     }.items():
         one = capture(function, *example, target=target)
         opcodes = one.module.opcode_counts()
+        # Only a convolution runs on the matrix unit; the other opcodes show an alternative.
         inner = [name for name in ("convolution", "dot", "multiply", "reduce") if opcodes[name]]
         outcomes[name] = (inner == ["convolution"], f"becomes `{'` and `'.join(inner)}`")
     expect(

@@ -114,9 +114,11 @@ def judge_claims(claims: Iterable[Claim] | None = None) -> ClaimLedger:
         try:
             entry = check_claim(claim, findings)
         except TargetUnavailableError as error:
+            # The declared verdict stands, and the card shows why the check did not run.
             entry = Entry(claim, missing=error)
         except Exception as error:  # noqa: BLE001 - whatever a check raises, it did not decide the claim
             wrong.append(f"{claim.place}: {claim.id}: {claim.check} raised {type(error).__name__}: {error}")
+            # The remaining claims are still checked, so that one error lists every wrong claim.
             continue
         if entry.verdict != claim.verdict:
             wrong.append(f"{claim.place}: {claim.id}: declared {claim.verdict}, {describe_verdict(entry)}")
@@ -140,6 +142,7 @@ def check_claim(claim: Claim, findings: dict[tuple[str, tuple[int, ...]], Findin
     if not claim.check:
         return Entry(claim)
     findings = {} if findings is None else findings
+    # Several claims share a check, which runs once for each set of numbers.
     key = (claim.check, claim.said)
     if key not in findings:
         module, _, function = claim.check.partition(".")

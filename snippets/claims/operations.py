@@ -29,6 +29,7 @@ CORE_MOVES = CATEGORY.keys() - {
 
 SHORT = 10
 CORE_CONTROL = {"call", "conditional", "while"}
+# Halves of asynchronous operations, point-to-point transfers, feeds and queries of an ID are no collectives.
 NOT_COLLECTIVE = re.compile(r".*-(?:start|done)|send|recv|infeed|outfeed|.*-id")
 
 
@@ -44,6 +45,7 @@ def _members(category: str) -> list[str]:
 
 def number_of_opcodes(claimed: int) -> Finding:
     """Check the number of HLO operations."""
+    # A new release of jaxlib may add opcodes, which the counts by category would miss.
     unknown = opcodes() - CATEGORY.keys()
     expect(not unknown, f"opcodes without a category: {', '.join(sorted(unknown))}")
     expect(len(opcodes()) < claimed, "this release has fewer")
@@ -127,6 +129,7 @@ def mean_is_a_reduction() -> Finding:
     """Check that `reduce` computes the sum, the maximum and the mean."""
     x = jax.ShapeDtypeStruct((8, 16), jnp.float32)
     texts = {function.__name__: jax.jit(function).lower(x).as_text() for function in (jnp.sum, jnp.mean, jnp.max)}
+    # The parenthesis excludes longer names, such as `stablehlo.reduce_window`.
     reduced = [name for name, text in texts.items() if "stablehlo.reduce(" in text]
     return only(len(reduced) == len(texts), f"`{'`, `'.join(reduced)}` lower to `reduce`").but(
         "stablehlo.divide" not in texts["mean"], "the mean is a reduction followed by a division"

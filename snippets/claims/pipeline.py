@@ -77,6 +77,7 @@ def count_bundles() -> tuple[int, int]:
     Raises:
         TargetUnavailableError: libtpu is not installed.
     """
+    # Bundles are only dumped on request, so the layer is compiled once more.
     machine = capture(layer.layer, *layer.EXAMPLE, target="tpu-v5e", machine=True, passes=False)
     sizes = [kernel.size for kernel in read_below(machine) if kernel.is_kernel]
     return sum(sizes), len(sizes)
@@ -218,10 +219,12 @@ def memory_planned_by_a_pass() -> Finding:
 def builds_on_mlir() -> Finding:
     """Check that XLA's input is MLIR, and that XLA generates code through MLIR."""
     captures = program("layer")
+    # MLIR parses only dialects that are registered in the context, and this function registers them.
     with mlir.make_ir_context():
         module = ir.Module.parse(captures["cpu"].stablehlo)
         verified = module.operation.verify()
         expect(_is_rejected(captures["cpu"].before), "HLO is not MLIR")
+    # The operations of Triton's dialect begin with `tt.`.
     triton = any("tt." in code.text for code in captures["h100"].code if code.language == "triton")
     return only(verified and triton, "MLIR's parser accepts the StableHLO, and the H100's Triton IR is also MLIR")
 

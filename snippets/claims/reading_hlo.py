@@ -26,6 +26,7 @@ def parser_error(text: str) -> str:
     try:
         _hlo.hlo_module_from_text(text)
     except Exception as error:  # noqa: BLE001 - the parser raises jaxlib's own class
+        # The parser also quotes the text around the error, so only lines with a message are used.
         lines = [line.split("error: ")[-1] for line in str(error).splitlines() if "error: " in line]
         return (lines or str(error).splitlines())[0].partition(". ")[0].rstrip(":")
     return ""
@@ -86,6 +87,7 @@ def lost_indentation() -> Finding:
 def _runs(listing: str) -> Finding:
     """Return if a listing runs unchanged."""
     try:
+        # The namespace is empty, so that the imports of this module do not help the listing.
         exec(compile(listing, "listing", "exec"), {})  # noqa: S102 - the listings above
     except Exception as error:  # noqa: BLE001 - whatever it raises is the finding
         return only(holds=False, evidence=f"`{type(error).__name__}: {str(error).partition(' (')[0]}`")
@@ -132,6 +134,7 @@ def as_text_hlo_is_the_input() -> Finding:
 
     def look(capture: Capture) -> tuple[bool, str]:
         text = traced.lower(lowering_platforms=(platforms[capture.target],)).as_text("hlo")
+        # The blank and the parenthesis exclude names of instructions, which may contain the opcode.
         in_text, in_input = text.count(" acos("), capture.before.count(" acos(")
         return (
             in_text == in_input,

@@ -39,6 +39,7 @@ def _compiled(call: Callable[[], object]) -> list[str]:
 
 def _layer() -> tuple[Callable[[], object], Callable[[], object]]:
     """Return relu(x @ w + b) as an eager and as a jitted call, in shapes that no other check has used."""
+    # The matrix gets the same new length, so that no earlier check has compiled these shapes.
     b = _vector()
     x, w = jax.device_put(np.ones((4, 8), np.float32)), jax.device_put(np.ones((8, b.size), np.float32))
 
@@ -127,6 +128,7 @@ def _first_and_later() -> tuple[Watched, float, Watched, float]:
     with watched() as first:
         slow = clocked(lambda: f(x))
     with watched() as later:
+        # Other processes may disturb a single call, so the median of several counts.
         fast = statistics.median(clocked(lambda: f(x)) for _ in range(5))
     return first, slow, later, fast
 
@@ -160,6 +162,7 @@ def key_is_shape_and_type() -> Finding:
     """Check that the same shapes and element types find the executable, and that nothing else matters."""
     double, x = _double(), _vector()
     same = [len(_compiled(lambda: double(x, np.float32(2)))) for _ in range(2)]
+    # A Python number has a weak type, which is a part of the cache key.
     weak = len(_compiled(lambda: double(x, 2.0)))
     sharded = jax.device_put(x, jax.sharding.SingleDeviceSharding(jax.devices("cpu")[-1]))
     moved = len(_compiled(lambda: double(sharded, np.float32(2))))

@@ -55,6 +55,7 @@ def _integers_only(name: str) -> Finding:
 
 def neutral_product_and_sum() -> Finding:
     """Check that x * 1 + 0 becomes x."""
+    # The addition of 0 would turn a negative zero into a positive one, so the sign shows whether it remains.
     keeps_sign = np.signbit(jax.jit(lambda x: x * 1 + 0)(np.float32(-0.0)))
     expect(bool(keeps_sign), "a negative zero keeps its sign")
     return _happens("x * 1 + 0 → x", "import")
@@ -83,6 +84,7 @@ def subtracting_itself() -> Finding:
 def product_of_constants() -> Finding:
     """Check that 2 * 3 * x becomes 6 * x, and so does 2 * (3 * x)."""
     other = rewrite("2 * (3 * x) → 6 * x", "float32")
+    # Python itself multiplies 2 and 3 before JAX sees the product.
     makers = {fate.by for fate in rewrite("2 * 3 * x → 6 * x", "float32").values()}
     return _in_type("2 * 3 * x → 6 * x", "float32").but(
         makers != {"Python"} and all(fate.happened for fate in other.values()),
@@ -99,6 +101,7 @@ def known_values() -> Finding:
     outcomes = {}
     for name, (function, _, needed) in known_inputs.CASES.items():
         modules = [one.module for one in capture_all(function, *known_inputs.EXAMPLE).values()]
+        # The one operation that needs the argument is no remainder.
         counts = [module.opcode_counts() - Counter({needed: 1}) for module in modules]
         remaining = set().union(*counts) - known_inputs.IDLE
         evidence = f"not evaluated: `{'`, `'.join(sorted(remaining))}`" if remaining else "evaluated at compile time"
@@ -187,6 +190,7 @@ def batch_norm_decomposed() -> Finding:
 
 def _lowers_batch_norm() -> list[str]:
     """Return the files of JAX that emit a StableHLO operation for batch normalization."""
+    # No number of calls could show that JAX never emits the operation, so its source is searched.
     files = Path(jax.__file__).parent.rglob("*.py")
     return [path.name for path in files if BATCH_NORM.search(path.read_text(encoding="utf-8"))]
 

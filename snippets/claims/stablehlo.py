@@ -38,6 +38,7 @@ LISTING = """module @layer {
 def operations(dialect: str) -> frozenset[str]:
     """Return the operations of `stablehlo` or `chlo` in the installed jaxlib."""
     module = {"stablehlo": _stablehlo_ops_gen, "chlo": _chlo_ops_gen}[dialect]
+    # The generated module also contains classes that are no operations.
     classes = (value for value in vars(module).values() if isinstance(value, type))
     return frozenset(str(operation.OPERATION_NAME) for operation in classes if hasattr(operation, "OPERATION_NAME"))
 
@@ -107,6 +108,7 @@ def converter_tools() -> Finding:
     """Check that tools named `jax2stablehlo` and `tf2stablehlo` create StableHLO."""
     names = ("jax2stablehlo", "tf2stablehlo")
     scripts = {point.name for point in importlib.metadata.entry_points(group="console_scripts")}
+    # A tool may be installed as a module, as an entry point, or as a program on the path.
     installed = [name for name in names if importlib.util.find_spec(name) or name in scripts or shutil.which(name)]
     expect("stablehlo." in jax.jit(jnp.sin).lower(1.0).as_text(), "lowering produces StableHLO")
     return only(len(installed) == len(names), f"installed with JAX: {', '.join(installed) or 'neither'}")

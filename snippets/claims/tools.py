@@ -32,6 +32,7 @@ print("files:", len(list(pathlib.Path(folder).iterdir())))
 
 def _dumped(before: str) -> int:
     """Return the number of files dumped by a program that sets the flag after `before`; -1 for any other output."""
+    # `run_python` puts the exit status on the first line.
     output = re.fullmatch(r"0\nfiles: (\d+)", run_python(DUMPED.format(before=before), JAX_PLATFORMS="cpu").strip())
     return int(output[1]) if output else -1
 
@@ -63,6 +64,7 @@ def set_exports() -> Finding:
             f"{command} XLA_FLAGS=--xla_dump_to=x; printenv XLA_FLAGS",
             shell=True,
             check=False,
+            # A variable of this process must not reach the shell.
             env={"PATH": "/usr/bin:/bin"},
             capture_output=True,
             text=True,
@@ -76,6 +78,7 @@ def set_exports() -> Finding:
 @cache
 def _files(target: str = "cpu", **options: bool) -> tuple[str, ...]:
     """Return the names of the files that a compilation dumps."""
+    # The default device selects the compiler, even for hardware that is not present.
     with tempfile.TemporaryDirectory() as folder, jax.default_device(targets.find_target(target).devices()[0]):
         jax.jit(layer.layer).lower(*layer.EXAMPLE).compile({"xla_dump_to": folder, **options})
         return tuple(sorted(path.name for path in Path(folder).iterdir()))

@@ -115,6 +115,7 @@ def check_forms(one: Captures) -> None:
     assert languages["h100"] == {"triton", "llvm-unoptimized", "llvm", "ptx", "sass"}
     assert languages["cpu"] == {"llvm-unoptimized", "llvm", "asm"}
     library, loop = list_kernels(one["cpu"])
+    # A library computes the matmul, so XLA generates code only for the loop.
     assert [kernel.launches for kernel in describe_kernels(one["cpu"])] == [(loop.name,)]
     assert library.instruction
     assert "__ynn_fusion" in library.instruction.text
@@ -126,6 +127,7 @@ def show_lines(h100: Capture, cpu: Capture) -> str:
     ptx, sass = (
         (find_code(h100, language, "dot"), find_code(h100, language, "maximum")) for language in ("ptx", "sass")
     )
+    # PTX wraps this instruction over several lines, so it is matched up to its semicolon.
     (warp, *_) = re.findall(r"wgmma\.mma_async[^;]*;", ptx[0])
     lines = {
         "Triton": ("triton", [find_first_line(find_code(h100, "triton"), r"tt\.dot")]),
@@ -144,6 +146,7 @@ def show_lines(h100: Capture, cpu: Capture) -> str:
 
 def _find_bias(text: str, addition: str, relu: str) -> str:
     """Return the last addition before the relu."""
+    # The split cuts the line that contains the relu, so the rest of that line is dropped.
     before = re.split(relu, text, maxsplit=1)[0].rpartition("\n")[0]
     return [line for line in before.splitlines() if re.search(addition, line)][-1]
 
@@ -157,6 +160,7 @@ def find_remark(kernel: KernelListing, decisions: Sequence[Decision]) -> Decisio
     """
     verdict = "done" if kernel.width else "refused"
     own = [decision for decision in decisions if decision.instruction in kernel.launches]
+    # LLVM logs several remarks about a kernel; those about vectors with the kernel's own verdict explain the most.
     return min(own, key=lambda decision: (decision.verdict != verdict, "vector" not in decision.words))
 
 
@@ -188,6 +192,7 @@ def check_vectors(
     turns = f"completely unrolled loop with {attention.EXAMPLE[0].shape[1]} iterations"
     for kernel in plain:
         assert "not beneficial" in find_remark(kernel, decisions).words
+        # Remarks are in the order in which LLVM works, so their places show which of its passes ran first.
         unrolled, weighed = (
             next(place for place, words in enumerate(kernel.remarks) if remark in words)
             for remark in (turns, "vectorization is not beneficial")
@@ -205,6 +210,7 @@ def check_order(kernel: BundledKernel) -> None:
         min(bundle.address for bundle in kernel.bundles if bundle.units.get(unit))
         for unit in ("dma", "push", "matmul", "pop", "store")
     )
+    # The set drops equal addresses, so the comparison also proves that no two units start together.
     assert [first, *later] == sorted({first, *later})
     slots = [slot for bundle in kernel.bundles for slot in bundle.slots]
     names = [slot.operation for slot in slots]

@@ -93,16 +93,20 @@ def check_sharing(*captures: Capture) -> None:
     """Check that the live ranges of two values that share bytes do not overlap."""
     for program in captures:
         rows = place_buffers(parse_buffers(program.buffers), parse_live_ranges(program.live_ranges))
+        # A value without a live range cannot be compared with others.
         ranges = [(row, row.start, row.end) for row in rows if row.start is not None and row.end is not None]
+        # Each pair is compared once, in the order in which its live ranges begin.
         sharing = [
             (end, start)
             for first, began, end in ranges
             for second, start, _ in ranges
             if first.allocation == second.allocation
             and began < start
+            # Two intervals overlap if each of them begins before the other one ends.
             and first.offset < second.offset + second.size
             and second.offset < first.offset + first.size
         ]
+        # Without any pair of values, the next check would be empty and always pass.
         assert sharing or program.target == "h100"
         for end, start in sharing:
             assert end <= start
@@ -142,6 +146,7 @@ def show_lines(plans: Sequence[str], *, whole: bool) -> str:
     lines = [line.strip() for plan in plans for line in plan.splitlines()]
     rows = []
     for pattern, meaning in LINES.items():
+        # Some patterns begin with a blank, but the lines are stripped.
         matching = (line for line in lines if re.search(pattern, f" {line}"))
         line = next(matching) if whole else next(matching, "only on a machine that has the compilers of all targets")
         rows.append((markdown.code(line), meaning))

@@ -35,6 +35,8 @@ def compile_gallery(whole: Collection[str]) -> dict[str, Captures]:
     for name in gallery.PROGRAMS:
         plain = compile_one(name, TARGETS, everything=False)
         more = compile_one(name, USUAL, everything=True) if name in whole else {}
+        # The missing targets and the order come from the plain captures, because the others cover only the usual
+        # targets.
         captured[name] = Captures({**plain, **more}, plain.missing, plain.targets) if more else plain
     return captured
 
@@ -47,4 +49,5 @@ def check_code(captured: Mapping[str, Captures], names: Iterable[str]) -> None:
             program = captured[name][target]
             languages = {"asm" if target == "cpu" else "sass", "llvm"}
             assert program.log
+            # A TPU's kernels have a low-level program instead of code in these languages.
             assert program.low_level or {piece.language for piece in program.code} >= languages

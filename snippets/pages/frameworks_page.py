@@ -59,6 +59,7 @@ def count_by_size(batches: Iterable[int]) -> tuple[list[int], list[int]]:
     for batch in batches:
         live(x[:batch], w, b)
         counts.append((len(traced), live._cache_size()))  # noqa: SLF001 - JAX tells it nowhere else
+    # The counts are totals, so the difference of two neighbours belongs to one call.
     traces, compiles = ([after - before for before, after in pairwise(column)] for column in zip(*counts, strict=True))
     return traces, compiles
 
@@ -74,6 +75,7 @@ def list_writes(calls: int) -> dict[str, list[int]]:
 
     jitted = jax.jit(remember)
     for _ in range(calls):
+        # Without this reset, a value from the trace would look as if the call had written it.
         ledger.last = 0
         jitted(given.inputs("gelu")["x"])
         after["last"].append(ledger.last)

@@ -106,6 +106,7 @@ def show_texts(texts: Sequence[tuple[str, str, str, str, str]]) -> str:
 
 def check_dumps(dumps: Mapping[str, str], runs: int, lowered: Lowered) -> None:
     """Check that a dump has a file for each selected pass that changed the module, and for no other pass."""
+    # The compiler also dumps the module at the start of a pipeline, and no pass has changed it there.
     changing = [name for name in dumps if ".after_" in name and "pipeline-start" not in name]
     passes = {name.split(".after_")[1].split(".before_")[0] for name in changing if ".before_" in name}
     assert {"algsimp", "layout-assignment", "fusion"} <= passes

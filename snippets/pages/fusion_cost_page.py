@@ -276,6 +276,7 @@ def check_bytes(programs: Programs, blas: Capture) -> None:
     assert heads.cost.bytes_accessed > 1.1 * count_bytes(heads)
     assert len(list_slices(heads)) == 3
     assert dense.cost.bytes_accessed > 3 * main_memory_bytes(dense.module)
+    # XLA's cost analysis does not look into library calls, and reports -1 for unknown costs.
     assert blas.cost.flops == blas.cost.bytes_accessed == -1
 
 

@@ -72,6 +72,7 @@ def show_stop_reasons(stops: Stops, soft: Captures) -> str:
         "Several users, on the H100": find_decision(users, "costs-when-fused", "exp"),
     }
     for name, target, kind, about in QUOTED:
+        # Quotes are shown in the order of the dictionary, and the CPU's quote belongs before that of the H100.
         if name == "a library's kernel":
             reasons["A library's kernel, on the CPU"] = find_decision(soft["cpu"], "not-a-loop", "ynn_fusion")
         reasons[f"{name.capitalize()}, on the {SHORT_NAMES[target]}"] = find_decision(
@@ -179,6 +180,7 @@ def check_crossing(million: jax.ShapeDtypeStruct) -> None:
     """Check which optimizations cross a barrier, and that no fusion contains both of its sides."""
     hold: Callable[[Any], Any] = jax.lax.optimization_barrier
     square = jax.ShapeDtypeStruct((64, 64), jnp.float32)
+    # The result of the matmul is unused, so a compiler that removes it has looked through the barrier.
     for program in capture_all(lambda x, y: hold((x + 1, y @ y))[0], square, square, passes=False).values():
         assert program.unoptimized_module.opcode_counts()["dot"] == 1
         assert not {"dot", "convolution"} & set(program.module.opcode_counts())
@@ -198,6 +200,7 @@ def check_crossing(million: jax.ShapeDtypeStruct) -> None:
     )
     for function, producers, consumers in pairs:
         for program in capture_all(function, jax.ShapeDtypeStruct((256, 512), jnp.float32), passes=False).values():
+            # The entry computation contains both sides as separate kernels, so only the bodies of fusions count.
             entry = program.module.entry.name
             bodies = [
                 {instruction.opcode for instruction in block}

@@ -73,6 +73,7 @@ def show_program(programs: Shown, name: str) -> str:
     target = next((target for target in captures if target.startswith("h100")), next(iter(captures)))
     usual = tuple(target for target in captures if target.partition(":")[0] in _USUAL)
     whole = captures[target].source
+    # A file with `PROGRAMS` contains many programs, so only the source of this function is shown.
     text = inspect.getsource(function) if "PROGRAMS" in whole else whole
     parts = (
         f"{(inspect.getdoc(function) or '').replace('\n', ' ')} \n",

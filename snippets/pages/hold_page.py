@@ -109,6 +109,7 @@ def show_numbers() -> str:
 
 def show_assertions() -> str:
     """Return a table of the assertions of a compiled program, with the first line of their docstrings."""
+    # The table is generated from the docstrings, so a new assertion appears on the page without an edit.
     documented = {
         name: inspect.getdoc(method) or ""
         for name, method in inspect.getmembers(CompiledProgram, inspect.isfunction)

@@ -76,7 +76,9 @@ def list_stages(moves: Capture) -> dict[str, str]:
 
 
 def _find_line(text: str, word: str) -> str:
+    # The word may also occur in the header of a computation, which contains no equals sign.
     line = next(line.strip() for line in text.splitlines() if word in line and " = " in line)
+    # These attributes are long and do not describe the move.
     clutter = r", metadata=\{.*|, calls=.*|, custom_call_has_side_effect=true"
     return re.sub(clutter, "", line).removeprefix("ROOT ")
 
@@ -102,6 +104,7 @@ def list_hiding(program: Capture, opcode: str) -> list[Instruction]:
         and instruction.name.startswith(opcode)
         and f"S({HOST})" in str(instruction.shape)
     )
+    # In a scheduled module, the order of the instructions is the order of execution.
     order = program.module.computation(start.computation).instructions
     end = next(
         instruction

@@ -98,6 +98,7 @@ def list_arguments() -> dict[str, list[str]]:
     }
     arguments = {}
     for name, call in calls.items():
+        # All calls append to one list of the module.
         look.seen.clear()
         call()
         arguments[name] = list(look.seen)
@@ -165,6 +166,7 @@ def list_branches(choose: Callable[..., object], *arguments: object) -> list[str
         calls.append("false")
         return jnp.cos(x)
 
+    # A tracer cannot decide a Python `if`, so the trace ends with an error; the calls before it are the answer.
     with suppress(jax.errors.TracerBoolConversionError):
         jax.make_jaxpr(lambda *values: choose(on_true, on_false, *values))(*arguments)
     return calls
@@ -201,6 +203,7 @@ def count_stages(captures: Captures, jaxpr: Jaxpr) -> dict[str, tuple[int, ...]]
     modules |= {f"HLO, optimized for {title(target)}": it.module for target, it in captures.items()}
     for stage, module in modules.items():
         opcodes = module.opcode_counts()
+        # The TPU's compiler turns a matmul into a convolution.
         stages[stage] = (opcodes["dot"] + opcodes["convolution"], len(module.entry.parameters), opcodes["sine"])
     return stages
 

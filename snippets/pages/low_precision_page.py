@@ -30,6 +30,7 @@ def list_matmuls(capture: Capture) -> Iterator[tuple[Instruction, str]]:
     """Yield each matmul with the element type of its left operand."""
     for computation in capture.module.computations:
         for instruction in computation:
+            # A matmul of scaled operands may be a custom call, which only the name of its target identifies.
             call = instruction.attributes.get("custom_call_target", "")
             if instruction.opcode in {"dot", "convolution"} or "ScaledDot" in call:
                 yield instruction, computation.by_name[instruction.operands[0]].shape.dtype

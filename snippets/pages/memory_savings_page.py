@@ -70,6 +70,7 @@ def compile_donations() -> tuple[Captures, list[str]]:
 
     example = tuple(jax.ShapeDtypeStruct(shape, dtype) for (dtype, shape), _ in DONATIONS.values())
     with warnings.catch_warnings(record=True) as log:
+        # By default, Python shows a warning only once per place, so a repeated compilation would record none.
         warnings.simplefilter("always")
         jax.jit(take, donate_argnums=range(len(DONATIONS))).lower(*example)
         captures = capture_all(take, *example, donate_argnums=range(len(DONATIONS)))
@@ -124,6 +125,7 @@ def check_donations(captures: Captures, messages: Sequence[str]) -> None:
 def count_table_copies(program: Capture, *, entry: bool) -> int:
     """Return the number of copies of the table in the ENTRY computation, or in all other computations."""
     copies = [copy for copy in program.module.walk() if copy.opcode in {"copy", "copy-start"}]
+    # A `copy-start` returns a tuple, whose first element has the shape of the copied array.
     return sum(
         (copy.shape.elements or (copy.shape,))[0].plain == TABLE
         for copy in copies
@@ -215,6 +217,7 @@ def count_product(program: Capture) -> int:
 
 def list_remade(program: Capture) -> list[str]:
     """Return the names of the instructions that compute a value again."""
+    # XLA appends `.remat` to the name of an instruction that it computes again.
     return [instruction.name for instruction in program.module.entry if ".remat" in instruction.name]
 
 

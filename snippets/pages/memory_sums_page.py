@@ -75,6 +75,7 @@ def list_main_temporaries(program: Capture) -> list[Allocation]:
 def count_tables(program: Capture) -> int:
     """Return the bytes of the tables of pointers in temporary main memory."""
     values = [value for a in list_main_temporaries(program) for value in a.values]
+    # A tuple in memory is a table of pointers to its elements.
     return sum(value.size for value in values if str(value.shape).startswith("("))
 
 
@@ -143,6 +144,7 @@ def check_stats(chain: Captures, gradient: Captures, constant: Captures) -> None
     for captures, in_tuple in ((chain, False), (gradient, True)):
         for program in captures.values():
             entry = program.module.entry
+            # Several results need a table of pointers in addition to their own bytes.
             assert (program.memory.outputs > sum(leaf.padded_bytes for leaf in entry.root.shape.leaves())) is in_tuple
             leaves = [leaf for parameter in entry.parameters for leaf in parameter.shape.leaves()]
             assert program.memory.arguments == sum(leaf.padded_bytes for leaf in leaves)

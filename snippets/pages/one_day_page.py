@@ -64,11 +64,13 @@ def _list_opcodes(function: Callable[..., Any], argument: jax.ShapeDtypeStruct) 
 
 def check_floats() -> None:
     """Check that XLA keeps `x * 0` for floats but not for integers, and removes `x + 0` for floats."""
+    # Infinity times 0 is not a number, so a compiler must not replace the product of floats by 0.
     assert np.isnan(jax.jit(lambda x: x * 0)(np.float32(np.inf)))
     for dtype in (jnp.float32, jnp.bfloat16, jnp.float16, jnp.int32, jnp.int8):
         is_float = jnp.issubdtype(dtype, jnp.floating)
         opcodes = _list_opcodes(lambda x: x * 0, jax.ShapeDtypeStruct((4,), dtype))
         assert ("multiply" in opcodes) == is_float, dtype
+    # The sum of -0.0 and 0.0 is 0.0, so a result of -0.0 proves that the addition was removed.
     assert np.signbit(jax.jit(lambda x: x + 0.0)(np.float32(-0.0)))
     assert not np.signbit(np.float32(-0.0) + np.float32(0.0))
 
@@ -83,6 +85,7 @@ def check_layouts(captures: Captures) -> None:
         chosen = Format(Layout(yours), SingleDeviceSharding(jax.devices("cpu")[0]))
         for function, order in ((jax.jit(jnp.sin), own), (jax.jit(jnp.sin, in_shardings=chosen), yours)):
             lowered = function.lower(jax.ShapeDtypeStruct(side, jnp.float32))
+            # The header of HLO lists dimensions from minor to major, JAX's `Layout` from major to minor.
             header = (lowered.compile().as_text() or "").splitlines()[0]
             minor_to_major = ",".join(map(str, reversed(order)))
             assert f"(f32{list(side)}{{{minor_to_major}}})->".replace(" ", "") in header, header
@@ -99,5 +102,6 @@ def check_compiles() -> None:
     jax.monitoring.register_event_duration_secs_listener(listen)
     for values in (np.ones(3, np.float32), np.zeros(3, np.float32), np.ones(4, np.float32)):
         doubled(values)
+    # The listener is global, so it would also receive the compilations of later checks.
     jax.monitoring.unregister_event_duration_listener(listen)
     assert sum(compiles) == 2

@@ -57,6 +57,7 @@ def check_elements() -> None:
     }
     assert elements
     for name, tuple_name in elements.items():
+        # The dump writes an element of a tuple as `%tuple#0`, without an instruction of its own.
         assert f"%{tuple_name}#{name.removeprefix(f'{tuple_name}_')}" in dump
     reprint = parse_hlo(dump)
     assert all(f"%{name} = " in reprint for name in elements)

@@ -103,6 +103,7 @@ def check_imported(catalog: OpcodeCatalog) -> None:
     for platform in ("cpu", "cuda", "tpu"):
         lowered = jax.jit(function).trace(*example).lower(lowering_platforms=(platform,))
         assert "chlo.acos" in lowered.as_text()
+        # This conversion expands every CHLO operation, unlike the import of some compilers.
         assert INVERSE & set(parse_module(lowered.as_text("hlo")).opcode_counts()) == set()
     outputs = [catalog.opcodes_at(target) for target in USUAL]
     assert all(mine != others for place, mine in enumerate(outputs) for others in outputs[:place])
@@ -140,6 +141,7 @@ def check_odd_operands() -> None:
         function, example = control_flow.PROGRAMS[name]
         module = capture_all(function, *example, targets=["cpu"])["cpu"].module
         states |= {loop.shape.is_tuple for loop in module.walk() if loop.opcode == "while"}
+    # A state of one value needs no tuple, so both forms must occur.
     assert states == {True, False}
     nested: Any = capture_all(attention.attention, *attention.EXAMPLE)["tpu-v5e"].module
     assert nested.opcode_counts()["fusion"] > nested.opcode_counts(entry_only=True)["fusion"]

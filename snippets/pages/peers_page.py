@@ -71,6 +71,7 @@ def find_innermost(assembly: str) -> str:
     lines = assembly.splitlines()
     for at, line in enumerate(lines):
         label = f"{line.split()[-1]}:"
+        # A jump back has a target that an earlier line defines.
         if line.split()[0].startswith("j") and label in lines[:at]:
             return "\n".join(lines[lines.index(label) : at + 1])
     return assembly
@@ -288,5 +289,6 @@ def check_pallas() -> None:
         return result
 
     traced = jax.jit(doubled).trace(jax.ShapeDtypeStruct((8, 128), "float32"))
+    # Lowering for a platform needs no device of that platform.
     lowered = traced.lower(lowering_platforms=("tpu",)).as_text()
     assert lowered.count("stablehlo.custom_call @tpu_custom_call") == lowered.count("stablehlo.") == 1

@@ -68,6 +68,7 @@ def has_mixed_launch(capture: Capture, line: int) -> bool:
     """Return whether some launch contains instructions from this source line and from other lines."""
     lines: dict[str, set[bool]] = {}
     for instruction in capture.module.walk():
+        # An instruction without a stack frame belongs to no known line.
         if (launch := find_launch(capture.module, instruction)) and capture.frames.get(instruction.stack_frame or 0):
             lines.setdefault(launch.name, set()).add(_has_line(capture, instruction, line))
     return {True, False} in lines.values()
@@ -93,6 +94,7 @@ def count_by_key() -> dict[str, int]:
     device = Mesh(np.array(jax.devices()[:1]), ("x",))
     spread = jax.device_put(vector, NamedSharding(device, PartitionSpec("x")))
     optioned = jax.jit(double, compiler_options={"xla_cpu_enable_fast_math": True})
+    # The first call fills the cache for the others, so the order matters.
     calls: dict[str, Callable[[], jax.Array]] = {
         "nothing, at the first call": lambda: jitted({"a": vector}),
         "values": lambda: jitted({"a": vector + 1}),

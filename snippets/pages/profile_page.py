@@ -96,6 +96,7 @@ def measure_lines(events: list[Mapping[str, Any]], capture: Capture) -> Counter[
     """Return the total time of a profile's events for each line of Python."""
     times: Counter[str] = Counter()
     for event in events:
+        # In the trace format, X marks a complete event; only these have a duration.
         if event["ph"] == "X":
             times[find_source_line(capture, event["args"]["hlo_op"]) or "no line"] += event["dur"]
     return times

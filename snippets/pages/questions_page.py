@@ -106,6 +106,7 @@ def dump_frames() -> dict[str, str]:
 
     XLA reads the option once per process, so the dumps are made in a new process that has printed nothing before.
     """
+    # The output begins with the exit status and may contain warnings, so only its last line is JSON.
     texts: dict[str, str] = json.loads(evidence.run_python(_FRAMES).splitlines()[-1])
     return texts
 
@@ -160,6 +161,7 @@ def list_warnings(make: Callable[[], object], **options: int) -> list[str]:
         jax.config.update(name, value)
     try:
         with warnings.catch_warnings(record=True) as caught:
+            # By default, Python shows a warning only once per place.
             warnings.simplefilter("always")
             make()
     finally:
@@ -197,6 +199,7 @@ def count_logged_phases(*phases: str) -> list[int]:
 def list_timed_targets(*names: str) -> Iterator[str]:
     """Yield the targets whose compiler writes pass times into the metadata of a dump."""
     for target in names:
+        # The default device selects the compiler, even for hardware that is not present.
         with tempfile.TemporaryDirectory() as folder, jax.default_device(targets.find_target(target).devices()[0]):
             options = {"xla_dump_to": folder, "xla_dump_module_metadata": True}
             jax.jit(layer.layer).lower(*layer.EXAMPLE).compile(options)
@@ -207,6 +210,7 @@ def list_timed_targets(*names: str) -> Iterator[str]:
 
 def add_memory(memory: Memory) -> int:
     """Return the bytes that one call occupies, without its code."""
+    # An aliased result shares the memory of an argument, which is counted already.
     return memory.arguments + memory.outputs - memory.aliased + memory.temporaries
 
 
@@ -221,4 +225,5 @@ def show_memory(captures: Captures) -> str:
 
 def count_copies(capture: Capture, shape: str) -> int:
     """Return the number of copies of an array in the whole program, including asynchronous copies."""
+    # A `copy-start` returns a tuple, so the shape of the array is searched in the text of its shape.
     return sum(it.opcode in {"copy", "copy-start"} and shape in it.shape.plain for it in capture.module.walk())

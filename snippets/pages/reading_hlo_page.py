@@ -94,6 +94,7 @@ def show_computations(capture: Capture) -> str:
         for key, callees in instruction.calls.items()
         for callee in callees
     }
+    # Callees come first in a module, but a reader starts at ENTRY.
     rows = [
         (
             markdown.code(computation.name),
@@ -211,6 +212,7 @@ def list_frames(hlo_text: str, frame: int) -> list[tuple[str, str, str]]:
         level = read_row(hlo_text, "StackFrames", frame)
         place = read_numbers(read_row(hlo_text, "FileLocations", read_numbers(level)["file_location_id"]))
         function = read_row(hlo_text, "FunctionNames", place["function_name_id"]).strip('"')
+        # HLO text contains the number of the parent plus one, so the outermost frame has 1.
         parent = read_numbers(level)["parent_frame_id"] - 1
         where = f"line {place['line']} in {markdown.code(function)}"
         rows.append((markdown.code(f"{frame} {level}"), where, str(parent) if parent else "none"))
@@ -223,6 +225,7 @@ def check_frames(chain: Sequence[Frame], file: str) -> None:
     lines = Path(file).read_text(encoding="utf-8").splitlines()
     for inner, outer in pairwise(chain):
         calling = " ".join(lines[outer.line - 1 : outer.end_line])
+        # The qualified name of a nested function begins with the name of the function around it.
         assert inner.function.split(".")[0] in calling or inner.function.startswith(outer.function)
 
 

@@ -122,6 +122,7 @@ def check_partitioning(captures: Captures) -> None:
     """Check that Shardy runs before the partitioner on each target, and that each program has one all-reduce."""
     for program in captures.values():
         names = [run.name for run in program.runs]
+        # On some targets, the name of the partitioning pass has a prefix.
         assert names.index("shardy-xla") < next(i for i, name in enumerate(names) if name.endswith("spmd-partitioning"))
         (collective,) = list_collectives(program.module)
         assert collective.kind == "all-reduce"
@@ -153,6 +154,7 @@ def check_reductions(sharded: Captures) -> None:
     assert "reduce-scatter" not in kinds
     scattered, whole = find_collective(h100, "reduce-scatter"), find_collective(cpu, "all-reduce")
     assert scattered.is_async
+    # An all-reduce is a reduce-scatter followed by an all-gather that sends as much.
     shares = [2 * scattered.sent_bytes / scattered.operand_bytes, whole.sent_bytes / whole.operand_bytes]
     assert abs(shares[0] - shares[1]) < 0.01
     assert "all-reduce-scatter" in {collective.kind for collective in list_collectives(tpu.module)}
@@ -223,6 +225,7 @@ def show_between(capture: Capture, start: str, end: str) -> str:
     names = [instruction.name for instruction in capture.module.entry]
     between = capture.module.entry.instructions[names.index(start) : names.index(end) + 1]
     hidden = HIDDEN | {"output_to_operand_aliasing"}
+    # Instructions that launch nothing would only make the listing longer.
     lines = (
         print_instruction(instruction, hidden, layouts=False)
         for instruction in between
@@ -235,6 +238,7 @@ def list_started(capture: Capture) -> Iterator[str]:
     """Yield the opcode of each start; for an `async-start`, yield the opcodes of the computation that it wraps."""
     for instruction in capture.module.walk():
         if instruction.opcode == "async-start":
+            # An `async-start` wraps its operation in a computation.
             instructions = (inner for computation in capture.module.called(instruction) for inner in computation)
             yield from (inner.opcode for inner in instructions if inner.opcode != "parameter")
         elif instruction.opcode.endswith("-start"):
@@ -245,6 +249,7 @@ def check_synchronous(captures: Iterable[Capture]) -> None:
     """Check that no collective of the CPU's programs has a start and a done."""
     for program in captures:
         collectives = list_collectives(program.module)
+        # Without any collective, the next checks would always pass.
         assert collectives
         assert not any(collective.is_async for collective in collectives)
         assert not any(opcode.endswith(("-start", "-done")) for opcode in program.module.opcode_counts())

@@ -32,6 +32,7 @@ _EARLY = {"Python", "JAX", "import"}
 
 def compile_rewrites() -> dict[str, dict[str, Captures]]:
     """Compile the programs of all rewrites for each element type and target, and read the compilers' logs."""
+    # Several rewrites share a program, which is compiled once.
     programs = dict.fromkeys(program for program, _, _ in rewrites.REWRITES.values())
     return {program: {kind: _compile_typed(program, kind) for kind in KINDS} for program in programs}
 
@@ -113,6 +114,7 @@ def _list_simplified(programs: Programs, fates: Fates) -> Iterator[Sequence[str]
             rule = next((rule.rule for rule in list_rules(it) if rule.decision == replacement), "")
             rule_name = markdown.code(rule) or "not named"
             yield markdown.code(name), title(it.target), kind, rule_name, markdown.escape(replacement.sentence)
+            # One example per rewrite is enough for the table.
             break
 
 
@@ -145,6 +147,7 @@ def list_late_rewrites(programs: Programs, target: str, last: str) -> list[str]:
             ran = [(run.pipeline, run.name) for run in programs[program][kind][target].runs]
             place = [run for _, run in ran].index(last)
             by = (fate.pipeline, fate.by)
+            # A pass that also runs later may have made the rewrite there, so it counts as late.
             if by in ran[place:] or (fate.step is not None and by not in ran[:place]):
                 late.append(f"{name} in {kind}")
     return late
@@ -155,6 +158,7 @@ def show_root(it: Capture) -> str:
     stablehlo = next(line.strip() for line in it.stablehlo.splitlines() if "sqrt" in line)
     inversion = next(step for step in it.passes if "divide" not in step.module.opcode_counts())
     parts = [markdown.fence(stablehlo, "stablehlo", title="in StableHLO")]
+    # These literals are the square root of two and its inverse, as XLA prints them in float32.
     for module, literal, stage in (
         (it.unoptimized_module, "1.41421354", "after the import"),
         (inversion.module, "0.707106769", f"after {inversion.name}"),
@@ -166,6 +170,7 @@ def show_root(it: Capture) -> str:
 
 def list_remaining(name: str, it: Capture) -> list[str]:
     """Return the remaining operations of a value that does not depend on an argument."""
+    # The operation that needs the argument is not a part of the known value.
     necessary = Counter({known_inputs.CASES[name][2]: 1})
     return sorted(set(it.module.opcode_counts() - necessary) - known_inputs.IDLE)
 

@@ -57,6 +57,7 @@ _DIALECTS = (
     ("CHLO", chlo, "convenience operations for clients, which expand into StableHLO; no compatibility promise"),
     ("sdy", sdy, "Shardy's meshes, shardings and collectives, in the same module as StableHLO"),
 )
+# The lookbehind excludes values, symbols, attributes and strings, which may contain the name of a dialect.
 _MLIR = re.compile(r"(?<![\w#!%.\"])(?:arith|builtin|func|llvm|math|scf|stablehlo|tensor|tt|xla|xtile)\.")
 _OPEN_SHAPES = re.compile(r"get_dimension_size|compare|call @_wrapped|dot_general|dynamic_broadcast")
 
@@ -64,6 +65,7 @@ _OPEN_SHAPES = re.compile(r"get_dimension_size|compare|call @_wrapped|dot_genera
 def read_readers() -> tuple[dict[str, Any], list[str]]:
     """Return the record of the files that JAX releases write and read, and these releases, oldest first."""
     record = stamps.read_current(Path("docs/data/stablehlo-readers.json"))  # its newest release is the installed one
+    # Parts of a version are compared as numbers, because 0.10 is newer than 0.9.
     return record, sorted(record["stablehlo"], key=lambda release: tuple(map(int, release.split("."))))
 
 
@@ -89,6 +91,7 @@ def show_exchange() -> str:
 
 def list_names(module: ModuleType) -> list[str]:
     """Return the names of a dialect's operations."""
+    # A dialect's module also contains classes that are no operations.
     kinds = [kind for kind in vars(module).values() if isinstance(kind, type) and hasattr(kind, "OPERATION_NAME")]
     return sorted({str(kind.OPERATION_NAME).partition(".")[2] for kind in kinds})
 
@@ -140,6 +143,7 @@ def show_root(capture: Capture) -> str:
 
 def is_one_opcode(capture: Capture, name: str) -> bool:
     """Return whether a CHLO operation is a single opcode in the HLO that a compiler receives."""
+    # CHLO spells names with underscores, HLO with hyphens.
     return capture.unoptimized_module.opcode_counts()[name.replace("_", "-")] > 0
 
 
@@ -264,11 +268,13 @@ def show_mlir(stablehlo: str, loop: str, triton: str) -> str:
         ("LLVM IR, PTX, machine code", "no", "none: LLVM's text"),
         ("the TPU's code below HLO", "no", "none: LLO (libtpu's low-level operations)"),
     ]
+    # The target's data layout is long and does not describe the fusion.
     fence = markdown.fence(re.sub(r" attributes \{dlti.*", " {", loop), "stablehlo")
     folded = markdown.fold("The CPU's fusion of bias and relu in MLIR, after XLA's MLIR passes", fence)
     return f"{markdown.table(['stage', 'MLIR', 'dialects'], rows)}\n{folded}"
 
 
 def _list_dialects(module_text: str) -> str:
+    # Every module is an operation of `builtin`, so this dialect says nothing about the stage.
     names = {prefix[:-1] for prefix in _MLIR.findall(module_text)} - {"builtin"}
     return ", ".join(map(markdown.code, sorted(names)))

@@ -92,6 +92,7 @@ def check_speeds(speed: Mapping[str, Any]) -> None:
     assert tiny == max(ratios.values())
     assert tiny > 3 * large
     assert large > 1.1
+    # Measured times vary from run to run, so the bounds leave room on both sides.
     assert 0.8 < single < 1.25
     assert single < layers < large
 
@@ -153,6 +154,7 @@ def show_unfused(fused: Captures, apart: Captures, names: Mapping[str, str]) -> 
     rows = [
         (
             title(target),
+            # This pass of the CPU does not fuse, so a column of fusion passes omits it.
             markdown.code(names[target].removeprefix("cpu-parallel-task-assigner,")),
             *(f"{len(list_kernels(captures[target])):,}" for captures in (fused, apart)),
         )
@@ -245,4 +247,5 @@ def check_scan(scanned: Captures) -> None:
 
 def count_matmuls(capture: Capture) -> int:
     """Return the number of GPU kernels that multiply matrices."""
+    # The opcode of a matmul by Triton is `fusion`, so only the name of its kernel identifies it.
     return sum(kernel.name.startswith("gemm") for kernel in list_kernels(capture))

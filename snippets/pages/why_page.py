@@ -65,6 +65,7 @@ def name_matmul(program: Capture) -> str:
     """Return the name of the library function or kernel that computes the first matmul."""
     name = list_kernels_of_lines(program, "y = x @ w")[0]
     kernel = next(kernel for kernel in list_kernels(program) if kernel.name == name)
+    # The value of the attribute includes its quotes.
     return kernel.instruction.attributes.get("custom_call_target", "").strip('"') or name
 
 
@@ -88,6 +89,7 @@ def draw_kernels(program: Capture) -> str:
     names = [
         name
         for name in dict.fromkeys((*list_kernels_of_lines(program, "y = x @ w"), *list_standardizing(program)))
+        # The picture shows only instructions of ENTRY, so a kernel inside a loop has no box.
         if name not in left_out and name in program.module.entry.by_name
     ]
     kernels = f"The kernels from x @ w to z on {title(program.target)}"
@@ -106,10 +108,12 @@ def list_transposed(reasons: Reasons, target: str) -> list[Decision]:
 
 def follow_layout(reasons: Reasons, name: str) -> list[Decision]:
     """Return the chain of requests for the layout of an instruction, from the first request to the last."""
+    # In reversed order, the first decision about an instruction replaces the later ones.
     requests = {
         decision.instruction: decision for decision in reversed(reasons.of("layout")) if decision.kind == "layout-set"
     }
     steps = [requests[name]]
+    # Two instructions may request layouts from each other, so the length of the chain is bounded.
     while steps[-1].others and steps[-1].others[0] in requests and len(steps) < len(requests):
         steps.append(requests[steps[-1].others[0]])
     return steps[::-1]
@@ -150,6 +154,7 @@ def show_rules(reasons: Mapping[str, Reasons]) -> str:
     """Return a table of the replacements with a known rule on each target, each once, as HTML."""
     rows = []
     for target, of_target in reasons.items():
+        # A pass that runs again may log the same replacement again.
         rules = {(rule.rule, rule.decision.instruction): rule for rule in find_rules(of_target.decisions) if rule.rule}
         for rule in rules.values():
             parts = (rule.rule, rule.decision.instruction, rule.decision.words)
@@ -180,6 +185,7 @@ def show_copied(captures: Captures, donated: Captures) -> str:
 def count_collective(program: Capture, name: str = "all-gather") -> int:
     """Return the number of collectives of a kind in a program, including asynchronous ones."""
     counts = program.module.opcode_counts()
+    # An asynchronous collective consists of two instructions, of which only the start is counted.
     return counts[name] + counts[f"{name}-start"]
 
 

@@ -37,6 +37,7 @@ def count_billions(name: str) -> int:
 def check_lines_of() -> None:
     """Check the lines of an answer with and without `--lines-of`, the commands that accept it, and its error."""
     with tempfile.TemporaryDirectory() as place:
+        # A module in a folder of this name counts as a library, whose lines are left out by default.
         folder = Path(place, "site-packages")
         folder.mkdir()
         (folder / "small_layers.py").write_text(LAYERS, encoding="utf-8")
@@ -71,6 +72,7 @@ def check_scopes() -> None:
         return x
 
     square = jax.ShapeDtypeStruct((64, 64), "float32")
+    # Without sources, no operation has a line of the user.
     unplaced = capture_all(two_layers, square, targets=["cpu"])["cpu"].retold(sources={})
     kernels, memory = xla_inspect.kernels(unplaced), xla_inspect.memory(unplaced)
     spread = xla_inspect.collectives(two_layers, square, mesh={"data": 8}, specs=(jax.P("data"),))
