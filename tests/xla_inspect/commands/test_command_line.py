@@ -232,4 +232,5 @@ def test_a_closed_pipe_ends_the_command_silently() -> None:
     command = f"{shown_command} | head -n 1"
     result = subprocess.run(["bash", "-c", command], check=True, capture_output=True, text=True)
     assert result.stdout.startswith("HloModule jit_layer")
-    assert result.stderr.replace("compiling layer for cpu ...\n", "") == ""
+    # A busy machine reports its progress more than once.
+    assert [line for line in result.stderr.splitlines() if not line.startswith("compiling layer for cpu")] == []
