@@ -62,7 +62,7 @@ def test_the_sentence_of_a_closed_pass_claims_no_more_than_captures_show() -> No
     with pytest.raises(PassTableError, match="secret is closed source and changed nothing in the captures"):
         check_rows({"secret": row}, see("secret"))
     check_rows({"secret": row}, see("secret", tpu=PassUse(runs=1, changes=1, programs=["layer"])))
-    check_rows({"secret": PassRow("secret", "By its name alone, it keeps one.", ("libtpu",))}, see("secret"))
+    check_rows({"secret": PassRow("secret", "Its name suggests that it keeps one.", ("libtpu",))}, see("secret"))
     pipeline = {"secret": PassRecord("secret", {"tpu-v5e": PassUse(runs=1)}, ["all"], ["dce"])}
     check_rows({"secret": row}, pipeline)
 
@@ -73,8 +73,8 @@ def test_the_sentence_of_a_closed_pass_claims_no_more_than_captures_show() -> No
         ('says = "Removes"\nsources = ["xla/a.cc"]', "dce: `says` must be one sentence"),
         ('sources = ["xla/a.cc"]', "dce: `says` must be one sentence"),
         ('says = "Removes."', "dce: `sources` must list its files"),
-        ('says = "Removes."\nsource = "xla/a.cc"', "dce: no key is named source; the keys are log, says, sources"),
-        ('says = "By its name, it removes."\nsources = ["xla/a.cc"]', "dce: its source is open"),
+        ('says = "Removes."\nsource = "xla/a.cc"', "dce: unknown key source; the keys are log, says, sources"),
+        ('says = "Its name suggests that it removes."\nsources = ["xla/a.cc"]', "dce: its source is open"),
     ],
 )
 def test_an_incomplete_row_fails_with_the_name_of_its_pass(write: Writer, entry: str, message: str) -> None:

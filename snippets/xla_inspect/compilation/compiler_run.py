@@ -195,7 +195,6 @@ def compile_lowered(  # noqa: PLR0913 - what is compiled for what, and how much 
             error.add_note("What the compiler left until then is this error's `capture`, an xla_inspect.Capture.")
         raise
     except BaseException:
-        # Dumps in memory would take room until a later process removes them.
         folder.cleanup()
         raise
     return partial(collect, compilation)
@@ -332,7 +331,6 @@ def measure_memory(compiled: jax.stages.Compiled) -> Memory:
         aliased=stats.alias_size_in_bytes,
         temporaries=stats.temp_size_in_bytes,
         generated_code=stats.generated_code_size_in_bytes,
-        # Some releases of jaxlib do not report the peak.
         peak=getattr(stats, "peak_memory_in_bytes", 0),
     )
 

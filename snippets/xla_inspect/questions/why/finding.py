@@ -98,12 +98,9 @@ class WhyFinder:
             return (explain_untraced(self.evidence, selection),), ()
         single = chain.from_iterable(map(self._explain_instruction, selection.instructions))
         findings = list(single if selection.is_one else self._explain_many(selection))
-        # Before the kernels are determined, explanations of kernels would describe an intermediate state.
         if not self.stage.has_launches:
             findings = [finding for finding in findings if finding.kind in _DECIDED]
-        findings += [
-            explain_removed(self.evidence, instruction) for instruction in self._choose_removed(selection, findings)
-        ]
+        findings += [explain_removed(self.evidence, op) for op in self._choose_removed(selection, findings)]
         if not findings:
             message = (
                 f"{what!r} is not a collective, copy or argument of {self.stage.join(self.evidence.capture.program)}, "
@@ -127,11 +124,10 @@ class WhyFinder:
             InspectError: The program lacks one of the parts, or no kernel computes one of them.
         """
         first, second = (self.selector.select(name) for name in (one, other))
-        first_launches, second_launches = (list_launches(self.evidence, selection) for selection in (first, second))
-        for word, launches, selection in ((one, first_launches, first), (other, second_launches, second)):
+        ones, others = (list_launches(self.evidence, selection) for selection in (first, second))
+        for word, launches, selection in ((one, ones, first), (other, others, second)):
             if not launches:
                 if selection.removed:
-                    # A removed part is in no kernel, and its removal answers the question.
                     removal = explain_removed(self.evidence, selection.removed[0])
                     return (removal,), selection.removed[:1]
                 message = f"no kernel of {self.evidence.capture.program} computes {word!r}: it has no launch of its own"
@@ -144,38 +140,30 @@ class WhyFinder:
         holders = [self.evidence.kernels.holder(instruction) for instruction in parts]
         if holders[0] is not None and holders[0] is holders[1]:
             return (explain_union(self.evidence, holders[0], *parts),), (holders[0].instruction,)
-        launch, neighbour = self._choose_pair(first_launches, second_launches)
+        launch, neighbour = self._choose_pair(ones, others)
         about = {launch: self._find_in(first, {launch}), neighbour: self._find_in(second, {neighbour})}
         finding = explain_boundary(self.evidence, launch, neighbour, about)
-        # Each part may have several kernels, and their other boundaries are also explained.
-        others = tuple(
+        boundaries = tuple(
             explain_boundary(self.evidence, a, b)
-            for a in first_launches
-            for b in second_launches
+            for a in ones
+            for b in others
             if a is not b and (a, b) != (launch, neighbour) and self._touch(a, b)
         )
-        return (finding, *others[:_MOST_BOUNDARIES]), (launch.instruction, neighbour.instruction)
+        return (finding, *boundaries[:_MOST_BOUNDARIES]), (launch.instruction, neighbour.instruction)
 
     def find_pair(self, one: str, other: str) -> tuple[Instruction, ...]:
         """Return the main instructions of the two selections, or nothing if no kernel computes one of them."""
         selections = [self.selector.select(word) for word in (one, other)]
-        first_launches, second_launches = ({*list_launches(self.evidence, selection)} for selection in selections)
-        return (
-            tuple(self._find_in(selection, first_launches & second_launches) for selection in selections)
-            if first_launches and second_launches
-            else ()
-        )
+        ones, others = ({*list_launches(self.evidence, selection)} for selection in selections)
+        return tuple(self._find_in(selection, ones & others) for selection in selections) if ones and others else ()
 
-    def _choose_pair(
-        self, first_launches: Sequence[Launch], second_launches: Sequence[Launch]
-    ) -> tuple[Launch, Launch]:
+    def _choose_pair(self, ones: Sequence[Launch], others: Sequence[Launch]) -> tuple[Launch, Launch]:
         """Return one launch of each selection: the ones that compute the most of it, and adjacent ones if possible."""
-        # There is no such pair if one launch computes both parts.
-        pairs = [(a, b) for a in first_launches for b in second_launches if a is not b]
+        pairs = [(a, b) for a in ones for b in others if a is not b]
         return min(
             pairs,
-            key=lambda pair: (first_launches.index(pair[0]) + second_launches.index(pair[1]), not self._touch(*pair)),
-            default=(first_launches[0], second_launches[0]),
+            key=lambda pair: (ones.index(pair[0]) + others.index(pair[1]), not self._touch(*pair)),
+            default=(ones[0], others[0]),
         )
 
     def _touch(self, one: Launch, other: Launch) -> bool:
@@ -185,18 +173,12 @@ class WhyFinder:
     def _find_in(self, selection: Selection, shared: Collection[Launch]) -> Instruction:
         """Return the main instruction of a selection, in one of the shared kernels if possible."""
         kernels = self.evidence.kernels
-        own = [
-            instruction
-            for instruction in selection.instructions
-            if kernels.holder(instruction) is not None and not is_fusion(instruction)
-        ]
+        own = [op for op in selection.instructions if kernels.holder(op) is not None and not is_fusion(op)]
         own = own or [instruction for instruction in selection.instructions if kernels.holder(instruction) is not None]
-        # A matmul is more important than the sum of its partial results, and both are more important than what follows.
         heavy = min(
             (HEAVY.index(instruction.opcode) for instruction in own if instruction.opcode in HEAVY), default=None
         )
         most = own if heavy is None else [instruction for instruction in own if instruction.opcode == HEAVY[heavy]]
-        # An instruction that only renames a value does not represent its kernel.
         most = [instruction for instruction in most if instruction.opcode not in IDLE] or most
         inside = [instruction for instruction in most if kernels.holder(instruction) in shared]
         chosen = inside or most
@@ -257,15 +239,14 @@ class WhyFinder:
             else:
                 yield explain_kernel(evidence, launch)
         inner = [
-            instruction
-            for instruction in selection.instructions
-            if instruction.opcode in {"transpose", "copy"}
-            and (holder := evidence.kernels.holder(instruction)) is not None
+            op
+            for op in selection.instructions
+            if op.opcode in {"transpose", "copy"}
+            and (holder := evidence.kernels.holder(op)) is not None
             and not is_move(evidence.kernels, holder)
         ]
         for moved in inner[:_MOST_BOUNDARIES]:
             yield explain_move(evidence, moved, evidence.kernels.holder(moved))
-        # Each pair of kernels is explained once, whichever of the two is visited first.
         pairs = {
             frozenset((one.scheduled, other.scheduled)): (one, other)
             for one in own
@@ -300,11 +281,7 @@ class WhyFinder:
     def _describe_value(self, what: str, findings: Sequence[Finding]) -> str:
         selection = self.selector.select(what)
         last = self.selector.find_value(selection, _GATHERING | IDLE)
-        own = [
-            instruction
-            for instruction in (*selection.removed, *selection.instructions)
-            if instruction.opcode not in IDLE
-        ]
+        own = [op for op in (*selection.removed, *selection.instructions) if op.opcode not in IDLE]
         return describe_value(self.evidence, selection, last or next(iter(own[::-1]), None), findings)
 
     def _find_exchange(self, launch: Launch, instruction: Instruction) -> Exchange | None:

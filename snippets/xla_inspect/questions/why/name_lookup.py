@@ -98,28 +98,23 @@ class Selector:
         if match := _LINE.fullmatch(word):
             return self._select_line(what, match["file"] or "", int(match["number"]))
         inside = fused_computations(self.capture.module)
-        # Several computations may have an instruction of this name; one outside of fusions is more likely meant.
         matches = [instruction for instruction in self.capture.module.walk() if instruction.name == word]
         if matches:
             return Selection(
                 what, (min(matches, key=lambda instruction: instruction.computation in inside),), (), is_one=True
             )
         return (
-            # The meanings are tried from the most specific to the most general.
             self._select_variable(what, word)
             or self._select_argument(what, word)
             or self._select_all(what, word)
             or self._select_former(what, word)
-            # For a variable without instructions, a message is more useful than lines that contain its name.
             or (None if self._variables.get(word) else self._select_fragment(what, word))
             or self._refuse(what, word)
         )
 
     def list_names(self) -> tuple[str, ...]:
         """Return the names of parts of the program: scopes, then functions and variables with instructions."""
-        scopes = {
-            scope for instruction in self.capture.module.walk() for scope in read_op_scope(instruction.op_name or "")
-        }
+        scopes = {scope for op in self.capture.module.walk() for scope in read_op_scope(op.op_name or "")}
         functions = {frame.function.rpartition(".")[2] for frame in self._frames()}
         places = {(line.file, line.number) for line in self.lines.values()}
         variables = {
@@ -146,7 +141,6 @@ class Selector:
             return [self.capture.source_file]
         path = file.replace("\\", "/").removeprefix("./")
         matches = [source for source in self.capture.sources if source == path or source.endswith(f"/{path}")]
-        # The path on the command line may contain more folders than the paths in the capture.
         matches = matches or [source for source in self.capture.sources if path.endswith(f"/{source}")]
         if not matches:
             files = ", ".join(sorted(self.capture.sources)[:8])
@@ -156,9 +150,9 @@ class Selector:
 
     def _select_places(self, what: str, places: set[tuple[str, int]]) -> Selection:
         instructions = tuple(
-            instruction
-            for instruction in self.capture.module.walk()
-            if (line := self.lines.get(instruction)) is not None and (line.file, line.number) in places
+            op
+            for op in self.capture.module.walk()
+            if (line := self.lines.get(op)) is not None and (line.file, line.number) in places
         )
         removed_instructions: list[Instruction] = []
         numbers = self.histories.states[0].numbers
@@ -167,7 +161,6 @@ class Selector:
             if final is None:
                 removed_instructions.append(original)
             elif final not in instructions:
-                # A pass that created a new instruction for it may have lost the line.
                 instructions = (*instructions, final)
         return Selection(what, instructions, tuple(removed_instructions), lines=tuple(sorted(places)))
 
@@ -193,11 +186,7 @@ class Selector:
             passing: Opcodes that only collect values or call other computations.
         """
         imported = self.list_imported(selection.lines)
-        whole = [
-            instruction
-            for instruction in imported
-            if instruction.opcode not in passing and self._is_in(instruction, selection.statements)
-        ]
+        whole = [op for op in imported if op.opcode not in passing and self._is_in(op, selection.statements)]
         users = self.histories.states[0].module.users
         return next((instruction for instruction in reversed(whole) if not {*users(instruction)} & {*whole}), None)
 
@@ -234,10 +223,8 @@ class Selector:
     def _is_in(self, instruction: Instruction, statements: Collection[_Statement]) -> bool:
         """Return whether an instruction comes from one of the statements, or true if there are no statements."""
         frame = find_frame(self.capture, instruction)
-        # Without a column, statements that share a line cannot be distinguished, so all of them match.
         if not statements or frame is None or frame.column < 1:
             return True
-        # Frames count columns from one, and `ast` counts them from zero.
         at = frame.line, frame.column - 1
         return any(statement.file == frame.file and statement.start <= at < statement.end for statement in statements)
 
@@ -247,11 +234,7 @@ class Selector:
 
     def _select_argument(self, what: str, word: str) -> Selection | None:
         """Return the argument with a name of JAX, or None."""
-        whole = (
-            instruction
-            for instruction in self.capture.module.walk()
-            if instruction.op_name == word and instruction.opcode == "parameter"
-        )
+        whole = (op for op in self.capture.module.walk() if op.op_name == word and op.opcode == "parameter")
         return next((Selection(what, (instruction,), (), is_one=True) for instruction in whole), None)
 
     def _select_all(self, what: str, word: str) -> Selection | None:
@@ -270,7 +253,6 @@ class Selector:
                 or f"({word})" in (instruction.op_name or "")
             ),
             lambda instruction: instruction.stack_frame in chains,
-            # The optimized module splits an asynchronous operation into a start and an end.
             lambda instruction: instruction.opcode.removesuffix("-start") == word,
         )
         groups = (tuple(filter(is_meant, self.capture.module.walk())) for is_meant in meanings)
@@ -285,7 +267,6 @@ class Selector:
             for number, line in enumerate(text.splitlines(), 1)
             if piece in "".join(line.split())
         }
-        # A single character occurs in most lines.
         selection = self._select_places(what, places) if len(piece) > 1 else None
         return selection if selection and (selection.instructions or selection.removed) else None
 
@@ -311,7 +292,6 @@ class Selector:
             raise InspectError(message)
         near = list_nearest(word, [*names, *assigned, *self.list_names()], _NEAREST, 0.5)
         stem = word.rpartition(".")[0] or word
-        # Passes number the names of new instructions, so a name with the same stem is a likely successor.
         near += [name for name in names if name.rpartition(".")[0] == stem or name == stem][:_NEAREST]
         near = (
             list(dict.fromkeys(near))[:_NEAREST]

@@ -86,13 +86,10 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
     what = "transpose" if moved.opcode == "transpose" else "copy"
     pass_name = first.name
     if moved.opcode == "copy-start" and any(event.source == ASSIGNING for event in evidence.capture.log):
-        # The compiler decides prefetches after all passes, in a step that is not a pass.
         pass_name = ASSIGNING.replace("_", "-")
     pipeline = first.pipeline
     if inserted is not None and kind == "copy":
-        # Without a dump between two passes, the history attributes a copy to the wrong one. The log is reliable.
         pass_name, pipeline = inserted.pass_name or _INSERTING, inserted.pipeline or pipeline
-    # Copy insertion works in several rounds, each with its own dump.
     shown_pass = _INSERTING if pass_name.startswith("adding_") else pass_name
     by = "part of the original program"
     if first.deed != "imported":
@@ -106,7 +103,6 @@ def explain_move(evidence: Evidence, moved: Instruction, launch: Launch | None) 
         lines[0],
         notes,
         (*([reason] if reason else []), *(message for message in messages if message is not reason))[:_MOST],
-        # A copy reads and writes each of its bytes.
         2 * size,
         lines if len(lines) > 1 else (),
     )
@@ -127,7 +123,6 @@ def _find_asker(messages: tuple[Reason, ...], moved: Instruction) -> str:
     """Return the instruction that requested the layout of a copy according to layout assignment, or an empty string."""
     order = _show_order(moved)
     for message in messages:
-        # The message may continue the layout with tiles, as in `{1,0:T(8,128)}`, so the closing brace is not compared.
         if message.kind == "copied-for-layout" and message.others and order[:-1] in message.words:
             return message.others[0]
     return ""
@@ -151,7 +146,6 @@ def _pick(messages: tuple[Reason, ...], kind: Kind, first: Step) -> Reason | Non
     explained = [
         message for message in messages if message.topic in topics and message.verdict != "tried" and message.sentence
     ]
-    # A message of the pass that made the copy is better evidence than a message of another pass.
     own = [message for message in explained if message.pass_name == first.name]
     return next(iter(own or explained), None)
 
@@ -160,7 +154,6 @@ def find_taken(module: Module, moved: Instruction, scheduled: Instruction) -> In
     """Return the operand of a copy or transpose, outside of the fusion around it."""
     operands = module.operands(moved)
     value = operands[0] if operands else moved
-    # A parameter of a fusion is the operand of its launch with the same number.
     if moved.computation != scheduled.computation and value.opcode == "parameter":
         outer = module.operands(scheduled)
         number = value.parameter_number or 0
@@ -203,7 +196,6 @@ def _find_cause(  # noqa: PLR0913 - the copy, its neighbors and its origin
     """Return the kind of explanation for a copy, the reason for the copy, and further notes."""
     before, after = source.shape.layout, find_made(moved).layout
     inner = evidence.module.operands(moved)
-    # The search for the source looks through instructions that rename a value and may change its layout.
     if inner and moved.opcode == "copy":
         before = inner[0].shape.layout or before
     reading = ", ".join("the result" if _is_result(user) else evidence.name_value(user) for user in users[:2])
@@ -281,7 +273,6 @@ def _explain_protection(
     readers = [
         user for user in (*others, *users) if user not in writers and user.opcode not in _CONTROL and not user.is_root
     ]
-    # A tuple or another copy does not explain why the value must be preserved.
     readers = [user for user in readers if user.opcode not in {"tuple", "copy"}]
     names = list(dict.fromkeys(evidence.name_value(user) for user in readers))[:2]
     reading = f"{' and '.join(names)} also {'reads' if len(names) == 1 else 'read'} it" if names else ""
@@ -320,7 +311,6 @@ def _name_source(evidence: Evidence, flow: ValueFlow, source: Instruction, origi
 
 def _updates(evidence: Evidence, user: Instruction) -> bool:
     """Return whether an instruction may write its result over an operand."""
-    # A custom call may write its result into the memory of an operand.
     if "output_to_operand_aliasing" in user.attributes:
         return True
     launch = evidence.kernels.holder(user)
