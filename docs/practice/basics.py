@@ -47,7 +47,8 @@ assert (x[0, 0], y[0, 0]) == (0.0, 7.0)
 # ## jit runs your Python once { #jit }
 #
 # **Predict.** `f` prints a line when Python executes it.
-# It is called three times below. How often does it print, and what is `x` at that time?
+# It is called three times below.
+# How often does it print, and what is `x` at that time?
 
 
 # %% open="What the three calls print"

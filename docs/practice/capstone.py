@@ -6,7 +6,8 @@
 # # Fix slow models
 #
 # A model reads a text piece by piece, and wastes time and memory in four ways.
-# The compiler's output shows all four of them without a stopwatch. Find them, then fix them.
+# The compiler's output shows all four of them without a stopwatch.
+# Find them, then fix them.
 #
 # The model is in `snippets/practice/capstone/slow.py`, and these are its three functions.
 
@@ -101,7 +102,8 @@ assert {computes for _, _, computes in describe_kernels(found) if "dot" in compu
 # %% [markdown]
 # ### What it copies { #copies }
 #
-# The first line shows which arguments share their buffers with results. The instructions of `ENTRY` below it have results as large as the memory of the model.
+# The first line shows which arguments share their buffers with results.
+# The instructions of `ENTRY` below it have results as large as the memory of the model.
 
 # %%
 size = found.module.entry.root.shape.bytes
@@ -128,7 +130,7 @@ exercise("capstone/model")
 # %% [markdown]
 # ## The difference { #difference }
 #
-# This table compares the reference solution with the slow model, for a piece of the full length.
+# This table compares the reference solution with the start, for a piece of the full length.
 #
 # **Predict.** Each layer does the same work as before.
 # Which of these numbers fall, and which might rise: kernels in the program, kernels launched by a step, bytes, compilations?
@@ -162,7 +164,8 @@ table(["number", "slow", "fixed"], [(name, *counts) for name, counts in differen
 #
 # Only the number of launches rose.
 # Each iteration of the loop has to read the weights of its layer from the stack and increment a counter, which an unrolled program does not need.
-# That is the price of a program of constant size. For layers as small as these, it can be too high, and `scan(..., unroll=2)` is a compromise.
+# That is the price of a program of constant size.
+# For layers as small as these, it can be too high, and `scan(..., unroll=2)` is a compromise.
 
 # %% check="Every number except the launches of a step falls; there is one loop for any number of layers, one compilation and no new memory."
 fell = {name: counts[1] < counts[0] for name, counts in difference.items()}
@@ -189,7 +192,8 @@ assert [each for each in rounds if "dot" in each] == ["dot, reduce, broadcast, s
 # ## A model without evidence { #diagnose }
 #
 # For the second model, you get no evidence.
-# It has some of eight faults. Read its dump, and write down the faults with the line that proves each of them.
+# It has some of eight faults.
+# Read its dump, and write down the faults with the line that proves each of them.
 # Only proven faults count, and your fix is judged after you have proven all of them.
 
 # %% exercise="capstone/diagnose"

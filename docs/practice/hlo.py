@@ -27,7 +27,8 @@ from xla_inspect.report import title
 # ## Get a dump { #dump }
 #
 # JAX alone can show the HLO of any program: `jax.jit(f).lower(*args).compile().as_text()`.
-# If `XLA_FLAGS` asks for it, the compiler also writes every stage into a folder. One command does both for you:
+# If `XLA_FLAGS` asks for it, the compiler also writes every stage into a folder.
+# One command does both for you:
 #
 # ```sh
 # uv run python -m xla_inspect.hlo_dump --to dump
@@ -201,7 +202,8 @@ table(["equation", "HLO before", "HLO after, and in which kernel"], jaxpr_to_hlo
 
 # %% [markdown]
 # An equation becomes one instruction if its operands have equal shapes.
-# A jaxpr can add a row to a matrix. HLO adds only arrays of the same shape, so the row is repeated first, which takes three more instructions for each addition.
+# A jaxpr can add a row to a matrix.
+# HLO adds only arrays of the same shape, so the row is repeated first, which takes three more instructions for each addition.
 # A number in an equation becomes a constant, which is repeated in the same way.
 #
 # Afterwards, some operations have changed: the subtraction is an addition, and the division is a multiplication.

@@ -72,7 +72,8 @@ assert by_name["dot_general"].params["dimension_numbers"] == (((1,), (0,)), ((),
 assert by_name["max"].invars[1].val == 0.0
 
 # %% [markdown]
-# `dot_general` is the expensive primitive. Its parameters give the dimensions that are summed over, here the last of the first operand and the first of the second.
+# `dot_general` is the expensive primitive.
+# Its parameters give the dimensions that are summed over, here the last of the first operand and the first of the second.
 # There is no `relu` primitive.
 # `jnp.maximum(h, 0.0)` is `max` with a literal, which is written directly in the equation that uses it.
 
@@ -86,7 +87,8 @@ assert by_name["max"].invars[1].val == 0.0
 table(["line", "primitive", "reads", "makes", "shape"], equations.rows())
 
 # %% [markdown]
-# Start at the last line and go up. Which lines does the result need?
+# Start at the last line and go up.
+# Which lines does the result need?
 #
 # **Predict.** If nobody needed `params.b2`, which lines would be removed?
 

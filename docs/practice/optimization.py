@@ -110,7 +110,8 @@ sentences(list_decisions(found))
 # For each, write down how many kernels it launches on the CPU and why *before* you open the answer.
 #
 # Three rules are enough for these programs.
-# A library that computes a matmul or a reduction together with its neighbors is an exception to the last two rules. [The capstone](capstone.py) has such a case.
+# A library that computes a matmul or a reduction together with its neighbors is an exception to the last two rules.
+# [The capstone](capstone.py) has such a case.
 #
 # * Any number of element-wise operations are fused.
 # * On the CPU, a matmul is a separate kernel.

@@ -8,8 +8,10 @@
 # Rewrite a program so that it compiles to less work, and let the compiler compute your score.
 #
 # Each of these ten programs is correct but costs more than necessary.
-# The score is never a time. It counts kernels, bytes that kernels read and write, temporary memory, operations, or bytes that devices send.
-# Your program must return the same numbers as the start for several random inputs. It passes if its score equals the best known score or is close to it.
+# The score is never a time.
+# It counts kernels, bytes that kernels read and write, temporary memory, operations, or bytes that devices send.
+# Your program must return the same numbers as the start for several random inputs.
+# It passes if its score equals the best known score or is close to it.
 #
 # ```sh
 # uv run python -m xla_inspect.main --check puzzles/softmax
@@ -34,7 +36,8 @@ assert {puzzle.measure.words for puzzle in PUZZLES.values()} == {
 #
 # The build of this page compiles the start and the stored solution, which has the best known score.
 # The bound is computed from sizes, and no program can have a lower score.
-# The target on which a puzzle is marked is in bold. If its compiler is missing, the puzzle is marked on the CPU.
+# The target on which a puzzle is marked is in bold.
+# If its compiler is missing, the puzzle is marked on the CPU.
 
 # %% open="Start, best known score and bound"
 scores = list_scores()
@@ -100,4 +103,4 @@ exercise("puzzles/sharded")
 #
 # ## Next { #next }
 #
-# [The capstone](capstone.py) gives you two slow models, the second without any hint about its faults.
+# [The capstone](capstone.py) gives you two models to fix, and no hint about the faults of the second one.

@@ -80,7 +80,8 @@ table(["kernel", "kind", "what it computes"], describe_kernels(backward["cpu"]))
 # The other operations are fused: comparisons, selections and multiplications share kernels with each other and with a reduction.
 #
 # Does the gradient compute the loss itself?
-# The mean is in the jaxpr, but nothing uses its value. JAX removes it when it lowers the jaxpr, so no kernel computes it.
+# The mean is in the jaxpr, but nothing uses its value.
+# JAX removes it when it lowers the jaxpr, so no kernel computes it.
 
 # %% check="The gradient has more than twice the kernels: one for each of five matmuls, a few for the rest, and none for the mean, which JAX removes."
 work = [computes for _, _, computes in describe_kernels(backward["cpu"])]
@@ -118,7 +119,7 @@ table(
 
 # %% [markdown]
 # There is no loop, and there are no separate lines for each example.
-# The product of a vector and a matrix became a product of two matrices, with the same primitive.
+# The matrix-vector matmul became a matrix-matrix matmul, with the same primitive.
 # There are two more lines, which broadcast the biases to rows.
 #
 # **Predict.** Is that the program that you would write for a batch by hand?
@@ -163,7 +164,8 @@ table(
 
 # %% [markdown]
 # The number of matmuls stays the same.
-# The matmuls for the gradients of the weights summed over examples. Now the examples are a *batch dimension* of these matmuls, and the sum over examples (`reduce_sum`, for the biases) is not computed.
+# The matmuls for the gradients of the weights summed over examples.
+# Now the examples are a *batch dimension* of these matmuls, and the sum over examples (`reduce_sum`, for the biases) is not computed.
 # Only the memory grows, because there is one gradient for each example.
 
 # %% check="The number of matmuls is the same, and two of them sum over examples or have them as a batch; there are fewer sums, and results are larger by the number of examples."
