@@ -68,7 +68,7 @@ def test_a_count_that_needs_a_missing_target_is_marked(catalog: OpcodeCatalog) -
 def test_a_card_shows_call_line_and_result(catalog: OpcodeCatalog) -> None:
     cards = list_cards("element-wise", catalog)
     card = cards[cards.index('id="op-or"') :].partition("</details>")[0]
-    assert "JAX call: <code>i | j</code>." in card
+    assert "<p>From <code>i | j</code>" in card
     assert ">or</span>(" in card
     assert "<dt>CPU</dt><dd>still in the optimized module" in card
     assert "<dt>NVIDIA H100</dt><dd>not compiled here" in card

@@ -54,7 +54,7 @@ def test_members_are_spelled_as_in_hlo_text(member: str, opcode: str) -> None:
 
 
 def test_a_new_opcode_of_jaxlib_fails_with_its_name() -> None:
-    with pytest.raises(OpcodeTableError, match=r"opcodes\.toml lacks frobnicate-start, which .* has: add a row"):
+    with pytest.raises(OpcodeTableError, match=r"opcodes\.toml lacks frobnicate-start, which .* has; add a row"):
         read_rows(TABLE, [*MEMBERS, "kFrobnicateStart"])
 
 
@@ -73,9 +73,9 @@ def test_a_missing_row_fails_with_its_opcode(plant: Planter) -> None:
 @pytest.mark.parametrize(
     ("old", "new", "message"),
     [
-        ('says = "The tangent."', 'says = "The tangent"', "tan: `says` must be one sentence"),
+        ('says = "Computes the tangent."', 'says = "Computes the tangent"', "tan: `says` must be one sentence"),
         ('call = "lax.tan(x)"', "", "tan: add `call`"),
-        ('call = "lax.tan(x)"', 'cal = "lax.tan(x)"', "tan: no key is named cal"),
+        ('call = "lax.tan(x)"', 'cal = "lax.tan(x)"', "tan: unknown key cal"),
     ],
 )
 def test_an_incomplete_row_fails_with_its_opcode(plant: Planter, old: str, new: str, message: str) -> None:

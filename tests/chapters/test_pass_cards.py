@@ -48,7 +48,7 @@ def test_an_entry_has_an_address_a_sentence_and_its_source(catalog: pass_cards.P
     assert f'<a href="{pass_cards.SOURCE}xla/algebraic_simplifier.cc">' in html
     assert "<code>&lt;p&gt;</code>" in html
     assert 'id="a_b"' in card(catalog, "a b")
-    assert "libtpu (closed)" in card(catalog, "a b")
+    assert "Source: libtpu, which is closed source." in card(catalog, "a b")
 
 
 def test_a_kind_of_target_says_whether_all_of_it_runs_the_pass_and_whether_it_changes_anything(
@@ -71,7 +71,7 @@ def test_the_number_of_changes_is_shown_by_target(catalog: pass_cards.PassCatalo
         ("TPU v5e", "changed nothing in 3 runs"),
     ]
     assert re.findall(r"<dt>([^<]*)</dt><dd>([^<]*)</dd>", card(catalog, "late")) == [
-        ("NVIDIA H200", "It changed 1 of 2 programs, in its only run.")
+        ("NVIDIA H200", "changed 1 of 2 programs, in 1 of 1 run")
     ]
     assert "<dl>" not in card(catalog, "a b")
 

@@ -59,6 +59,7 @@ def test_a_command_that_runs_one_module_has_its_name() -> None:
         "new_chapter",
         "update",
         "affirm",
+        "draw_sentences",
         "pin",
         "newest",
         "portable",

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from authoring import drawn_sentences
+from authoring import draw_sentences
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -33,11 +33,11 @@ def site(tmp_path: Path) -> Path:
 
 
 def test_a_draw_of_everything_has_each_sentence_of_running_text_once(site: Path) -> None:
-    assert sorted(drawn_sentences.draw(site, 1, 9, ("site",))) == SENTENCES
+    assert sorted(draw_sentences.draw(site, 1, 9, ("site",))) == SENTENCES
 
 
 def test_the_same_seed_draws_the_same_sentences(site: Path) -> None:
-    draws = [drawn_sentences.draw(site, seed, 1, ("site",)) for seed in (1, 1, 2, 3, 4, 5)]
+    draws = [draw_sentences.draw(site, seed, 1, ("site",)) for seed in (1, 1, 2, 3, 4, 5)]
     assert draws[0] == draws[1]
     assert len({tuple(draw) for draw in draws}) > 1
 
@@ -47,7 +47,7 @@ def test_riddles_are_hidden_and_listed_in_the_key(
 ) -> None:
     key = tmp_path / "key.txt"
     monkeypatch.setattr(sys, "argv", ["draw", "7", "--site", str(site), "--kind", "site", "--key", str(key)])
-    drawn_sentences.main()
+    draw_sentences.main()
     lines = dict(line.split(". ", 1) for line in capsys.readouterr().out.splitlines())
     riddles = {lines.pop(number) for number in key.read_text(encoding="utf-8").split()}
     assert len(riddles) == 20
