@@ -52,7 +52,7 @@ class Request:
 
     @property
     def is_script(self) -> bool:
-        """Whether the subject is a script to run."""
+        """True if the subject is a script to run."""
         return self.words[0] == "run"
 
     @property
