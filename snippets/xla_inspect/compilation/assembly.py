@@ -19,7 +19,7 @@ MACHINES = {
     "EM_X86_64": (capstone.CS_ARCH_X86, capstone.CS_MODE_64),
     "EM_AARCH64": (capstone.CS_ARCH_ARM64, capstone.CS_MODE_ARM),
 }
-"""What an ELF header names a processor, and what capstone does."""
+"""Processors by their names in ELF headers, with capstone's constants for them."""
 
 # Jumps of x86 (`jmp`, `jae`, ...) and of AArch64 (`b`, `b.ne`, `cbz`, `tbnz`, ...), calls left out.
 JUMP = re.compile(r"j\w+|b|b\.\w+|[ct]bn?z")

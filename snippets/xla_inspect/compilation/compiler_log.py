@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator
 
 STREAM = threading.Lock()
-"""Held while the process's standard error leads elsewhere."""
+"""The lock that is held while the process's standard error is redirected."""
 
 
 @contextmanager

@@ -31,13 +31,13 @@ PHASES = {
     "CompileToBackendResult": "buffer assignment and the like",
     "CpuCompiler::RunBackend": "scheduling, buffer assignment and the like",
 }
-"""What XLA calls a part of a compile in its own events, and what it is called here.
+"""The phases of a compile by the names of XLA's own events.
 
 Inside one of them another may stand, or a pipeline of passes, whose time is then that one's alone.
 """
 
 PROFILER = threading.Lock()
-"""Held while a profiler session runs: a process has one."""
+"""The lock that is held during a profiler session, because a process can have only one."""
 
 MARKS = itertools.count()
 """Numbers the recorded compiles of this process, to tell their events from those of other threads."""

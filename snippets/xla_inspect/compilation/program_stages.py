@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 LOCATED = re.compile(r"# (.+?)(:\d+:\d+ \(.*\))$", re.MULTILINE)
 
 MOST, ELIDED = 256, "dense_resource<__elided__>"
-"""Of how many elements a literal is printed at most, 1 KiB of float32, and what MLIR prints in the place of others."""
+"""The maximum number of elements of a printed literal (1 KiB of float32), and MLIR's placeholder for larger ones."""
 
 
 class NamedProgram(Protocol):

@@ -22,7 +22,7 @@ SPEAKING: Mapping[str, str] = {
 """LLVM's options, and the passes that each lets speak: of what they did, what they did not, and what they found."""
 
 SOURCE, PIPELINE = "llvm_remarks", "llvm"
-"""What the event of a remark names as the file that says it, and as the pipeline."""
+"""The source file and the pipeline in the event of a remark."""
 
 _REMARK = re.compile(r"^remark: \S+:\d+:\d+: (?P<text>.*)$", re.MULTILINE)
 _INLINED = re.compile(r"'[^']*' inlined into '(?P<kernel>[^']*)' with")

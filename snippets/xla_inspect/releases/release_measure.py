@@ -81,7 +81,7 @@ def measure_ratio(first: float, second: float, noise: float = 0) -> float:
 
 
 _NOISE = 1024
-"""Bytes that a compiler reserves for itself, such as loop counters; smaller changes hardly count."""
+"""Bytes that a compiler reserves for itself, such as loop counters; smaller differences do not matter."""
 
 _JITTER = 0.5
 """The random variation of a compile's duration in seconds."""
