@@ -65,12 +65,12 @@ def _list_files(root: Path) -> Iterator[Path]:
 
 def _check_docstrings(tree: ast.Module) -> Iterator[tuple[int, str]]:
     for node in ast.walk(tree):
-        # `ast.walk` also visits nodes that cannot have a docstring, for which `get_docstring` raises an error.
-        if not isinstance(node, (ast.Module, ast.ClassDef, *_FUNCTIONS)):
-            continue
-        words = (ast.get_docstring(node) or "").split()
-        if words and words[0].lower() in _read_rules()["question_words"]:
-            yield getattr(node, "lineno", 1), f"the docstring begins with {words[0]!r}: name the thing or the action"
+        # Each string that stands alone is a docstring: of a module, a class, a function, or of the name above it.
+        match node:
+            case ast.Expr(value=ast.Constant(value=str(text))) if text.strip():
+                word = text.split()[0]
+                if word.lower() in _read_rules()["question_words"]:
+                    yield node.lineno, f"the docstring begins with {word!r}: name the thing or the action"
 
 
 def _check_names(tree: ast.Module) -> Iterator[tuple[int, str]]:

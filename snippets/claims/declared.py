@@ -31,7 +31,7 @@ CHAPTERS = {
 _HEADER = re.compile(r"^\[([\w-]+)\]$")
 _FIELDS = {"chapter", "claim", "truth", "verdict", "check", "shown", "source", "once", "said", "where", "heard"}
 HEARD = ("everywhere", "often", "")
-"""How common a claim is: plotted, listed, or only counted on the page."""
+"""The prevalence of a claim, which decides if the page plots, lists or only counts it."""
 _NEEDED = {"chapter", "claim", "truth", "verdict"}
 
 

@@ -14,7 +14,7 @@ from programs import mlp as model
 from programs import product, train_step
 
 LAUNCH = "CommonPjRtLoadedExecutable::ExecuteHelperOnSingleDevice"
-"""What XLA's profiler calls a launch of an executable on the CPU."""
+"""The name of a launch of an executable on the CPU in XLA's profiler."""
 
 
 def eager() -> dict[str, tuple[list[tuple[str, int]], int]]:

@@ -85,7 +85,7 @@ PROGRAMS: Mapping[str, Piece] = {
         "MLP step, data-parallel", train_step.train_step, train_step.EXAMPLE, arguments=_IN_PARALLEL, devices=8
     ),
 }
-"""What links call it -> the program."""
+"""The programs, by their names in links."""
 
 if __name__ == "__main__":
     for name, piece in PROGRAMS.items():

@@ -52,7 +52,7 @@ def spectrum(x: jax.Array, y: jax.Array, z: jax.Array) -> Results:
 
 
 def moves(x: jax.Array, y: jax.Array, update: jax.Array, start: jax.Array) -> Results:
-    """What moves, cuts, joins and makes arrays."""
+    """The opcodes that move, slice, concatenate and create arrays."""
     folded = x.reshape(4, 256)
     return (
         *(x.T, folded * 2, x[::-1], x[1:5], jnp.pad(x, 1), jnp.concatenate([x, y])),
@@ -62,12 +62,12 @@ def moves(x: jax.Array, y: jax.Array, update: jax.Array, start: jax.Array) -> Re
 
 
 def picks(x: jax.Array, rows: jax.Array, update: jax.Array, row: jax.Array) -> Results:
-    """What reads and writes at computed places, and what orders."""
+    """The opcodes that read and write at computed positions, and those that order operations."""
     return x[rows], x.at[rows].add(update), jnp.sort(x, axis=0), *lax.top_k(row, 3)
 
 
 def reductions(x: jax.Array, long: jax.Array, images: jax.Array) -> Results:
-    """What combines elements: all of an axis, those of a window, those so far; and the gradient of max pooling."""
+    """The opcodes that combine elements: of an axis, of a window, cumulatively, and for max pooling's gradient."""
 
     def pooled(images: jax.Array) -> Any:  # noqa: ANN401 - `lax.reduce_window` is not annotated
         return lax.reduce_window(images, -jnp.inf, lax.max, (1, 2, 2, 1), (1, 2, 2, 1), "VALID").sum()
@@ -82,7 +82,7 @@ def products(x: jax.Array, w: jax.Array, images: jax.Array, filters: jax.Array) 
 
 
 def solvers(a: jax.Array, b: jax.Array) -> Results:
-    """What libraries of linear algebra solve."""
+    """The opcodes for which linear algebra libraries exist."""
     return jnp.linalg.cholesky(a), lax.linalg.triangular_solve(a, b, left_side=True), lax.linalg.lu(a)
 
 

@@ -33,7 +33,7 @@ BEFORE = {
 }
 WAYS = ("a compile option", *BEFORE, "XLA_FLAGS, once JAX has started")
 BUNDLES = re.compile(r"-\d+-final_bundles\.txt")
-"""What libtpu calls a file that lists the instructions of a part of the program, bundle by bundle."""
+"""The name that libtpu gives a file with the instructions of a part of the program, bundle by bundle."""
 QUIET = {
     "JAX_PLATFORMS": "cpu",
     "TPU_SKIP_MDS_QUERY": "1",

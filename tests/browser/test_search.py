@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 QUERIES = tomllib.loads((Path(__file__).parent / "queries.toml").read_text(encoding="utf-8"))
 FOUND = 36
-"""How many of the forty have to be answered by one of the first three pages."""
+"""The number of the forty queries that one of the first three pages has to answer."""
 
 
 def find(page: Page, words: str) -> list[str]:

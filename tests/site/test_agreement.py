@@ -24,7 +24,7 @@ PROGRAMS = {
     "attention": (attention.attention, attention.EXAMPLE),
     "transformer_block": (transformer_block.transformer_block, transformer_block.EXAMPLE),
 }
-"""What several pages count, by the name of its file."""
+"""The programs that several pages count, by the names of their files."""
 
 pytestmark = pytest.mark.usefixtures("all_targets")
 

@@ -27,7 +27,7 @@ def gate(x):
 """
 
 SETTINGS = ("JAX_", "XLA_", "TPU_", "LIBTPU", "ALLOW_MULTIPLE_LIBTPU", "PYTHON")
-"""How the variables begin that compilers and Python read."""
+"""The prefixes of the variables that compilers and Python read."""
 
 type Run = Callable[..., str]
 

@@ -13,9 +13,12 @@ if TYPE_CHECKING:
 
 MODULE = '''"""What a module holds."""
 
+LIMIT = 3
+"""How many kernels are shown."""
+
 
 def count_kernels(module):
-    """How many kernels there are."""
+    """Whether there are kernels."""
     found = [kernel for kernel in module]
     return found
 
@@ -43,7 +46,8 @@ def test_a_question_word_and_a_participle_are_reported_with_their_lines(tmp_path
     (tmp_path / "module.py").write_text(MODULE, encoding="utf-8")
     assert plain_code.check_module(tmp_path / "module.py", tmp_path) == [
         "module.py:1: the docstring begins with 'What': name the thing or the action",
-        "module.py:4: 'found' in count_kernels is a participle: use a noun for the value",
         "module.py:4: the docstring begins with 'How': name the thing or the action",
-        "module.py:13: 'told' in read is a participle: use a noun for the value",
+        "module.py:7: 'found' in count_kernels is a participle: use a noun for the value",
+        "module.py:8: the docstring begins with 'Whether': name the thing or the action",
+        "module.py:16: 'told' in read is a participle: use a noun for the value",
     ]

@@ -224,7 +224,7 @@ def test_a_script_starts_jax_with_its_own_settings_or_the_devices_of_the_target(
 
 
 DEVICES = {"": 1, "--many": 2, "--target=tpu-v5e:2x2": 4}
-"""How many devices a script finds."""
+"""The number of devices that a script finds."""
 
 
 SEES = """

@@ -323,4 +323,4 @@ ENTRY entry {
 }
 """,
 }
-"""What a module is about -> its text."""
+"""The texts of modules, by their subjects."""

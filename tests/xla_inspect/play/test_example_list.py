@@ -58,7 +58,7 @@ MEASURES: dict[str, Callable[[Capture], int]] = {
     "same_product": count_work,
     "sharded_layers": count_sent,
 }
-"""What each question is about; less is an answer."""
+"""The quantity in each question; a solution reduces it."""
 
 
 def compile_code(example: dict[str, Any], code: str, target: str, donate: str = "") -> Capture:

@@ -87,7 +87,7 @@ JITTED = {
         "float32[4@data,2]",
     ),
 }
-"""What a script does, the function that is asked about, and the type of its first argument."""
+"""A script, the function in question, and the type of its first argument."""
 
 
 @pytest.fixture(autouse=True)

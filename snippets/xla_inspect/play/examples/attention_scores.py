@@ -1,4 +1,4 @@
-"""Where is the matrix of scores in memory? Do without most of it."""
+"""Where in memory is the matrix of scores? Avoid most of it."""
 
 import jax
 import jax.numpy as jnp

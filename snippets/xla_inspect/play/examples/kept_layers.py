@@ -1,4 +1,4 @@
-"""What is kept for the way back? Compute half of it again."""
+"""Which values does the gradient store for the backward pass? Recompute half of them."""
 
 import jax
 import jax.numpy as jnp
@@ -12,7 +12,7 @@ def layer(x: jax.Array, w: jax.Array) -> jax.Array:
 
 
 def loss(weights: list[jax.Array], x: jax.Array) -> jax.Array:
-    """Return the sum of the squares of what the last layer makes."""
+    """Return the sum of the squares of the last layer's output."""
     for w in weights:
         x = layer(x, w)
     return jnp.sum(x * x)

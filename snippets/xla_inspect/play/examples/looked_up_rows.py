@@ -1,4 +1,4 @@
-"""Why is there a matmul? Look the rows up without a single operation on numbers."""
+"""Why does a lookup need a matmul? Look up the rows without any arithmetic."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""What does it move on the TPU? Move half of the bytes, where half of the bits will do."""
+"""How many bytes does this program move on the TPU? Halve them with a narrower element type."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""How often are the rows read? Read them as seldom as you can."""
+"""How often does the program read the rows? Read them as rarely as possible."""
 
 import jax
 import jax.numpy as jnp

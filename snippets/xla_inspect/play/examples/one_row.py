@@ -1,4 +1,4 @@
-"""Why is all of the cache read and written, for one row? Touch that row alone."""
+"""Why does writing one row read and write the whole cache? Touch only that row."""
 
 import jax
 import jax.numpy as jnp

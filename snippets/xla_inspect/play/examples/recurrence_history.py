@@ -1,4 +1,4 @@
-"""Why is the whole window moved in each round? Write only the new row."""
+"""Why does each iteration copy the whole window? Write only the new row."""
 
 import jax
 import jax.numpy as jnp

@@ -1,4 +1,4 @@
-"""What does each round of the loop compute anew? Take out what does not change."""
+"""What does each iteration compute again? Move what does not change out of the loop."""
 
 import jax
 import jax.numpy as jnp

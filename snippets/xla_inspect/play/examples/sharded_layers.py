@@ -1,4 +1,4 @@
-"""What do eight devices send each other? Shard the weights so that they send less."""
+"""What do the eight devices exchange? Shard the weights so that they exchange less."""
 
 import jax
 import jax.numpy as jnp

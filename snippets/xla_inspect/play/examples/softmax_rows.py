@@ -1,4 +1,4 @@
-"""Why three kernels on the H100? Make it one."""
+"""Why are there three kernels on the H100? Turn them into one."""
 
 import jax
 import jax.numpy as jnp

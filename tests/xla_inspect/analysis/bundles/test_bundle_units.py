@@ -21,7 +21,7 @@ HELD = ("VALU", "VPOP", "VSTORE")
 """The slots that nothing else shares."""
 
 ALL_AT_ONCE = ("inlined_call", "vsettm")
-"""What libtpu counts in each slot of its bundle."""
+"""libtpu's counts for each slot of its bundle."""
 
 
 @pytest.fixture(scope="module")

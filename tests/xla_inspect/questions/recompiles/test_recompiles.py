@@ -127,7 +127,7 @@ CASES = {
     ),
     "the same each time": ("@jax.jit\ndef step(x):\n    return x\nfor _ in range(5):\n    step(x)", []),
 }
-"""What a script does, and why its function is compiled again each time."""
+"""A script, and the reason why its function is compiled again each time."""
 
 
 @pytest.fixture(autouse=True)
