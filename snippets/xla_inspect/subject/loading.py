@@ -18,7 +18,7 @@ from xla_inspect.spelling import list_nearest, respell_subject, suggest_file, su
 if TYPE_CHECKING:
     from types import ModuleType
 
-FORMS = "FILE.py:FUNCTION, package.module:FUNCTION, `run SCRIPT.py ...`, a dump of XLA's, or a capture that was saved"
+FORMS = "FILE.py:FUNCTION, package.module:FUNCTION, `run SCRIPT.py ...`, an XLA dump, or a saved capture"
 """The forms of a subject, for error messages and the help."""
 
 _LISTED = 12

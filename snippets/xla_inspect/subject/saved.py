@@ -1,4 +1,4 @@
-"""A capture saved as JSON, as a subject."""
+"""The subject of a question that is a capture in a JSON file."""
 
 from __future__ import annotations
 
