@@ -40,7 +40,7 @@ from xla_inspect.report import print_instruction
 # ### How often it compiles { #compiles }
 #
 # With `JAX_LOG_COMPILES=1`, JAX logs each program that it compiles.
-# In this example, the model reads a text that is split into six pieces of several tokens each.
+# In this example, the model reads a text in several pieces of different lengths.
 
 # %%
 lengths = (64, 48, 33, 64, 17, 5)

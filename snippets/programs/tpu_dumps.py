@@ -44,7 +44,7 @@ QUIET = {
 
 
 def tpu_dumps() -> dict[str, tuple[int, int, str]]:
-    """Return the number of dumped files for each way to ask, the number that list instructions, and the error if any."""
+    """Return for each way the number of dumped files, the number that list instructions, and the error if any."""
     with tempfile.TemporaryDirectory() as parent:
         started = {}
         for number, way in enumerate(WAYS):
