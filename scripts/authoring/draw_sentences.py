@@ -1,7 +1,7 @@
 """A random draw of sentences for readers to judge: each alone, with the title of its page and nothing else.
 
-The sentences come from the built site, the output of commands, and docstrings. Some known riddles are mixed in: the
-ratings of a reader who passes three of them do not count.
+The sentences come from the built site, the output of commands, and docstrings. With `--key`, known riddles are mixed
+in: discard the ratings of a reader who passes three of them.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ COMMANDS = (
     "memory --help",
     "why --help",
 )
-"""The commands whose output is drawn from; they compile for the usual targets."""
+"""The commands whose output is drawn from; most of them compile the program."""
 KINDS = ("site", "commands", "docstrings")
 
 _END = re.compile(r"(?<=[.!?])\s+(?=[A-Z\"`(])")
@@ -72,7 +72,7 @@ def list_command_sentences() -> Iterator[tuple[str, str]]:
 
 
 def list_docstring_sentences() -> Iterator[tuple[str, str]]:
-    """Yield a module or a function, and the first line of its docstring."""
+    """Yield the name of each module, class and function, and the first line of its docstring."""
     for folder in ("snippets", "scripts"):
         for path in sorted((ROOT / folder).rglob("*.py")):
             for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
@@ -87,7 +87,7 @@ def draw(site: Path, seed: int, number: int, kinds: tuple[str, ...] = KINDS) -> 
     Args:
         site: The folder of a built site.
         seed: The seed; the same seed and site give the same draw.
-        number: The number of sentences, taken in equal parts from the kinds, the rest from the site.
+        number: The number of sentences: a fifth from each kind but the first, and the rest from the first.
         kinds: Which of `KINDS` to draw from.
     """
     generator = random.Random(seed)  # noqa: S311 - a draw that can be repeated, and no secret

@@ -85,7 +85,7 @@ def _find_name(node: ast.Call | ast.BinOp, lines: list[str]) -> tuple[int, int, 
 
 
 def show_marked(capture: Capture, marks: Iterable[OperationMark], function: str) -> str:
-    """Return a function as HTML without its docstring, with coloured operations and selectable lines.
+    """Return a function as HTML without its docstring; marked operations are coloured, and their lines are focusable.
 
     Args:
         capture: A capture of a program in the function's file.

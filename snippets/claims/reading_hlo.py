@@ -1,4 +1,4 @@
-"""Checks of claims about HLO text: the calls that print it, the parser, and its contents."""
+"""Checks of common claims, true or false, about printing, parsing and reading HLO text."""
 
 from __future__ import annotations
 

@@ -70,7 +70,7 @@ def compile_donations() -> tuple[Captures, list[str]]:
 
     example = tuple(jax.ShapeDtypeStruct(shape, dtype) for (dtype, shape), _ in DONATIONS.values())
     with warnings.catch_warnings(record=True) as log:
-        # By default, Python shows a warning only once per place, so a repeated compilation would record none.
+        # By default, Python records only the first of several equal warnings from one place.
         warnings.simplefilter("always")
         jax.jit(take, donate_argnums=range(len(DONATIONS))).lower(*example)
         captures = capture_all(take, *example, donate_argnums=range(len(DONATIONS)))
@@ -103,8 +103,8 @@ def show_donations(captures: Captures) -> str:
 def check_donations(captures: Captures, messages: Sequence[str]) -> None:
     """Check which donations are used, and about which JAX warns.
 
-    Donated memory is used if a result has the same number of bytes, including padding. JAX warns if no result has the
-    same number of elements.
+    XLA uses donated memory if the result at the same position has as many bytes, including padding, and as many
+    elements. JAX warns about an argument if no result has as many elements.
     """
     for program in captures.values():
         pairs = zip(program.module.entry.parameters, program.module.entry.root.shape.elements, strict=True)

@@ -1,4 +1,4 @@
-"""Lists, tables and checks of the page about the changes between releases of JAX."""
+"""Lists and tables of the page about the changes between releases of JAX."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = {"cpu": "cpu", "gpu": "h100", "tpu": "tpu-v5e"}
 """The target that represents each kind of target on the page."""
 
 TABLES = (markdown.cards, markdown.fold)
-"""The functions that make a table and a fold on a page."""
+"""The makers of tables and folds that `release_tables` is given here; a summary in a terminal uses other ones."""
 LIBRARY = "fusion __ynn_fusion"
 SPLITTER = "splitk-rewriter"
 

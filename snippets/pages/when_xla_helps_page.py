@@ -134,7 +134,7 @@ def check_loops(loops: Mapping[str, Captures]) -> None:
 
 
 def show_stages(speed: Mapping[str, Any]) -> str:
-    """Return a table of the times for tracing, lowering and compiling each program for each target."""
+    """Return a table of the recorded milliseconds of tracing, lowering and compiling each program for each target."""
     rows = [
         (markdown.escape(name), title(target), *(f"{stages[stage]:,.0f}" for stage in ("trace", "lower", "compile")))
         for name, targets in speed["stages"].items()

@@ -168,7 +168,7 @@ REWRITES: dict[str, tuple[str, tuple[str, ...], int]] = {
 
 
 def typed(name: str, dtype: str) -> tuple[Callable[..., Any], tuple[Any, ...]]:
-    """Return a program of the family and its example, every array with elements of `dtype`."""
+    """Return the function of an entry of `PROGRAMS`, and the shapes of its example with elements of `dtype`."""
     function, example = PROGRAMS[name]
     return function, tuple(jax.ShapeDtypeStruct(array.shape, dtype) for array in example)
 

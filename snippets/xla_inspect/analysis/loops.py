@@ -110,7 +110,7 @@ class Loops:
         return divide(direction, last - first, step.added)
 
     def _find_comparison(self, loop: Instruction) -> tuple[str, Number, Number] | None:
-        """Return the direction and the two sides of the comparison in a loop's condition, or None."""
+        """Return the direction and sides of a loop's condition, or None if it does not compare two `Number` values."""
         root, arguments = self.module.computation(loop.calls["condition"][0]).root, None
         while True:
             if root.opcode in _CALLING and root.called:

@@ -47,7 +47,7 @@ def describe_json(kind: type[Answer]) -> dict[str, Any]:
 
 
 def _describe_class(kind: type) -> dict[str, Any]:
-    # Modules import `Mapping` only for the type checker, so it is not among their names at run time.
+    # Some modules import `Mapping` only for the type checker, so it is not among their names at run time.
     hints = get_type_hints(kind, localns={"Mapping": Mapping})
     properties = {column.name: _describe(hints[column.name]) for column in fields(kind)}
     return {

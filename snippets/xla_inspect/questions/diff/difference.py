@@ -112,7 +112,13 @@ class LineChange:
 
 @dataclass(frozen=True)
 class InstructionPair:
-    """An instruction that differs between two modules. A side that lacks it has an empty string."""
+    """An instruction that differs between two modules.
+
+    Attributes:
+        left: Its text in the left module, or an empty string if the module lacks it.
+        right: Its text in the right module, or an empty string if the module lacks it.
+        where: The file and line of Python that it comes from, or an empty string.
+    """
 
     left: str
     right: str
