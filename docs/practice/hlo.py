@@ -97,7 +97,8 @@ table(["kernel", "kind", "what it computes"], describe_kernels(found))
 
 # %% [markdown]
 # The CPU's compiler passes each matmul to a library, as a fusion of kind `kCustom`.
-# The operations before, between and after the matmuls became one loop each, a `kLoop`: one pass over memory for a bias, its broadcast and a relu together.
+# The operations before the first matmul, between the two and after the second became three loops, each of kind `kLoop`.
+# The loop between the matmuls computes a bias, its broadcast and a relu in one pass over memory.
 
 # %% check="On the CPU, each matmul is a kCustom fusion, and every other kernel is a loop."
 kinds = [kind.split()[0] for _, kind, _ in describe_kernels(found)]

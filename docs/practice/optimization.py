@@ -85,7 +85,7 @@ table(["pass", "what it did", "instructions left"], list_passes(found))
 # Fusion runs late, when there is nothing left to simplify, because passes cannot easily look into a fusion.
 # [Simplification](../simplification.md) lists the rules, and [Fusion](../fusion.md) explains the decisions.
 
-# %% check="More than a hundred passes run, and most change nothing; algsimp changes the module before cse, both before fusion, and neither after it."
+# %% check="Of more than a hundred runs of passes, most change nothing; algsimp changes the module before cse, both before fusion, and neither after it."
 names = [name for name, _, _ in list_passes(found)]
 assert names.index("algsimp") < names.index("cse") < names.index("fusion")
 removals = {name: text for name, text, _ in list_passes(found)}

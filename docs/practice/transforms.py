@@ -119,7 +119,7 @@ table(
 
 # %% [markdown]
 # There is no loop, and there are no separate lines for each example.
-# The matrix-vector matmul became a matrix-matrix matmul, with the same primitive.
+# Each matmul of a vector and a matrix became a matmul of two matrices, with the same primitive.
 # There are two more lines, which broadcast the biases to rows.
 #
 # **Predict.** Is that the program that you would write for a batch by hand?
@@ -150,7 +150,7 @@ assert texts[0] == texts[1]
 # %% [markdown]
 # ## Both at once { #both }
 #
-# Together they compute a gradient for each example, which is hard in frameworks without `vmap`.
+# Together, `grad` and `vmap` compute a gradient for each example, which is hard in frameworks without `vmap`.
 #
 # **Predict.** `jax.grad` of the mean loss sums over the examples.
 # Which matmuls have to change if nothing is summed over examples?

@@ -20,13 +20,13 @@ LONGEST = 100
 
 ATTRIBUTES = {
     "kind": "the kind of fusion (kLoop, kInput, kOutput or kCustom), a hint for the code generator",
-    "calls": "the computation that is the body of this fusion or call",
+    "calls": "the computation that is the body of this instruction",
     "to_apply": "the computation that the instruction calls, once or for each pair of elements",
     "dimensions": "the dimensions that the operation works on",
     "lhs_contracting_dims": "the dimensions of the left operand that are summed over",
-    "rhs_contracting_dims": "the dimensions of the right operand that are summed over, in the order of the left ones",
+    "rhs_contracting_dims": "the dimensions of the right operand that are summed over, in the left operand's order",
     "lhs_batch_dims": "the batch dimensions of the left operand, which are paired with those of the right one",
-    "rhs_batch_dims": "the batch dimensions of the right operand, in the order of the left ones",
+    "rhs_batch_dims": "the batch dimensions of the right operand, in the left operand's order",
     "dim_labels": "the role of each dimension: b batch, f feature, 0, 1, ... spatial, i input and o output of a kernel",
     "direction": "the comparison, such as LT for less than",
     "cross_program_prefetch_index": "the number of a prefetch that may start while the previous program still runs",
