@@ -69,8 +69,8 @@ def list_worst(steps: Sequence[Drift]) -> Iterator[str]:
     for target in USUAL:
         step = max(steps, key=lambda step: find_share(step, target))
         yield (
-            f"* **{title(target)}**: the update {link_update(step)} changed the launches of the largest share of programs,"
-            f" {len(step.changed_programs(target))} of {step.count(target)}."
+            f"* **{title(target)}**: the update {link_update(step)} changed the launches of the largest share of"
+            f" programs, {len(step.changed_programs(target))} of {step.count(target)}."
         )
     jaxprs = {step: len(step.reprinted[0]) for step in steps}
     most = max(steps, key=lambda step: jaxprs[step])
