@@ -20,7 +20,7 @@ LONGEST = 100
 
 ATTRIBUTES = {
     "kind": "the kind of fusion (kLoop, kInput, kOutput or kCustom), a hint for the code generator",
-    "calls": "the computation that is the body of this instruction",
+    "calls": "the computation that is the body of this fusion or asynchronous operation",
     "to_apply": "the computation that the instruction calls, once or for each pair of elements",
     "dimensions": "the dimensions that the operation works on",
     "lhs_contracting_dims": "the dimensions of the left operand that are summed over",

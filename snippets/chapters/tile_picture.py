@@ -45,7 +45,7 @@ def draw_tiles(shape: Shape) -> str:
     caption = (
         f"{shape.text} in {plural(down * across, 'tile')} of {high} x {wide}, numbered in the order of memory. "
         f"{rows:,} of {down * high:,} rows and {columns:,} of {across * wide:,} columns contain elements; "
-        f"the rest is padding. Elements of {shape.bytes:,} bytes occupy {shape.padded_bytes:,} bytes."
+        f"the rest is padding. The {shape.bytes:,} bytes of elements occupy {shape.padded_bytes:,} bytes."
     )
     # The padding is painted first, so that the array covers it where it has elements.
     marks = (

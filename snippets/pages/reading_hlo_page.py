@@ -24,8 +24,8 @@ if TYPE_CHECKING:
 FIELDS = {
     "is_scheduled": "instructions are in execution order",
     "entry_computation_layout": "types and layouts of the arguments and the result: the contract with the caller",
-    "allow_spmd_sharding_propagation_to_parameters": "the compiler may choose the sharding of each argument",
-    "allow_spmd_sharding_propagation_to_output": "the compiler may choose the sharding of the result",
+    "allow_spmd_sharding_propagation_to_parameters": "whether the compiler may choose the sharding of each argument",
+    "allow_spmd_sharding_propagation_to_output": "whether the compiler may choose the sharding of the result",
     "frontend_attributes": "named notes; here the layout and memory of the arguments",
 }
 

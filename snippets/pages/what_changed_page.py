@@ -69,15 +69,15 @@ def list_worst(steps: Sequence[Drift]) -> Iterator[str]:
     for target in USUAL:
         step = max(steps, key=lambda step: find_share(step, target))
         yield (
-            f"* **{title(target)}**: the update {link_update(step)} changed the launches of the most programs,"
-            f" {len(step.changed_programs(target))} of {step.count(target)}."
+            f"* **{title(target)}**: the update {link_update(step)} changed the launches of the largest share of"
+            f" programs, {len(step.changed_programs(target))} of {step.count(target)}."
         )
     jaxprs = {step: len(step.reprinted[0]) for step in steps}
     most = max(steps, key=lambda step: jaxprs[step])
     yield (
         f"* **The printed jaxpr** changed for {plural(jaxprs[newest], 'program')} in the newest update, and for"
-        f" {plural(jaxprs[most], 'program')} in {link_update(most)}, more than in any other; a test that compares this"
-        " text fails for each of them."
+        f" {plural(jaxprs[most], 'program')} in {link_update(most)}, the highest number of any update; a test that"
+        " compares this text fails for each of them."
     )
     removals = [sum(len(change.gone) for change in step.names.values()) for step in steps]
     yield (

@@ -14,7 +14,7 @@ def test_tiles_cover_the_array_and_are_numbered_as_memory_has_them() -> None:
     picture = tile_picture.draw_tiles(parse_shape("f32[20,200]{1,0:T(8,128)}"))
     assert re.findall(r">tile (\d)<", picture) == list("012345")
     assert "20 of 24 rows and 200 of 256 columns contain elements; the rest is padding." in picture
-    assert "Elements of 16,000 bytes occupy 24,576 bytes." in picture
+    assert "The 16,000 bytes of elements occupy 24,576 bytes." in picture
 
 
 def test_a_column_major_matrix_is_drawn_in_memory_order() -> None:

@@ -13,7 +13,7 @@ It has some of these eight faults:
 * `rows`: a loop processes one row at a time.
 * `sort`: rows are sorted although a reduction would be enough.
 * `transpose`: a matrix is transposed, or a matmul reads it along its columns.
-* `unrolled`: a Python loop over equal layers is unrolled.
+* `unrolled`: a Python loop over layers of the same kind is unrolled.
 
 Add each fault of the model to `FAULTS`, with the line of the dump that proves it: the whole line, the name of its
 instruction, or its shape and opcode, such as "f32[8]{0} add(". The shape and opcode also work on a machine whose

@@ -55,7 +55,7 @@ def draw_timeline(capture: Capture) -> str:
     kinds = [kind for kind in ALLOCATION_KINDS if any(allocation.kind == kind for allocation in allocations)]
     key = "".join(f'<span class="key {kind}">{kind}</span>' for kind in kinds)
     boxes.append(f'<line class="peak" x1="{peak:.1f}" x2="{peak:.1f}" y1="0" y2="{bottom:.0f}"/>')
-    caption = f"{key}{html.escape(label)} (dashed line), where shared memory is counted once."
+    caption = f"{key}{html.escape(label)} (dashed line), where values that share memory are counted once."
     return figure("timeline", svg("".join(boxes), label, (WIDTH, round(bottom))), caption)
 
 
