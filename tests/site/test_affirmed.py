@@ -105,7 +105,7 @@ def test_the_texts_on_no_page_say_what_was_affirmed() -> None:
         "docs/assets/filter.js": "dot, lax.psum, communication, H100 ...",
         "snippets/xla_inspect/report/explorer/static/keys.js": "open or close the second pane",
         "snippets/xla_inspect/analysis/reasons/tables/fusion.toml": (
-            "clause: its user holds more than five reductions already"
+            "clause: its user already contains more than five reductions"
         ),
         "snippets/xla_inspect/analysis/bundles/usage.py": (
             "addresses, counters, conditions, branches and the start of copies"

@@ -37,7 +37,7 @@ class Message:
             are one or several names, and `words` is the part with the compiler's own words. The sentence may contain
             any other group.
         verdict: The decision, or the part of the log.
-        sentence: The explanation, with named groups in braces.
+        sentence: The explanation, with named groups in braces; `{count:loop}` adds the noun, as in `1 loop`.
         place: The source of the message: a file of openxla/xla, or `libtpu`.
         clause: A short form of a refusal's sentence, to follow `does not fuse A into B, because `.
         who: For a context, the origin of the following requests if it is not an instruction; `{asker}` in a sentence.

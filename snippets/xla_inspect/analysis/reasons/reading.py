@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, cast
 from xla_inspect.analysis.reasons.cost_steps import weave_log
 from xla_inspect.analysis.reasons.decision import Decision
 from xla_inspect.analysis.reasons.messages import find_topics, group_messages, list_silent
+from xla_inspect.plural import plural
 from xla_inspect.targets import find_entry
 
 if TYPE_CHECKING:
@@ -182,6 +183,20 @@ def _list_named(text: str, groups: Mapping[str, str]) -> tuple[str, tuple[str, .
     return (names[0], tuple(names[1:3])) if names else ("", ())
 
 
+class _Text(str):
+    """A part of a message, as the value of a placeholder."""
+
+    __slots__ = ()
+
+    def __format__(self, noun: str) -> str:
+        """Return the text; `{count:copy|copies}` and `{count:loop}` add a noun in the singular or the plural."""
+        if not noun:
+            return str(self)
+        one, _, many = noun.partition("|")
+        # XLA writes some numbers as fractions or powers of ten, which are shown unchanged.
+        return plural(int(self), one, many) if self.isdecimal() else f"{self} {many or f'{one}s'}"
+
+
 def _decide(  # noqa: PLR0913, PLR0917 - a decision combines all of these
     event: LogEvent,
     topic: Topic,
@@ -191,7 +206,8 @@ def _decide(  # noqa: PLR0913, PLR0917 - a decision combines all of these
     groups: Mapping[str, str],
 ) -> Decision:
     instruction, others = names
-    values = {**groups, "instruction": instruction, "other": ", ".join(others)}
+    texts = {**groups, "instruction": instruction, "other": ", ".join(others)}
+    values = {name: _Text(text) for name, text in texts.items()}
     return Decision(
         topic=topic,
         verdict=verdict,

@@ -15,6 +15,8 @@ if TYPE_CHECKING:
 
 _COSTS = re.compile(r"(?:reckons|estimates) (?P<fused>[\d.]+) µs .* and (?P<apart>[\d.]+) µs ")
 _END = re.compile(r"(?<=[\w)])[.:] ")
+_START = re.compile(r"(?:An?|Neither|No|Nothing|One|Only|Such|The|Together,?)\b")
+"""The words that have a capital letter only at the beginning of a sentence, unlike `XLA` or an instruction's name."""
 
 
 def write_clause(reason: Reason, first: str, second: str) -> str:
@@ -39,7 +41,7 @@ def write_clause(reason: Reason, first: str, second: str) -> str:
         if name:
             # A name may be the beginning of another one, such as `add` of `add.1`, which must stay as it is.
             clause = re.sub(rf"(?<![\w.-]){re.escape(name)}(?![\w-]|\.\w)", now, clause)
-    return clause
+    return f"{clause[0].lower()}{clause[1:]}" if _START.match(clause) else clause
 
 
 @cache

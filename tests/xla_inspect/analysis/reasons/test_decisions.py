@@ -61,7 +61,7 @@ def find(reasons: Reasons, kind: str) -> list[Decision]:
 def test_the_factor_has_the_layout_that_the_transpose_asks_for(turned: dict[str, Reasons], target: str) -> None:
     layouts = {decision.instruction.partition(".")[0]: decision for decision in find(turned[target], "layout-set")}
     assert [other.partition(".")[0] for other in layouts["multiply"].others] == ["transpose"]
-    assert "asked for by what the parameters, the results or the target require" in layouts["x"].sentence
+    assert "as requested by the parameters, the results or the target" in layouts["x"].sentence
 
 
 def test_the_h100_copies_an_argument_into_the_layout_that_a_reader_wants(turned: dict[str, Reasons]) -> None:
@@ -161,7 +161,7 @@ def test_a_tpu_with_too_little_memory_recomputes_activations() -> None:
     assert readers
     assert all(decision.others[1].startswith(f"{twice[0]}.remat") for decision in readers)
     (after,) = [decision for decision in find(reasons, "peak-after") if decision.words.count("16.00GiB")]
-    assert "before it, 16.00GiB" in after.sentence
+    assert "before the pass, it was 16.00GiB" in after.sentence
 
 
 def find_about(reasons: Reasons, instruction: str, *, verdict: str = "refused") -> set[tuple[str, tuple[str, ...]]]:

@@ -176,8 +176,26 @@ def test_a_layout_is_requested_by_the_instruction_that_the_pass_named_last(
 ) -> None:
     (decision,) = read(("layout_assignment", message), ("layout_assignment", SET))
     assert (decision.kind, decision.instruction, decision.others) == ("layout-set", "multiply.1", others)
-    assert decision.sentence.startswith("multiply.1 is written in the layout {0,1}, asked for by ")
+    assert decision.sentence.startswith("multiply.1 is written in the layout {0,1}, as requested by ")
     assert asker in decision.sentence
+
+
+@pytest.mark.parametrize(
+    ("source", "text", "sentence"),
+    [
+        ("copy_insertion", "Num copies before copy-insertion: 1", "The module has 1 copy before the pass."),
+        ("copy_insertion", "Num copies after copy-insertion: 1000", "The module has 1,000 copies after the pass."),
+        ("all_reduce_combiner", "Combined 1 AllReduce ops", "The pass combined 1 collective into one."),
+        (
+            "latency_hiding_scheduler",
+            "Total wasted cycles: 1.5e+06",
+            "In total, the cost model expects the device to wait 1.5e+06 cycles for asynchronous operations.",
+        ),
+    ],
+)
+def test_a_number_agrees_with_its_noun(source: str, text: str, sentence: str) -> None:
+    (decision,) = read((source, text))
+    assert decision.sentence == sentence
 
 
 def test_a_message_outside_of_passes_does_not_use_names_of_another_source_file() -> None:

@@ -19,7 +19,7 @@ def refuse(kind: str, sentence: str) -> Reason:
         (
             "gpu-scatter-result",
             "any",
-            "a scatter is done only when all its updates are, so what reads its result runs after it",
+            "a scatter is complete only after all of its updates, so instructions that read its result run later",
         ),
         (
             "costs-when-fused",
@@ -27,6 +27,8 @@ def refuse(kind: str, sentence: str) -> Reason:
             "its cost model estimates 8.54 µs for the fused kernel and 3.17 µs for two",
         ),
         ("new", "add.1 is not fused into mul.2. More of it.", "first is not fused into second"),
+        ("new", "The kernel would be too large. More of it.", "the kernel would be too large"),
+        ("new", "XLA has no tiles for mul.2: more.", "XLA has no tiles for second"),
         ("", "", "“said so”"),
     ],
 )

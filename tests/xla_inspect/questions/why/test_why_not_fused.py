@@ -43,7 +43,7 @@ def test_a_chain_between_two_kernels_is_reported_with_the_refused_step() -> None
     finding = explain(finder("tpu-v5e"), "mean", "variance")
     assert (finding.kind, finding.pass_name) == ("apart", "tpu_fusion")
     assert "runs between them, and the pass tpu_fusion does not fuse " in finding.verdict
-    assert "because a reduction, or what is computed from one, is finished before" in finding.verdict
+    assert "because a reduction, or a value computed from one, is completed before" in finding.verdict
     assert [line.text.partition(" = ")[0] for line in finding.lines] == ["mean", "variance"]
 
 
