@@ -227,7 +227,7 @@ def show_price(target: str, precisions: Mapping[str, Captures]) -> str:
     captures = {markdown.code(name): program[target] for name, program in precisions.items()}
     if target == "h100":
         return markdown.table(
-            ["precision", "instructions for tensor cores", "multiply-adds (FFMA)"],
+            ["precision", "tensor-core instructions", "multiply-adds (FFMA)"],
             [
                 (name, count_cores(program), len(re.findall(r"\bFFMA\b", join_code(program, "sass"))))
                 for name, program in captures.items()
@@ -238,7 +238,7 @@ def show_price(target: str, precisions: Mapping[str, Captures]) -> str:
     for name, program in captures.items():
         kernel, streams = find_kernel(program), count_streams(program)
         rows.append((name, streams.total(), ", ".join(sorted(streams)), kernel.size, kernel.cycles))
-    header = ["precision", "operations in the matrix units", "of", "bundles", "cycles, estimated"]
+    header = ["precision", "operations in the matrix units", "type of rows", "bundles", "estimated cycles"]
     return markdown.table(header, rows, numbers=(1, 3, 4))
 
 
@@ -248,7 +248,7 @@ def show_multiplications(captures: Captures) -> str:
         (title(target), ", ".join(map(markdown.code, list_multiplications(program))), count_cores(program))
         for target, program in captures.items()
     ]
-    return markdown.table(["target", "what multiplies", "how often it stands there"], rows, numbers=(2,))
+    return markdown.table(["target", "matrix instruction", "occurrences in the code"], rows, numbers=(2,))
 
 
 def compile_batch(rows: int) -> BundledKernel:
