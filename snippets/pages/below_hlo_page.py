@@ -24,12 +24,12 @@ if TYPE_CHECKING:
     from xla_inspect.captured import Capture, Captures
 
 STEPS = {
-    "triton": ("Triton IR", "XLA, for a matmul: what one block of threads does with a tile"),
-    "llvm-unoptimized": ("LLVM IR", "XLA's emitters or Triton, before LLVM's passes"),
-    "llvm": ("LLVM IR, optimized", "LLVM: loops unrolled, vectors on the CPU"),
-    "ptx": ("PTX", "LLVM: instructions for any NVIDIA GPU from this one on, and registers without limit"),
-    "sass": ("SASS", "NVIDIA's <code>ptxas</code>: what this GPU runs"),
-    "asm": ("x86 assembly", "LLVM: what this family of processors runs"),
+    "triton": ("Triton IR", "Written by XLA for a matmul: the work of one block of threads on one tile"),
+    "llvm-unoptimized": ("LLVM IR", "Written by XLA's emitters or Triton, before LLVM's passes"),
+    "llvm": ("LLVM IR, optimized", "Written by LLVM, which unrolls loops, and vectorizes them on the CPU"),
+    "ptx": ("PTX", "Written by LLVM: NVIDIA's virtual instruction set, with an unlimited number of registers"),
+    "sass": ("SASS", "Written by NVIDIA's assembler <code>ptxas</code>: the instructions that this GPU runs"),
+    "asm": ("x86 assembly", "Written by LLVM: the instructions that this family of processors runs"),
 }
 """The name, the author and a description of each language below HLO."""
 
@@ -93,19 +93,20 @@ def check_case(one: Captures, highest: Captures) -> None:
 
 
 def show_forms(capture: Capture) -> str:
-    """Return the texts of a target's kernels below HLO, with their authors and lengths, as a table."""
+    """Return a table of the languages of a target's kernels below HLO, with the author and the length of each text."""
     rows = []
     for language, (name, author) in STEPS.items():
         texts = [piece for piece in capture.code if piece.language == language]
         if texts:
-            rows.append((name, author, ", ".join(f"{len(piece.text.splitlines()):,}" for piece in texts)))
+            rows.append((name, author, ", ".join(plural(len(piece.text.splitlines()), "line") for piece in texts)))
     for kernel in filter(lambda kernel: kernel.is_kernel, read_below(capture)):
         first, last = kernel.stages[0].instructions, kernel.stages[-2].instructions
-        steps = f"libtpu: {plural(len(kernel.stages), 'step')} over it"
-        rows.append(("low-level program (LLO)", steps, f"{first:,} to {last or first:,} instructions"))
-        author = "libtpu: what is issued together, in the order in which it is issued"
-        rows.append(("bundles", author, f"{kernel.size:,} bundles"))
-    return markdown.cards(["text", "who writes it, and what it is", "lines of each kernel"], rows)
+        steps = f"Written by libtpu, Google's TPU compiler, which runs {plural(len(kernel.stages), 'step')} on it"
+        length = f"{first:,} instructions at first, {last or first:,} at the end"
+        rows.append(("Low-level operations (LLO)", steps, length))
+        author = "Written by libtpu: groups of operations that are issued together, in the order of issue"
+        rows.append(("Bundles", author, f"{kernel.size:,} bundles"))
+    return markdown.cards(["language", "author and content", "length for each kernel"], rows)
 
 
 def check_forms(one: Captures) -> None:
@@ -175,7 +176,7 @@ def show_remarks(kernels: Sequence[KernelListing], decisions: Sequence[Decision]
         )
         for kernel in kernels
     ]
-    return markdown.cards(["kernel", "line", "vectors, mostly", "LLVM says"], rows)
+    return markdown.cards(["kernel", "line", "usual vector width", "LLVM's remark"], rows)
 
 
 def check_vectors(
@@ -226,7 +227,7 @@ def show_price(target: str, precisions: Mapping[str, Captures]) -> str:
     captures = {markdown.code(name): program[target] for name, program in precisions.items()}
     if target == "h100":
         return markdown.table(
-            ["precision", "instructions for tensor cores", "multiply-adds (FFMA)"],
+            ["precision", "tensor-core instructions", "multiply-adds (FFMA)"],
             [
                 (name, count_cores(program), len(re.findall(r"\bFFMA\b", join_code(program, "sass"))))
                 for name, program in captures.items()
@@ -237,7 +238,7 @@ def show_price(target: str, precisions: Mapping[str, Captures]) -> str:
     for name, program in captures.items():
         kernel, streams = find_kernel(program), count_streams(program)
         rows.append((name, streams.total(), ", ".join(sorted(streams)), kernel.size, kernel.cycles))
-    header = ["precision", "operations in the matrix units", "of", "bundles", "cycles, estimated"]
+    header = ["precision", "operations in the matrix units", "type of rows", "bundles", "estimated cycles"]
     return markdown.table(header, rows, numbers=(1, 3, 4))
 
 
@@ -247,7 +248,7 @@ def show_multiplications(captures: Captures) -> str:
         (title(target), ", ".join(map(markdown.code, list_multiplications(program))), count_cores(program))
         for target, program in captures.items()
     ]
-    return markdown.table(["target", "what multiplies", "how often it stands there"], rows, numbers=(2,))
+    return markdown.table(["target", "matrix instruction", "occurrences in the code"], rows, numbers=(2,))
 
 
 def compile_batch(rows: int) -> BundledKernel:
