@@ -78,7 +78,6 @@ def _read(code: str) -> tuple[tuple[str, ...], frozenset[str], Mapping[str, str]
     try:
         tree = ast.parse(code)
     except SyntaxError:
-        # Text that is no valid Python can still be data of a project, so this is no error.
         return (), frozenset(), {}
     # Lazy imports count only if their names are used, so they are removed before the other imports are read.
     for block in filter(_is_lazy, [*tree.body]):

@@ -167,7 +167,7 @@ def _where(change: ModuleChange) -> str:
 
 def _list(counts: Mapping[str, int], limit: int = 4) -> str:
     ranked = sorted(counts.items(), key=lambda pair: (-pair[1], pair[0]))
-    # "1 others" would be as long as the opcode itself, so the last one is listed instead.
+    # A single opcode takes no more room than the word "others", so it is listed.
     if len(ranked) == limit + 1:
         limit += 1
     words = [f"{count} {opcode}" for opcode, count in ranked[:limit]]

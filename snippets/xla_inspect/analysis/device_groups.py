@@ -129,7 +129,7 @@ def find_mesh(capture: Capture, call_axes: Iterable[tuple[str, int]] = ()) -> Me
     ]
     meshes.append(Mesh(tuple(call_axes)))
     largest = max(meshes, key=lambda mesh: mesh.size if mesh.axes else 0)
-    # A mesh over only a part of the devices would give wrong coordinates, so it is not used.
+    # If the number of listed devices is not the size of the mesh, the coordinates of the devices are unknown.
     whole = not largest.order or len(largest.order) == largest.size
     return largest if largest.axes and largest.size > 1 and whole else None
 

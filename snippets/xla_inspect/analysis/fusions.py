@@ -144,7 +144,7 @@ def _describe(module: Module, instruction: Instruction) -> Fusion:
 
 def find_result(instruction: Instruction) -> Shape:
     """Return the shape of the computed result, which an asynchronous start returns in a tuple with other values."""
-    # The start of a copy returns the destination first, but other starts return their operands first.
+    # A `copy-start` returns the destination first, but an `async-start` or an `all-gather-start` its operands first.
     if instruction.opcode == "copy-start":
         return instruction.shape.elements[0]
     is_start = instruction.opcode in {"async-start", "all-gather-start", "all-reduce-start"}

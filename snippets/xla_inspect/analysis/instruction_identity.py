@@ -85,7 +85,7 @@ def _find_moved(change: ModuleChange) -> dict[Instruction, Instruction]:
 
 def _identity(instruction: Instruction) -> Hashable:
     origin = instruction.op_name, instruction.stack_frame
-    # Parameters and constants never move to another computation, and instructions without an origin look alike, so the
+    # Parameters and constants belong to their computation, and instructions without an origin look alike, so the
     # computation is part of their identity.
     own = instruction.computation if instruction.opcode in {"parameter", "constant"} or origin == (None, None) else ""
     return instruction.opcode, instruction.shape.plain, origin, own

@@ -196,7 +196,7 @@ def _pass_on(
         size = value.shape.size
         return [need._replace(box=None) if operand.shape.size == size else _take(operand) for operand in operands]
     if opcode == "custom-call" and _OWN_KERNELS.search(value.custom_call_target or ""):
-        # A custom kernel may read any part of its operands, so every run needs at least nothing.
+        # A custom kernel may read all of its operands or nothing, so the least that it needs is nothing.
         return [Need(operand.shape.size, 0) for operand in operands]
     return [_take(operand) for operand in operands]
 

@@ -73,7 +73,7 @@ class Value:
     def of(cls, value: object) -> Value:
         """Return the description of any object."""
         try:
-            # Addresses differ in each run, so they must not make equal values look different.
+            # Objects that otherwise look the same differ in their addresses.
             text = _ADDRESS.sub("", repr(value))
         except Exception:  # noqa: BLE001 - a user's class may raise anything
             text = type(value).__name__

@@ -83,7 +83,6 @@ def fold_command(command: str, width: int) -> list[str]:
             lines[-1] = longer
         else:
             lines.append(f"{CONTINUED_INDENT}{word}" if lines else word)
-    # A command that fits is returned unchanged.
     if len(command) <= width:
         return [command]
     return [*(f"{line}{CONTINUED}" for line in lines[:-1]), *lines[-1:]]

@@ -82,7 +82,7 @@ def read_amount(value: object, unit: Unit, what: str = "a number") -> float:
     """
     if isinstance(value, str):
         return _check_finite(_read_text(value, unit, what), value, what)
-    # Most scalars of NumPy and JAX are no instances of `float`, but all of them can be converted to one.
+    # Most scalars of NumPy and JAX are no instances of `float`, but can be converted to one.
     if isinstance(value, bool) or not hasattr(value, "__float__"):
         message = f"{what} must be a number or text such as {_example(unit)}, not {value!r:.60}"
         raise InspectError(message)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping  # noqa: TC003 - of dataclasses
+from collections.abc import Mapping  # noqa: TC003
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any, Self
 

@@ -44,7 +44,7 @@ LARGE = 1024
 """Bytes above which a constant is listed, and its literal left out of texts."""
 
 
-def list_constants(closed: Any, name_file: Callable[[str], str]) -> tuple[Constant, ...]:  # noqa: ANN401 - JAX's classes, see above
+def list_constants(closed: Any, name_file: Callable[[str], str]) -> tuple[Constant, ...]:  # noqa: ANN401 - JAX's classes
     """Return the arrays of more than `LARGE` bytes that a jaxpr closes over, largest first.
 
     Args:

@@ -42,7 +42,7 @@ _FIELD = rf"{_KEY}=(?:{STRING}|\{{[^{{}}\"]*+\}}|[^\s{{}}\",]++)"
 METADATA = rf"\{{(?:{_FIELD}(?: {_FIELD})*+)?+\}}"
 # Inside a value, a blank only precedes a bracket, as in `mesh['a'=4] {'a'}`.
 _VALUE = rf"(?:[^,{{}}()\[\]\"\s]++| (?=[{{\[])|{BRACED}|{BRACKETED}|{PARENTHESISED}|{STRING})++"
-# A literal with its shape is the only value that contains a blank.
+# Apart from a blank before a bracket, only a literal with its shape contains a blank.
 _LITERAL = rf"(?:(?<=literal=)[a-z][a-z0-9]*+{BRACKETED}(?:{BRACED})?+ [\w.\-]++)"
 # Metadata has a fixed form, so malformed metadata is rejected and does not match as an arbitrary value.
 ATTRIBUTE = rf"(?:metadata={METADATA}|(?!metadata=){_KEY}=(?:{_LITERAL}|{_VALUE}))"

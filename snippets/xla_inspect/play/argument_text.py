@@ -115,7 +115,7 @@ def read_key(node: ast.expr | None) -> str:
 
 
 def _evaluate(node: ast.expr, names: Mapping[str, Any]) -> Any:  # noqa: ANN401 - any value
-    # A name such as `f32` means a type unless the file defines another value under that name.
+    # A short name such as `f32` always means a type, and any other name only if the file does not define it.
     if (shape := read_shape(node)) and (shape[0] not in names or shape[0] in SHORT.values()):
         return read_shapes(f"{shape[0]}[{','.join(map(str, shape[1]))}]")[0]
     match node:
