@@ -91,7 +91,7 @@ def post(repository: str, number: int, body: str, *, changed: bool) -> str:
     """
     comments = call("GET", f"repos/{repository}/issues/{number}/comments", per_page="100")
     for comment in comments:
-        # Anyone could write the mark, but only comments of the workflow come from a bot.
+        # Anyone could write the mark, so only the comment of a bot counts.
         if comment["user"]["type"] == "Bot" and comment["body"].startswith(MARK):
             call("PATCH", f"repos/{repository}/issues/comments/{comment['id']}", body=body)
             return f"rewrote the comment on #{number}"

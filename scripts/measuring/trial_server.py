@@ -89,7 +89,7 @@ class Playground:
         content = body if isinstance(body, bytes) or body is None else json.dumps(body).encode()
         if headers is None:
             headers = {"X-Play-Token": self.token, "Content-Type": "application/json", "Origin": self.address}
-        # `http.client` sends exactly the given headers, also faulty ones for trials of the server's checks.
+        # `http.client` sends the given headers unchanged, also faulty ones for trials of the server's checks.
         connection = http.client.HTTPConnection("127.0.0.1", self.port, timeout=patience)
         try:
             connection.request(method or ("GET" if content is None else "POST"), path, content, dict(headers))

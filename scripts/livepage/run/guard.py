@@ -125,7 +125,7 @@ def _join(details: tuple[Any, ...], at: int, folder: int) -> Any:  # noqa: ANN40
     if not isinstance(handle, int) or handle < 0 or not isinstance(path, str | bytes | os.PathLike):
         return path
     try:
-        # Only Linux can report the path of an open folder.
+        # Only Linux lists the paths of open folders here.
         return os.path.join(os.readlink(f"/proc/self/fd/{handle}"), os.fsdecode(path))  # noqa: PTH115, PTH118 - as above
     except OSError:
         return None

@@ -123,7 +123,7 @@ class PlayHandler(http.server.BaseHTTPRequestHandler):
         """Answer one of the page's JSON requests."""
         self._answer(self._post)
 
-    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - likewise
+    def log_message(self, format: str, *args: object) -> None:  # noqa: A002 - the name in the base class
         """Log nothing."""
 
     def version_string(self) -> str:

@@ -11,7 +11,7 @@ import jax
 import jax.numpy as jnp
 
 from xla_inspect import jax_private
-from xla_inspect.captured import Constant, Equations  # noqa: TC001 - they are pickled
+from xla_inspect.captured import Constant, Equations  # noqa: TC001
 from xla_inspect.compilation import PLATFORMS
 
 if TYPE_CHECKING:

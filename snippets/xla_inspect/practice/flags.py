@@ -18,7 +18,7 @@ from xla_inspect.errors import InspectError
 
 VARIABLE = "XLA_FLAGS"
 
-# This prints the options that XLA reads from the environment. `jaxlib._jax` is private, so a test guards it.
+# This reads the options that XLA takes from the environment. `jaxlib._jax` is private, so a test guards it.
 _READ = "from jaxlib._jax import CompileOptions as options; read = options().SerializeAsString()"
 _WITNESS = f"import sys; {_READ}; sys.stdout.buffer.write(read)"
 _NAMES = "from jaxlib._jax import CompileOptions; print(*dir(CompileOptions().executable_build_options.debug_options))"

@@ -95,5 +95,5 @@ def _find_places(names: Sequence[str], others: Sequence[str]) -> dict[str, set[t
 def _rate(one: str, other: str) -> float:
     """Return the similarity of two names from 0 to 1, ignoring the separators between words."""
     first, second = (re.sub(r"[-_ ]", "", name).lower() for name in (one, other))
-    # The heuristic for frequent elements would ignore common letters.
+    # The heuristic for frequent elements would ignore common letters of a very long name.
     return SequenceMatcher(None, first, second, autojunk=False).ratio()

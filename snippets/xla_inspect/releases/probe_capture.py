@@ -58,7 +58,7 @@ def read_probe(task: Mapping[str, Any], result: Mapping[str, Any], versions: Map
         stablehlo_locations="",
         before=before,
         after=after,
-        # Some compilers write no record of their passes, but all of them log them.
+        # Some compilers write no record of their passes, so the log is read instead.
         runs=dumped.runs or read_log(folder / "log", _name_module(before))[0],
         passes=passes,
         memory=_choose_memory(Memory(*(memory.get(name, 0) for name in names)) if memory else None, dumped.memory),

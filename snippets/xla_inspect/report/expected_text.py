@@ -68,6 +68,6 @@ def _describe_launch(module: Module, launch: Launch) -> str:
 def _list_passes(capture: Capture) -> Iterator[str]:
     """Yield the passes that changed the module, a line for each stretch of a pipeline, in order."""
     for pipeline, changes in groupby(capture.passes, key=lambda change: change.pipeline):
-        # XLA repeats a pipeline until nothing changes, so the same pass often follows itself.
+        # XLA repeats some pipelines until nothing changes, so a pass may follow itself.
         runs = [(name, len(list(group))) for name, group in groupby(change.name for change in changes)]
         yield f"{pipeline}: {', '.join(name if times == 1 else f'{name} x {times}' for name, times in runs)}"

@@ -283,7 +283,7 @@ def _list_event_names(function: Any) -> frozenset[str]:
 
 @cache
 def _listen() -> None:
-    # JAX has no public function that removes a listener, so one listener serves all watches.
+    # The listener is registered once and stays registered, so it serves all watches.
     import jax.monitoring
 
     def hear(event: str, duration_secs: float, **kwargs: str | int) -> None:

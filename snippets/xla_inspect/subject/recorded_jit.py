@@ -141,7 +141,6 @@ def count_equations(jaxpr: Any) -> int:
     while stack:
         inner = getattr(stack[-1], "jaxpr", stack[-1])
         stack.pop()
-        # A jaxpr that several equations share is counted once.
         if id(inner) in visited:
             continue
         visited.add(id(inner))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import inspect
 import re
 import sys
-from collections.abc import Mapping  # noqa: TC003 - of a constant
+from collections.abc import Mapping  # noqa: TC003
 from contextlib import nullcontext
 from dataclasses import dataclass, field, replace
 from itertools import chain

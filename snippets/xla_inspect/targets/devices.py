@@ -65,7 +65,6 @@ class Target:
                 return f"JAX_PLATFORMS={chosen} excludes the CPU; unset it or add cpu to it"
             return f"{missing[0]} is not installed; run `{install_line()}`" if missing else ""
         machine = f"{platform.system()} {platform.machine()}"
-        # No package of these compilers exists for another platform, so an advice to install it would not help.
         if (sys.platform, platform.machine()) != ("linux", "x86_64"):
             return f"its compiler exists only for Linux on x86-64, and this machine is {machine}"
         line = install_line("cuda" if self.kind == "gpu" else self.kind)

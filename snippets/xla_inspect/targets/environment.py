@@ -65,8 +65,8 @@ def find_version(package: str) -> str | None:
 
 
 COMPILERS_FIND: Mapping[str, str] = {
-    # The default backend remains the CPU. The CUDA plugin then skips its check for drivers, which would fail on a
-    # machine without a GPU and make the CUDA compiler unavailable.
+    # The default backend remains the CPU. The CUDA plugin then skips its check of the versions of CUDA's libraries,
+    # which would fail without these libraries and make the CUDA compiler unavailable.
     "JAX_PLATFORMS": "cpu",
     # libtpu does not query a metadata server, and finds the two values that are missing on a machine without a TPU.
     "TPU_SKIP_MDS_QUERY": "1",

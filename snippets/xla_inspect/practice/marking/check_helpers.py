@@ -63,7 +63,6 @@ class _Compiles(logging.Handler):
     def emit(self, record: logging.LogRecord) -> None:
         """Store the line of a compilation."""
         if match := _COMPILING.match(record.getMessage()):
-            # JAX prints weak types in its log, but the reader can compare programs better by shapes alone.
             shapes = _SHAPED.sub(lambda shape: shape[1], match[3]).rstrip(",")
             self._found.append(f"compiled {match[1] or match[2]} for ({shapes})")
 

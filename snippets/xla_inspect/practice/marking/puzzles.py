@@ -45,7 +45,7 @@ class Measure:
 def _count_beside(capture: Capture) -> int:
     """Return the temporary memory of a program: the peak without arguments and results, in bytes."""
     memory = capture.memory
-    # The CPU's peak does not include its temporaries, and the TPU reports temporaries only as part of its peak.
+    # The CPU's peak does not include its temporaries, and the TPU's peak includes memory that its temporaries do not.
     return max(memory.temporaries, memory.peak - memory.arguments - memory.outputs + memory.aliased)
 
 

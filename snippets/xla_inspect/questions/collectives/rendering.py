@@ -9,9 +9,9 @@ from xla_inspect.analysis import close_brackets
 from xla_inspect.answers import Hint, Table, tell_scopes
 from xla_inspect.plural import plural
 from xla_inspect.questions.collectives.collective import (
-    Exchange,  # noqa: TC001 - the schema is read off the annotations
+    Exchange,  # noqa: TC001
 )
-from xla_inspect.questions.collectives.finding import Exchanges  # noqa: TC001 - the schema is read off the annotations
+from xla_inspect.questions.collectives.finding import Exchanges  # noqa: TC001
 from xla_inspect.targets import title
 from xla_inspect.units import format_amount, format_bytes, format_duration, format_share, shorten
 

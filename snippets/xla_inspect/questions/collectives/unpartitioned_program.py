@@ -108,7 +108,7 @@ class WrittenProgram:
         if source is None:
             return "", "", ""
         operands = self.flow.module.operands(source)
-        # JAX writes a sharding constraint as a custom call named `Sharding`.
+        # In HLO, a sharding constraint is a custom call named `Sharding`.
         constraint = source if source.custom_call_target == "Sharding" else None
         sharding = self._find_held(operands[0] if constraint is not None and operands else source)
         for use, _ in self.flow.find_uses(source) if constraint is None else ():

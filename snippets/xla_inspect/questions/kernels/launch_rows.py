@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Mapping  # noqa: TC003 - the schema is read off the annotations
+from collections.abc import Mapping  # noqa: TC003
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 

@@ -156,7 +156,7 @@ def _summarize(capture: Capture) -> TargetSummary:
         argument_bytes=memory.sum_roles("argument"),
         temporary_bytes=None if memory.gap else memory.sum_roles(*ON_THE_WAY),
         output_bytes=memory.sum_roles("result"),
-        # The times in a dump come from another machine, so the summary omits them.
+        # The times in a dump may come from another machine, so the summary omits them.
         compile_seconds=0.0 if capture.is_dumped else capture.times.compiling,
         largest=(*_find_kernels(kernels), *_find_memory(memory), *_find_collectives(exchanges.exchanges)),
         error=name_failure(capture),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping  # noqa: TC003 - of a default
+from collections.abc import Mapping  # noqa: TC003
 from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING

@@ -52,7 +52,7 @@ def explain_removed(evidence: Evidence, instruction: Instruction) -> Finding:
         pass_name = applied[0].decision.pass_name or pass_name
     else:
         instead = ", ".join(evidence.name_kind(instruction) for instruction in removal.instead)
-        # The messages of a pass that dumps several states have names that no dumped state may contain.
+        # A pass that dumps several states may use names in its messages that it gave between two dumps.
         own = evidence.read_decisions(evidence.reasons.about(instruction.name))
         messages = messages or own
         cause = next(
