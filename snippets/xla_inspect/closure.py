@@ -66,6 +66,37 @@ def hash_files(files: Iterable[Path], root: Path) -> str:
     return digest.hexdigest()
 
 
+def hash_meaning(files: Iterable[Path], root: Path) -> str:
+    """Return a hash of files that comments, docstrings and layout of Python code do not change; see `hash_files`."""
+    digest = hashlib.sha256()
+    for path in sorted(files):
+        content = path.read_bytes().replace(b"\r\n", b"\n")
+        digest.update(path.relative_to(root).as_posix().encode() + b"\0")
+        digest.update((_dump_code(content) if path.suffix == ".py" else content) + b"\0")
+    return digest.hexdigest()
+
+
+def _dump_code(content: bytes) -> bytes:
+    """Return the syntax tree of Python code without docstrings, or the code itself if it is invalid."""
+    try:
+        tree = ast.parse(content)
+    except (SyntaxError, ValueError):
+        return content
+    for node in ast.walk(tree):
+        body = getattr(node, "body", None)
+        if isinstance(body, list):
+            body[:] = [line for line in body if not _is_docstring(line)]
+    return ast.dump(tree).encode()
+
+
+def _is_docstring(statement: ast.stmt) -> bool:
+    """Return whether a statement is only a string, which is the docstring of what contains or precedes it."""
+    match statement:
+        case ast.Expr(value=ast.Constant(value=str())):
+            return True
+    return False
+
+
 def list_imports(code: str) -> tuple[str, ...]:
     """Return the dotted names that code imports, such as `a.b.c` for `from a.b import c`; none for invalid Python."""
     return _read(code)[0]

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from xla_inspect.closure import find_files, hash_files, list_imports, list_places
+from xla_inspect.closure import find_files, hash_files, hash_meaning, list_imports, list_places
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -99,6 +99,39 @@ def test_a_hash_changes_with_a_file_and_with_its_name_and_not_with_line_ends(tmp
     assert hash_files([one], tmp_path) == before
     one.write_bytes(b"a\nc\n")
     assert hash_files([one], tmp_path) != before
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        'def f(x):\n    """Describe f."""\n    return x + 1\n',
+        "def f(x):\n    # A reason.\n    return (x\n            + 1)  # noqa: X\n",
+        'def f(x):\n    return x + 1\n\n\n"""The end."""\n',
+    ],
+)
+def test_comments_docstrings_and_layout_leave_the_hash_of_a_meaning_alone(tmp_path: Path, code: str) -> None:
+    file = tmp_path / "module.py"
+    file.write_text("def f(x):\n    return x + 1\n", encoding="utf-8")
+    before = hash_meaning([file], tmp_path)
+    file.write_text(code, encoding="utf-8")
+    assert hash_meaning([file], tmp_path) == before
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("module.py", "def f(x):\n    return x + 1\n", "def f(x):\n    return x + 2\n"),
+        ("module.py", 'NAME = "a"\n', 'NAME = "b"\n'),
+        ("module.py", "def f(\n", "def f( \n"),
+        ("words.toml", "# one\n", "# two\n"),
+    ],
+)
+def test_other_changes_change_the_hash_of_a_meaning(tmp_path: Path, name: str, before: str, after: str) -> None:
+    file = tmp_path / name
+    file.write_text(before, encoding="utf-8")
+    first = hash_meaning([file], tmp_path)
+    file.write_text(after, encoding="utf-8")
+    assert hash_meaning([file], tmp_path) != first
 
 
 def test_imports_are_listed_by_dotted_name() -> None:

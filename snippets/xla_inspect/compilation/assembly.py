@@ -92,7 +92,7 @@ def _print_section(
             yield f"{labels[address]}:"
         target = targets[address]
         text = operands if target is None else JUMP_TARGET.sub(labels[target], operands)
-        # On x86 the linker fills in an operand, whose relocation has an offset within the instruction and not at its start.
+        # On x86 the linker fills in an operand, whose relocation has an offset inside the instruction.
         linked = [relocations[at] for at in range(address, address + size) if at in relocations]
         if linked:
             text = f"{text:<40} # {', '.join(linked)}"
