@@ -112,7 +112,7 @@ def hash_anew(package: Path) -> str:
     return capture_cache.hash_code.__wrapped__(package / ROOM.name)
 
 
-def change(file: Path, line: str = "# changed") -> None:
+def change(file: Path, line: str = "CHANGED = True") -> None:
     file.write_text(f"{file.read_text(encoding='utf-8')}\n{line}\n", encoding="utf-8")
 
 
