@@ -85,7 +85,7 @@ def test_the_picture_has_a_description(chapter: Site, browser: Browser) -> None:
     page = visit(chapter, browser)
     first, second = page.get_by_role("img").all()
     assert (first.get_attribute("aria-label") or "").startswith("layer on NVIDIA H100: ")
-    assert (second.get_attribute("aria-label") or "").startswith("What priority-fusion did: ")
+    assert (second.get_attribute("aria-label") or "").startswith("Changes by priority-fusion: ")
     page.close()
 
 

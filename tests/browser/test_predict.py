@@ -44,7 +44,7 @@ def test_choices_are_buttons_and_the_answer_is_hidden_before_a_guess(asked_page:
 
 
 def test_a_guess_is_answered_with_the_listing_whether_right_or_wrong(asked_page: Page) -> None:
-    for choice, verdict in (("CPU", "Wrong. It is TPU v5e."), ("TPU v5e", "Right.")):
+    for choice, verdict in (("CPU", "Wrong. The answer is the TPU v5e."), ("TPU v5e", "Right.")):
         guess(asked_page, 0, choice)
         feedback = question(asked_page).get_by_role("status")
         assert feedback.inner_text().startswith(verdict)
@@ -60,7 +60,7 @@ def test_the_keyboard_alone_suffices(asked_page: Page) -> None:
     asked_page.keyboard.press("Tab")
     asked_page.keyboard.press("Space")
     assert (
-        question(asked_page, 1).get_by_role("status").inner_text().startswith("Wrong. 3 is the value for NVIDIA H100")
+        question(asked_page, 1).get_by_role("status").inner_text().startswith("Wrong. The answer is 2.")
     )
     asked_page.keyboard.press("Shift+Tab")
     asked_page.keyboard.press("Enter")

@@ -65,7 +65,7 @@ def table(header: Sequence[str], rows: Iterable[Sequence[object]], *, numbers: I
     return "\n".join("| " + " | ".join(map(_cell, cells)) + " |" for cells in (header, rule, *rows)) + "\n"
 
 
-def cards(header: Sequence[str], rows: Iterable[Sequence[str]], *, formatted: bool = False) -> str:
+def cards(header: Sequence[str], rows: Iterable[Sequence[str]], *, formatted: bool = False, folded: str = "") -> str:
     """Return a table as HTML; a narrow screen shows each row as a card with the column's title above each cell.
 
     A table with few columns stays a table on a narrow screen if all columns after the first are short, such as
@@ -75,6 +75,7 @@ def cards(header: Sequence[str], rows: Iterable[Sequence[str]], *, formatted: bo
         header: Column titles, plain text.
         rows: Cells, as HTML.
         formatted: Whether cells are Markdown of one line each, so that their links are checked and rewritten.
+        folded: The visible line, plain text, below which the table is folded; empty for a table that is not folded.
     """
     # CSS turns the rows into blocks on narrow screens; the roles tell screen readers that they are still a table.
     titles, rows = [escape(name) for name in header], [[*cells] for cells in rows]
@@ -95,7 +96,10 @@ def cards(header: Sequence[str], rows: Iterable[Sequence[str]], *, formatted: bo
         f'<thead role="rowgroup"{inside}><tr role="row"{inside}>{head}</tr></thead>'
         f'<tbody role="rowgroup"{inside}>{body}</tbody>'
     )
-    return f'<div class="{kind}"{inside}><table role="table"{inside}>{parts}</table></div>\n'
+    whole = f'<div class="{kind}"{inside}><table role="table"{inside}>{parts}</table></div>\n'
+    # Python-Markdown reads Markdown in HTML only where it is not indented, so `fold` cannot hold a formatted table.
+    summary = f"<summary>{escape(folded)}</summary>"
+    return f'<details class="listing"{inside}>{summary}{whole.rstrip()}</details>\n' if folded else whole
 
 
 def size(number: int) -> str:
