@@ -164,7 +164,7 @@ def read_line(capture: Capture, line: SourceLine) -> str:
 
 
 def close_brackets(text: str) -> str:
-    """Close the open bracket at the end of a line of Python, such as the first line of a call over several lines.
+    """Return a line of Python with an open bracket at its end closed; any other line is unchanged.
 
     Args:
         text: The line, such as `return pl.pallas_call(`, which becomes `return pl.pallas_call(...)`.

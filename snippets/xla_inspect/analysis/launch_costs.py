@@ -28,7 +28,7 @@ STATEMENT = (
 """The disclaimer shown with each roofline."""
 
 MEMORY = "memory"
-"""The limit of a launch whose memory traffic takes longer than its operations."""
+"""The `Bound.limit` of a launch whose memory traffic takes longer than its operations."""
 
 NOTHING = "nothing that is counted"
 
@@ -39,7 +39,7 @@ class Bound:
 
     Attributes:
         seconds: The longest of the times that memory and each unit need at their peak rates.
-        limit: The resource that determines the time: `memory`, or the name of a unit.
+        limit: The resource that determines the time: `memory`, the name of a unit, or `NOTHING` if the time is 0.
         roofs: The units with published peaks that the launch uses.
     """
 

@@ -1,4 +1,4 @@
-"""The bytes that each launch reads and writes, by memory space."""
+"""The bytes that each launch reads and writes by memory space, counted from shapes and not measured."""
 
 from __future__ import annotations
 
