@@ -97,7 +97,7 @@ class BufferAssignment:
     allocations: tuple[Allocation, ...]
 
     def values(self) -> Iterator[tuple[Allocation, Value]]:
-        """Yield every value with its allocation, in the order of the text."""
+        """Yield every value with its allocation, in the order of `buffer-assignment.txt`."""
         for allocation in self.allocations:
             for value in allocation.values:
                 yield allocation, value
@@ -154,7 +154,7 @@ class LiveRanges:
 
     @property
     def peak(self) -> int:
-        """The bytes of the values that are live at the peak, as the text adds them up: on a TPU, without padding."""
+        """The bytes of the values live at the peak, as `live-range.txt` has them: on a TPU, without padding."""
         return sum(size for _, _, size in self.peak_values)
 
     @cached_property

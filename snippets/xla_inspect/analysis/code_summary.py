@@ -98,12 +98,12 @@ class CodeSummary:
 
     @property
     def loops(self) -> Counter[int]:
-        """The number of loops at each depth of nesting."""
+        """The number of loops of all kernels at each depth of nesting."""
         return sum((Counter(kernel.loops) for kernel in self.kernels.values()), Counter[int]())
 
     @property
     def work(self) -> Work:
-        """The number of occurrences of each operation, as in `KernelCode.work`."""
+        """The number of occurrences of each operation in all kernels, by loop depth, as in `KernelCode.work`."""
         total: dict[int, Counter[str]] = {}
         for kernel in self.kernels.values():
             for depth, counts in kernel.work.items():

@@ -46,7 +46,7 @@ class Mesh:
 
     @property
     def size(self) -> int:
-        """The number of devices."""
+        """The number of devices of the mesh."""
         return math.prod(size for _, size in self.axes)
 
     @cached_property

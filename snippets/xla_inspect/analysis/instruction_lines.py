@@ -52,7 +52,7 @@ class SourceLine:
 
 
 def find_lines(capture: Capture, module: Module) -> dict[Instruction, SourceLine]:
-    """Return the line of each instruction whose line is known.
+    """Return the line of Python of each instruction of a module whose line is known.
 
     An instruction without metadata gets the line of an instruction that only rewrites its result, such as a bitcast
     that kept the metadata of a matmul. Otherwise it gets the line of an operand, as a prefetch does, or of a user. A
@@ -73,7 +73,7 @@ def find_lines(capture: Capture, module: Module) -> dict[Instruction, SourceLine
 def find_computation_lines(
     capture: Capture, module: Module, computation: Computation, cache: dict[int, SourceLine | None] | None = None
 ) -> dict[Instruction, SourceLine]:
-    """Return the line of each instruction of one computation whose line is known; see `find_lines`.
+    """Return the line of Python of each instruction of one computation whose line is known; see `find_lines`.
 
     Args:
         capture: The capture that contains the computation.

@@ -138,7 +138,7 @@ def _describe(
 def _find_lines(
     instruction: Instruction, module: Module, lines: Mapping[Instruction, SourceLine]
 ) -> tuple[SourceLine, ...]:
-    """Return the lines of an instruction and of everything that it calls, without duplicates."""
+    """Return the lines of Python of an instruction and of everything that it calls, without duplicates."""
     by_place: dict[tuple[str, int], SourceLine] = {}
     for part in walk_inside(module, instruction):
         if line := lines.get(part):

@@ -71,7 +71,7 @@ class Launch:
 
     @property
     def name(self) -> str:
-        """The name of its instruction."""
+        """The name of the launched instruction."""
         return self.instruction.name
 
     @property

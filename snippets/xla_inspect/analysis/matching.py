@@ -55,7 +55,7 @@ class Meanings:
         self._made: WeakKeyDictionary[Computation, dict[Hashable, dict[Instruction, int]]] = WeakKeyDictionary()
 
     def find(self, module: Module, computation: Computation) -> dict[Instruction, int]:
-        """Return the numbers of a computation's instructions; iterative, because calls may nest deeply.
+        """Return a number for each instruction of a computation, equal for instructions that compute the same.
 
         The result is the same object for the same computation as long as its callees compute the same.
         """

@@ -80,7 +80,7 @@ def find_inside(module: Module, kernel: Instruction) -> Computation | None:
 
 
 def _count_parameters(module: Module, inside: Computation, need: Need, *, is_result: bool) -> Sequence[Need]:
-    """Return the elements of each parameter that are needed for some elements of a computation's result.
+    """Return the `Need` of each parameter for some needed elements of a computation's result.
 
     Args:
         module: The module.
@@ -152,7 +152,7 @@ def _trace(module: Module, holder: Computation, value: Instruction) -> _Trace | 
 
 
 def _count_updated(module: Module, holder: Computation, value: Instruction) -> Need | None:
-    """Return the elements of a parameter that a value replaces in place, or None if the whole value is new."""
+    """Return the number of elements of a parameter that a value replaces in place, or None if the value is new."""
     trace = _trace(module, holder, value)
     parts = []
     for update in trace.updates if trace else ():
@@ -163,7 +163,7 @@ def _count_updated(module: Module, holder: Computation, value: Instruction) -> N
 
 
 def _count_part(holder: Computation, update: Instruction) -> Need:
-    """Return the elements that an update replaces; all rows of a scatter may be the same row."""
+    """Return the number of elements that an update replaces; all rows of a scatter may be the same row."""
     operands = holder.operands(update)
     size = operands[-1].shape.size if update.opcode == "scatter" else operands[1].shape.size
     if update.opcode != "scatter" or update.attributes.get("unique_indices") == "true":
@@ -183,7 +183,7 @@ def _get_opcode(value: Instruction) -> str:
 def _pass_on(
     module: Module, holder: Computation, value: Instruction, need: Need, in_place: Iterable[str]
 ) -> Sequence[Need]:
-    """Return the elements of each operand that are needed for some elements of a value."""
+    """Return the `Need` of each operand for some needed elements of a value."""
     operands = holder.operands(value)
     opcode = _get_opcode(value)
     if inside := find_inside(module, value):

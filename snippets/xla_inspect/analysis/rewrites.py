@@ -32,7 +32,7 @@ _CALL = re.compile(r"\bcall @(\w+)\(")
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """The removal of operations from a program by a pass, or its absence.
+    """The removal of operations from a program by a pass or an earlier stage, or its absence.
 
     Attributes:
         by: The first stage without the operations: `Python` (the jaxpr), `JAX` (the StableHLO), `import` (the imported
@@ -118,7 +118,7 @@ def count_equations(jaxpr: str, opcodes: Collection[str]) -> int:
 
 
 def _run(module: Module, computation: Computation) -> Iterator[str]:
-    """Yield the opcodes that a computation's result needs, including those of callees and fusions."""
+    """Yield the opcode of each instruction that a computation's result needs, including callees and fusions."""
     for instruction in search([computation.root], computation.operands):
         yield instruction.opcode
         if instruction.opcode in {"call", "fusion"}:

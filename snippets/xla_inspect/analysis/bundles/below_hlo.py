@@ -57,12 +57,12 @@ class BundledKernel:
 
     @cached_property
     def bundles(self) -> tuple[Bundle, ...]:
-        """Its bundles, in order."""
+        """The bundles of the kernel, in order."""
         return parse_bundles(self.low.bundles)
 
     @cached_property
     def loops(self) -> tuple[Loop, ...]:
-        """Its loops, in order."""
+        """The loops of the kernel, in order."""
         return find_loops(self.low.bundles, self.bundles)
 
     @cached_property
@@ -77,7 +77,7 @@ class BundledKernel:
 
     @cached_property
     def utilization(self) -> Utilization:
-        """The number of slots of each unit that each bundle uses."""
+        """The number of slots of each unit that each bundle uses, from libtpu's report."""
         return parse_utilization(self.low.utilization)
 
     @cached_property

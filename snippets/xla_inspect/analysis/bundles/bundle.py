@@ -104,7 +104,7 @@ class Loop:
 
     @property
     def bundles(self) -> int:
-        """The number of bundles."""
+        """The number of bundles from the first of the loop's body to the branch back."""
         return self.last - self.first + 1
 
 

@@ -72,7 +72,7 @@ class Reasons:
 
 @dataclass(frozen=True)
 class _Subject:
-    """The instruction that a pass mentioned last, or the origin of its next messages if that is not an instruction."""
+    """The instructions that a pass mentioned last, or the origin of its next messages if that is not an instruction."""
 
     instruction: str
     others: tuple[str, ...] = ()
